@@ -1,0 +1,21 @@
+"""Limits of the engine, each with its unit and its source."""
+
+SYNC_TIMEOUT = 10.0  # s, discovery of one server's tools (PRD 000, NFR-1)
+CONNECT_TIMEOUT = 5.0  # s, TCP + TLS + handshake of one server
+CALL_TIMEOUT = 30.0  # s, one tool call (PRD 000, NFR-1)
+TURN_TOOLS_TIMEOUT = 120.0  # s, all tool calls of one turn together (PRD 000, NFR-1)
+MAX_ROUNDS = 5  # LLM -> tools cycles of one turn (PRD 000, NFR-4)
+MAX_SERVERS_PER_ASSISTANT = 10  # PRD 000, NFR-4
+MAX_TOOLS_PER_SERVER = 50  # PRD 000, NFR-4
+
+WIRE_CAP = 8 * 1024 * 1024  # bytes of one MCP response
+LLM_RESULT_CAP = 24_000  # characters of one tool result that the LLM reads
+UI_RESULT_CAP = 256 * 1024  # characters of one tool result that is stored and shown
+
+LLM_FIRST_TOKEN_TIMEOUT = 90.0  # s, silence before the first chunk
+LLM_IDLE_TIMEOUT = 60.0  # s, silence between two chunks
+TURN_TIMEOUT = 900.0  # s, one turn while it runs (waiting for a person does not count)
+
+TEXT_FLUSH_INTERVAL = 0.04  # s, text deltas are coalesced this long (SSE contract)
+SESSION_IDLE = 300.0  # s, a pooled session without a call is closed
+MAX_SESSIONS = 50  # pooled sessions of one process

@@ -1,0 +1,171 @@
+"""Everything that can go wrong in the engine, on one screen: the class is the policy.
+
+    EngineError                 code: stable snake_case; str(e): a sentence for a person
+    ├── ConfigError             an admin or owner must change a setting
+    │   ├── BlockedAddress      egress guard refused the address
+    │   └── SecretUnreadable    a stored secret does not decrypt
+    ├── ServerError             one MCP server, the others go on
+    │   ├── ConnectFailed       the request never left us: safe to retry
+    │   ├── AuthRequired        401/403, or a sign-in is needed
+    │   ├── RateLimited         429, `retry_after` in seconds
+    │   ├── ServerRefused       any other HTTP error, `status`
+    │   ├── ProtocolError       the answer is not MCP
+    │   ├── ResultTooLarge      more bytes than the cap
+    │   ├── ServerTimeout       no answer in time; the call may have happened
+    │   └── SessionLost         the line broke in flight; the call may have happened
+    ├── LlmError                the turn ends with an `error` event
+    │   ├── LlmAuthFailed  LlmModelNotFound  LlmRateLimited  LlmUnavailable
+    │   ├── LlmContextTooLong  LlmRejected  LlmNoTools
+    │   └── LlmTimeout  LlmProtocolError
+    ├── LeaseLost               another runner owns the turn: write nothing more
+    └── TurnGone                the turn was deleted while it ran
+
+`code` and the text of the class are what may go on the wire; `detail` is for the log only.
+"""
+
+
+class EngineError(Exception):
+    """Base of all errors of the engine.
+
+    :param message: a full sentence that a person can act on, free of secrets
+    :param detail: for the log, never sent to a client
+    """
+
+    code = "engine_error"
+    default_message = "Something went wrong in the AI engine."
+
+    def __init__(self, message: str = "", *, detail: str = ""):
+        super().__init__(message or self.default_message)
+        self.detail = detail
+
+
+class ConfigError(EngineError):
+    code = "config_error"
+    default_message = "The configuration is not usable."
+
+
+class BlockedAddress(ConfigError):
+    code = "blocked_address"
+    default_message = "This address is not allowed: only public addresses may be reached."
+
+
+class SecretUnreadable(ConfigError):
+    code = "secret_unreadable"
+    default_message = "The stored secret cannot be read with the current key. Enter it again."
+
+
+class ServerError(EngineError):
+    code = "server_error"
+    default_message = "The MCP server failed."
+
+
+class ConnectFailed(ServerError):
+    code = "connect_failed"
+    default_message = "The MCP server cannot be reached. Check its address."
+
+
+class AuthRequired(ServerError):
+    code = "auth_required"
+    default_message = "The MCP server refused the credentials."
+
+
+class RateLimited(ServerError):
+    code = "rate_limited"
+    default_message = "The MCP server asks to slow down. Try again later."
+
+    def __init__(self, message: str = "", *, detail: str = "", retry_after: float | None = None):
+        super().__init__(message, detail=detail)
+        self.retry_after = retry_after
+
+
+class ServerRefused(ServerError):
+    code = "server_refused"
+    default_message = "The MCP server answered with an error."
+
+    def __init__(self, message: str = "", *, detail: str = "", status: int = 0):
+        super().__init__(message, detail=detail)
+        self.status = status
+
+
+class ProtocolError(ServerError):
+    code = "protocol_error"
+    default_message = "The address answers, but not as an MCP server."
+
+
+class ResultTooLarge(ServerError):
+    code = "result_too_large"
+    default_message = "The MCP server sent more data than is allowed."
+
+
+class ServerTimeout(ServerError):
+    code = "timeout"
+    default_message = "The MCP server did not answer in time."
+
+
+class SessionLost(ServerError):
+    code = "session_lost"
+    default_message = "The connection to the MCP server broke."
+
+
+class LlmError(EngineError):
+    code = "llm_error"
+    default_message = "The language model failed."
+
+
+class LlmAuthFailed(LlmError):
+    code = "llm_auth_failed"
+    default_message = "The language model refused the API key. An administrator must check it."
+
+
+class LlmModelNotFound(LlmError):
+    code = "llm_model_not_found"
+    default_message = "The provider does not know this model. An administrator must check its name."
+
+
+class LlmRateLimited(LlmError):
+    code = "llm_rate_limited"
+    default_message = "The language model is busy. Try again in a moment."
+
+    def __init__(self, message: str = "", *, detail: str = "", retry_after: float | None = None):
+        super().__init__(message, detail=detail)
+        self.retry_after = retry_after
+
+
+class LlmUnavailable(LlmError):
+    code = "llm_unavailable"
+    default_message = "The language model cannot be reached. Try again in a moment."
+
+
+class LlmContextTooLong(LlmError):
+    code = "llm_context_too_long"
+    default_message = "The conversation is too long for this model. Start a new one."
+
+
+class LlmRejected(LlmError):
+    code = "llm_rejected"
+    default_message = "The language model rejected the request."
+
+
+class LlmNoTools(LlmError):
+    code = "llm_no_tools"
+    default_message = "This model cannot call tools. An administrator must change the provider."
+
+
+class LlmTimeout(LlmError):
+    code = "llm_timeout"
+    default_message = "The language model did not answer in time. Try again."
+
+
+class LlmProtocolError(LlmError):
+    code = "llm_protocol_error"
+    default_message = "The answer of the language model was cut or damaged. Try again."
+
+
+class LeaseLost(EngineError):
+    code = "lease_lost"
+    default_message = "Another process continues this turn."
+
+
+class TurnGone(EngineError):
+    code = "turn_gone"
+    default_message = "The turn does not exist any more."

@@ -1,0 +1,200 @@
+"""Frozen plain data that the host hands to the engine. No record and no secret in a repr crosses this border."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from . import const
+
+Outcome = Literal[
+    "ok",
+    "error",
+    "denied",
+    "timeout",
+    "cancelled",
+    "unknown_tool",
+    "invalid_args",
+    "unknown",
+]
+Transport = Literal["auto", "streamable_http", "sse", "stdio"]
+TrustLevel = Literal["none", "annotations", "full"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmSpec:
+    """An OpenAI-compatible endpoint."""
+
+    id: int
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)
+    temperature: float | None = None
+    max_tokens: int | None = None
+    tool_protocol: Literal["native", "prompt", "auto"] = "native"
+    supports_vision: bool = False
+    stream_usage: bool = True
+    first_token_timeout: float = const.LLM_FIRST_TOKEN_TIMEOUT
+    idle_timeout: float = const.LLM_IDLE_TIMEOUT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSpec:
+    """One MCP server as the turn's user may use it. `headers` and `api_key` are secrets."""
+
+    id: int
+    name: str
+    url: str = ""
+    title: str = ""
+    transport: Transport = "auto"
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    api_key: str = field(default="", repr=False)
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    trust_level: TrustLevel = "none"
+    connect_timeout: float = const.CONNECT_TIMEOUT
+    call_timeout: float = const.CALL_TIMEOUT
+    sync_timeout: float = const.SYNC_TIMEOUT
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever address or credential changes; reveals neither."""
+        raw = json.dumps(
+            [
+                self.url,
+                self.transport,
+                sorted(self.headers.items()),
+                self.api_key,
+                self.command,
+                sorted(self.env.items()),
+            ]
+        )
+        return hashlib.sha256(raw.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """One tool that the turn may use; `input_schema` is the server's own, not yet cleaned."""
+
+    id: int
+    server_id: int
+    name: str
+    alias: str
+    title: str = ""
+    description: str = ""
+    input_schema: Mapping[str, Any] = field(default_factory=dict)
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscoveredTool:
+    """What `tools/list` said about one tool."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    input_schema: Mapping[str, Any] = field(default_factory=dict)
+    output_schema: Mapping[str, Any] | None = None
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    max_rounds: int = const.MAX_ROUNDS
+    turn_tools_timeout: float = const.TURN_TOOLS_TIMEOUT
+    turn_timeout: float = const.TURN_TIMEOUT
+    llm_result_cap: int = const.LLM_RESULT_CAP
+    ui_result_cap: int = const.UI_RESULT_CAP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRequest:
+    """Everything a turn needs, read in one transaction.
+
+    `history` holds messages of earlier turns and, last, this turn's user message:
+    ``{"role": "user", "content": str}``,
+    ``{"role": "assistant", "content": str, "tool_calls": [{"id", "alias", "arguments"}]}``,
+    ``{"role": "tool", "call_id": str, "content": str, "outcome": Outcome}``.
+    """
+
+    turn_id: int
+    conversation_id: int
+    assistant: str
+    llm: LlmSpec
+    system_prompt: str
+    history: tuple[Mapping[str, Any], ...]
+    servers: tuple[ServerSpec, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
+    limits: Limits = Limits()
+
+
+@dataclass(slots=True, kw_only=True)
+class TurnProgress:
+    """The part of a turn that is on disk after every step; JSON all the way down.
+
+    `step` counts finished LLM answers, `round` finished LLM -> tools cycles,
+    `messages` continues `TurnRequest.history`, `tools_seconds` is what calls have used of the turn's budget.
+    """
+
+    started: bool = False
+    step: int = 0
+    round: int = 0
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    usage: dict[str, int] = field(default_factory=dict)
+    tools_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One call that the LLM asked for. `id` is ours and unique; `tool` is None for an unknown alias.
+
+    `arguments` is None when `raw_arguments` did not parse to an object.
+    """
+
+    id: str
+    alias: str
+    round: int
+    tool: ToolSpec | None = None
+    server: ServerSpec | None = None
+    arguments: dict[str, Any] | None = None
+    raw_arguments: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallResult:
+    """What became of one call. `text` is for the LLM (capped), `display` for the person."""
+
+    outcome: Outcome
+    text: str
+    display: Any = ""
+    duration_ms: int = 0
+    bytes: int = 0
+    truncated: bool = False
+    attachments: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def is_error(self) -> bool:
+        return self.outcome != "ok"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The host's word at the start of a call.
+
+    run: execute it now · deny: `reason` goes to the LLM · done: it finished before, take `result`
+    """
+
+    kind: Literal["run", "deny", "done"]
+    reason: str = ""
+    result: CallResult | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnResult:
+    """How `run_turn` ended. `error` is set for state "failed" only."""
+
+    state: Literal["done", "stopped", "waiting", "failed"]
+    text: str = ""
+    error: Exception | None = None
