@@ -1,0 +1,18 @@
+# Every target is one call of tools/dev; run `make help`.
+PYTHON ?= python3
+DEV = $(PYTHON) -m tools.dev
+
+.PHONY: help dev odoo clean
+.DEFAULT_GOAL := help
+
+help:  ## Show this help
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-7s %s\n", $$1, $$2}'
+
+dev:  ## Get Odoo 19, the Python and Node environments; start nothing
+	@$(DEV) setup
+
+odoo:  ## Run odoo-bin on the development database: make odoo ARGS='-i woow_paas_platform --stop-after-init'
+	@$(DEV) odoo -- $(ARGS)
+
+clean:  ## Remove .dev of this checkout (the shared cache stays)
+	@$(DEV) clean

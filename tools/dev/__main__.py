@@ -1,0 +1,7 @@
+"""Entry point of ``python3 -m tools.dev``."""
+
+import sys
+
+from tools.dev.cli import main
+
+sys.exit(main())

@@ -1,0 +1,61 @@
+"""The commands behind the Makefile."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from tools.dev import node, venvs
+from tools.dev.instance import Instance, prepare_links
+from tools.dev.paths import DEV
+from tools.dev.progress import DevError, say, warn
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python3 -m tools.dev", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("setup", help="get Odoo, the Python and Node environments").set_defaults(run=_setup)
+    odoo = commands.add_parser("odoo", help="run odoo-bin with a development database")
+    odoo.add_argument("args", nargs=argparse.REMAINDER)
+    odoo.set_defaults(run=_odoo)
+    commands.add_parser("clean", help="remove .dev, leave the cache").set_defaults(run=_clean)
+    options = parser.parse_args(argv)
+    try:
+        return int(options.run(options) or 0)
+    except DevError as error:
+        warn(str(error))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _setup(_options: argparse.Namespace) -> None:
+    node.node_modules()
+    venvs.main()
+    prepare_links()
+    say("Set up. Next: make demo, make test, make lint, or make odoo ARGS='-i woow_paas_platform --stop-after-init'.")
+
+
+def _odoo(options: argparse.Namespace) -> int:
+    """odoo-bin with the database of ``DB_NAME`` (default ``dev``) in this checkout's development cluster."""
+    venvs.main()
+    instance = Instance("dev", os.environ.get("DB_NAME", "dev"))
+    instance.postgres.start()
+    try:
+        instance.write_config({"http_port": instance.port("http", 8069), "gevent_port": instance.port("gevent", 8072)})
+        args = options.args[1:] if options.args[:1] == ["--"] else options.args
+        return subprocess.call(
+            [str(arg) for arg in instance.odoo(*args)], env={**os.environ, **instance.postgres.environment}
+        )
+    finally:
+        instance.postgres.stop()
+
+
+def _clean(_options: argparse.Namespace) -> None:
+    shutil.rmtree(DEV, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+"""One running place of the addon: its folder, PostgreSQL, Odoo configuration and the ports it keeps."""
+
+import configparser
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from tools.dev import odoo_tree, processes
+from tools.dev.paths import ADDON, ADDONS, DEV, LOGS, ROOT, VENV, link
+from tools.dev.postgres import Postgres
+
+ODOO_BIN = DEV / "odoo-bin"
+LAUNCHER = """#!{python}
+# Generated. A script and not "python -m odoo", because the prefork server starts its gevent process from argv[0].
+import odoo.cli
+
+if __name__ == "__main__":
+    odoo.cli.main()
+"""
+
+
+class Instance:
+    """Everything of one Odoo that outlives its process, in ``.dev/run/<name>``."""
+
+    def __init__(self, name: str, database: str, *, throw_away: bool = False) -> None:
+        self.name = name
+        self.database = database
+        self.folder = DEV / "run" / name
+        self.config = self.folder / "odoo.conf"
+        self.data_dir = self.folder / "data"
+        self.log = LOGS / f"{name}.log"
+        self.postgres = Postgres(self.folder / "pg", throw_away=throw_away)
+        self._ports = self.folder / "ports.json"
+
+    def port(self, key: str, preferred: int | None = None) -> int:
+        """The port kept under ``key``: the one of last time if free, else ``preferred`` if free, else any."""
+        kept = json.loads(self._ports.read_text()) if self._ports.exists() else {}
+        taken = {value for name, value in kept.items() if name != key}
+        for candidate in (kept.get(key), preferred):
+            if candidate and candidate not in taken and processes.port_is_free(candidate):
+                chosen = candidate
+                break
+        else:
+            chosen = processes.free_port()
+        kept[key] = chosen
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._ports.write_text(json.dumps(kept, indent=2) + "\n")
+        return chosen
+
+    def secret(self, name: str) -> str:
+        """A random secret of this instance, made once, readable by this user only; a valid Fernet key."""
+        file = self.folder / name
+        if not file.exists():
+            import base64
+
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file.touch(mode=0o600)
+            file.write_text(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+        return file.read_text().strip()
+
+    def write_config(
+        self, options: Mapping[str, object] | None = None, operator: Mapping[str, object] | None = None
+    ) -> Path:
+        """Write ``odoo.conf``.
+
+        :param options: keys of ``[options]`` on top of the defaults here
+        :param operator: keys of ``[woow_ai]`` (the addon's own section) on top of the defaults here
+        """
+        prepare_links()
+        parser = configparser.RawConfigParser()
+        parser["options"] = {
+            "addons_path": ",".join(map(str, [*odoo_tree.addons_paths(odoo_tree.odoo_path()), ADDONS])),
+            "data_dir": str(self.data_dir),
+            "db_host": self.postgres.host or "False",
+            "db_port": self.postgres.port or "False",
+            "db_user": self.postgres.user or "False",
+            "db_password": self.postgres.password or "False",
+            "db_name": self.database,
+            "dbfilter": f"^{self.database}$",
+            "list_db": "False",
+            "admin_passwd": self.secret("admin_passwd"),
+            "http_interface": "127.0.0.1",
+            "http_port": "8069",
+            "gevent_port": "8072",
+            "workers": "0",
+            "max_cron_threads": "1",
+            **_texts(options),
+        }
+        parser["woow_ai"] = {
+            "secret_key": self.secret("secret_key"),
+            "in_process_runner": "True",
+            **_texts(operator),
+        }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        fresh = self.config.with_suffix(".new")
+        fresh.touch(mode=0o600)
+        with fresh.open("w") as file:
+            parser.write(file)
+        os.replace(fresh, self.config)
+        return self.config
+
+    def odoo(self, *args: str | Path) -> list[str | Path]:
+        """The command line that runs ``odoo-bin`` with this instance's configuration."""
+        command: list[str | Path] = [VENV / "bin/python", ODOO_BIN]
+        if args and not str(args[0]).startswith("-"):
+            command.append(args[0])
+            args = args[1:]
+        return [*command, "-c", self.config, *args]
+
+    def filestore(self, database: str) -> Path:
+        return self.data_dir / "filestore" / database
+
+    def drop(self, database: str) -> None:
+        """Remove a database with its files."""
+        self.postgres.drop(database)
+        shutil.rmtree(self.filestore(database), ignore_errors=True)
+
+
+def _texts(values: Mapping[str, object] | None) -> dict[str, str]:
+    return {key: str(value) for key, value in (values or {}).items() if value is not None}
+
+
+def prepare_links() -> None:
+    """``.dev/odoo-bin``, and the addon under its technical name, which is its folder's name for Odoo."""
+    ADDONS.mkdir(parents=True, exist_ok=True)
+    link(Path("../.."), ADDONS / ADDON)
+    ODOO_BIN.write_text(LAUNCHER.format(python=VENV / "bin/python"))
+    ODOO_BIN.chmod(0o755)
+
+
+def manifest_exists() -> bool:
+    return (ROOT / "__manifest__.py").exists()

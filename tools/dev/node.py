@@ -1,0 +1,50 @@
+"""Node.js and the pinned Node packages, shared through the cache."""
+
+import functools
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from tools.dev import venvs
+from tools.dev.cache import build_once, digest
+from tools.dev.commands import run
+from tools.dev.paths import DEV, ROOT, link
+from tools.dev.progress import step
+
+OLDEST = 20
+LOCK_FILES = ("package.json", "package-lock.json", ".npmrc")
+
+
+@functools.cache
+def node() -> Path:
+    """A Node.js of at least version 20: this machine's own, else one from a Python wheel."""
+    own = shutil.which("node")
+    if own and shutil.which("npm"):
+        found = subprocess.run([own, "--version"], capture_output=True, text=True, check=False).stdout
+        major = re.match(r"v(\d+)", found)
+        if major and int(major[1]) >= OLDEST:
+            return Path(own)
+    return venvs.extra("node") / "bin/node"
+
+
+@functools.cache
+def node_modules() -> Path:
+    """The folder with the packages of ``package-lock.json``, as ``.dev/node_modules``."""
+    files = [ROOT / name for name in LOCK_FILES]
+
+    def build(entry: Path) -> None:
+        for file in files:
+            shutil.copy(file, entry / file.name)
+        run(
+            [node().with_name("npm"), "ci", "--no-audit", "--no-fund", "--loglevel=error"],
+            what="Installing the Node packages",
+            cwd=entry,
+            env={"PATH": f"{node().parent}:/usr/local/bin:/usr/bin:/bin"},
+        )
+
+    with step("Installing the Node packages"):
+        entry = build_once(f"node-{digest(*(file.read_bytes() for file in files))}", build)
+    modules = entry / "node_modules"
+    link(modules, DEV / "node_modules")
+    return modules

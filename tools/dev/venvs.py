@@ -1,0 +1,80 @@
+"""Python environments, one for each set of pinned requirements, shared through the cache."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.dev import odoo_tree
+from tools.dev.cache import build_once, digest
+from tools.dev.commands import run
+from tools.dev.paths import ROOT, TOOLS, VENV, link
+from tools.dev.progress import step
+
+# Options of pip only: the index and its certificates are the person's own set-up.
+PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input")
+
+
+def main() -> Path:
+    """The environment with Odoo, the addon's requirements and the developers' tools, as ``.dev/venv``."""
+    odoo = odoo_tree.odoo_path()
+    files = [
+        ROOT / "requirements.txt",
+        TOOLS / "requirements-odoo.txt",
+        TOOLS / "requirements-dev.txt",
+        TOOLS / "constraints.txt",
+    ]
+
+    def build(entry: Path) -> None:
+        requirements = [flag for name in files[:-1] for flag in ("-r", name)]
+        _create(entry)
+        run([entry / "bin/python", *PIP, *requirements, "-c", files[-1]], what="Installing Python packages")
+        run([entry / "bin/python", "-m", "pip", "check"], what="Checking the Python packages")
+        site = next((entry / "lib").glob("python3*/site-packages"))
+        (site / "odoo-19.pth").write_text(f"{odoo}\n")
+
+    with step("Installing Python packages for Odoo, the addon and the tests"):
+        entry = build_once(_name("venv", files, str(odoo)), build)
+    link(entry, VENV)
+    return VENV
+
+
+def extra(kind: str, *, options: tuple[str, ...] = ()) -> Path:
+    """A small environment of its own, made from ``tools/requirements-<kind>.txt``."""
+    requirements = TOOLS / f"requirements-{kind}.txt"
+
+    def build(entry: Path) -> None:
+        _create(entry)
+        run(
+            [entry / "bin/python", *PIP, "--no-deps", *options, "-r", requirements],
+            what=f"Installing {requirements.name}",
+        )
+        run([entry / "bin/python", "-m", "pip", "check"], what=f"Checking {requirements.name}")
+
+    with step(f"Installing {requirements.name}"):
+        return build_once(_name(f"venv-{kind}", [requirements]), build)
+
+
+def _name(kind: str, files: list[Path], *more: str) -> str:
+    """The cache entry's name; comments in the files do not count."""
+    lines = [re.sub(r"\s*#.*", "", file.read_text(), flags=re.M) for file in files]
+    return f"{kind}-{digest(sys.version, sys.executable, *lines, *more)}"
+
+
+def _create(entry: Path) -> None:
+    """An environment in ``entry``, also where Debian split ensurepip off into python3-venv."""
+    made = subprocess.run([sys.executable, "-m", "venv", str(entry)], capture_output=True, text=True, check=False)
+    if made.returncode == 0:
+        return
+    shutil.rmtree(entry / "bin", ignore_errors=True)
+    helper = entry / "virtualenv-tool"
+    run(
+        [sys.executable, *PIP, "--break-system-packages", "--target", helper, "virtualenv"],
+        what="Making a Python environment (python3-venv is not installed, so virtualenv is fetched)",
+    )
+    run(
+        [sys.executable, "-m", "virtualenv", "--quiet", entry],
+        what="Making a Python environment",
+        env={"PYTHONPATH": str(helper)},
+    )
