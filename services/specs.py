@@ -183,10 +183,11 @@ class CallResult:
 class Verdict:
     """The host's word at the start of a call.
 
-    run: execute it now · deny: `reason` goes to the LLM · done: it finished before, take `result`
+    run: execute it now · deny: `reason` goes to the LLM · done: it has its result, take `result` ·
+    lost: it was in flight when its runner died (the journal turns this into done, outcome unknown)
     """
 
-    kind: Literal["run", "deny", "done"]
+    kind: Literal["run", "deny", "done", "lost"]
     reason: str = ""
     result: CallResult | None = None
 

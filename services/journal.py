@@ -1,0 +1,169 @@
+"""The event log of a held turn, as the engine sees it: ordered, batched, guarded by the lease."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import Any
+
+from . import const
+from .errors import LeaseLost
+from .specs import CallResult, ToolCall, TurnProgress, Verdict
+
+UNKNOWN_TEXT = (
+    "The connection was interrupted while this call ran. It may or may not have taken effect."
+)
+
+
+class TurnJournal:
+    """Implements `ports.Journal` over a store.
+
+    :param db: runs a blocking store method in the executor and retries it while PostgreSQL is away
+    :param wake: tells the writer that there is something to flush
+    """
+
+    def __init__(
+        self,
+        claim,
+        store,
+        db: Callable[..., Awaitable[Any]],
+        wake: Callable[["TurnJournal"], None],
+        max_rounds: int = const.MAX_ROUNDS,
+    ):
+        self.claim = claim
+        self.store = store
+        self.max_rounds = max_rounds
+        self.lock = asyncio.Lock()
+        self.lost = False
+        self.next_seq = claim.next_seq
+        self._db = db
+        self._wake = wake
+        self._pending: list[dict[str, Any]] = []
+
+    def emit(self, type_: str, /, **fields: Any) -> None:
+        last = self._pending[-1] if self._pending else None
+        if type_ == "text" and last and last["type"] == "text" and _same_step(last, fields):
+            last["content"] += fields["content"]
+        else:
+            self._pending.append({"type": type_, **fields})
+        self._wake(self)
+
+    def drain(self) -> list[tuple[int, dict[str, Any]]]:
+        """Number and hand out what is pending; the caller holds `lock` until it is on disk."""
+        pending, self._pending = self._pending, []
+        first, self.next_seq = self.next_seq, self.next_seq + len(pending)
+        return list(enumerate(pending, first))
+
+    def lose(self) -> None:
+        self.lost = True
+        self._pending.clear()
+
+    async def _write(self, method, *args, events=()):
+        async with self.lock:
+            if self.lost:
+                raise LeaseLost
+            self._pending.extend(events)
+            try:
+                return await self._db(method, self.claim, *args, self.drain())
+            except LeaseLost:
+                self.lose()
+                raise
+
+    async def save_step(self, progress: TurnProgress, calls: tuple[ToolCall, ...] = ()) -> None:
+        events = [
+            {
+                "type": "tool_call",
+                "id": call.id,
+                "tool": call.tool.name if call.tool else call.alias,
+                "args": call.arguments or {},
+                "server": call.server.name if call.server else "",
+                "title": (call.tool.title or call.tool.name) if call.tool else call.alias,
+                "round": call.round,
+                "max_rounds": self.max_rounds,
+            }
+            for call in calls
+        ]
+        await self._write(self.store.save_step, asdict(progress), calls, events=events)
+
+    async def begin_call(self, call: ToolCall) -> Verdict:
+        if self.lost:
+            raise LeaseLost
+        try:
+            verdict = await self._db(self.store.begin_call, self.claim, call.id)
+        except LeaseLost:
+            self.lose()
+            raise
+        if verdict.kind == "lost":
+            result = CallResult(outcome="unknown", text=UNKNOWN_TEXT, display=UNKNOWN_TEXT)
+            await self.end_call(call, result)
+            return Verdict(kind="done", result=result)
+        return verdict
+
+    async def end_call(self, call: ToolCall, result: CallResult) -> None:
+        event = {
+            "type": "tool_result",
+            "id": call.id,
+            "tool": call.tool.name if call.tool else call.alias,
+            "result": result.display if result.display != "" else result.text,
+            "is_error": result.is_error,
+            "outcome": result.outcome,
+            "duration_ms": result.duration_ms,
+            "truncated": result.truncated,
+            "attachments": list(result.attachments),
+        }
+        await self._write(self.store.end_call, call.id, result, events=[event])
+
+    async def finish(self, ending_of: Callable[[int], Any]) -> None:
+        """Close the turn. `ending_of(next_seq)` is called when all earlier events are numbered."""
+        async with self.lock:
+            if self.lost:
+                raise LeaseLost
+            events = self.drain()
+            await self._db(self.store.finish, self.claim, ending_of(self.next_seq), events)
+
+
+class Writer:
+    """Flushes the journals of one store, all turns in one transaction, every 40 ms at most."""
+
+    def __init__(self, store, db: Callable[..., Awaitable[Any]], interval: float):
+        self._store = store
+        self._db = db
+        self._interval = interval
+        self._dirty: dict[TurnJournal, None] = {}
+        self._bell = asyncio.Event()
+
+    def wake(self, journal: TurnJournal) -> None:
+        self._dirty[journal] = None
+        self._bell.set()
+
+    async def run(self) -> None:
+        last = 0.0
+        while True:
+            await self._bell.wait()
+            await asyncio.sleep(max(0.0, last + self._interval - time.monotonic()))
+            last = time.monotonic()
+            self._bell.clear()
+            await self._flush()
+
+    async def _flush(self) -> None:
+        journals, self._dirty = list(self._dirty), {}
+        free = [journal for journal in journals if not journal.lock.locked()]
+        for journal in journals:
+            if journal.lock.locked():  # its own writer drains it; look again if something is left
+                asyncio.get_running_loop().call_later(self._interval, self.wake, journal)
+        for journal in free:
+            await journal.lock.acquire()  # never waits: nothing ran since the check
+        try:
+            batch = {j.claim: events for j in free if not j.lost and (events := j.drain())}
+            if batch:
+                lost = await self._db(self._store.append, batch)
+                for journal in free:
+                    if journal.claim in lost:
+                        journal.lose()
+        finally:
+            for journal in free:
+                journal.lock.release()
+
+
+def _same_step(event, fields):
+    return event.get("step") == fields.get("step")
