@@ -2,11 +2,14 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m tools.dev
 
-.PHONY: help dev odoo clean
+.PHONY: help demo dev odoo clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-7s %s\n", $$1, $$2}'
+
+demo:  ## Start Odoo, PostgreSQL, MCP servers and a small LLM with demo data; Ctrl-C ends all of it
+	@$(DEV) demo
 
 dev:  ## Get Odoo 19, the Python and Node environments; start nothing
 	@$(DEV) setup

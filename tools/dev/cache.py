@@ -40,6 +40,19 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def try_lock(path: Path) -> Iterator[bool]:
+    """Hold an exclusive lock on ``path`` if nobody has it; gives whether it is held."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
 def build_once(name: str, build: Callable[[Path], None]) -> Path:
     """The cache entry ``name``; ``build`` fills the empty folder it is given when there is none."""
     entry = cache_home() / name

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from tools.dev import node, venvs
+from tools.dev import demo, node, venvs
 from tools.dev.instance import Instance, prepare_links
 from tools.dev.paths import DEV
 from tools.dev.progress import DevError, say, warn
@@ -17,6 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python3 -m tools.dev", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("setup", help="get Odoo, the Python and Node environments").set_defaults(run=_setup)
+    commands.add_parser("demo", help="start the whole demo").set_defaults(run=lambda _options: demo.run_demo())
     odoo = commands.add_parser("odoo", help="run odoo-bin with a development database")
     odoo.add_argument("args", nargs=argparse.REMAINDER)
     odoo.set_defaults(run=_odoo)

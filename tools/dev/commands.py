@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tools.dev.processes import die_with_parent
 from tools.dev.progress import DevError
 
 
@@ -29,6 +30,7 @@ def run(
             text=True,
             errors="replace",
             check=False,
+            preexec_fn=die_with_parent,
         )
     except FileNotFoundError as error:
         raise DevError(f"{what} needs the program {error.filename}, which is not installed.") from error

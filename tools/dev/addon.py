@@ -1,0 +1,68 @@
+"""The addon's own state in a database: installed with demo data, and updated when its files changed."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from tools.dev.commands import run
+from tools.dev.instance import Instance
+from tools.dev.paths import ADDON, ROOT
+from tools.dev.progress import DevError, step
+
+# What Odoo reads into the database; code in services/, runtime/ and static/ counts without an update.
+UPDATED_FROM = ("models", "security", "data", "demo", "views", "i18n", "controllers", "wizard", "report", "migrations")
+
+
+def fingerprint() -> str:
+    """A hash over all files that an update of the module would read."""
+    state = hashlib.sha256()
+    files = [ROOT / "__manifest__.py", *(f for name in UPDATED_FROM for f in sorted((ROOT / name).rglob("*")))]
+    for file in files:
+        if file.is_file() and file.suffix != ".pyc":
+            state.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return state.hexdigest()
+
+
+def bring_up_to_date(instance: Instance, environment: Mapping[str, str]) -> None:
+    """Install the addon, or update it when its files changed since the last time."""
+    stamp = instance.folder / f"{instance.database}.installed"
+    current = fingerprint()
+    if not _installed(instance):
+        install(instance, environment)
+    elif not stamp.exists() or stamp.read_text() != current:
+        with step("Updating the addon in the database"):
+            _module(instance, "-u", environment)
+    stamp.write_text(current)
+
+
+def install(instance: Instance, environment: Mapping[str, str]) -> None:
+    """A new database with the addon and its demo data; what an interrupted install left is dropped."""
+    if not instance.postgres.external:
+        instance.drop(instance.database)
+    with step("Creating the database with demo data"):
+        _module(instance, "-i", environment)
+
+
+def _module(instance: Instance, flag: str, environment: Mapping[str, str]) -> None:
+    log = instance.log.with_name(f"{instance.name}-install.log")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.unlink(missing_ok=True)
+    arguments: list[str | Path] = [flag, ADDON, "--with-demo", "--stop-after-init", "--no-http", f"--logfile={log}"]
+    run(
+        instance.odoo(*arguments, "--workers=0", "--max-cron-threads=0"),
+        what=f"Odoo {flag} {ADDON} (log: {log.relative_to(ROOT)})",
+        env={**instance.postgres.environment, **environment},
+    )
+    if not _installed(instance):
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-30:])
+        raise DevError(f"Odoo did not install {ADDON}:\n{tail}")
+
+
+def _installed(instance: Instance) -> bool:
+    postgres = instance.postgres
+    if not postgres.exists(instance.database):
+        return False
+    if not postgres.sql(instance.database, "SELECT to_regclass('ir_module_module')"):
+        return False
+    state = postgres.sql(instance.database, f"SELECT state FROM ir_module_module WHERE name = '{ADDON}'")
+    return state == "installed"

@@ -1,0 +1,226 @@
+"""``make demo``: everything from nothing to a page that answers, and the end of it all on Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from types import FrameType
+
+from tools.dev import addon, llm, mcp_servers, node, processes, venvs
+from tools.dev.cache import try_lock
+from tools.dev.instance import Instance
+from tools.dev.odoo_server import OdooProcess
+from tools.dev.paths import DEV
+from tools.dev.progress import DevError, say, step, warn
+
+DATABASE = "woow_demo"
+HTTP_PORT, GEVENT_PORT = 8069, 8072  # Odoo's own defaults
+LOGINS = (
+    ("admin", "admin", "administrator, in the backend"),
+    ("owner", "owner", "portal, owns the demo workspace and its cloud service"),
+    ("user", "user", "portal, end user in the demo workspace"),
+    ("stranger", "stranger", "portal, another workspace"),
+)
+OTHER_MODEL = (
+    "To use another model, set OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY (any OpenAI-compatible endpoint)."
+)
+REFRESH = """
+if hasattr(env.get("ai.config"), "_demo_refresh"):
+    servers = env["ai.config"]._demo_refresh()
+    env.cr.commit()
+    for server in servers or ():
+        server.action_sync_tools()
+        env.cr.commit()
+        print("refreshed", server.name, server.state, len(server.tool_ids))
+"""
+
+
+def run_demo() -> int:
+    """Set up, start, print where it answers, and wait for Ctrl-C."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    database = os.environ.get("DB_NAME", DATABASE)
+    instance = Instance("demo" if database == DATABASE else f"demo-{database}", database)
+    with ExitStack() as stack:
+        if not stack.enter_context(try_lock(DEV / "run" / f"{instance.name}.lock")):
+            raise DevError(
+                f"A demo with the database {database} runs from this checkout already; "
+                "DB_NAME=another make demo starts a second one."
+            )
+        try:
+            Demo(instance, stack).run()
+        except KeyboardInterrupt:
+            say("\nStopping …")
+    say("Stopped.")
+    return 0
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+class Demo:
+    """The parts of one demo; ``stack`` ends them in the reverse order of their start."""
+
+    def __init__(self, instance: Instance, stack: ExitStack) -> None:
+        self.instance = instance
+        self.stack = stack
+        self.own_model = "OPENAI_BASE_URL" not in os.environ
+        self.facts: dict[str, str] = {}
+        self.addresses: list[str] = []
+        self.watched: list[processes.Process] = []
+
+    def run(self) -> None:
+        began = time.monotonic()
+        embedded = self._set_up()
+        workers = int(os.environ.get("ODOO_WORKERS", "0"))
+        port = self._port("http", "ODOO_PORT", HTTP_PORT)
+        gevent_port = self._port("gevent", "GEVENT_PORT", GEVENT_PORT)
+        self.instance.postgres.start()
+        self.stack.callback(self.instance.postgres.stop)
+        servers = self._start_mcp_servers()
+        if embedded:
+            self._start_llm()
+        elif not self.own_model:
+            self._use_provider()
+        self._write_config(port, gevent_port)
+        environment = {**self.instance.postgres.environment, **self.facts}
+        addon.bring_up_to_date(self.instance, environment)
+        odoo = OdooProcess(
+            self.instance, port=port, gevent_port=gevent_port, workers=workers, environment=environment
+        )
+        odoo.log.unlink(missing_ok=True)
+        odoo.start()
+        self.stack.callback(odoo.stop)
+        for server in servers:
+            server.wait()
+        with step("Telling the database where the model and the tools answer"):
+            self._refresh(environment)
+        with step("Waiting for the first page"):
+            odoo.wait()
+        self._greet(odoo, time.monotonic() - began)
+        self._watch(odoo)
+
+    def _set_up(self) -> bool:
+        """Get everything that has to be fetched; whether the embedded model can be used."""
+        with ThreadPoolExecutor(max_workers=3, thread_name_prefix="setup") as pool:
+            model: Future[object] | None = pool.submit(_fetch_llm) if self.own_model else None
+            mcp = pool.submit(venvs.extra, "mcp")
+            try:
+                node.node_modules()
+                venvs.main()
+                mcp.result()
+                if model:
+                    model.result()
+                    return True
+            except KeyboardInterrupt:
+                # The threads' programs die with this process; waiting for them would not stop anything.
+                os._exit(130)
+            except _NoModel as error:
+                warn(f"The embedded model cannot be had: {error}")
+                warn(f"The demo starts without one, so assistants cannot answer. {OTHER_MODEL}")
+        return False
+
+    def _port(self, key: str, variable: str, default: int) -> int:
+        explicit = os.environ.get(variable)
+        if not explicit:
+            return self.instance.port(key, default)
+        if not processes.port_is_free(int(explicit)):
+            raise DevError(f"{variable}={explicit} is taken by another program.")
+        return int(explicit)
+
+    def _start_mcp_servers(self) -> list[mcp_servers.McpServer]:
+        servers = [
+            mcp_servers.start_everything(self.instance.port("mcp-everything")),
+            mcp_servers.start_time(self.instance.port("mcp-time")),
+        ]
+        for server in servers:
+            self.stack.callback(server.stop)
+            self.watched.append(server.process)
+            self.addresses.append(server.address)
+            self.facts[f"WOOW_AI_DEMO_MCP_{server.name.upper()}_URL"] = server.url
+        return servers
+
+    def _start_llm(self) -> None:
+        port = self.instance.port("llm")
+        process = llm.start(port, self.instance.folder)
+        self.stack.callback(process.stop)
+        self.watched.append(process)
+        self.addresses.append(f"127.0.0.1:{port}")
+        self.facts |= {
+            "WOOW_AI_DEMO_LLM_URL": f"http://127.0.0.1:{port}/v1",
+            "WOOW_AI_DEMO_LLM_MODEL": llm.MODEL,
+            "WOOW_AI_DEMO_LLM_KEY": "none",
+        }
+        threading.Thread(target=self._announce_llm, args=(port,), daemon=True).start()
+
+    @staticmethod
+    def _announce_llm(port: int) -> None:
+        if llm.warm_up(port):
+            say(f"  The embedded model {llm.MODEL} is ready.")
+
+    def _use_provider(self) -> None:
+        self.facts |= {
+            "WOOW_AI_DEMO_LLM_URL": os.environ["OPENAI_BASE_URL"],
+            "WOOW_AI_DEMO_LLM_MODEL": os.environ.get("OPENAI_MODEL", ""),
+            "WOOW_AI_DEMO_LLM_KEY": os.environ.get("OPENAI_API_KEY", ""),
+        }
+        if not self.facts["WOOW_AI_DEMO_LLM_MODEL"]:
+            raise DevError("OPENAI_BASE_URL is set, but OPENAI_MODEL does not say which model to use.")
+
+    def _write_config(self, port: int, gevent_port: int) -> None:
+        allow = [*self.addresses, *filter(None, [os.environ.get("EGRESS_ALLOW", "")])]
+        self.instance.write_config(
+            {"http_port": port, "gevent_port": gevent_port}, {"egress_allow": ",".join(allow)}
+        )
+
+    def _refresh(self, environment: dict[str, str]) -> None:
+        # `odoo-bin shell` runs a script from its standard input and ends with it.
+        done = subprocess.run(
+            [str(arg) for arg in self.instance.odoo("shell", "--no-http", "--log-level=warn")],
+            input=REFRESH,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            warn(f"The demo's addresses could not be refreshed:\n{done.stderr[-2000:]}")
+        for line in done.stdout.splitlines():
+            if line.startswith("refreshed "):
+                (self.instance.folder / "refreshed.json").write_text(json.dumps({"last": line}))
+
+    def _greet(self, odoo: OdooProcess, seconds: float) -> None:
+        model = f"embedded {llm.MODEL}" if self.own_model else self.facts["WOOW_AI_DEMO_LLM_MODEL"]
+        say(f"\nReady after {seconds:.0f} s: {odoo.url}/my/ai   (backend: {odoo.url}/odoo)")
+        for login, password, what in LOGINS:
+            say(f"  {login + ' / ' + password:<22}{what}")
+        if self.own_model:
+            say("  The embedded model is small (1.5B): it shows how things work, not how well a large one answers.")
+            say(f"  {OTHER_MODEL}")
+        say(f"  model: {model}   log: {odoo.log.relative_to(DEV.parent)}   Ctrl-C ends everything.")
+
+    def _watch(self, odoo: OdooProcess) -> None:
+        while odoo.running():
+            for process in list(self.watched):
+                if not process.running():
+                    self.watched.remove(process)
+                    warn(f"{process.name} ended with {process.popen.returncode}:\n{process.log_tail(5)}")
+            time.sleep(0.5)
+        raise DevError(f"Odoo ended:\n{odoo.log_tail()}")
+
+
+class _NoModel(Exception):
+    """The embedded model's parts cannot be fetched."""
+
+
+def _fetch_llm() -> None:
+    try:
+        venvs.extra("llm")
+        llm.model_file()
+    except DevError as error:
+        raise _NoModel(str(error)) from error

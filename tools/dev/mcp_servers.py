@@ -1,0 +1,78 @@
+"""Real MCP servers that nobody here wrote, on the loopback, with an environment that holds nothing of the person's.
+
+* *everything* is the reference server of the protocol's authors; streamable HTTP at ``/mcp`` or HTTP+SSE at ``/sse``.
+* *time* is their stdio server for times and zones; mcp-proxy serves it at ``/mcp`` and ``/sse``.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from tools.dev import node, processes, venvs
+from tools.dev.paths import LOGS
+
+READY_TIMEOUT = 60  # seconds; a cold Node.js on a busy machine takes a few
+LOOPBACK = Path(__file__).with_name("loopback.cjs")
+
+
+class McpServer:
+    """One running server and where it answers."""
+
+    def __init__(self, name: str, port: int, process: processes.Process, path: str = "/mcp") -> None:
+        self.name = name
+        self.port = port
+        self.process = process
+        self.url = f"http://127.0.0.1:{port}{path}"
+
+    @property
+    def address(self) -> str:
+        """``host:port``, as the operator's egress list wants it."""
+        return f"127.0.0.1:{self.port}"
+
+    def wait(self) -> None:
+        self.process.wait_until(lambda: processes.listens(self.port), timeout=READY_TIMEOUT)
+
+    def stop(self) -> None:
+        self.process.stop(timeout=5)
+
+    def kill(self) -> None:
+        self.process.kill()
+
+
+def script(package: str) -> Path:
+    """The program of one of the ``@modelcontextprotocol`` packages, for ``node``."""
+    return node.node_modules() / "@modelcontextprotocol" / package / "dist/index.js"
+
+
+def start_everything(
+    port: int, *, transport: Literal["streamableHttp", "sse"] = "streamableHttp", folder: Path = LOGS
+) -> McpServer:
+    """Start server-everything; call :meth:`McpServer.wait` before the first use."""
+    process = processes.start(
+        "MCP server everything",
+        [node.node(), "--require", LOOPBACK, script("server-everything"), transport],
+        log=folder / f"mcp-everything-{port}.log",
+        env=processes.bare_environment(PORT=str(port)),
+    )
+    return McpServer("everything", port, process, "/mcp" if transport == "streamableHttp" else "/sse")
+
+
+def start_time(port: int, *, folder: Path = LOGS) -> McpServer:
+    """Start mcp-server-time behind mcp-proxy; call :meth:`McpServer.wait` before the first use."""
+    programs = venvs.extra("mcp") / "bin"
+    process = processes.start(
+        "MCP server time",
+        [
+            programs / "mcp-proxy",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            programs / "mcp-server-time",
+            "--",
+            "--local-timezone",
+            "UTC",
+        ],
+        log=folder / f"mcp-time-{port}.log",
+        env=processes.bare_environment(),
+    )
+    return McpServer("time", port, process)

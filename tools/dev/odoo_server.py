@@ -1,0 +1,122 @@
+"""A running Odoo of one instance, threaded or prefork with a gevent process behind the front proxy."""
+
+import http.client
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from tools.dev import processes
+from tools.dev.instance import Instance
+from tools.dev.paths import LOGS, ROOT
+
+START_TIMEOUT = 180  # seconds; the first page compiles assets
+
+
+class OdooProcess:
+    """Odoo's processes and, for prefork, the proxy before them; ``port`` is the one to talk to."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        *,
+        port: int,
+        gevent_port: int,
+        workers: int = 0,
+        environment: Mapping[str, str] | None = None,
+        log: Path | None = None,
+    ) -> None:
+        self.instance = instance
+        self.port = port
+        self.gevent_port = gevent_port
+        self.workers = workers
+        self.log = log or instance.log
+        self._environment = {**os.environ, **instance.postgres.environment, **(environment or {})}
+        self._odoo: processes.Process | None = None
+        self._proxy: processes.Process | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def http_port(self) -> int:
+        """Odoo's own HTTP port: behind the proxy it is not the one that people use."""
+        return self.instance.port("behind-proxy") if self.workers else self.port
+
+    def start(self) -> None:
+        """Start everything; the instance's configuration has to be written already."""
+        http_port = self.http_port
+        self._odoo = processes.start(
+            "Odoo",
+            self.instance.odoo(
+                f"--http-port={http_port}",
+                f"--gevent-port={self.gevent_port}",
+                f"--workers={self.workers}",
+                f"--database={self.instance.database}",
+            ),
+            log=self.log,
+            env=self._environment,
+            append=True,
+        )
+        if self.workers:
+            self._proxy = processes.start(
+                "the front proxy",
+                [
+                    sys.executable,
+                    "-m",
+                    "tools.dev.proxy",
+                    f"--port={self.port}",
+                    f"--http-port={http_port}",
+                    f"--gevent-port={self.gevent_port}",
+                ],
+                log=LOGS / f"{self.instance.name}-proxy.log",
+                cwd=ROOT,
+            )
+
+    def wait(self, path: str = "/web/login") -> None:
+        """Return when ``path`` really answers 200."""
+        assert self._odoo
+        self._odoo.wait_until(lambda: answers(self.port, path), timeout=START_TIMEOUT)
+        if self.workers:
+            self._odoo.wait_until(lambda: processes.listens(self.gevent_port), timeout=START_TIMEOUT)
+
+    def running(self) -> bool:
+        return bool(self._odoo and self._odoo.running())
+
+    def kill9(self) -> None:
+        """End all of Odoo's processes at once, as a crash would; the proxy goes on."""
+        if self._odoo:
+            self._odoo.kill()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send one signal to Odoo's main process."""
+        if self._odoo:
+            self._odoo.popen.send_signal(number)
+
+    def wait_for_exit(self, timeout: float = 30) -> int:
+        """The main process's exit code."""
+        assert self._odoo
+        return self._odoo.popen.wait(timeout)
+
+    def log_tail(self, lines: int = 20) -> str:
+        return self._odoo.log_tail(lines) if self._odoo else ""
+
+    def stop(self) -> None:
+        for process in (self._proxy, self._odoo):
+            if process:
+                process.stop()
+        self._proxy = self._odoo = None
+
+
+def answers(port: int, path: str) -> bool:
+    """Whether a GET of ``path`` on the loopback's ``port`` gives 200."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
