@@ -12,7 +12,9 @@
     │   ├── ProtocolError       the answer is not MCP
     │   ├── ResultTooLarge      more bytes than the cap
     │   ├── ServerTimeout       no answer in time; the call may have happened
-    │   └── SessionLost         the line broke in flight; the call may have happened
+    │   ├── SessionLost         the line broke in flight; the call may have happened
+    │   │   └── SessionExpired  the server forgot the session before the call ran: safe to retry
+    │   └── UnusableSchema      one tool cannot be offered to an LLM
     ├── LlmError                the turn ends with an `error` event
     │   ├── LlmAuthFailed  LlmModelNotFound  LlmRateLimited  LlmUnavailable
     │   ├── LlmContextTooLong  LlmRejected  LlmNoTools
@@ -55,13 +57,17 @@ class SecretUnreadable(ConfigError):
 
 
 class ServerError(EngineError):
+    """`safe_to_retry`: the request certainly did not reach the tool."""
+
     code = "server_error"
     default_message = "The MCP server failed."
+    safe_to_retry = False
 
 
 class ConnectFailed(ServerError):
     code = "connect_failed"
     default_message = "The MCP server cannot be reached. Check its address."
+    safe_to_retry = True
 
 
 class AuthRequired(ServerError):
@@ -105,6 +111,16 @@ class ServerTimeout(ServerError):
 class SessionLost(ServerError):
     code = "session_lost"
     default_message = "The connection to the MCP server broke."
+
+
+class SessionExpired(SessionLost):
+    default_message = "The MCP server ended the session."
+    safe_to_retry = True
+
+
+class UnusableSchema(ServerError):
+    code = "unusable_schema"
+    default_message = "The tool describes its arguments in a way that no language model accepts."
 
 
 class LlmError(EngineError):

@@ -1,0 +1,65 @@
+"""Names of tools as the LLM sees them.
+
+MCP allows ``.`` and 128 characters in a tool's name (SEP-986), OpenAI's function names take
+``[a-zA-Z0-9_-]{1,64}``. An alias is ``server__tool``; where something had to be cut, or where two
+tools would share an alias, it ends in a hash of both original names.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+
+MAX_LENGTH = 64  # characters, OpenAI function names
+SEPARATOR = "__"
+_SERVER_LENGTH = 24  # characters that a server's name may take of an alias that is too long
+_HASH_LENGTH = 8  # hexadecimal digits
+
+LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def make_aliases(tools: Iterable[tuple[str, str]]) -> list[str]:
+    """One legal alias for each ``(server_name, tool_name)``, unique among them.
+
+    The alias of a tool depends on the order of the others only if the very same pair occurs twice.
+
+    >>> make_aliases([("Time", "get_current_time"), ("weather", "now.hourly")])
+    ['Time__get_current_time', 'weather__now_hourly']
+    """
+    tools = list(tools)
+    plain = [_join(server, tool) for server, tool in tools]
+    shared = Counter(alias.lower() for alias in plain)
+    used: set[str] = set()
+    aliases = []
+    for (server, tool), alias in zip(tools, plain, strict=True):
+        if len(alias) > MAX_LENGTH or shared[alias.lower()] > 1:
+            alias = _hashed(server, tool)
+        copy = 0
+        while alias.lower() in used:
+            copy += 1
+            alias = _hashed(server, tool, copy)
+        used.add(alias.lower())
+        aliases.append(alias)
+    return aliases
+
+
+def _join(server: str, tool: str) -> str:
+    return f"{_slug(server, 'server')}{SEPARATOR}{_slug(tool, 'tool')}"
+
+
+def _hashed(server: str, tool: str, copy: int = 0) -> str:
+    digest = _digest(f"{server}\0{tool}\0{copy}")
+    head = f"{_slug(server, 'server')[:_SERVER_LENGTH]}{SEPARATOR}{_slug(tool, 'tool')}"
+    return f"{head[: MAX_LENGTH - _HASH_LENGTH - 1]}_{digest}"
+
+
+def _slug(name: str, empty: str) -> str:
+    folded = unicodedata.normalize("NFKD", name)
+    marks_off = "".join(char for char in folded if not unicodedata.combining(char))
+    slug = re.sub(r"[^a-zA-Z0-9_-]+", "_", marks_off).strip("_")
+    return slug or f"{empty}_{_digest(name)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]

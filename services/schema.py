@@ -1,0 +1,279 @@
+"""Turns a server's JSON Schema into one that OpenAI-compatible endpoints accept as parameters.
+
+References are inlined, recursion and depth are cut (type and description stay), keywords that make
+endpoints refuse the whole request are rewritten or left out. One bad property never costs the tool:
+it becomes a property without a type. The server's own schema still decides whether arguments are right.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from .errors import UnusableSchema
+
+MAX_DEPTH = 12  # nested schemas; what lies deeper keeps its type and description
+MAX_NODES = 2_000  # schemas in one result: references may fan out exponentially
+MAX_TEXT = 1_000  # characters of one description
+
+Resolver = Callable[[str], Any]
+"""Gives the schema that a reference means; raises `LookupError` where there is none."""
+
+_TYPES = {"object", "array", "string", "number", "integer", "boolean", "null"}
+_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+_UNIONS = ("anyOf", "oneOf")
+_FORMATS = {"date", "time", "date-time", "email", "uri", "uuid", "ipv4", "ipv6", "hostname"}
+
+
+def local_references(document: Any) -> Resolver:
+    """References into `document`: JSON pointers, ``$anchor`` and ``$id``. Nothing is ever fetched.
+
+    With a schema as document this is JSON Schema's rule, with an OpenAPI description it resolves
+    ``#/components/schemas/…``.
+    """
+    named: dict[str, Any] | None = None
+
+    def resolve(reference: str) -> Any:
+        nonlocal named
+        if reference == "#":
+            return document
+        if reference.startswith("#/"):
+            return _pointer(document, reference[2:])
+        if named is None:
+            named = dict(_names(document, MAX_DEPTH))
+        return named[reference]
+
+    return resolve
+
+
+def clean(schema: Any, *, resolve: Resolver | None = None, depth: int = MAX_DEPTH) -> dict[str, Any]:
+    """The parameters object of an OpenAI function, made of a tool's input schema.
+
+    :param resolve: the reference strategy; by default references point into the schema itself
+    :raises UnusableSchema: the schema cannot describe an object of arguments at all
+    """
+    if schema is None or schema is True:
+        schema = {}
+    if not isinstance(schema, Mapping):
+        raise UnusableSchema(detail=f"the schema is a {type(schema).__name__}")
+    cleaner = _Cleaner(resolve or local_references(schema))
+    cleaned = cleaner.clean(schema, depth, ())
+    if "$unresolved" in cleaner.problems:
+        raise UnusableSchema(detail="the schema is a reference that leads nowhere")
+    return _as_object(cleaned)
+
+
+class _Cleaner:
+    def __init__(self, resolve: Resolver):
+        self.resolve = resolve
+        self.nodes = 0
+        self.problems: set[str] = set()
+
+    def clean(self, schema: Any, depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
+        """`trail` holds the references that led here."""
+        self.nodes += 1
+        if not isinstance(schema, Mapping):
+            return {}
+        top = self.nodes == 1
+        schema, trail, whole = self._follow(schema, trail)
+        if top and not whole:
+            self.problems.add("$unresolved")
+        out = _annotations(schema)
+        if not whole or depth <= 0 or self.nodes > MAX_NODES:
+            return _typed(out)
+        if "allOf" in schema:
+            schema = self._merged(schema, trail, depth)
+        out |= _scalars(schema)
+        self._object(schema, out, depth, trail)
+        self._array(schema, out, depth, trail)
+        for union in _UNIONS:
+            branches = _list(schema.get(union))
+            cleaned = [self.clean(branch, depth - 1, trail) for branch in branches if branch is not False]
+            if cleaned:
+                out.setdefault("anyOf", []).extend(cleaned)
+        return _typed(out)
+
+    def _follow(self, schema: Mapping, trail: tuple[str, ...]) -> tuple[Mapping, tuple[str, ...], bool]:
+        """Inline ``$ref`` (keywords beside it win). The flag is False where it leads nowhere or round."""
+        while "$ref" in schema or "$dynamicRef" in schema:
+            reference = schema.get("$ref", schema.get("$dynamicRef"))
+            beside = {k: v for k, v in schema.items() if k not in ("$ref", "$dynamicRef")}
+            try:
+                target = self.resolve(reference)
+            except (LookupError, TypeError, ValueError, AttributeError):
+                return beside, trail, False
+            if not isinstance(target, Mapping):
+                return beside, trail, target is True
+            if reference in trail:
+                return _annotations(target) | beside, trail, False
+            trail = (*trail, reference)
+            schema = {**target, **beside}
+        return schema, trail, True
+
+    def _merged(self, schema: Mapping, trail: tuple[str, ...], depth: int) -> dict[str, Any]:
+        """``allOf`` folded into one schema: many endpoints refuse or ignore it."""
+        merged = {k: v for k, v in schema.items() if k != "allOf"}
+        for part in _list(schema["allOf"]):
+            self.nodes += 1
+            if not isinstance(part, Mapping) or self.nodes > MAX_NODES:
+                continue
+            part, part_trail, whole = self._follow(part, trail)
+            if not whole:
+                continue
+            if "allOf" in part and depth > 0:
+                part = self._merged(part, part_trail, depth - 1)
+            for key, value in part.items():
+                if key == "properties" and isinstance(value, Mapping):
+                    merged[key] = {**value, **_mapping(merged.get(key))}
+                elif key == "required":
+                    merged[key] = [*_list(merged.get(key)), *_list(value)]
+                else:
+                    merged.setdefault(key, value)
+        return merged
+
+    def _object(self, schema: Mapping, out: dict, depth: int, trail: tuple[str, ...]) -> None:
+        properties = _mapping(schema.get("properties"))
+        if properties or "object" in _list_or_one(out.get("type")):
+            out["properties"] = {
+                str(name): self.clean(value, depth - 1, trail)
+                for name, value in properties.items()
+                if value is not False
+            }
+            required = [name for name in _list(schema.get("required")) if name in out["properties"]]
+            if required:
+                out["required"] = list(dict.fromkeys(required))
+        extra = schema.get("additionalProperties")
+        if isinstance(extra, bool):
+            out["additionalProperties"] = extra
+        elif isinstance(extra, Mapping):
+            out["additionalProperties"] = self.clean(extra, depth - 1, trail) or True
+
+    def _array(self, schema: Mapping, out: dict, depth: int, trail: tuple[str, ...]) -> None:
+        items = schema.get("items")
+        positions = items if isinstance(items, list) else _list(schema.get("prefixItems"))
+        if isinstance(items, Mapping):
+            out["items"] = self.clean(items, depth - 1, trail)
+        elif positions:
+            kinds = [self.clean(item, depth - 1, trail) for item in positions]
+            distinct = list({json.dumps(kind, sort_keys=True, default=str): kind for kind in kinds}.values())
+            out["items"] = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+
+
+def _annotations(schema: Mapping) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kinds = [k for k in dict.fromkeys(filter(_is_text, kind)) if k in _TYPES]
+        kind = kinds[0] if len(kinds) == 1 else kinds
+    if schema.get("nullable") is True and isinstance(kind, str) and kind != "null":
+        kind = [kind, "null"]
+    if isinstance(kind, list) and kind or isinstance(kind, str) and kind in _TYPES:
+        out["type"] = kind
+    text = schema.get("description") or schema.get("title")
+    if isinstance(text, str):
+        out["description"] = text[:MAX_TEXT]
+    return out
+
+
+def _scalars(schema: Mapping) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    if isinstance(schema.get("enum"), list) and schema["enum"]:
+        out["enum"] = schema["enum"]
+    for key in ("const", "default"):
+        if key in schema:
+            out[key] = schema[key]
+    for key in _NUMBERS:
+        if isinstance(schema.get(key), int | float) and not isinstance(schema[key], bool):
+            out[key] = schema[key]
+    for key in _COUNTS:
+        if isinstance(schema.get(key), int) and not isinstance(schema[key], bool):
+            out[key] = schema[key]
+    if _is_text(schema.get("format")) and schema["format"] in _FORMATS:
+        out["format"] = schema["format"]
+    if _is_portable(pattern := schema.get("pattern")):
+        out["pattern"] = pattern
+    return out
+
+
+def _typed(out: dict[str, Any]) -> dict[str, Any]:
+    """Arrays need items, objects need properties, in the eyes of OpenAI's validator."""
+    kinds = _list_or_one(out.get("type"))
+    if not kinds and "properties" in out:
+        out["type"] = "object"
+    if not kinds and "items" in out:
+        out["type"] = "array"
+    if "array" in kinds:
+        out.setdefault("items", {})
+    if "object" in kinds:
+        out.setdefault("properties", {})
+    return out
+
+
+def _as_object(cleaned: dict[str, Any]) -> dict[str, Any]:
+    """The top level: type object, without a union (OpenAI refuses one there)."""
+    branches = [b for b in cleaned.pop("anyOf", []) if "object" in _list_or_one(b.get("type", "object"))]
+    kinds = _list_or_one(cleaned.get("type", "object"))
+    if "object" not in kinds:
+        raise UnusableSchema(detail=f"the arguments are of type {kinds}")
+    for key in ("enum", "const", "default"):
+        cleaned.pop(key, None)
+    properties = dict(cleaned.get("properties", {}))
+    for branch in branches:
+        for name, value in branch.get("properties", {}).items():
+            properties.setdefault(name, value)
+    required = list(cleaned.get("required", []))
+    for name in branches[0].get("required", []) if branches else []:
+        if name not in required and all(name in branch.get("required", []) for branch in branches):
+            required.append(name)
+    out = {**cleaned, "type": "object", "properties": properties}
+    if required:
+        out["required"] = required
+    return out
+
+
+def _is_portable(pattern: Any) -> bool:
+    """llama.cpp refuses a request whose pattern is not anchored or uses groups of the ``(?`` kind."""
+    return (
+        isinstance(pattern, str)
+        and pattern.startswith("^")
+        and pattern.endswith("$")
+        and not any(part in pattern for part in ("(?", "\\b", "\\p", "\\B"))
+    )
+
+
+def _pointer(document: Any, pointer: str) -> Any:
+    for part in unquote(pointer).split("/"):
+        part = part.replace("~1", "/").replace("~0", "~")
+        document = document[int(part)] if isinstance(document, list) else document[part]
+    return document
+
+
+def _names(schema: Any, depth: int):
+    if depth <= 0 or not isinstance(schema, Mapping | list):
+        return
+    if isinstance(schema, list):
+        for item in schema:
+            yield from _names(item, depth - 1)
+        return
+    for key, prefix in (("$anchor", "#"), ("$dynamicAnchor", "#"), ("$id", "")):
+        if isinstance(schema.get(key), str):
+            yield prefix + schema[key], schema
+    for value in schema.values():
+        yield from _names(value, depth - 1)
+
+
+def _list(value: Any) -> list:
+    return value if isinstance(value, list) else []
+
+
+def _list_or_one(value: Any) -> list:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _mapping(value: Any) -> Mapping:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)

@@ -1,0 +1,50 @@
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from services.names import make_aliases
+
+names = st.text(max_size=140)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(names, names), max_size=30))
+def test_aliases_are_legal_unique_and_repeatable(tools):
+    aliases = make_aliases(tools)
+    assert len(aliases) == len(tools) == len({alias.lower() for alias in aliases})
+    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", alias) for alias in aliases)
+    assert aliases == make_aliases(tools)
+
+
+def test_plain_names_stay_readable():
+    assert make_aliases([("time", "get_current_time")]) == ["time__get_current_time"]
+    assert make_aliases([("My server", "files.read")]) == ["My_server__files_read"]
+
+
+def test_collision_gives_every_party_a_hash_whatever_the_order():
+    pairs = [("s", "a.b"), ("s", "a_b"), ("s", "a-b")]
+    aliases = dict(zip(pairs, make_aliases(pairs), strict=True))
+    reversed_aliases = dict(zip(pairs[::-1], make_aliases(pairs[::-1]), strict=True))
+    assert aliases == reversed_aliases
+    assert aliases["s", "a-b"] == "s__a-b"
+    assert re.fullmatch(r"s__a_b_[0-9a-f]{8}", aliases["s", "a.b"])
+
+
+def test_separator_inside_names_cannot_impersonate_another_server():
+    first, second = make_aliases([("a__b", "c"), ("a", "b__c")])
+    assert first != second
+
+
+def test_long_name_keeps_its_head():
+    (alias,) = make_aliases([("server", "x" * 128)])
+    assert len(alias) == 64 and alias.startswith("server__xxxx")
+
+
+def test_same_pair_twice():
+    first, second = make_aliases([("a", "b"), ("a", "b")])
+    assert first != second
+
+
+def test_chinese_names_stay_apart():
+    first, second = make_aliases([("天氣", "查詢"), ("天氣", "預報")])
+    assert first != second

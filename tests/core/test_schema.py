@@ -1,0 +1,236 @@
+import json
+import statistics
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from services.errors import UnusableSchema
+from services.schema import clean, local_references
+
+EMPTY = {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize("schema", [{}, True, None, {"type": "object"}, {"$schema": "x"}])
+def test_schema_without_arguments(schema):
+    assert clean(schema) == EMPTY
+
+
+@pytest.mark.parametrize(
+    "schema", [False, [], "object", 7, {"type": "array"}, {"$ref": "#/nowhere"}, {"type": "string"}]
+)
+def test_unusable_schema_is_a_typed_error(schema):
+    with pytest.raises(UnusableSchema):
+        clean(schema)
+
+
+def test_references_are_inlined_and_keywords_beside_them_win():
+    schema = {
+        "type": "object",
+        "properties": {"at": {"$ref": "#/$defs/Point", "description": "where"}},
+        "$defs": {
+            "Point": {"type": "object", "description": "a point", "properties": {"x": {"$ref": "#/$defs/N"}}},
+            "N": {"type": "number"},
+        },
+    }
+    assert clean(schema)["properties"]["at"] == {
+        "type": "object",
+        "description": "where",
+        "properties": {"x": {"type": "number"}},
+    }
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"$ref": "#/$defs/missing"},
+        {"$ref": "https://example.com/schema.json"},
+        {"$ref": "file:///etc/passwd"},
+        {"$ref": 5},
+        {"$ref": "#/properties/ok/type/0/x"},
+        {"type": "nonsense"},
+        {"type": {"a": 1}},
+        {"enum": "x", "required": 7, "properties": [], "items": 3, "anyOf": {}},
+        "text",
+        True,
+    ],
+)
+def test_one_bad_property_does_not_cost_the_tool(bad):
+    schema = {"type": "object", "properties": {"ok": {"type": "string"}, "bad": bad}, "required": ["ok", "bad", "gone"]}
+    cleaned = clean(schema)
+    assert cleaned["properties"]["ok"] == {"type": "string"}
+    assert "bad" in cleaned["properties"]
+    assert cleaned["required"] == ["ok", "bad"]
+
+
+def test_recursion_keeps_type_and_description():
+    node = {"type": "object", "description": "a node", "properties": {"next": {"$ref": "#/$defs/Node"}}}
+    cleaned = clean({"type": "object", "properties": {"root": {"$ref": "#/$defs/Node"}}, "$defs": {"Node": node}})
+    root = cleaned["properties"]["root"]
+    assert root["properties"]["next"] == {"type": "object", "description": "a node", "properties": {}}
+
+
+def test_self_reference_of_the_whole_schema():
+    cleaned = clean({"type": "object", "properties": {"child": {"$ref": "#"}, "name": {"type": "string"}}})
+    assert cleaned["properties"]["child"]["type"] == "object"
+
+
+def test_reference_loop_without_content():
+    schema = {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/a"}},
+        "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}},
+    }
+    assert clean(schema)["properties"]["a"] == {}
+
+
+def test_exponential_references_stay_small():
+    defs = {
+        f"d{i}": {
+            "type": "object",
+            "properties": {"a": {"$ref": f"#/$defs/d{i + 1}"}, "b": {"$ref": f"#/$defs/d{i + 1}"}},
+        }
+        for i in range(40)
+    }
+    defs["d40"] = {"type": "string"}
+    begun = time.perf_counter()
+    cleaned = clean({"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": defs}, depth=40)
+    assert len(json.dumps(cleaned)) < 500_000
+    assert time.perf_counter() - begun < 1
+
+
+def test_top_level_union_becomes_one_object():
+    schema = {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {"id": {"type": "integer"}, "kind": {"const": "a"}},
+                "required": ["id", "kind"],
+            },
+            {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "kind": {"const": "b"}},
+                "required": ["name", "kind"],
+            },
+        ]
+    }
+    cleaned = clean(schema)
+    assert set(cleaned) == {"type", "properties", "required"}
+    assert set(cleaned["properties"]) == {"id", "kind", "name"}
+    assert cleaned["required"] == ["kind"]
+
+
+def test_all_of_is_folded():
+    schema = {
+        "allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"b": {"type": "string"}}, "required": ["b"]}],
+        "$defs": {"Base": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}},
+    }
+    cleaned = clean(schema)
+    assert set(cleaned["properties"]) == {"a", "b"}
+    assert sorted(cleaned["required"]) == ["a", "b"]
+
+
+def test_arrays_always_have_items():
+    properties = {
+        "a": {"type": "array"},
+        "b": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "number"}]},
+    }
+    cleaned = clean({"properties": properties})["properties"]
+    assert cleaned["a"] == {"type": "array", "items": {}}
+    assert cleaned["b"]["items"] == {"anyOf": [{"type": "string"}, {"type": "number"}]}
+
+
+def test_patterns_that_endpoints_refuse_are_left_out():
+    properties = {"a": {"type": "string", "pattern": "^[a-z]+$"}, "b": {"type": "string", "pattern": "(?i)x"}}
+    cleaned = clean({"properties": properties})["properties"]
+    assert cleaned["a"]["pattern"] == "^[a-z]+$"
+    assert "pattern" not in cleaned["b"]
+
+
+def test_openapi_references_and_nullable():
+    document = {
+        "components": {
+            "schemas": {"Pet": {"type": "object", "properties": {"name": {"type": "string", "nullable": True}}}}
+        }
+    }
+    cleaned = clean({"$ref": "#/components/schemas/Pet"}, resolve=local_references(document))
+    assert cleaned["properties"]["name"] == {"type": ["string", "null"]}
+
+
+def test_anchors_and_properties_named_like_keywords():
+    schema = {
+        "properties": {"$ref": {"type": "string"}, "title": {"type": "string"}, "p": {"$ref": "#here"}},
+        "$defs": {"x": {"$anchor": "here", "type": "integer"}},
+    }
+    cleaned = clean(schema)["properties"]
+    assert cleaned["$ref"] == cleaned["title"] == {"type": "string"}
+    assert cleaned["p"] == {"type": "integer"}
+
+
+def test_the_servers_schema_is_not_touched():
+    schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"type": "array"}}}
+    before = json.dumps(schema)
+    clean(schema)
+    assert json.dumps(schema) == before
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "type",
+                    "$ref",
+                    "properties",
+                    "items",
+                    "anyOf",
+                    "allOf",
+                    "required",
+                    "enum",
+                    "$defs",
+                    "a",
+                    "oneOf",
+                    "additionalProperties",
+                    "prefixItems",
+                ]
+            ),
+            inner | st.sampled_from(["object", "array", "#", "#/$defs/a", "string"]),
+            max_size=5,
+        )
+    ),
+    max_leaves=25,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(json_values)
+def test_any_json_gives_an_object_or_the_typed_error(schema):
+    try:
+        cleaned = clean(schema)
+    except UnusableSchema:
+        return
+    assert cleaned["type"] == "object" and isinstance(cleaned["properties"], dict)
+    json.dumps(cleaned)
+
+
+def test_a_usual_schema_takes_less_than_a_millisecond():
+    schema = {
+        "type": "object",
+        "properties": {
+            f"p{i}": {"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}], "default": None} for i in range(10)
+        },
+        "$defs": {
+            "A": {
+                "type": "object",
+                "properties": {"x": {"type": "string"}, "y": {"type": "array", "items": {"type": "integer"}}},
+            }
+        },
+    }
+    times = []
+    for _ in range(50):
+        begun = time.perf_counter()
+        clean(schema)
+        times.append(time.perf_counter() - begun)
+    assert statistics.median(times) < 0.001
