@@ -2,6 +2,7 @@ import re
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from services.names import make_aliases
 
 names = st.text(max_size=140)

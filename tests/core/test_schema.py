@@ -5,6 +5,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from services.errors import UnusableSchema
 from services.schema import clean, local_references
 
