@@ -1,0 +1,108 @@
+from odoo import api, fields, models
+from odoo.exceptions import ValidationError
+
+from ..services import const
+
+
+class AiAssistant(models.Model):
+    """Somebody to chat with: a provider, a system prompt and the tools it may use."""
+
+    _name = "ai.assistant"
+    _description = "AI Assistant"
+    _order = "sequence, id"
+
+    name = fields.Char(required=True, translate=True)
+    active = fields.Boolean(default=True)
+    sequence = fields.Integer(default=10)
+    description = fields.Char(translate=True, help="One line that tells people what it is good for.")
+    partner_id = fields.Many2one(
+        "res.partner",
+        string="Contact",
+        required=True,
+        readonly=True,
+        copy=False,
+        ondelete="restrict",
+        help="Author of the assistant's messages. It has no login.",
+    )
+    config_id = fields.Many2one("ai.config", string="Provider", required=True, ondelete="restrict")
+    system_prompt = fields.Text(
+        default="You are a helpful assistant. Use the tools to look things up instead of guessing.",
+    )
+    group_ids = fields.Many2many(
+        "res.groups",
+        string="Available to",
+        help="Leave empty to offer it to every signed-in user, portal users too.",
+    )
+    mcp_server_ids = fields.Many2many(
+        "woow_paas_platform.mcp_server",
+        "ai_assistant_mcp_server_rel",
+        "assistant_id",
+        "server_id",
+        string="MCP Servers",
+        domain=[("scope", "=", "system"), ("owner_user_id", "=", False)],
+    )
+    mcp_tool_disabled_ids = fields.Many2many(
+        "woow_paas_platform.mcp_tool",
+        "ai_assistant_mcp_tool_disabled_rel",
+        "assistant_id",
+        "tool_id",
+        string="Disabled Tools",
+        domain="[('server_id', 'in', mcp_server_ids)]",
+    )
+    max_rounds = fields.Integer(
+        default=const.MAX_ROUNDS,
+        required=True,
+        help="How often the assistant may go from the model to the tools and back in one turn.",
+    )
+    confirm_round = fields.Integer(
+        default=0, help="The turn asks before this round. 0 means never."
+    )
+    tool_count = fields.Integer(compute="_compute_tool_count", compute_sudo=True)
+
+    _max_rounds_range = models.Constraint(
+        "CHECK (max_rounds BETWEEN 0 AND 50)",
+        "The number of rounds must lie between 0 and 50.",
+    )
+
+    @api.depends("mcp_server_ids.tool_ids.active", "mcp_tool_disabled_ids")
+    def _compute_tool_count(self):
+        for assistant in self:
+            assistant.tool_count = len(assistant._system_tools())
+
+    @api.constrains("mcp_server_ids")
+    def _check_mcp_servers(self):
+        for assistant in self:
+            if len(assistant.mcp_server_ids) > const.MAX_SERVERS_PER_ASSISTANT:
+                raise ValidationError(
+                    self.env._(
+                        "An assistant can use at most %(limit)s MCP servers.",
+                        limit=const.MAX_SERVERS_PER_ASSISTANT,
+                    )
+                )
+            if assistant.mcp_server_ids.filtered(lambda s: s.scope != "system"):
+                raise ValidationError(
+                    self.env._("An assistant can only use MCP servers of the system scope.")
+                )
+
+    @api.model_create_multi
+    def create(self, vals_list):
+        for vals in vals_list:
+            if not vals.get("partner_id"):
+                # sudo: res.partner - the contact is made by us, holds only the assistant's name
+                partner = self.env["res.partner"].sudo().create({"name": vals.get("name")})
+                vals["partner_id"] = partner.id
+        return super().create(vals_list)
+
+    def write(self, vals):
+        result = super().write(vals)
+        if "name" in vals:
+            for assistant in self:
+                # sudo: res.partner - the assistant's own contact follows its name
+                assistant.partner_id.sudo().name = assistant.name
+        return result
+
+    def _system_tools(self):
+        """Tools of the assistant's own servers that are switched on everywhere."""
+        self.ensure_one()
+        servers = self.mcp_server_ids.filtered(lambda s: s.active and s.scope == "system")
+        return servers.tool_ids.filtered("is_usable") - self.mcp_tool_disabled_ids

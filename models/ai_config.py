@@ -1,0 +1,109 @@
+import os
+
+from odoo import api, fields, models
+from odoo.exceptions import ValidationError
+from odoo.orm.models import NO_ACCESS
+
+from ..services.specs import LlmSpec
+
+
+class AiConfig(models.Model):
+    """An OpenAI-compatible provider."""
+
+    _name = "ai.config"
+    _description = "AI Provider"
+    _inherit = ["woow_paas_platform.secret.mixin"]
+    _order = "sequence, id"
+
+    name = fields.Char(required=True)
+    active = fields.Boolean(default=True)
+    sequence = fields.Integer(default=10)
+    api_base_url = fields.Char(
+        "API Base URL",
+        required=True,
+        default="https://api.openai.com/v1",
+        help="Address of an OpenAI-compatible API, up to and including its version.",
+    )
+    api_key = fields.Char(
+        "API Key",
+        compute="_compute_api_key",
+        inverse="_inverse_api_key",
+        help="Stored encrypted. Leave empty to keep the current key.",
+    )
+    api_key_encrypted = fields.Char(groups=NO_ACCESS, copy=False)
+    has_api_key = fields.Boolean(compute="_compute_has_api_key", compute_sudo=True)
+    model = fields.Char(required=True, help="Name of the model, as the provider writes it.")
+    temperature = fields.Float(default=0.0, help="0 gives the most repeatable answers.")
+    max_tokens = fields.Integer("Max. Tokens", help="Longest answer, in tokens. 0 leaves it open.")
+    tool_protocol = fields.Selection(
+        [
+            ("native", "Function calling"),
+            ("prompt", "In the prompt"),
+        ],
+        required=True,
+        default="native",
+    )
+    supports_vision = fields.Boolean("Reads Images")
+    stream_usage = fields.Boolean(
+        "Ask for Usage",
+        default=True,
+        help="Some endpoints refuse this option of streamed answers: switch it off for them.",
+    )
+    assistant_ids = fields.One2many("ai.assistant", "config_id", string="Assistants")
+
+    @api.depends("api_key_encrypted")
+    def _compute_api_key(self):
+        self._blank_secrets("api_key")
+
+    def _inverse_api_key(self):
+        self._store_secret("api_key")
+
+    @api.depends("api_key_encrypted")
+    def _compute_has_api_key(self):
+        for config in self:
+            config.has_api_key = bool(config.api_key_encrypted)
+
+    @api.constrains("api_base_url")
+    def _check_api_base_url(self):
+        for config in self:
+            if not config.api_base_url.startswith(("http://", "https://")):
+                raise ValidationError(
+                    self.env._("The API base URL must begin with http:// or https://.")
+                )
+
+    def _llm_spec(self):
+        """:raises SecretUnreadable: see `SecretMixin._read_secret`"""
+        self.ensure_one()
+        return LlmSpec(
+            id=self.id,
+            base_url=self.api_base_url.rstrip("/"),
+            model=self.model,
+            api_key=self._read_secret("api_key"),
+            temperature=self.temperature,
+            max_tokens=self.max_tokens or None,
+            tool_protocol=self.tool_protocol,
+            supports_vision=self.supports_vision,
+            stream_usage=self.stream_usage,
+        )
+
+    @api.model
+    def _demo_refresh(self):
+        """Point the demo data at this start's model and MCP servers (environment ``WOOW_AI_DEMO_*``)."""
+        ref = self.env.ref
+        if (provider := ref("woow_paas_platform.ai_config_demo", False)) and (
+            url := os.environ.get("WOOW_AI_DEMO_LLM_URL")
+        ):
+            provider.write(
+                {
+                    "api_base_url": url,
+                    "model": os.environ.get("WOOW_AI_DEMO_LLM_MODEL", provider.model),
+                    "api_key": os.environ.get("WOOW_AI_DEMO_LLM_KEY", ""),
+                }
+            )
+        servers = self.env["woow_paas_platform.mcp_server"]
+        for name in ("everything", "time"):
+            server = ref(f"woow_paas_platform.mcp_server_demo_{name}", False)
+            if server and (url := os.environ.get(f"WOOW_AI_DEMO_MCP_{name.upper()}_URL")):
+                server.url = url
+                servers |= server
+        return servers

@@ -1,0 +1,66 @@
+from odoo import api, fields, models
+
+
+class CloudService(models.Model):
+    """A service that a workspace runs. Its own MCP servers serve only its own chats."""
+
+    _name = "woow_paas_platform.cloud_service"
+    _description = "Cloud Service"
+    _order = "name, id"
+
+    name = fields.Char(required=True)
+    active = fields.Boolean(default=True)
+    description = fields.Text()
+    workspace_id = fields.Many2one(
+        "woow_paas_platform.workspace", required=True, ondelete="cascade", index=True
+    )
+    state = fields.Selection(
+        [
+            ("pending", "Pending"),
+            ("deploying", "Deploying"),
+            ("running", "Running"),
+            ("stopped", "Stopped"),
+            ("error", "Error"),
+        ],
+        required=True,
+        default="pending",
+    )
+    reference_id = fields.Char("Reference", help="Identifier of the service where it runs.")
+    user_mcp_server_ids = fields.One2many(
+        "woow_paas_platform.mcp_server",
+        "cloud_service_id",
+        string="MCP Servers",
+        domain=[("scope", "=", "user")],
+    )
+    is_manager = fields.Boolean(compute="_compute_is_manager", search="_search_is_manager")
+
+    @api.depends_context("uid")
+    def _compute_is_manager(self):
+        for service in self:
+            # sudo: workspace - reads only the caller's own role
+            role = service.sudo().workspace_id._role_of(self.env.user)
+            service.is_manager = role in ("owner", "admin")
+
+    def _search_is_manager(self, operator, value):
+        if operator != "in":
+            return NotImplemented
+        managed = [
+            (
+                "workspace_id.access_ids",
+                "any!",
+                [("user_id", "=", self.env.uid), ("role", "in", ("owner", "admin"))],
+            )
+        ]
+        return managed if True in value else ["!", *managed]
+
+    def _prompt_facts(self):
+        """Name, state and description for the system prompt: never a secret or a raw value."""
+        self.ensure_one()
+        states = dict(self._fields["state"]._description_selection(self.env))
+        facts = [
+            f"Name: {self.name}",
+            f"State: {states[self.state]}",
+        ]
+        if self.description:
+            facts.append(f"Description: {self.description}")
+        return "\n".join(facts)

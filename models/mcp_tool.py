@@ -1,0 +1,122 @@
+import hashlib
+import json
+
+from odoo import api, fields, models
+from odoo.exceptions import AccessError
+
+from ..services import names
+from ..services.specs import ToolSpec
+
+
+class McpTool(models.Model):
+    """A tool as its server described it. `active` is the people's switch, `available` the server's word."""
+
+    _name = "woow_paas_platform.mcp_tool"
+    _description = "MCP Tool"
+    _order = "server_id, name, id"
+
+    name = fields.Char(required=True, readonly=True)
+    title = fields.Char(readonly=True)
+    description = fields.Text(readonly=True)
+    input_schema = fields.Text(readonly=True, help="JSON Schema, as the server sent it.")
+    output_schema = fields.Text(readonly=True)
+    annotations = fields.Text(readonly=True)
+    server_id = fields.Many2one(
+        "woow_paas_platform.mcp_server", required=True, ondelete="cascade", index=True
+    )
+    active = fields.Boolean(default=True, help="Off counts at once, also for running turns.")
+    available = fields.Boolean(default=True, readonly=True, help="The last sync saw it.")
+    is_usable = fields.Boolean(compute="_compute_is_usable")
+    alias = fields.Char(compute="_compute_alias", help="The name that the model sees.")
+    definition_hash = fields.Char(readonly=True)
+    approval_policy = fields.Selection(
+        [
+            ("default", "By its annotations"),
+            ("auto", "Always run"),
+            ("ask", "Ask first"),
+            ("never", "Never run"),
+        ],
+        required=True,
+        default="default",
+    )
+    token_estimate = fields.Integer(
+        readonly=True, help="About what the definition costs in each request, in tokens."
+    )
+
+    _server_name_unique = models.Constraint(
+        "UNIQUE (server_id, name)", "The server already has a tool of this name."
+    )
+
+    @api.depends("active", "available", "server_id.active")
+    def _compute_is_usable(self):
+        for tool in self:
+            tool.is_usable = tool.active and tool.available and tool.server_id.active
+
+    @api.depends("name", "server_id.name")
+    def _compute_alias(self):
+        for tool in self:
+            # sudo: mcp_server - only its name, which every caller of the tool sees anyway
+            server = tool.sudo().server_id
+            tool.alias = names.make_aliases([(server.name or "", tool.name or "")])[0]
+
+    @api.depends("name", "title", "server_id.name")
+    def _compute_display_name(self):
+        for tool in self:
+            # sudo: mcp_server - see `_compute_alias`
+            tool.display_name = f"{tool.sudo().server_id.name}.{tool.name}"
+
+    def write(self, vals):
+        if not self.env.su and vals.keys() - {"active", "approval_policy"}:
+            raise AccessError(self.env._("A tool's definition comes from its server."))
+        return super().write(vals)
+
+    @api.model
+    def _vals_from_discovery(self, found):
+        schema = json.dumps(dict(found.input_schema), ensure_ascii=False)
+        definition = json.dumps(
+            [
+                found.name,
+                found.title,
+                found.description,
+                dict(found.input_schema),
+                found.output_schema,
+                dict(found.annotations),
+            ],
+            sort_keys=True,
+        )
+        return {
+            "name": found.name,
+            "title": found.title,
+            "description": found.description,
+            "input_schema": schema,
+            "output_schema": json.dumps(found.output_schema) if found.output_schema else False,
+            "annotations": json.dumps(dict(found.annotations)),
+            "definition_hash": hashlib.sha256(definition.encode()).hexdigest(),
+            "token_estimate": (len(schema) + len(found.description or "") + len(found.name)) // 4,
+            "available": True,
+        }
+
+    def _may_repeat(self):
+        """Whether a call that was cut may run again: only where a trusted server calls it harmless."""
+        if not self or self.server_id.trust_level == "none":
+            return False
+        annotations = json.loads(self.annotations or "{}")
+        return bool(annotations.get("readOnlyHint") or annotations.get("idempotentHint"))
+
+    def _tool_specs(self):
+        """Frozen copies with aliases that are unique among them, in a stable order."""
+        tools = self.sorted(lambda tool: (tool.server_id.id, tool.name))
+        aliases = names.make_aliases([(tool.server_id.name, tool.name) for tool in tools])
+        return tuple(
+            ToolSpec(
+                id=tool.id,
+                server_id=tool.server_id.id,
+                name=tool.name,
+                alias=alias,
+                title=tool.title or "",
+                description=tool.description or "",
+                input_schema=json.loads(tool.input_schema or "{}"),
+                annotations=json.loads(tool.annotations or "{}"),
+            )
+            for tool, alias in zip(tools, aliases, strict=True)
+        )

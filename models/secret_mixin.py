@@ -1,0 +1,40 @@
+import logging
+
+from odoo import models
+
+from ..runtime import vault
+from ..services.errors import SecretUnreadable
+
+_logger = logging.getLogger(__name__)
+
+
+class SecretMixin(models.AbstractModel):
+    """Write-only inputs over encrypted stores.
+
+    A model pairs an input `secret` (computed to ``""``, its inverse skips empty values) with a store
+    `secret_encrypted` (``groups=NO_ACCESS``, ``copy=False``): people write it, nobody reads it back.
+    """
+
+    _name = "woow_paas_platform.secret.mixin"
+    _description = "Encrypted write-only secrets"
+
+    def _blank_secrets(self, *names):
+        for record in self:
+            for name in names:
+                record[name] = ""
+
+    def _store_secret(self, name):
+        for record in self:
+            if value := record[name]:
+                # sudo: the store is readable by nobody; who may write the record may replace its secret
+                record.sudo()[f"{name}_encrypted"] = vault.encrypt(value)
+
+    def _read_secret(self, name):
+        """:raises SecretUnreadable: the operator's key does not open it"""
+        self.ensure_one()
+        try:
+            # sudo: the store is readable by nobody; callers hand the value to the engine, never to a client
+            return vault.decrypt(self.sudo()[f"{name}_encrypted"])
+        except SecretUnreadable:
+            _logger.warning("%s of %s does not decrypt with the current key.", name, self)
+            raise

@@ -1,0 +1,114 @@
+"""The operator's settings: section ``[woow_ai]`` of odoo.conf, each key with an environment twin.
+
+Odoo 19 reads only ``[options]``, so this module reads its own section. The environment
+(``WOOW_AI_<KEY>``) wins over the file. Nothing here can be changed from the database.
+"""
+
+import configparser
+import functools
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from odoo.tools import config
+
+_logger = logging.getLogger(__name__)
+
+SECTION = "woow_ai"
+KEYS = frozenset(
+    {
+        "secret_key",
+        "egress_allow",
+        "in_process_runner",
+        "runner_capacity",
+        "lease_seconds",
+        "max_streams",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`secret_keys` newest first; `egress_allow` holds (host, port), port None for any."""
+
+    secret_keys: tuple[str, ...]
+    egress_allow: frozenset[tuple[str, int | None]]
+    in_process_runner: bool
+    runner_capacity: int
+    lease_seconds: float
+    max_streams: int
+
+
+def parse_allow(text: str) -> frozenset[tuple[str, int | None]]:
+    """Read ``host:port,host:*``; IPv6 hosts stand in brackets.
+
+    >>> sorted(parse_allow("localhost:8080, [::1]:*"), key=str)
+    [('::1', None), ('localhost', 8080)]
+    """
+    pairs = set()
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        host, colon, port = item.rpartition(":")
+        if not colon or not host or not (port == "*" or port.isdigit()):
+            raise ValueError(f"egress_allow: “{item}” is not host:port or host:*")
+        pairs.add((host.strip("[]").lower(), None if port == "*" else int(port)))
+    return frozenset(pairs)
+
+
+def _read_section() -> dict[str, str]:
+    values: dict[str, str] = {}
+    path = config["config"]
+    if path and os.path.isfile(path):
+        parser = configparser.RawConfigParser()
+        parser.read(path)
+        if parser.has_section(SECTION):
+            values = dict(parser.items(SECTION))
+    for key in sorted(values.keys() - KEYS):
+        _logger.warning("Unknown key %r in section [%s] of %s.", key, SECTION, path)
+    for key in KEYS:
+        if (value := os.environ.get(f"WOOW_AI_{key.upper()}")) is not None:
+            values[key] = value
+    return values
+
+
+def _made_secret_key() -> str:
+    """The key in `data_dir` for who set none; made once, readable by Odoo's user only."""
+    from cryptography.fernet import Fernet  # noqa: PLC0415
+
+    path = Path(config["data_dir"]) / "woow_ai_secret_key"
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        pass
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(f".{os.getpid()}")
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+        file.write(Fernet.generate_key())
+    try:
+        os.link(draft, path)  # whole or not at all, also when two processes start at once
+        _logger.info("No secret_key is set in [%s]: one was made in data_dir.", SECTION)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    return path.read_text().strip()
+
+
+@functools.lru_cache(maxsize=1)
+def get() -> Settings:
+    values = _read_section()
+    keys = tuple(filter(None, (k.strip() for k in values.get("secret_key", "").split(","))))
+    try:
+        allow = parse_allow(values.get("egress_allow", ""))
+    except ValueError as error:
+        _logger.error("%s. No internal address is allowed.", error)
+        allow = frozenset()
+    return Settings(
+        secret_keys=keys or (_made_secret_key(),),
+        egress_allow=allow,
+        in_process_runner=values.get("in_process_runner", "True").strip().lower()
+        not in ("false", "0", "no", "off"),
+        runner_capacity=int(values.get("runner_capacity", 32)),
+        lease_seconds=float(values.get("lease_seconds", 15)),
+        max_streams=int(values.get("max_streams", 2000)),
+    )

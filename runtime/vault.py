@@ -1,0 +1,26 @@
+"""Secrets at rest: Fernet with the operator's keys, never with a key from the database."""
+
+from ..services.errors import SecretUnreadable
+from . import settings
+
+
+def _fernet():
+    from cryptography.fernet import Fernet, MultiFernet  # noqa: PLC0415
+
+    return MultiFernet([Fernet(key) for key in settings.get().secret_keys])
+
+
+def encrypt(secret: str) -> str:
+    return _fernet().encrypt(secret.encode()).decode()
+
+
+def decrypt(token: str | bool) -> str:
+    """:raises SecretUnreadable: the key was changed or the token is damaged"""
+    from cryptography.fernet import InvalidToken  # noqa: PLC0415
+
+    if not token:
+        return ""
+    try:
+        return _fernet().decrypt(token.encode()).decode()
+    except InvalidToken as error:
+        raise SecretUnreadable from error
