@@ -1,0 +1,5 @@
+from . import dispatcher
+from . import chat
+from . import health
+from . import portal
+from . import stream

@@ -1,0 +1,122 @@
+"""One place where a request becomes JSON and an exception becomes a status and a body."""
+
+import logging
+
+from odoo.exceptions import AccessDenied, AccessError, MissingError, UserError, ValidationError
+from odoo.http import Json2Dispatcher, Response, SessionExpiredException, request
+from werkzeug.exceptions import HTTPException
+
+from ..services.errors import EngineError
+from ..runtime.api_error import ApiError
+
+_logger = logging.getLogger(__name__)
+
+MAX_BODY = 1024 * 1024  # bytes of one JSON body
+
+
+class AiDispatcher(Json2Dispatcher):
+    """Routes of ``type="woow_ai"``: path parameters are the arguments, `body()` and the query stay apart."""
+
+    routing_type = "woow_ai"
+
+    @classmethod
+    def is_compatible_with(cls, request):  # noqa: ARG003 the body's type is checked in dispatch
+        return True
+
+    def dispatch(self, endpoint, args):
+        http = self.request.httprequest
+        if http.content_length:
+            if http.content_length > MAX_BODY:
+                raise ApiError(413, "body_too_large", "The request's body is too large.")
+            if http.mimetype != "application/json":
+                raise ApiError(415, "not_json", "Send the body as application/json.")
+            try:
+                self.jsonrequest = self.request.get_json_data()
+            except ValueError as error:
+                raise ApiError(400, "bad_json", "The body is not valid JSON.") from error
+            if not isinstance(self.jsonrequest, dict):
+                raise ApiError(400, "bad_json", "The body must be a JSON object.")
+        self.request.params = dict(args)
+        result = self.request.registry["ir.http"]._dispatch(endpoint)
+        if isinstance(result, Response):
+            return result
+        return self.request.make_json_response(result)
+
+    def handle_error(self, exc):
+        error = self._as_api_error(exc)
+        if error.code >= 500:
+            _logger.error("%s failed.", self.request.httprequest.path, exc_info=exc)
+        body = {
+            "error": {
+                "code": error.error_code,
+                "message": error.description,
+                "details": error.details,
+            },
+        }
+        return self.request.make_json_response(
+            body, headers=list(error.headers.items()), status=error.code
+        )
+
+    def _as_api_error(self, exc):
+        """Narrowest class first; what is not known says nothing of its inside."""
+        match exc:
+            case ApiError():
+                return exc
+            case SessionExpiredException() | AccessDenied():
+                return ApiError.unauthenticated()
+            case MissingError():
+                return ApiError(404, "not_found", "This record does not exist.")
+            case AccessError():
+                return ApiError(403, "forbidden", "You are not allowed to do this.")
+            case ValidationError():
+                return ApiError(422, "invalid", str(exc.args[0]))
+            case UserError():
+                return ApiError(422, "refused", str(exc.args[0]))
+            case EngineError():
+                return ApiError(502, exc.code, str(exc))
+            case HTTPException() if exc.code and exc.code < 500:
+                return ApiError(exc.code, "http_error", exc.description or exc.name)
+        return ApiError(500, "internal_error", "Something went wrong. The log has the details.")
+
+
+def body(**fields):
+    """Read the JSON body against ``name=type`` pairs; a type in a tuple with None makes it optional.
+
+    >>> body(content=str, client_token=(str, None))  # doctest: +SKIP
+    {'content': 'Hello', 'client_token': None}
+    """
+    data = request.dispatcher.jsonrequest or {}
+    if unknown := sorted(data.keys() - fields.keys()):
+        raise ApiError(
+            400, "unknown_field", f"Unknown fields: {', '.join(unknown)}.", details={"fields": unknown}
+        )
+    values = {}
+    for name, kind in fields.items():
+        kind, optional = (kind[0], True) if isinstance(kind, tuple) else (kind, False)
+        value = data.get(name)
+        if value is None and optional:
+            values[name] = None
+        elif isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
+            values[name] = value
+        else:
+            raise ApiError(
+                400,
+                "invalid_field",
+                f"The field “{name}” must be a {kind.__name__}.",
+                details={"field": name},
+            )
+    return values
+
+
+def query_int(name, default=None, low=0, high=2**31 - 1):
+    """An integer of the query string, within its bounds."""
+    text = request.httprequest.args.get(name)
+    if text is None or text == "":
+        return default
+    try:
+        value = int(text)
+    except ValueError:
+        value = None
+    if value is None or not low <= value <= high:
+        raise ApiError(400, "invalid_parameter", f"“{name}” must be a number from {low} to {high}.")
+    return value

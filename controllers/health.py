@@ -1,0 +1,37 @@
+from odoo import http
+from odoo.http import request
+from odoo.modules.module import get_manifest
+
+from ..runtime import process, settings
+
+
+class HealthController(http.Controller):
+    @http.route("/api/ai/health", type="woow_ai", auth="none", methods=["GET"], readonly=True)
+    def health(self):
+        """For monitors: numbers only, no names, no addresses."""
+        request.env.cr.execute(
+            """
+            SELECT COUNT(*) FILTER (WHERE state = 'queued'),
+                   COUNT(*) FILTER (WHERE state = 'running'),
+                   COUNT(*) FILTER (WHERE state = 'running'
+                                      AND lease_until < now() AT TIME ZONE 'UTC')
+              FROM woow_paas_platform_ai_turn
+             WHERE state IN ('queued', 'running')
+            """
+        )
+        queued, running, orphaned = request.env.cr.fetchone()
+        request.env.cr.execute(
+            "SELECT state, COUNT(*) FROM woow_paas_platform_mcp_server WHERE active GROUP BY state"
+        )
+        return {
+            "status": "ok",
+            "version": get_manifest("woow_paas_platform")["version"],
+            "runner": {
+                "in_process": settings.get().in_process_runner,
+                "here": process.running_count(),
+                "queued": queued,
+                "running": running,
+                "orphaned": orphaned,
+            },
+            "servers": dict(request.env.cr.fetchall()),
+        }

@@ -1,0 +1,37 @@
+import json
+
+from odoo import http
+from odoo.http import Response, request
+
+from ..runtime import process, streams
+from ..runtime.api_error import ApiError
+from .chat import ROUTE, visible_or_404
+from .dispatcher import query_int
+
+HEADERS = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",  # nginx passes each event on at once
+}
+
+
+class StreamController(http.Controller):
+    @http.route("/api/ai/turns/<int:turn_id>/stream", methods=["GET"], readonly=True, **ROUTE)
+    def stream(self, turn_id):
+        """Tail the turn's event log; starts, changes and repeats nothing."""
+        turn = visible_or_404("woow_paas_platform.ai_turn", turn_id, "This turn does not exist.")
+        after = self._last_event_id() or query_int("after", 0)
+        if turn._is_streamed_until(after):
+            return Response(status=204)
+        request.session.can_save = False
+        if turn.events_pruned:
+            final = streams.frame(1, json.dumps(turn._final_event()))
+            return Response([final] if not after else [], headers=HEADERS)
+        body = streams.tail(request.db, turn.id, after, process.stream_mode())
+        return Response(body, headers=HEADERS, direct_passthrough=True)
+
+    def _last_event_id(self):
+        text = request.httprequest.headers.get("Last-Event-ID", "")
+        if text and not text.isdigit():
+            raise ApiError(400, "invalid_last_event_id", "Last-Event-ID must be a number.")
+        return int(text or 0)

@@ -1,0 +1,4 @@
+-- a copy of the database keeps no credential and calls nobody
+UPDATE ai_config SET api_key_encrypted = NULL, active = FALSE;
+UPDATE woow_paas_platform_mcp_server
+   SET api_key_encrypted = NULL, headers_json_encrypted = NULL, header_names = NULL, active = FALSE;

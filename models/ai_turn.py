@@ -1,0 +1,392 @@
+import json
+
+from odoo import api, fields, models
+from odoo.exceptions import UserError
+from odoo.tools import plaintext2html
+
+from ..runtime import notify
+from ..services.specs import Limits, TurnRequest
+
+HISTORY_TURNS = 20  # earlier turns that the model is shown at most
+HISTORY_CHARS = 48_000  # characters of them at most
+OLD_RESULT_CHARS = 2_000  # characters that stay of a tool result of an earlier turn
+EVENT_RETENTION_DAYS = 7  # days after its end that a turn's events stay
+PROMPT_CHARS = 32_000  # characters of one message
+
+FINAL_STATES = ("done", "failed", "stopped")
+
+
+class AiTurn(models.Model):
+    """One message of a person and everything that the assistant does about it: a durable job.
+
+    Rows are written by the runner (`runtime/store.py`) and by the few methods here, never by people.
+    """
+
+    _name = "woow_paas_platform.ai_turn"
+    _description = "AI Turn"
+    _order = "id desc"
+
+    channel_id = fields.Many2one("discuss.channel", required=True, readonly=True, ondelete="cascade")
+    assistant_id = fields.Many2one("ai.assistant", readonly=True, ondelete="set null", index=True)
+    user_id = fields.Many2one(
+        "res.users", required=True, readonly=True, ondelete="cascade", index=True
+    )
+    cloud_service_id = fields.Many2one(
+        "woow_paas_platform.cloud_service", readonly=True, ondelete="set null"
+    )
+    message_id = fields.Many2one("mail.message", "Question", readonly=True, ondelete="set null")
+    answer_message_id = fields.Many2one("mail.message", "Answer", readonly=True, ondelete="set null")
+    prompt = fields.Text(readonly=True)
+    client_token = fields.Char(readonly=True, help="Makes sending the same message twice harmless.")
+    state = fields.Selection(
+        [
+            ("queued", "Queued"),
+            ("running", "Running"),
+            ("waiting", "Waiting for a person"),
+            ("done", "Done"),
+            ("failed", "Failed"),
+            ("stopped", "Stopped"),
+        ],
+        required=True,
+        readonly=True,
+        default="queued",
+    )
+    round = fields.Integer(readonly=True)
+    transcript = fields.Json(readonly=True, help="The turn's progress, on disk after every step.")
+    usage = fields.Json(readonly=True)
+    error_code = fields.Char(readonly=True)
+    error_message = fields.Char(readonly=True)
+    lease_owner = fields.Char(readonly=True)
+    lease_epoch = fields.Integer(readonly=True, default=0)
+    lease_until = fields.Datetime(readonly=True)
+    stop_requested = fields.Boolean(readonly=True)
+    started_at = fields.Datetime(readonly=True)
+    ended_at = fields.Datetime(readonly=True)
+    events_pruned = fields.Boolean(readonly=True)
+    call_ids = fields.One2many("woow_paas_platform.tool_call", "turn_id", "Tool Calls", readonly=True)
+
+    _queued = models.Index("(id) WHERE state = 'queued'")
+    _held = models.Index("(lease_until) WHERE state = 'running'")
+    _channel = models.Index("(channel_id, id)")
+    _answer = models.Index("(answer_message_id) WHERE answer_message_id IS NOT NULL")
+    _ended = models.Index("(ended_at) WHERE ended_at IS NOT NULL AND events_pruned IS NOT TRUE")
+    _client_token_unique = models.UniqueIndex(
+        "(channel_id, client_token) WHERE client_token IS NOT NULL",
+        "This message was sent already.",
+    )
+
+    @api.depends("prompt")
+    def _compute_display_name(self):
+        for turn in self:
+            prompt = (turn.prompt or "").strip().split("\n")[0]
+            turn.display_name = prompt[:60] or f"#{turn.id}"
+
+    # ------------------------------------------------------------ life of a turn
+
+    @api.model
+    def _start(self, channel, content, client_token=None, message=None):
+        """Queue a turn for the current user; the caller has checked the access to the channel.
+
+        :param message: the question, when it stands in the channel already (Discuss)
+        """
+        if len(content) > PROMPT_CHARS:
+            raise UserError(
+                self.env._(
+                    "The message is too long: at most %(limit)s characters can be sent.",
+                    limit=PROMPT_CHARS,
+                )
+            )
+        if not message:
+            message = channel.with_context(woow_ai_no_turn=True).message_post(
+                body=plaintext2html(content),
+                message_type="comment",
+                subtype_xmlid="mail.mt_comment",
+            )
+        # sudo: ai_turn - people have no write access; the turn is bound to the caller
+        turn = self.sudo().create(
+            {
+                "channel_id": channel.id,
+                "assistant_id": channel.woow_assistant_id.id,
+                "cloud_service_id": channel.woow_cloud_service_id.id,
+                "user_id": self.env.uid,
+                "message_id": message.id,
+                "prompt": content,
+                "client_token": client_token or False,
+            }
+        )
+        turn._append_events([{"type": "state", "state": "queued"}])
+        notify.queued(self.env.cr, turn.id)
+        return turn.sudo(False)
+
+    def _append_events(self, events):
+        """Write events of a turn that no runner holds; the caller's transaction owns the row."""
+        self.ensure_one()
+        last = self._last_seq()
+        # sudo: ai_turn_event - the log is written by the system only
+        self.env["woow_paas_platform.ai_turn_event"].sudo().create(
+            [
+                {"turn_id": self.id, "seq": seq, "payload": payload}
+                for seq, payload in enumerate(events, last + 1)
+            ]
+        )
+        notify.events(self.env.cr, [(self.id, last + len(events))])
+
+    def _request_stop(self):
+        """Stop the turn; one that no runner holds ends here and now.
+
+        :return: the state after the request
+        """
+        self.ensure_one()
+        if not self.try_lock_for_update(allow_referencing=True):
+            # The runner is writing this row right now, so it runs and hears the notification.
+            notify.stop(self.env.cr, self.id)
+            return "running"
+        if self.state in ("queued", "waiting"):
+            self._end("stopped")
+        elif self.state == "running":
+            self.stop_requested = True
+            notify.stop(self.env.cr, self.id)
+        return self.state
+
+    def _end(self, state, text_html="", usage=None, error=None):
+        """Post the answer, close the turn. Final events are the caller's when a runner holds the turn.
+
+        :param error: ``(code, sentence)`` or None
+        """
+        self.ensure_one()
+        held = self.state == "running"
+        message = self.env["mail.message"]
+        if text_html:
+            message = self.channel_id._post_answer(self.assistant_id, text_html)
+        code, sentence = error or (False, False)
+        self.write(
+            {
+                "state": state,
+                "answer_message_id": message.id,
+                "usage": usage or self.usage,
+                "error_code": code,
+                "error_message": sentence,
+                "ended_at": fields.Datetime.now(),
+                "lease_owner": False,
+                "lease_until": False,
+            }
+        )
+        if not held:
+            self._close_open_calls()
+            self._append_events(
+                [{"type": "state", "state": state}, self._final_event()],
+            )
+        return message
+
+    def _close_open_calls(self):
+        """Every call has exactly one result, also when nobody runs the turn any more."""
+        for call in self.call_ids.filtered(lambda c: not c.outcome):
+            outcome = "unknown" if call.started_at else "cancelled"
+            call.write({"outcome": outcome, "llm_text": "The call was not finished."})
+            self._append_events([call._result_event()])
+
+    def _error_sentence(self, code, fallback):
+        """What the person reads, in the person's language; `fallback` is the engine's English one."""
+        _ = self.env._
+        sentences = {
+            "internal_error": _("Something went wrong. The administrator finds the details in the log."),
+            "turn_timeout": _("The answer took too long and was ended. Try again."),
+            "secret_unreadable": _("A stored secret cannot be read. An administrator must enter it again."),
+            "llm_auth_failed": _(
+                "The language model refused the API key. An administrator must check it."
+            ),
+            "llm_model_not_found": _(
+                "The provider does not know this model. An administrator must check its name."
+            ),
+            "llm_rate_limited": _("The language model is busy. Try again in a moment."),
+            "llm_unavailable": _("The language model cannot be reached. Try again in a moment."),
+            "llm_context_too_long": _(
+                "The conversation is too long for this model. Start a new one."
+            ),
+            "llm_rejected": _("The language model rejected the request."),
+            "llm_no_tools": _(
+                "This model cannot call tools. An administrator must change the provider."
+            ),
+            "llm_timeout": _("The language model did not answer in time. Try again."),
+            "llm_protocol_error": _(
+                "The answer of the language model was cut or damaged. Try again."
+            ),
+        }
+        return sentences.get(code, fallback)
+
+    def _final_event(self):
+        self.ensure_one()
+        if self.state == "failed":
+            return {
+                "type": "error",
+                "code": self.error_code,
+                "message": self.error_message,
+                "message_id": self.answer_message_id.id or None,
+            }
+        return {
+            "type": "done",
+            "message_id": self.answer_message_id.id or None,
+            "state": self.state,
+        }
+
+    # ------------------------------------------------------------ what the API says
+
+    def _stream_url(self):
+        return f"/api/ai/turns/{self.id}/stream"
+
+    def _last_seq(self):
+        self.env.cr.execute(
+            "SELECT COALESCE(MAX(seq), 0) FROM woow_paas_platform_ai_turn_event WHERE turn_id = %s",
+            [self.id],
+        )
+        return self.env.cr.fetchone()[0]
+
+    def _is_streamed_until(self, seq):
+        """Whether nothing follows `seq`: the turn ended and its last event was seen."""
+        return self.state in FINAL_STATES and seq >= max(self._last_seq(), 1)
+
+    def _running_data(self):
+        return {
+            "id": self.id,
+            "state": self.state,
+            "stream_url": self._stream_url(),
+            "last_seq": self._last_seq(),
+        }
+
+    def _ended_data(self):
+        error = {"code": self.error_code, "message": self.error_message}
+        return {
+            "id": self.id,
+            "state": self.state,
+            "tool_calls": [call._api_format() for call in self.call_ids],
+            "usage": self.usage or None,
+            "error": error if self.error_code else None,
+        }
+
+    # ------------------------------------------------------------ what the engine gets
+
+    def _tools(self):
+        """The tools that this turn may use now.
+
+        (the assistant's system servers − its disabled tools) ∪ the servers of the chat's cloud service
+        ∪ the person's own servers.
+        """
+        self.ensure_one()
+        Server = self.env["woow_paas_platform.mcp_server"]
+        own = [("owner_user_id", "=", self.user_id.id)]
+        if self.cloud_service_id:
+            own = ["|", ("cloud_service_id", "=", self.cloud_service_id.id), *own]
+        servers = Server.search([("scope", "=", "user"), *own])
+        tools = self.assistant_id._system_tools() | servers.tool_ids.filtered("is_usable")
+        return tools - self.assistant_id.mcp_tool_disabled_ids
+
+    def _check_still_allowed(self):
+        """:return: a sentence when the person may no longer use this chat, else ``""``"""
+        self.ensure_one()
+        as_user = self.with_user(self.user_id).sudo(False)
+        if not self.user_id.active:
+            return "The user was deactivated."
+        if not self.assistant_id.active or not as_user.assistant_id.has_access("read"):
+            return "The assistant is no longer available to this user."
+        if self.cloud_service_id and not as_user.cloud_service_id.has_access("read"):
+            return "The user is no longer a member of the cloud service's workspace."
+        if self.user_id.partner_id not in self.channel_id.channel_member_ids.partner_id:
+            return "The user left the conversation."
+        return ""
+
+    def _turn_request(self):
+        """Read everything that the engine needs, in the language of the turn's user."""
+        self.ensure_one()
+        assistant = self.assistant_id
+        tools = self._tools()
+        servers = tools.server_id
+        return TurnRequest(
+            turn_id=self.id,
+            conversation_id=self.channel_id.id,
+            assistant=assistant.name,
+            llm=assistant.config_id._llm_spec(),
+            system_prompt=self._system_prompt(),
+            history=tuple([*self._history(), {"role": "user", "content": self.prompt}]),
+            servers=tuple(server._server_spec() for server in servers),
+            tools=tools._tool_specs(),
+            limits=Limits(max_rounds=assistant.max_rounds),
+        )
+
+    def _system_prompt(self):
+        parts = [self.assistant_id.system_prompt or ""]
+        if self.cloud_service_id:
+            parts.append(
+                "This conversation is about the following cloud service.\n"
+                + self.cloud_service_id._prompt_facts()
+            )
+        return "\n\n".join(filter(None, parts))
+
+    def _history(self):
+        """Messages of the latest earlier turns, whole calls with their results, bounded in size."""
+        earlier = self.search(
+            [
+                ("channel_id", "=", self.channel_id.id),
+                ("id", "<", self.id),
+                ("state", "in", FINAL_STATES),
+            ],
+            limit=HISTORY_TURNS,
+        )
+        history, room = [], HISTORY_CHARS
+        for turn in earlier:
+            messages = turn._messages_for_history()
+            room -= len(json.dumps(messages, ensure_ascii=False))
+            if room < 0:
+                break
+            history = messages + history
+        return history
+
+    def _messages_for_history(self):
+        messages = [{"role": "user", "content": self.prompt}]
+        answered = {
+            message["call_id"]
+            for message in (self.transcript or {}).get("messages", ())
+            if message["role"] == "tool"
+        }
+        for message in (self.transcript or {}).get("messages", ()):
+            if message["role"] == "tool":
+                content = message["content"]
+                if len(content) > OLD_RESULT_CHARS:
+                    message = {**message, "content": content[:OLD_RESULT_CHARS] + " […]"}
+            elif calls := message.get("tool_calls"):
+                kept = [call for call in calls if call["id"] in answered]
+                message = {**message, "tool_calls": kept}
+            messages.append(message)
+        return messages
+
+    # ------------------------------------------------------------ crons
+
+    @api.model
+    def _cron_sweep(self):
+        """Requeue what nobody holds; the notification wakes a runner."""
+        self.env.cr.execute(
+            """
+            UPDATE woow_paas_platform_ai_turn
+               SET state = 'queued', lease_owner = NULL, lease_until = NULL
+             WHERE id IN (
+                    SELECT id FROM woow_paas_platform_ai_turn
+                     WHERE state = 'running' AND lease_until < now() AT TIME ZONE 'UTC'
+                       FOR UPDATE SKIP LOCKED)
+            """
+        )
+        if self.env.cr.rowcount or self.sudo().search_count([("state", "=", "queued")], limit=1):
+            notify.queued(self.env.cr, 0)
+
+    @api.model
+    def _cron_retention(self):
+        """Events of turns that ended more than 7 days ago go; the turn itself stays."""
+        self.env.cr.execute(
+            """
+            WITH old AS (
+                UPDATE woow_paas_platform_ai_turn SET events_pruned = TRUE
+                 WHERE ended_at < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
+                   AND events_pruned IS NOT TRUE
+             RETURNING id)
+            DELETE FROM woow_paas_platform_ai_turn_event e USING old WHERE e.turn_id = old.id
+            """,
+            [EVENT_RETENTION_DAYS],
+        )

@@ -1,0 +1,231 @@
+from markupsafe import Markup
+
+from odoo import api, fields, models
+from odoo.exceptions import UserError, ValidationError
+from odoo.tools import html2plaintext
+
+CONVERSATION = "woow_ai_chat"
+
+
+class DiscussChannel(models.Model):
+    """A conversation with an assistant is a channel of its own type with two fixed members."""
+
+    _inherit = "discuss.channel"
+
+    channel_type = fields.Selection(
+        selection_add=[(CONVERSATION, "AI Conversation")],
+        ondelete={CONVERSATION: "cascade"},
+    )
+    woow_assistant_id = fields.Many2one(
+        "ai.assistant", "AI Assistant", readonly=True, ondelete="set null", index="btree_not_null"
+    )
+    woow_user_id = fields.Many2one(
+        "res.users",
+        "AI Conversation of",
+        readonly=True,
+        ondelete="cascade",
+        index="btree_not_null",
+    )
+    woow_cloud_service_id = fields.Many2one(
+        "woow_paas_platform.cloud_service", "Cloud Service", readonly=True, ondelete="set null"
+    )
+    woow_turn_ids = fields.One2many(
+        "woow_paas_platform.ai_turn", "channel_id", "AI Turns", readonly=True
+    )
+
+    @api.model
+    def _create_ai_conversation(self, assistant, cloud_service=None, name=None):
+        """The one way to make a conversation of the current user.
+
+        :raises AccessError: the user may not use the assistant or the cloud service
+        """
+        assistant.check_access("read")
+        if cloud_service:
+            cloud_service.check_access("read")
+        # sudo: ai.assistant - its contact's id only
+        partners = self.env.user.partner_id | assistant.sudo().partner_id
+        # sudo: discuss.channel - people cannot create this type themselves; the members are fixed here
+        channel = self.sudo().create(
+            {
+                "name": name or self.env._("New conversation"),
+                "channel_type": CONVERSATION,
+                "woow_assistant_id": assistant.id,
+                "woow_user_id": self.env.uid,
+                "woow_cloud_service_id": cloud_service.id if cloud_service else False,
+                "channel_member_ids": [
+                    fields.Command.create({"partner_id": partner.id}) for partner in partners
+                ],
+            }
+        )
+        return channel.sudo(False)
+
+    @api.model
+    def _ai_conversations(self, limit=30, before=None):
+        """The caller's own conversations, the latest first."""
+        domain = [("channel_type", "=", CONVERSATION), ("woow_user_id", "=", self.env.uid)]
+        if before:
+            domain.append(("id", "<", before))
+        return self.search(domain, order="id desc", limit=limit)
+
+    def _own_conversation(self):
+        """The record when it is a conversation of the caller, else an empty set."""
+        # sudo: discuss.channel - decides only whether the record is the caller's own
+        own = self.sudo().exists().filtered(
+            lambda c: c.channel_type == CONVERSATION and c.woow_user_id == self.env.user
+        )
+        return own.sudo(False)
+
+    def _running_turn(self):
+        return self.env["woow_paas_platform.ai_turn"].search(
+            [("channel_id", "=", self.id), ("state", "in", ("queued", "running", "waiting"))],
+            order="id",
+            limit=1,
+        )
+
+    def _turn_of_token(self, client_token):
+        Turn = self.env["woow_paas_platform.ai_turn"]
+        if not client_token:
+            return Turn
+        return Turn.search([("channel_id", "=", self.id), ("client_token", "=", client_token)])
+
+    def _ask(self, content, client_token=None):
+        """Post the person's message and queue its turn.
+
+        :raises AccessError: the assistant is no longer available to the person
+        """
+        self.ensure_one()
+        self.woow_assistant_id.check_access("read")
+        self._name_after_first_message(content)
+        return self.env["woow_paas_platform.ai_turn"]._start(self, content, client_token)
+
+    # ------------------------------------------------------------ what the API says
+
+    def _conversation_data(self):
+        self.ensure_one()
+        # sudo: ai.assistant, cloud_service - names only, of what the caller chats with
+        channel = self.sudo()
+        turn = self._running_turn()
+        service = channel.woow_cloud_service_id
+        return {
+            "id": channel.id,
+            "name": channel.name,
+            "assistant": {
+                "id": channel.woow_assistant_id.id,
+                "name": channel.woow_assistant_id.name or "",
+            },
+            "cloud_service": {"id": service.id, "name": service.name} if service else None,
+            "last_message_at": fields.Datetime.to_string(channel.last_interest_dt).replace(" ", "T")
+            + "Z",
+            "turn": {"id": turn.id, "state": turn.state} if turn else None,
+        }
+
+    def _conversation_page(self, limit, before=None):
+        """The latest messages, oldest first, each answer with its turn's calls."""
+        domain = [
+            ("model", "=", "discuss.channel"),
+            ("res_id", "=", self.id),
+            ("message_type", "=", "comment"),
+        ]
+        if before:
+            domain.append(("id", "<", before))
+        # sudo: mail.message - of the caller's own conversation, see `_own_conversation`
+        messages = self.env["mail.message"].sudo().search(domain, order="id desc", limit=limit + 1)
+        page = messages[:limit].sorted("id")
+        turns = self.env["woow_paas_platform.ai_turn"].search(
+            [
+                ("channel_id", "=", self.id),
+                "|",
+                ("message_id", "in", page.ids),
+                ("answer_message_id", "in", page.ids),
+            ]
+        )
+        by_answer = {turn.answer_message_id.id: turn for turn in turns if turn.answer_message_id}
+        by_question = {turn.message_id.id: turn for turn in turns}
+        data = []
+        for message in page:
+            data.append(self._message_data(message, by_answer.get(message.id)))
+            question = by_question.get(message.id)
+            if question and not question.answer_message_id and question.ended_at:
+                data.append(self._unanswered_data(question))
+        turn = self._running_turn()
+        return {
+            **self._conversation_data(),
+            "messages": data,
+            "has_more": len(messages) > limit,
+            "turn": turn._running_data() if turn else None,
+        }
+
+    def _message_data(self, message, turn):
+        is_answer = message.author_id == self.sudo().woow_assistant_id.partner_id
+        return {
+            "id": message.id,
+            "role": "assistant" if is_answer else "user",
+            "html": str(message.body),
+            "text": html2plaintext(message.body).strip(),
+            "author": {"id": message.author_id.id, "name": message.author_id.name or ""},
+            "date": fields.Datetime.to_string(message.date).replace(" ", "T") + "Z",
+            "turn": turn._ended_data() if turn else None,
+        }
+
+    def _unanswered_data(self, turn):
+        """Stands where the answer of a failed or stopped turn would be."""
+        assistant = self.sudo().woow_assistant_id
+        return {
+            "id": None,
+            "role": "assistant",
+            "html": "",
+            "text": "",
+            "author": {"id": assistant.partner_id.id, "name": assistant.name or ""},
+            "date": fields.Datetime.to_string(turn.ended_at).replace(" ", "T") + "Z",
+            "turn": turn._ended_data(),
+        }
+
+    def _rename_ai_conversation(self, name):
+        # sudo: discuss.channel - portal users may not write channels, but name their own conversation
+        self.sudo().name = name.strip()[:120] or self.env._("New conversation")
+
+    def _delete_ai_conversation(self):
+        """Messages, turns, events and calls go with it."""
+        running = self.sudo().woow_turn_ids.filtered(
+            lambda t: t.state in ("queued", "running", "waiting")
+        )
+        if running:
+            raise UserError(self.env._("Stop the answer before you delete the conversation."))
+        # sudo: discuss.channel - people may not delete channels, but their own conversation
+        self.sudo().unlink()
+
+    def _post_answer(self, assistant, html):
+        """Post as the assistant; the runner's last act of a turn."""
+        # sudo: discuss.channel - the author is the assistant's contact, which has no login
+        return self.sudo().with_context(woow_ai_no_turn=True).message_post(
+            body=Markup(html),  # noqa: S704 rendered by services/markdown, raw HTML escaped
+            author_id=assistant.partner_id.id,
+            message_type="comment",
+            subtype_xmlid="mail.mt_comment",
+        )
+
+    def _name_after_first_message(self, content):
+        """A conversation without a name of its own is called after what was first asked."""
+        # sudo: discuss.channel - see `_rename_ai_conversation`
+        channel = self.sudo()
+        if channel.name == self.env._("New conversation"):
+            channel.name = " ".join(content.split())[:60]
+
+    @api.constrains("channel_member_ids")
+    def _check_conversation_members(self):
+        # sudo: discuss.channel - a constraint, nothing is shown
+        for channel in self.sudo().filtered(lambda c: c.channel_type == CONVERSATION):
+            allowed = channel.woow_user_id.partner_id | channel.woow_assistant_id.partner_id
+            members = channel.channel_member_ids
+            if members.guest_id or members.partner_id - allowed:
+                raise ValidationError(
+                    self.env._("Nobody can be added to a conversation with an assistant.")
+                )
+
+
+class DiscussChannelMember(models.Model):
+    _inherit = "discuss.channel.member"
+
+    @api.constrains("partner_id", "guest_id", "channel_id")
+    def _check_ai_conversation(self):
+        self.channel_id._check_conversation_members()

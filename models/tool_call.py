@@ -1,0 +1,89 @@
+from odoo import fields, models
+
+from ..services.specs import CallResult
+
+
+class ToolCall(models.Model):
+    """One tool call, kept for history and audit. The runner writes it in three moments:
+    asked for (created), started (`started_at`), ended (`outcome`)."""
+
+    _name = "woow_paas_platform.tool_call"
+    _description = "Tool Call"
+    _order = "id"
+    _rec_name = "tool_name"
+
+    turn_id = fields.Many2one(
+        "woow_paas_platform.ai_turn", required=True, readonly=True, ondelete="cascade", index=True
+    )
+    user_id = fields.Many2one("res.users", readonly=True, ondelete="cascade", index=True)
+    call_id = fields.Char(required=True, readonly=True)
+    round = fields.Integer(readonly=True)
+    tool_id = fields.Many2one(
+        "woow_paas_platform.mcp_tool", readonly=True, ondelete="set null", index="btree_not_null"
+    )
+    tool_name = fields.Char(readonly=True, required=True)
+    title = fields.Char(readonly=True)
+    server_id = fields.Many2one(
+        "woow_paas_platform.mcp_server", readonly=True, ondelete="set null", index="btree_not_null"
+    )
+    server_name = fields.Char(readonly=True)
+    arguments = fields.Json(readonly=True)
+    result = fields.Json(readonly=True, help="What people see of the result, capped.")
+    llm_text = fields.Text(readonly=True, help="What the model read of the result, capped.")
+    outcome = fields.Selection(
+        [
+            ("ok", "OK"),
+            ("error", "Error"),
+            ("denied", "Denied"),
+            ("timeout", "Time-out"),
+            ("cancelled", "Cancelled"),
+            ("unknown_tool", "Unknown tool"),
+            ("invalid_args", "Invalid arguments"),
+            ("unknown", "Unknown"),
+        ],
+        readonly=True,
+        index=True,
+    )
+    started_at = fields.Datetime(readonly=True)
+    started_epoch = fields.Integer(readonly=True)
+    duration_ms = fields.Integer("Duration (ms)", readonly=True, aggregator="avg")
+    bytes = fields.Integer(readonly=True)
+    truncated = fields.Boolean(readonly=True)
+
+    _call_id_unique = models.Constraint("UNIQUE (call_id)", "Each call has an id of its own.")
+
+    def _as_result(self):
+        self.ensure_one()
+        return CallResult(
+            outcome=self.outcome,
+            text=self.llm_text or "",
+            display=self.result if self.result is not False else "",
+            duration_ms=self.duration_ms,
+            bytes=self.bytes,
+            truncated=self.truncated,
+        )
+
+    def _result_event(self):
+        self.ensure_one()
+        return {
+            "type": "tool_result",
+            "id": self.call_id,
+            "tool": self.tool_name,
+            "result": self.result if self.result is not False else (self.llm_text or ""),
+            "is_error": self.outcome != "ok",
+            "outcome": self.outcome,
+            "duration_ms": self.duration_ms,
+            "truncated": self.truncated,
+            "attachments": [],
+        }
+
+    def _api_format(self):
+        """One entry of a message's ``turn.tool_calls``, see docs/api.md."""
+        event = self._result_event()
+        return {
+            **{key: event[key] for key in event if key not in ("type", "attachments")},
+            "title": self.title or self.tool_name,
+            "server": self.server_name or "",
+            "args": self.arguments or {},
+            "round": self.round,
+        }

@@ -1,0 +1,39 @@
+"""The engine of this process: joins `services/` to the runner. LangChain and mcp are loaded on first use."""
+
+import asyncio
+
+from ..services import egress, markdown
+
+
+class Engine:
+    def __init__(self, egress_allow):
+        self._policy = egress.EgressPolicy(allow=egress_allow)
+        self._pool = None
+
+    @property
+    def pool(self):
+        """The MCP sessions of this process; lives on the runner's loop."""
+        if self._pool is None:
+            from ..services.pool import Pool  # noqa: PLC0415
+
+            self._pool = Pool(self._policy)
+        return self._pool
+
+    async def run(self, request, progress, journal, stop):
+        from ..services import ai_client, toolbox  # noqa: PLC0415
+
+        box = toolbox.Toolbox(request, self.pool)
+        return await ai_client.run_turn(request, progress, journal, box, stop)
+
+    def render(self, text):
+        return markdown.render(text)
+
+    async def discover(self, spec):
+        from ..services import pool  # noqa: PLC0415
+
+        async with asyncio.timeout(spec.sync_timeout):
+            return await pool.discover(spec, self._policy)
+
+    async def close(self):
+        if self._pool is not None:
+            await self._pool.close()

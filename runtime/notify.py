@@ -1,0 +1,28 @@
+"""PostgreSQL's NOTIFY as the bus between processes: sent with the commit, heard by `listener`.
+
+The payload is one JSON object: ``{"queued": turn_id, "pid": pid}``, ``{"stop": turn_id}`` or
+``{"events": [[turn_id, last_seq], …]}``.
+"""
+
+import json
+import os
+
+CHANNEL = "woow_ai"
+BATCH = 300  # pairs in one payload; PostgreSQL allows 8000 bytes
+
+
+def _send(cr, payload):
+    cr.execute("SELECT pg_notify(%s, %s)", [CHANNEL, json.dumps(payload, separators=(",", ":"))])
+
+
+def queued(cr, turn_id: int) -> None:
+    _send(cr, {"queued": turn_id, "pid": os.getpid()})
+
+
+def stop(cr, turn_id: int) -> None:
+    _send(cr, {"stop": turn_id})
+
+
+def events(cr, heads: list[tuple[int, int]]) -> None:
+    for start in range(0, len(heads), BATCH):
+        _send(cr, {"events": heads[start : start + BATCH]})

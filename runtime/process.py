@@ -1,0 +1,182 @@
+"""What this process keeps alive for the AI: the runner's loop, the listeners, the engine's pool.
+
+Everything is made on first use and once per process id, so a fork starts afresh. In the gevent process
+there is no loop: it only tails events.
+"""
+
+import atexit
+import concurrent.futures
+import os
+import threading
+
+import odoo
+from odoo.modules import module as odoo_module
+from odoo.service.server import CommonServer
+from odoo.tools import config
+
+from ..services.errors import EngineError, ServerTimeout
+from . import settings
+from .hub import Hub
+from .store import OdooStore
+
+OTHER_PROCESS_DELAY = 0.05  # s, the process that queued a turn goes first
+
+
+class _Process:
+    """The state of one process id."""
+
+    def __init__(self):
+        self.pid = os.getpid()
+        self.lock = threading.RLock()
+        self.hubs: dict[str, Hub] = {}
+        self.runner = None
+        self.engine = None
+
+
+_process = _Process()
+
+
+def _reset_after_fork():
+    global _process  # noqa: PLW0603 one per process id
+    _process = _Process()
+
+
+os.register_at_fork(after_in_child=_reset_after_fork)
+
+
+def is_evented() -> bool:
+    return bool(getattr(odoo, "evented", False))
+
+
+def is_prefork_worker() -> bool:
+    return bool(config["workers"]) and not is_evented()
+
+
+def store(dbname: str) -> OdooStore:
+    return OdooStore(dbname)
+
+
+def runner():
+    """The process's loop, made on first use.
+
+    :raises EngineError: in the gevent process
+    """
+    if is_evented():
+        raise EngineError("This address only streams. Send the request to Odoo's HTTP port.")
+    with _process.lock:
+        if _process.runner is None:
+            from ..services.runner import Runner  # noqa: PLC0415
+            from .engine import Engine  # noqa: PLC0415
+
+            options = settings.get()
+            _process.engine = Engine(options.egress_allow)
+            _process.runner = Runner(
+                _process.engine.run,
+                _process.engine.render,
+                capacity=options.runner_capacity,
+                lease=options.lease_seconds,
+                on_close=_process.engine.close,
+            )
+            CommonServer.on_stop(shutdown)
+            atexit.register(shutdown)
+        return _process.runner
+
+
+def shutdown():
+    """Let turns end or give them back; called on SIGTERM and when a worker is recycled."""
+    if _process.runner is not None:
+        _process.runner.stop()
+
+
+def hub(dbname: str) -> Hub:
+    with _process.lock:
+        if dbname not in _process.hubs:
+            _process.hubs[dbname] = Hub(
+                dbname,
+                lambda own: _on_queued(dbname, own),
+                lambda turn_id: _on_stop(dbname, turn_id),
+            )
+        return _process.hubs[dbname]
+
+
+def ensure_listening(dbname: str) -> None:
+    """Called for each request: cheap when the listener runs. Tests run turns themselves."""
+    if dbname and dbname not in _process.hubs and not odoo_module.current_test:
+        hub(dbname)
+
+
+def runs_turns() -> bool:
+    return settings.get().in_process_runner and not is_evented()
+
+
+def _on_queued(dbname: str, own: bool) -> None:
+    if runs_turns() and (own or _has_work(dbname)):
+        runner().attach(OdooStore(dbname))
+        runner().wake(0.0 if own else OTHER_PROCESS_DELAY)
+
+
+def _has_work(dbname: str) -> bool:
+    """Whether a turn is still queued; a process that need not run one stays without LangChain."""
+    from . import db  # noqa: PLC0415
+
+    if _process.runner is not None:
+        return True
+    threading.Event().wait(OTHER_PROCESS_DELAY)
+    with db.read_cursor(dbname) as cr:
+        cr.execute(
+            "SELECT 1 FROM woow_paas_platform_ai_turn"
+            " WHERE state = 'queued' OR (state = 'running' AND lease_until < now() AT TIME ZONE 'UTC')"
+            " LIMIT 1"
+        )
+        return bool(cr.fetchone())
+
+
+def _on_stop(dbname: str, turn_id: int) -> None:
+    if _process.runner is not None:
+        _process.runner.request_stop(dbname, turn_id)
+
+
+def running_count() -> int:
+    return _process.runner.count() if _process.runner is not None else 0
+
+
+def stream_mode():
+    from .streams import Mode  # noqa: PLC0415 streams needs this module
+
+    if is_evented():
+        return Mode.TAIL
+    return Mode.SHORT if is_prefork_worker() else Mode.MINUTE
+
+
+def discover(spec):
+    """Connect to a server and read its tools, at most `spec.sync_timeout` seconds.
+
+    :return: `services.pool.Discovery`
+    :raises EngineError: with a sentence
+    """
+    loop = runner()
+    future = loop.submit(_process.engine.discover(spec))
+    try:
+        return future.result(spec.sync_timeout + 1)
+    except concurrent.futures.TimeoutError as error:
+        future.cancel()
+        raise ServerTimeout from error
+
+
+def sync_later(dbname: str, server_ids: list[int]) -> None:
+    """Sync new servers in the background, after the commit that made them."""
+    if is_evented() or odoo_module.current_test:
+        return
+    loop = runner()
+    loop.submit(_sync(loop, OdooStore(dbname), server_ids))
+
+
+async def _sync(loop, store_, server_ids):
+    specs = await loop.db(store_.server_specs, server_ids)
+    for server_id, spec in specs.items():
+        try:
+            discovery = await _process.engine.discover(spec)
+        except EngineError as error:
+            await loop.db(store_.server_failed, server_id, str(error))
+        else:
+            await loop.db(store_.server_synced, server_id, discovery)

@@ -1,0 +1,324 @@
+"""The queue, the lease and the log in PostgreSQL: what the runner asks of Odoo.
+
+Every method is one short transaction, called from the runner's executor threads. A method that writes for
+a held turn locks the turn's row and compares the lease's epoch first, so that a runner which was paused
+past its lease can do nothing more. Each is safe to repeat after a lost connection.
+"""
+
+import json
+import logging
+
+from odoo import fields
+
+from ..services.errors import EngineError, LeaseLost, TurnGone
+from ..services.runner import Claim, Loaded
+from ..services.specs import TurnProgress, Verdict
+from . import db, notify
+
+_logger = logging.getLogger(__name__)
+
+TURN = "woow_paas_platform.ai_turn"
+CALL = "woow_paas_platform.tool_call"
+
+
+class OdooStore:
+    def __init__(self, dbname: str):
+        self.name = dbname
+
+    # ------------------------------------------------------------ queue and lease
+
+    def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]:
+        """Take queued turns, at most one of a conversation, each for `lease` seconds."""
+
+        def work(env):
+            env.cr.execute(
+                """
+                UPDATE woow_paas_platform_ai_turn t
+                   SET state = 'running', lease_owner = %(runner)s,
+                       lease_epoch = COALESCE(t.lease_epoch, 0) + 1,
+                       lease_until = now() AT TIME ZONE 'UTC' + %(lease)s * interval '1 second',
+                       started_at = COALESCE(t.started_at, now() AT TIME ZONE 'UTC')
+                 WHERE t.id IN (
+                        SELECT q.id FROM woow_paas_platform_ai_turn q
+                         WHERE q.state = 'queued'
+                           AND NOT EXISTS (
+                                SELECT 1 FROM woow_paas_platform_ai_turn o
+                                 WHERE o.channel_id = q.channel_id AND o.id < q.id
+                                   AND o.state IN ('queued', 'running', 'waiting'))
+                         ORDER BY q.id
+                           FOR UPDATE SKIP LOCKED
+                         LIMIT %(limit)s)
+                   AND t.state = 'queued'
+             RETURNING t.id, t.lease_epoch,
+                       (SELECT COALESCE(MAX(seq), 0) + 1
+                          FROM woow_paas_platform_ai_turn_event e WHERE e.turn_id = t.id)
+                """,
+                {"runner": runner_id, "lease": lease, "limit": limit},
+            )
+            return [Claim(*row) for row in sorted(env.cr.fetchall())]
+
+        return db.transaction(self.name, work)
+
+    def heartbeat(self, runner_id: str, lease: float) -> tuple[set[tuple[int, int]], set[int]]:
+        """Extend every lease of this runner.
+
+        :return: the (turn, epoch) pairs still held; the turns whose stop was asked for
+        """
+
+        def work(env):
+            env.cr.execute(
+                """
+                UPDATE woow_paas_platform_ai_turn
+                   SET lease_until = now() AT TIME ZONE 'UTC' + %s * interval '1 second'
+                 WHERE state = 'running' AND lease_owner = %s
+             RETURNING id, lease_epoch, stop_requested
+                """,
+                [lease, runner_id],
+            )
+            rows = env.cr.fetchall()
+            return {(i, epoch) for i, epoch, _ in rows}, {i for i, _, stop in rows if stop}
+
+        return db.transaction(self.name, work)
+
+    def release(self, runner_id: str) -> None:
+        """Give back what this runner still holds: another process goes on."""
+
+        def work(env):
+            env.cr.execute(
+                """
+                UPDATE woow_paas_platform_ai_turn
+                   SET state = 'queued', lease_owner = NULL, lease_until = NULL
+                 WHERE state = 'running' AND lease_owner = %s RETURNING id
+                """,
+                [runner_id],
+            )
+            if env.cr.rowcount:
+                notify.queued(env.cr, 0)
+
+        db.transaction(self.name, work)
+
+    def sweep(self) -> None:
+        """Requeue the turns of dead runners."""
+        db.transaction(self.name, lambda env: env[TURN]._cron_sweep())
+
+    def request_stop(self, turn_id: int) -> str:
+        """:return: the turn's state after the request"""
+        return db.transaction(self.name, lambda env: env[TURN].browse(turn_id)._request_stop())
+
+    # ------------------------------------------------------------ a held turn
+
+    def _held(self, env, claim):
+        """The locked turn.
+
+        :raises LeaseLost: another runner took it, or it ended
+        """
+        env.cr.execute(
+            "SELECT state, lease_epoch FROM woow_paas_platform_ai_turn WHERE id = %s"
+            " FOR NO KEY UPDATE",
+            [claim.turn_id],
+        )
+        row = env.cr.fetchone()
+        if not row:
+            raise TurnGone
+        if row != ("running", claim.epoch):
+            raise LeaseLost
+        return env[TURN].browse(claim.turn_id)
+
+    def load(self, claim: Claim) -> Loaded:
+        """Freeze everything that the engine needs, as the turn's user sees it.
+
+        :raises EngineError: the turn cannot run; it must end as failed
+        """
+
+        def work(env):
+            turn = self._held(env, claim)
+            user = turn.user_id
+            turn = turn.with_context(
+                lang=user.lang,
+                tz=user.tz,
+                allowed_company_ids=user.company_ids.ids,
+            )
+            if reason := turn._check_still_allowed():
+                raise EngineError(reason)
+            progress = TurnProgress(**(turn.transcript or {}))
+            return Loaded(
+                # sudo: the user may use the assistant (checked above), not read its servers' secrets
+                request=turn.with_user(user).sudo()._turn_request(),
+                progress=progress,
+                stop_requested=turn.stop_requested,
+            )
+
+        return db.transaction(self.name, work)
+
+    def append(self, batch: dict[Claim, list[tuple[int, dict]]]) -> set[Claim]:
+        """Write events of many turns at once.
+
+        :return: the claims whose lease is lost; nothing was written for them
+        """
+
+        def work(env):
+            by_id = {claim.turn_id: claim for claim in batch}
+            env.cr.execute(
+                "SELECT id, lease_epoch FROM woow_paas_platform_ai_turn"
+                " WHERE id = ANY(%s) AND state = 'running' ORDER BY id FOR SHARE",
+                [sorted(by_id)],
+            )
+            held = {by_id[i] for i, epoch in env.cr.fetchall() if by_id[i].epoch == epoch}
+            self._insert(env, {claim: batch[claim] for claim in held})
+            return set(batch) - held
+
+        return db.transaction(self.name, work)
+
+    def _insert(self, env, batch):
+        rows = [
+            (claim.turn_id, seq, json.dumps(payload, ensure_ascii=False))
+            for claim, events in batch.items()
+            for seq, payload in events
+        ]
+        if not rows:
+            return
+        env.cr.execute_values(
+            "INSERT INTO woow_paas_platform_ai_turn_event (turn_id, seq, payload) VALUES %s"
+            " ON CONFLICT (turn_id, seq) DO NOTHING",
+            rows,
+        )
+        heads = [(claim.turn_id, events[-1][0]) for claim, events in batch.items() if events]
+        notify.events(env.cr, heads)
+
+    def save_step(self, claim, progress, calls, events) -> None:
+        def work(env):
+            turn = self._held(env, claim)
+            turn.write({"transcript": progress, "round": progress["round"]})
+            known = set(
+                env[CALL].search([("call_id", "in", [call.id for call in calls])]).mapped("call_id")
+            )
+            env[CALL].create(
+                [
+                    {
+                        "turn_id": turn.id,
+                        "user_id": turn.user_id.id,
+                        "call_id": call.id,
+                        "round": call.round,
+                        "tool_id": call.tool.id if call.tool else False,
+                        "tool_name": call.tool.name if call.tool else call.alias,
+                        "title": call.tool.title if call.tool else False,
+                        "server_id": call.server.id if call.server else False,
+                        "server_name": call.server.name if call.server else False,
+                        "arguments": call.arguments or {},
+                    }
+                    for call in calls
+                    if call.id not in known
+                ]
+            )
+            env.flush_all()
+            self._insert(env, {claim: events})
+
+        db.transaction(self.name, work)
+
+    def begin_call(self, claim, call_id: str) -> Verdict:
+        """Every switch is read again in the transaction that records the start."""
+
+        def work(env):
+            turn = self._held(env, claim)
+            row = env[CALL].search([("call_id", "=", call_id), ("turn_id", "=", turn.id)])
+            if not row:
+                raise TurnGone
+            if row.outcome:
+                return Verdict(kind="done", result=row._as_result())
+            in_flight = row.started_at and row.started_epoch != claim.epoch
+            if in_flight and not row.tool_id._may_repeat():
+                return Verdict(kind="lost")
+            if reason := turn._check_still_allowed():
+                return Verdict(kind="deny", reason=reason)
+            if row.tool_id and row.tool_id not in turn._tools():
+                return Verdict(kind="deny", reason="This tool is switched off.")
+            row.write({"started_at": fields.Datetime.now(), "started_epoch": claim.epoch})
+            return Verdict(kind="run")
+
+        return db.transaction(self.name, work)
+
+    def end_call(self, claim, call_id: str, result, events) -> None:
+        def work(env):
+            self._held(env, claim)
+            row = env[CALL].search([("call_id", "=", call_id)])
+            if not row.outcome:
+                row.write(
+                    {
+                        "outcome": result.outcome,
+                        "result": result.display,
+                        "llm_text": result.text,
+                        "duration_ms": result.duration_ms,
+                        "bytes": result.bytes,
+                        "truncated": result.truncated,
+                    }
+                )
+                env.flush_all()
+            self._insert(env, {claim: events})
+
+        db.transaction(self.name, work)
+
+    def finish(self, claim, ending, events) -> None:
+        """Post the answer, close the turn, write `events` and the last ones after them.
+
+        :param ending: `services.runner.Ending`
+        """
+
+        def work(env):
+            turn = self._held(env, claim)
+            user = turn.user_id
+            turn = turn.with_context(lang=user.lang, tz=user.tz)
+            if ending.progress:
+                turn.write({"transcript": ending.progress, "round": ending.progress["round"]})
+            if ending.state == "waiting":
+                turn.write({"state": "waiting", "lease_owner": False, "lease_until": False})
+                last = [{"type": "state", "state": "waiting"}]
+            else:
+                error = None
+                if ending.error_code:
+                    sentence = turn._error_sentence(ending.error_code, ending.error_message)
+                    error = (ending.error_code, sentence)
+                turn._end(ending.state, ending.html, usage=ending.usage, error=error)
+                last = [
+                    {"type": "usage", **(ending.usage or {})},
+                    {"type": "state", "state": ending.state},
+                    turn._final_event(),
+                ]
+            env.flush_all()
+            self._insert(env, {claim: [*events, *enumerate(last, ending.next_seq)]})
+            notify.queued(env.cr, 0)  # the conversation's next turn may be waiting
+
+        db.transaction(self.name, work)
+
+    # ------------------------------------------------------------ servers
+
+    def server_specs(self, server_ids: list[int]) -> dict[int, object]:
+        """Specs of the servers that exist, with the sentence of the failure where a secret is unreadable."""
+
+        def work(env):
+            specs = {}
+            for server in env["woow_paas_platform.mcp_server"].browse(server_ids).exists():
+                try:
+                    specs[server.id] = server._server_spec()
+                except EngineError as error:
+                    server._record_failure(str(error))
+            return specs
+
+        return db.transaction(self.name, work)
+
+    def server_synced(self, server_id: int, discovery) -> None:
+        db.transaction(
+            self.name,
+            lambda env: env["woow_paas_platform.mcp_server"]
+            .browse(server_id)
+            .exists()
+            ._apply_discovery(discovery),
+        )
+
+    def server_failed(self, server_id: int, sentence: str) -> None:
+        db.transaction(
+            self.name,
+            lambda env: env["woow_paas_platform.mcp_server"]
+            .browse(server_id)
+            .exists()
+            ._record_failure(sentence),
+        )

@@ -1,0 +1,73 @@
+"""Server-sent events of one turn: the log from disk, then what the hub hands out.
+
+https://html.spec.whatwg.org/multipage/server-sent-events.html
+"""
+
+import enum
+import time
+from collections.abc import Iterator
+
+from . import process
+from .hub import Event, read_events
+
+KEEPALIVE = 15.0  # s between two comment lines
+THREADED_LIFETIME = 60.0  # s; an older request makes Odoo's threaded server reload itself
+
+
+class Mode(enum.Enum):
+    """How long this kind of process may hold a stream."""
+
+    TAIL = "gevent: as long as the turn runs"
+    MINUTE = "threaded: the client resumes after a minute"
+    SHORT = "prefork worker: what the log has, and close, so that no worker is pinned"
+
+
+def tail(dbname: str, turn_id: int, after: int, mode: Mode) -> Iterator[bytes]:
+    """Events after `after`, each once, in order; ends after a final one.
+
+    No cursor is open while this waits.
+    """
+    if mode is Mode.SHORT:
+        yield b"retry: 500\n\n"
+        yield from map(_frame, _replay(dbname, turn_id, after))
+        return
+    yield b"retry: 1000\n\n"
+    subscription = process.hub(dbname).subscribe(turn_id, after)
+    try:
+        # Subscribed first, read afterwards: nothing falls between.
+        for event in _replay(dbname, turn_id, after):
+            yield _frame(event)
+            after = event.seq
+            if event.is_final:
+                return
+        until = time.monotonic() + THREADED_LIFETIME
+        while mode is Mode.TAIL or time.monotonic() < until:
+            events = [e for e in subscription.take(KEEPALIVE) if e.seq > after]
+            if not events:
+                yield b": keep-alive\n\n"
+            elif events[0].seq != after + 1:
+                events = _replay(dbname, turn_id, after)
+            for event in events:
+                yield _frame(event)
+                after = event.seq
+                if event.is_final:
+                    return
+    finally:
+        process.hub(dbname).unsubscribe(subscription)
+
+
+def _replay(dbname: str, turn_id: int, after: int) -> Iterator[Event]:
+    while page := read_events(dbname, [(turn_id, after)]):
+        for _turn, event in page:
+            yield event
+            after = event.seq
+            if event.is_final:
+                return
+
+
+def frame(seq: int, data: str) -> bytes:
+    return f"id: {seq}\ndata: {data}\n\n".encode()
+
+
+def _frame(event: Event) -> bytes:
+    return frame(event.seq, event.data)
