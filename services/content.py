@@ -1,0 +1,125 @@
+"""What a tool's result means for the LLM, for the person, and as files.
+
+Takes the plain dict of a ``CallToolResult`` (MCP 2025-11-25, server/tools). Everything in it is
+untrusted: wrong shapes are skipped, nothing remote is loaded.
+"""
+
+import base64
+import binascii
+import json
+import mimetypes
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import text as texts
+
+MAX_ATTACHMENTS = 20  # files of one result
+_MIMETYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,80}")
+_NAME_UNSAFE = re.compile(r"[^\w.() -]+")
+
+
+@dataclass(slots=True)
+class Content:
+    """`display` is a string, or the structured content, or ``{"text", "structured"}`` where both differ.
+
+    `attachments` are ``{"name": str, "mimetype": str, "data": base64 str}``.
+    """
+
+    text: str = ""
+    display: Any = ""
+    truncated: bool = False
+    attachments: list[dict[str, str]] = field(default_factory=list)
+
+
+def read(result: Mapping[str, Any], *, llm_cap: int, ui_cap: int) -> Content:
+    """Turn a tool result into what the LLM reads and what the person sees.
+
+    :param llm_cap: characters of `text`
+    :param ui_cap: characters of `display`
+    """
+    content = Content()
+    blocks = result.get("content")
+    lines = [
+        line
+        for block in (blocks if isinstance(blocks, list) else [])
+        if isinstance(block, Mapping) and (line := _block(block, content.attachments)) is not None
+    ]
+    full = texts.clean("\n".join(lines))
+    structured = result.get("structuredContent")
+    if structured is None:
+        shown = full
+    else:
+        written = _clean_deep(structured)
+        raw = json.dumps(written, ensure_ascii=False, default=str)
+        same = not full or _parsed(full) == structured
+        shown = written if same else {"text": full, "structured": written}
+        if not full:
+            full = raw
+        if len(raw) + len(full) > ui_cap:
+            shown = full
+    content.text = texts.cap(full, llm_cap)
+    content.display = texts.cap(shown, ui_cap) if isinstance(shown, str) else shown
+    content.truncated = len(full) > llm_cap
+    return content
+
+
+def _block(block: Mapping, attachments: list[dict[str, str]]) -> str | None:
+    kind = block.get("type")
+    if kind == "text":
+        return block["text"] if isinstance(block.get("text"), str) else None
+    if kind in ("image", "audio"):
+        return _file(kind, block.get("data"), block.get("mimeType"), "", attachments)
+    if kind == "resource":
+        return _resource(block.get("resource"), attachments)
+    if kind == "resource_link":
+        name = texts.one_line(str(block.get("title") or block.get("name") or ""), 200)
+        about = texts.one_line(str(block.get("description") or ""), 500)
+        return f"[link] {name} <{texts.one_line(str(block.get('uri', '')), 1000)}> {about}".rstrip()
+    return f"[content of an unknown kind: {texts.one_line(str(kind), 40)}]"
+
+
+def _resource(resource: Any, attachments: list[dict[str, str]]) -> str | None:
+    if not isinstance(resource, Mapping):
+        return None
+    uri = texts.one_line(str(resource.get("uri", "")), 1000)
+    if isinstance(resource.get("text"), str):
+        return f"[resource {uri}]\n{resource['text']}" if uri else resource["text"]
+    return _file("file", resource.get("blob"), resource.get("mimeType"), uri.rsplit("/", 1)[-1], attachments)
+
+
+def _file(kind: str, data: Any, mimetype: Any, name: str, attachments: list[dict[str, str]]) -> str:
+    mimetype = mimetype.lower().partition(";")[0].strip() if isinstance(mimetype, str) else ""
+    if not _MIMETYPE.fullmatch(mimetype):
+        mimetype = "application/octet-stream"
+    try:
+        content = base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError, TypeError):
+        return f"[{kind}: the server sent it in a form that cannot be read]"
+    if len(attachments) >= MAX_ATTACHMENTS:
+        return f"[{kind}: left out, there are more than {MAX_ATTACHMENTS} files]"
+    extension = mimetypes.guess_extension(mimetype) or ".bin"
+    name = _NAME_UNSAFE.sub("_", texts.clean(name))[-100:].strip(". ")
+    name = name or f"{kind}-{len(attachments) + 1}{extension}"
+    attachments.append({"name": name, "mimetype": mimetype, "data": base64.b64encode(content).decode()})
+    return f"[{kind} {name}, {mimetype}, {texts.size(len(content))}: shown to the user, not readable here]"
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _clean_deep(value: Any, depth: int = 40) -> Any:
+    if isinstance(value, str):
+        return texts.clean(value)
+    if depth <= 0:
+        return "…"
+    if isinstance(value, Mapping):
+        return {texts.clean(str(key)): _clean_deep(item, depth - 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_clean_deep(item, depth - 1) for item in value]
+    return value

@@ -1,0 +1,133 @@
+"""Markdown of an answer as HTML, block by block while it streams.
+
+Raw HTML stays text, remote images become links, links open elsewhere and lead to http, https or mailto
+only. The caller sanitises once more where it stores the HTML.
+"""
+
+import functools
+import re
+from collections.abc import Iterator
+
+from . import text as texts
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_LIST = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
+_HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
+_SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+
+
+def render(source: str) -> str:
+    """The HTML of a whole text."""
+    return _parser().render(texts.clean(source))
+
+
+class BlockStream:
+    """Finds the blocks of a growing text; every line is looked at once.
+
+    >>> stream = BlockStream()
+    >>> list(stream.feed("# Title\\n\\nOne ")), list(stream.feed("line\\n\\n")), list(stream.feed("More"))
+    (['# Title\\n'], [], ['One line\\n'])
+    >>> list(stream.close())
+    ['More']
+    """
+
+    def __init__(self):
+        self._line = ""
+        self._block: list[str] = []
+        self._blanks: list[str] = []
+        self._fence = ""
+
+    def feed(self, delta: str) -> Iterator[str]:
+        """The source of each block that this delta completed."""
+        self._line += delta
+        if "\n" in delta:
+            *lines, self._line = self._line.split("\n")
+            for line in lines:
+                yield from self._add(line + "\n")
+        if self._line and self._blanks and not self._fence and self._starts_block(self._line):
+            yield from self._flush()
+
+    def close(self) -> Iterator[str]:
+        """What is left at the end of the text."""
+        if self._line:
+            line, self._line = self._line, ""
+            yield from self._add(line)
+        yield from self._flush()
+        self._fence = ""
+
+    def _add(self, line: str) -> Iterator[str]:
+        if self._fence:
+            self._block.append(line)
+            if self._closes_fence(line):
+                self._fence = ""
+                if not self._in_list():
+                    yield from self._flush()
+            return
+        if not line.strip():
+            if self._block:
+                self._blanks.append(line)
+            return
+        if self._blanks:
+            if self._starts_block(line):
+                yield from self._flush()
+            else:
+                self._block += self._blanks
+                self._blanks = []
+        self._block.append(line)
+        if match := _FENCE.match(line.lstrip() if self._in_list() else line):
+            self._fence = match[1]
+        elif _HEADING.match(line) and len(self._block) == 1:
+            yield from self._flush()
+
+    def _starts_block(self, line: str) -> bool:
+        """Whether a line after a blank one begins something new. A list goes on with items and indents."""
+        if not self._in_list():
+            return not (line[:1] in " \t" and self._block and self._block[0][:1] in " \t")
+        if line[:1] in " \t":
+            return False
+        undecided = not line.endswith("\n") and re.fullmatch(r"[-*+]|\d{1,9}[.)]?", line)
+        return not (_LIST.match(line) or undecided)
+
+    def _in_list(self) -> bool:
+        return bool(self._block) and bool(_LIST.match(self._block[0]))
+
+    def _closes_fence(self, line: str) -> bool:
+        mark = line.strip()
+        return len(mark) >= len(self._fence) and set(mark) == {self._fence[0]}
+
+    def _flush(self) -> Iterator[str]:
+        if self._block:
+            yield "".join(self._block)
+        self._block, self._blanks = [], []
+
+
+def blocks(source: str) -> list[str]:
+    """The blocks of a whole text, as a stream of it would give them."""
+    stream = BlockStream()
+    return [*stream.feed(source), *stream.close()]
+
+
+@functools.cache
+def _parser():
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.validateLink = lambda url: bool(_SAFE_LINK.match(url.strip()))
+    parser.add_render_rule("link_open", _link)
+    parser.add_render_rule("image", _image)
+    return parser
+
+
+def _link(renderer, tokens, index, options, env):
+    tokens[index].attrSet("target", "_blank")
+    tokens[index].attrSet("rel", "noopener noreferrer nofollow")
+    return renderer.renderToken(tokens, index, options, env)
+
+
+def _image(renderer, tokens, index, options, env):
+    from markdown_it.common.utils import escapeHtml
+
+    token = tokens[index]
+    alt = renderer.renderInlineAsText(token.children or [], options, env) or token.attrGet("src")
+    source = escapeHtml(str(token.attrGet("src")))
+    return f'<a href="{source}" target="_blank" rel="noopener noreferrer nofollow">{escapeHtml(str(alt))}</a>'

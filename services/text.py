@@ -1,0 +1,58 @@
+"""Text from strangers: what does not show is removed, what is too long is cut in the middle."""
+
+import re
+
+_ANSI = re.compile(
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC, hyperlinks and titles
+    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # DCS, SOS, PM, APC
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI, colours and cursor
+    r"|\x1b[ -/]*[0-~]"
+)
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # controls without tab, line feed, carriage return
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
+    "\U000e0000-\U000e0fff\ud800-\udfff]"  # tags, selectors, lone surrogates
+)
+_JOINERS = re.compile(  # these belong in emoji and in Indic or Persian words only
+    "(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]+|[\u200c\u200d]+(?![^\x00-\x7f\u200c\u200d])|(?<=[\u200c\u200d])[\u200c\u200d]"
+)
+
+
+def clean(text: str) -> str:
+    """Without ANSI sequences, invisible and bidirectional control characters; line ends are ``\\n``."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = _ANSI.sub("", text)
+    text = _INVISIBLE.sub("", text)
+    text = _JOINERS.sub("", text)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def cap(text: str, limit: int) -> str:
+    """At most `limit` characters: head, a note about what is missing, tail.
+
+    >>> cap("abc", 100)
+    'abc'
+    """
+    if len(text) <= limit:
+        return text
+    note = f"\n\n[… {len(text) - limit} of {len(text)} characters are left out here …]\n\n"
+    room = max(0, limit - len(note) - 8)
+    head = room * 2 // 3
+    return text[:head] + note + (text[-(room - head) :] if room > head else "")
+
+
+def one_line(text: str, limit: int) -> str:
+    """For a sentence: blanks collapsed, cut at `limit` characters."""
+    text = " ".join(clean(text[: limit * 4]).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def size(count: int) -> str:
+    """A number of bytes for a person.
+
+    >>> size(512), size(20_480)
+    ('512 bytes', '20 kB')
+    """
+    return f"{count} bytes" if count < 10_000 else f"{count // 1024} kB"

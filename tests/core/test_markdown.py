@@ -1,0 +1,69 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.markdown import BlockStream, blocks, render
+
+
+def test_render_is_safe():
+    html = render(
+        "<script>alert(1)</script> [x](javascript:alert(1)) [y](https://example.com) [z](/web/session/logout)\n\n"
+        "![pixel](https://evil.example/p.png?q=secret) ![d](data:image/png;base64,AAAA)\n\n<img src=x onerror=y>"
+    )
+    assert "<script" not in html and "<img" not in html
+    assert 'href="javascript' not in html and 'href="/web' not in html and 'href="data' not in html
+    assert '<a href="https://example.com" target="_blank" rel="noopener noreferrer nofollow">y</a>' in html
+    assert '<a href="https://evil.example/p.png?q=secret" target="_blank"' in html
+
+
+def test_render_tables_code_and_chinese():
+    html = render("| a | b |\n|---|---|\n| 一 | 二 |\n\n```python\nx < 1\n```\n\n**粗體** ~~刪~~")
+    assert "<table>" in html and "<td>一</td>" in html
+    assert '<code class="language-python">x &lt; 1' in html
+    assert "<strong>粗體</strong> <s>刪</s>" in html
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("one\n\ntwo", ["one\n", "two"]),
+        ("# Head\ntext", ["# Head\n", "text"]),
+        ("- a\n\n- b\n\n  more\n\nafter", ["- a\n\n- b\n\n  more\n", "after"]),
+        ("1. a\n\n2. b", ["1. a\n\n2. b"]),
+        ("```\na\n\nb\n```\nnext", ["```\na\n\nb\n```\n", "next"]),
+        ("- x\n  ```\n  a\n\n  b\n  ```\n- y\n\nz", ["- x\n  ```\n  a\n\n  b\n  ```\n- y\n", "z"]),
+        ("| a |\n|---|\n| 1 |\n\nend", ["| a |\n|---|\n| 1 |\n", "end"]),
+        ("```\nnever closed\n\nstill", ["```\nnever closed\n\nstill"]),
+        ("\n\n", []),
+    ],
+)
+def test_blocks(source, expected):
+    assert blocks(source) == expected
+
+
+pieces = st.lists(
+    st.sampled_from(["a", "\n", "\n\n", "- ", "```", "# ", "1. ", "  ", "| x |", "~~~~", "天"]), max_size=40
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(pieces)
+def test_where_the_deltas_are_cut_makes_no_difference(parts):
+    stream = BlockStream()
+    found = []
+    for part in parts:
+        found += stream.feed(part)
+    found += stream.close()
+    assert found == blocks("".join(parts))
+
+
+def test_a_block_comes_out_as_soon_as_the_next_begins():
+    stream = BlockStream()
+    assert list(stream.feed("one\n\n")) == []
+    assert list(stream.feed("t")) == ["one\n"]
+
+
+def test_cost_is_linear():
+    stream = BlockStream()
+    for _ in range(20_000):
+        assert not list(stream.feed("word "))

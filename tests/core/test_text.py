@@ -1,0 +1,38 @@
+import pytest
+
+from services import text
+
+
+@pytest.mark.parametrize(
+    ("dirty", "clean"),
+    [
+        ("plain", "plain"),
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]8;;http://evil.example\x07link\x1b]8;;\x07", "link"),
+        ("a\u200bb\u2060c\ufeffd", "abcd"),
+        ("a\u200cb", "ab"),
+        ("pay\u202egnp.exe", "paygnp.exe"),
+        ("hi\U000e0069\U000e0067", "hi"),
+        ("line\r\nnext\rlast\tx", "line\nnext\nlast\tx"),
+        ("null\x00 bell\x07", "null bell"),
+        ("天氣：晴 👍", "天氣：晴 👍"),
+        ("👩\u200d👩\u200d👧", "👩\u200d👩\u200d👧"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("lone \ud800 surrogate", "lone  surrogate"),
+    ],
+)
+def test_clean(dirty, clean):
+    assert text.clean(dirty) == clean
+
+
+def test_cap_keeps_head_and_tail_within_the_limit():
+    source = "".join(f"line {i}\n" for i in range(3000))
+    capped = text.cap(source, 1000)
+    assert len(capped) <= 1000
+    assert capped.startswith("line 0\n") and capped.endswith("line 2999\n")
+    assert "left out" in capped
+
+
+def test_one_line():
+    assert text.one_line("a\n  b\x1b[1m c", 10) == "a b c"
+    assert len(text.one_line("x" * 1000, 20)) == 20
