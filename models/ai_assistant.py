@@ -24,8 +24,15 @@ class AiAssistant(models.Model):
         ondelete="restrict",
         help="Author of the assistant's messages. It has no login.",
     )
-    config_id = fields.Many2one("ai.config", string="Provider", required=True, ondelete="restrict")
+    config_id = fields.Many2one(
+        "ai.config",
+        string="Provider",
+        required=True,
+        ondelete="restrict",
+        groups="woow_paas_platform.group_admin",
+    )
     system_prompt = fields.Text(
+        groups="woow_paas_platform.group_admin",
         default="You are a helpful assistant. Use the tools to look things up instead of guessing.",
     )
     group_ids = fields.Many2many(
@@ -39,7 +46,8 @@ class AiAssistant(models.Model):
         "assistant_id",
         "server_id",
         string="MCP Servers",
-        domain=[("scope", "=", "system"), ("owner_user_id", "=", False)],
+        domain=[("scope", "=", "system")],
+        groups="woow_paas_platform.group_admin",
     )
     mcp_tool_disabled_ids = fields.Many2many(
         "woow_paas_platform.mcp_tool",
@@ -48,6 +56,7 @@ class AiAssistant(models.Model):
         "tool_id",
         string="Disabled Tools",
         domain="[('server_id', 'in', mcp_server_ids)]",
+        groups="woow_paas_platform.group_admin",
     )
     max_rounds = fields.Integer(
         default=const.MAX_ROUNDS,

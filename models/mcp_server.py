@@ -150,6 +150,8 @@ class McpServer(models.Model):
 
     def write(self, vals):
         result = super().write(vals)
+        if vals.keys() & {"scope", "cloud_service_id", "owner_user_id"}:
+            self.check_access("write")  # who moves a server must manage the place it goes to
         if vals.keys() & {"url", "api_key", "headers_json", "transport"}:
             self.sudo().write({"state": "draft", "state_message": False})  # sudo: readonly state
         return result

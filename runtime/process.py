@@ -31,6 +31,7 @@ class _Process:
         self.hubs: dict[str, Hub] = {}
         self.runner = None
         self.engine = None
+        self.dedicated = False
 
 
 _process = _Process()
@@ -105,8 +106,15 @@ def ensure_listening(dbname: str) -> None:
         hub(dbname)
 
 
+def serve(dbname: str) -> None:
+    """Run this database's turns here, whatever `in_process_runner` says (`odoo-bin ai_runner`)."""
+    _process.dedicated = True
+    runner().attach(OdooStore(dbname))
+    hub(dbname)
+
+
 def runs_turns() -> bool:
-    return settings.get().in_process_runner and not is_evented()
+    return _process.dedicated or (settings.get().in_process_runner and not is_evented())
 
 
 def _on_queued(dbname: str, own: bool) -> None:

@@ -1,0 +1,122 @@
+"""Records that most tests need. The turns of these tests are run by hand: no runner thread is started."""
+
+import json
+
+from odoo import Command
+from odoo.addons.base.tests.common import HttpCase
+from odoo.tests import TransactionCase, new_test_user
+
+SCHEMA = json.dumps({"type": "object", "properties": {"city": {"type": "string"}}})
+
+
+class AiData:
+    """Two workspaces, their people, a provider, an assistant with a server of two tools."""
+
+    @classmethod
+    def _make_data(cls):
+        env = cls.env(context=dict(cls.env.context, woow_no_sync=True))
+        portal = {"groups": "base.group_portal", "password": "secret-of-a-test"}
+        cls.admin = new_test_user(
+            env, "ai_admin", groups="woow_paas_platform.group_admin", password="secret-of-a-test"
+        )
+        cls.internal = new_test_user(
+            env, "ai_internal", groups="base.group_user", password="secret-of-a-test"
+        )
+        cls.owner = new_test_user(env, "ai_owner", **portal)
+        cls.member = new_test_user(env, "ai_member", **portal)
+        cls.guest = new_test_user(env, "ai_guest", **portal)
+        cls.stranger = new_test_user(env, "ai_stranger", **portal)
+        cls.public = env.ref("base.public_user")
+        cls.workspace = env["woow_paas_platform.workspace"].create(
+            {
+                "name": "Acme",
+                "owner_id": cls.owner.id,
+                "access_ids": [
+                    Command.create({"user_id": cls.member.id, "role": "user"}),
+                    Command.create({"user_id": cls.guest.id, "role": "guest"}),
+                ],
+            }
+        )
+        cls.other_workspace = env["woow_paas_platform.workspace"].create(
+            {"name": "Other", "owner_id": cls.stranger.id}
+        )
+        cls.service = env["woow_paas_platform.cloud_service"].create(
+            {
+                "name": "n8n",
+                "workspace_id": cls.workspace.id,
+                "state": "running",
+                "description": "Flows",
+            }
+        )
+        Server = env["woow_paas_platform.mcp_server"]
+        cls.server = Server.create({"name": "weather", "url": "https://weather.example.com/mcp"})
+        cls.user_server = Server.create(
+            {
+                "name": "flows",
+                "url": "https://flows.example.com/mcp",
+                "scope": "user",
+                "cloud_service_id": cls.service.id,
+            }
+        )
+        Tool = env["woow_paas_platform.mcp_tool"]
+        cls.forecast, cls.alerts, cls.run_flow = Tool.create(
+            [
+                {"name": "forecast", "server_id": cls.server.id, "input_schema": SCHEMA},
+                {"name": "alerts", "server_id": cls.server.id, "input_schema": SCHEMA},
+                {"name": "run_flow", "server_id": cls.user_server.id, "input_schema": SCHEMA},
+            ]
+        )
+        cls.provider = env["ai.config"].create(
+            {
+                "name": "Test",
+                "api_base_url": "http://127.0.0.1:9/v1",
+                "model": "test",
+                "api_key": "sk-provider-secret",
+            }
+        )
+        cls.assistant = env["ai.assistant"].create(
+            {
+                "name": "Helper",
+                "config_id": cls.provider.id,
+                "mcp_server_ids": [Command.link(cls.server.id)],
+            }
+        )
+
+    @classmethod
+    def _conversation(cls, user, service=None):
+        Channel = cls.env["discuss.channel"].with_user(user)
+        service = service.with_user(user) if service else None
+        return Channel._create_ai_conversation(cls.assistant.with_user(user), service)
+
+    @classmethod
+    def _ask(cls, user, content="Hello", service=None):
+        return cls._conversation(user, service)._ask(content)
+
+
+class AiCase(AiData, TransactionCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls._make_data()
+
+
+class AiHttpCase(AiData, HttpCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls._make_data()
+
+    def _sign_in(self, user):
+        self.authenticate(user.login, "secret-of-a-test")
+
+    def _call(self, method, path, body=None, headers=None):
+        """:return: (status, JSON or None)"""
+        response = self.opener.request(
+            method,
+            self.base_url() + path,
+            json=body,
+            headers=headers,
+            timeout=20,
+        )
+        is_json = response.headers.get("Content-Type", "").startswith("application/json")
+        return response.status_code, response.json() if is_json else None

@@ -1,0 +1,73 @@
+from odoo import Command
+from odoo.exceptions import ValidationError
+from odoo.tests import tagged
+
+from .common import AiCase
+
+
+@tagged("post_install", "-at_install")
+class TestAssistantTools(AiCase):
+    """Which tools a turn may use."""
+
+    def _names(self, user=None, service=None):
+        turn = self._ask(user or self.member, service=service)
+        return sorted(turn.sudo()._tools().mapped("name"))
+
+    def test_all_tools_of_its_servers(self):
+        self.assertEqual(self._names(), ["alerts", "forecast"])
+
+    def test_disabled_for_the_assistant(self):
+        self.assistant.mcp_tool_disabled_ids = self.alerts
+        self.assertEqual(self._names(), ["forecast"])
+
+    def test_switched_off_for_everybody(self):
+        self.alerts.active = False
+        self.assertEqual(self._names(), ["forecast"])
+
+    def test_no_longer_offered_by_the_server(self):
+        self.alerts.available = False
+        self.assertEqual(self._names(), ["forecast"])
+
+    def test_server_switched_off(self):
+        self.server.active = False
+        self.assertEqual(self._names(), [])
+
+    def test_the_service_adds_its_own(self):
+        self.assertEqual(self._names(service=self.service), ["alerts", "forecast", "run_flow"])
+
+    def test_another_service_adds_nothing(self):
+        other = self.env["woow_paas_platform.cloud_service"].create(
+            {"name": "other", "workspace_id": self.workspace.id}
+        )
+        self.assertEqual(self._names(service=other), ["alerts", "forecast"])
+
+    def test_personal_servers_serve_their_owner_only(self):
+        server = self.env["woow_paas_platform.mcp_server"].create(
+            {
+                "name": "notes",
+                "url": "https://notes.example.com/mcp",
+                "scope": "user",
+                "owner_user_id": self.member.id,
+                "tool_ids": [Command.create({"name": "search"})],
+            }
+        )
+        self.assertIn("search", self._names(self.member))
+        self.assertNotIn("search", self._names(self.stranger))
+        server.active = False
+        self.assertNotIn("search", self._names(self.member))
+
+    def test_user_servers_cannot_be_given_to_an_assistant(self):
+        with self.assertRaises(ValidationError):
+            self.assistant.mcp_server_ids = self.user_server
+
+    def test_at_most_ten_servers(self):
+        servers = self.env["woow_paas_platform.mcp_server"].create(
+            [{"name": f"s{i}", "url": "https://example.com/mcp"} for i in range(11)]
+        )
+        with self.assertRaises(ValidationError):
+            self.assistant.mcp_server_ids = servers
+
+    def test_contact_has_no_login_and_follows_the_name(self):
+        self.assertFalse(self.assistant.partner_id.user_ids)
+        self.assistant.name = "Oracle"
+        self.assertEqual(self.assistant.partner_id.name, "Oracle")

@@ -1,0 +1,180 @@
+from datetime import timedelta
+
+from odoo import fields
+from odoo.tests import tagged
+
+from .common import AiHttpCase
+
+
+@tagged("post_install", "-at_install")
+class TestChatApi(AiHttpCase):
+    """The HTTP contract, from the outside; the turn itself is the e2e tests' matter."""
+
+    def _new(self, **values):
+        return self._call(
+            "POST", "/api/ai/conversations", {"assistant_id": self.assistant.id, **values}
+        )
+
+    def _assert_error(self, answer, status, code):
+        self.assertEqual((answer[0], answer[1]["error"]["code"]), (status, code))
+        self.assertTrue(answer[1]["error"]["message"].endswith("."))
+        self.assertNotIn("Traceback", str(answer[1]))
+
+    def test_ask_and_read(self):
+        self._sign_in(self.member)
+        status, conversation = self._new(cloud_service_id=self.service.id)
+        self.assertEqual(status, 201)
+        self.assertEqual(conversation["cloud_service"]["name"], "n8n")
+        path = f"/api/ai/conversations/{conversation['id']}"
+        status, turn = self._call("POST", f"{path}/messages", {"content": "天氣如何？\n第二行"})
+        self.assertEqual(status, 202)
+        self.assertEqual(turn["stream_url"], f"/api/ai/turns/{turn['turn_id']}/stream")
+        status, page = self._call("GET", path)
+        self.assertEqual(page["name"], "天氣如何？ 第二行")
+        self.assertEqual([m["role"] for m in page["messages"]], ["user"])
+        self.assertIn("第二行", page["messages"][0]["text"])
+        self.assertEqual(page["turn"]["state"], "queued")
+        status, listed = self._call("GET", "/api/ai/conversations")
+        self.assertEqual(listed["conversations"][0]["turn"]["id"], turn["turn_id"])
+
+    def test_the_same_token_gives_the_same_turn(self):
+        self._sign_in(self.member)
+        path = f"/api/ai/conversations/{self._new()[1]['id']}/messages"
+        body = {"content": "Hi", "client_token": "t-1"}
+        first, second = self._call("POST", path, body), self._call("POST", path, body)
+        self.assertEqual(first, second)
+        self._assert_error(self._call("POST", path, {"content": "Hi"}), 409, "turn_running")
+
+    def test_stop_and_history(self):
+        self._sign_in(self.member)
+        path = f"/api/ai/conversations/{self._new()[1]['id']}"
+        turn = self._call("POST", f"{path}/messages", {"content": "Hi"})[1]
+        self.assertEqual(
+            self._call("POST", f"/api/ai/turns/{turn['turn_id']}/stop"),
+            (200, {"state": "stopped"}),
+        )
+        page = self._call("GET", path)[1]
+        self.assertIsNone(page["turn"])
+        self.assertEqual(page["messages"][1]["turn"]["state"], "stopped")
+
+    def test_rename_and_delete(self):
+        self._sign_in(self.member)
+        path = f"/api/ai/conversations/{self._new()[1]['id']}"
+        self.assertEqual(self._call("PATCH", path, {"name": " Weather "})[1]["name"], "Weather")
+        self._call("POST", f"{path}/messages", {"content": "Hi"})
+        self._assert_error(self._call("DELETE", path), 422, "refused")
+        turn = self._call("GET", path)[1]["turn"]
+        self._call("POST", f"/api/ai/turns/{turn['id']}/stop")
+        self.assertEqual(self._call("DELETE", path), (204, None))
+        self._assert_error(self._call("GET", path), 404, "not_found")
+
+    def test_pages_of_a_long_conversation(self):
+        self._sign_in(self.member)
+        conversation = self._new()[1]["id"]
+        channel = self.env["discuss.channel"].browse(conversation).with_user(self.member)
+        for number in range(5):
+            channel._ask(f"Question {number}").sudo()._request_stop()
+        path = f"/api/ai/conversations/{conversation}"
+        page = self._call("GET", f"{path}?limit=2")[1]
+        asked = [m for m in page["messages"] if m["role"] == "user"]
+        self.assertEqual([m["text"] for m in asked], ["Question 3", "Question 4"])
+        self.assertTrue(page["has_more"])
+        older = self._call("GET", f"{path}?limit=10&before={asked[0]['id']}")[1]
+        self.assertEqual(len([m for m in older["messages"] if m["role"] == "user"]), 3)
+        self.assertFalse(older["has_more"])
+
+    def test_what_one_may_not_see_does_not_exist(self):
+        turn = self._ask(self.member, service=self.service)
+        conversation = f"/api/ai/conversations/{turn.channel_id.id}"
+        self._sign_in(self.stranger)
+        for method, path, body in (
+            ("GET", conversation, None),
+            ("PATCH", conversation, {"name": "Mine"}),
+            ("DELETE", conversation, None),
+            ("POST", f"{conversation}/messages", {"content": "Hi"}),
+            ("GET", f"/api/ai/turns/{turn.id}/stream", None),
+            ("POST", f"/api/ai/turns/{turn.id}/stop", None),
+            ("GET", "/api/ai/conversations/99999999", None),
+        ):
+            with self.subTest(method=method, path=path):
+                self._assert_error(self._call(method, path, body), 404, "not_found")
+        self.assertEqual(turn.sudo().state, "queued")
+        self._assert_error(self._new(cloud_service_id=self.service.id), 404, "not_found")
+        self.assertEqual(self._call("GET", "/api/ai/cloud-services")[1], {"cloud_services": []})
+        self.assertEqual(self._call("GET", "/api/ai/conversations")[1]["conversations"], [])
+
+    def test_the_public_is_turned_away(self):
+        for method, path in (
+            ("GET", "/api/ai/assistants"),
+            ("GET", "/api/ai/conversations"),
+            ("POST", "/api/ai/conversations"),
+            ("GET", "/api/ai/turns/1/stream"),
+            ("POST", "/api/ai/turns/1/stop"),
+        ):
+            with self.subTest(path=path):
+                self._assert_error(self._call(method, path), 401, "unauthenticated")
+
+    def test_bad_input_is_told_and_changes_nothing(self):
+        self._sign_in(self.member)
+        path = f"/api/ai/conversations/{self._new()[1]['id']}/messages"
+        for body, status, code in (
+            ({}, 400, "invalid_field"),
+            ({"content": 5}, 400, "invalid_field"),
+            ({"content": "  \n"}, 400, "empty_message"),
+            ({"content": "Hi", "kontent": "x"}, 400, "unknown_field"),
+            ([1], 400, "bad_json"),
+            ({"content": "x" * 40_000}, 422, "refused"),
+        ):
+            with self.subTest(body=str(body)[:40]):
+                self._assert_error(self._call("POST", path, body), status, code)
+        self._assert_error(
+            self._call("GET", "/api/ai/conversations?limit=x"), 400, "invalid_parameter"
+        )
+        self._assert_error(self._new(assistant_id=99999999), 404, "not_found")
+        self.assertIsNone(self._call("GET", path.removesuffix("/messages"))[1]["turn"])
+
+    def test_other_sites_are_refused(self):
+        self._sign_in(self.member)
+        for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 201)):
+            with self.subTest(site=site):
+                answer = self._call(
+                    "POST",
+                    "/api/ai/conversations",
+                    {"assistant_id": self.assistant.id},
+                    headers={"Sec-Fetch-Site": site},
+                )
+                self.assertEqual(answer[0], status)
+
+    def test_forms_are_refused(self):
+        self._sign_in(self.member)
+        response = self.opener.post(
+            self.base_url() + "/api/ai/conversations", data={"assistant_id": 1}, timeout=20
+        )
+        self.assertEqual(response.status_code, 415)
+
+    def test_api_key_is_enough_and_a_wrong_one_is_not(self):
+        key = (
+            self.env["res.users.apikeys"]
+            .with_user(self.internal)
+            ._generate(None, "test", fields.Datetime.now() + timedelta(days=1))
+        )
+        headers = {"Authorization": f"Bearer {key}"}
+        status, answer = self._call("GET", "/api/ai/assistants", headers=headers)
+        self.assertEqual(status, 200)
+        self.assertIn("Helper", [a["name"] for a in answer["assistants"]])
+        wrong = {"Authorization": "Bearer 0123456789abcdef"}
+        self._assert_error(
+            self._call("GET", "/api/ai/assistants", headers=wrong), 401, "unauthenticated"
+        )
+
+    def test_health_is_public_and_says_no_names(self):
+        status, health = self._call("GET", "/api/ai/health")
+        self.assertEqual((status, health["status"]), (200, "ok"))
+        self.assertNotIn("example.com", str(health))
+
+    def test_portal_page(self):
+        self._sign_in(self.member)
+        page = self.url_open("/my/ai")
+        self.assertEqual(page.status_code, 200)
+        self.assertIn("woow_paas_platform", page.text)
+        self.assertIn("/my/ai", self.url_open("/my").text)

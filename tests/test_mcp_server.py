@@ -1,0 +1,107 @@
+from types import SimpleNamespace
+
+from odoo.exceptions import ValidationError
+from odoo.tests import tagged
+from odoo.tools import mute_logger
+from psycopg2 import IntegrityError
+
+from ..services.specs import DiscoveredTool
+from .common import AiCase
+
+
+def discovery(*tools):
+    return SimpleNamespace(
+        tools=tools, protocol_version="2025-11-25", transport="streamable_http", server_info={}
+    )
+
+
+def tool(name, description="A tool.", **schema):
+    return DiscoveredTool(
+        name=name, description=description, input_schema={"type": "object", **schema}
+    )
+
+
+@tagged("post_install", "-at_install")
+class TestMcpServer(AiCase):
+    def _tools(self):
+        return (
+            self.env["woow_paas_platform.mcp_tool"]
+            .with_context(active_test=False)
+            .search([("server_id", "=", self.server.id)])
+        )
+
+    def test_sync_adds_updates_and_keeps(self):
+        counts = self.server._apply_discovery(
+            discovery(tool("forecast", "New words."), tool("radar"))
+        )
+        self.assertEqual(counts, (1, 1, 1))
+        by_name = {t.name: t for t in self._tools()}
+        self.assertEqual(by_name["forecast"].description, "New words.")
+        self.assertTrue(by_name["radar"].is_usable)
+        self.assertFalse(by_name["alerts"].available)
+        self.assertEqual(self.server.state, "connected")
+        self.assertTrue(self.server.last_sync)
+
+    def test_sync_never_switches_a_tool_on_again(self):
+        self.forecast.active = False
+        self.server._apply_discovery(discovery(tool("forecast", "Changed.")))
+        self.assertFalse(self.forecast.active)
+        self.assertEqual(self.forecast.description, "Changed.")
+
+    def test_a_tool_that_comes_back_is_available_again(self):
+        self.server._apply_discovery(discovery(tool("forecast")))
+        self.assertFalse(self.alerts.available)
+        self.server._apply_discovery(discovery(tool("forecast"), tool("alerts")))
+        self.assertTrue(self.alerts.available)
+
+    def test_beyond_the_limit_tools_come_switched_off_and_are_told(self):
+        self.server._apply_discovery(discovery(*(tool(f"t{i}") for i in range(55))))
+        tools = self._tools().filtered("available")
+        self.assertEqual(len(tools), 55)
+        self.assertEqual(len(tools.filtered("active")), 48)
+        self.assertIn("50 tools", self.server.state_message)
+
+    def test_empty_list(self):
+        self.assertEqual(self.server._apply_discovery(discovery()), (0, 0, 2))
+        self.assertEqual(self.server.tool_count, 0)
+
+    def test_aliases_are_legal(self):
+        self.server.name = "wetter.台北"
+        self.forecast.name = "get.forecast"
+        self.assertRegex(self.forecast.alias, r"^[a-zA-Z0-9_-]{1,64}$")
+
+    def test_addresses_are_checked_on_save(self):
+        for url in ("ftp://example.com", "example.com/mcp", "https://me:pw@example.com/mcp", ""):
+            with self.subTest(url=url), self.assertRaises(ValidationError):
+                self.server.url = url
+
+    def test_headers_are_checked_on_save(self):
+        for headers in ("[1]", "{", '{"Host": "x"}', '{"X": "a\\r\\nb"}', '{"X-名": "x"}'):
+            with self.subTest(headers=headers), self.assertRaises(ValidationError):
+                self.server.headers_json = headers
+
+    def test_a_new_address_is_not_tested_yet(self):
+        self.server._record_health(discovery())
+        self.server.url = "https://other.example.com/mcp"
+        self.assertEqual(self.server.state, "draft")
+
+    @mute_logger("odoo.sql_db")
+    def test_names_are_unique_in_their_scope_only(self):
+        Server = self.env["woow_paas_platform.mcp_server"].with_context(woow_no_sync=True)
+        Server.create(
+            {
+                "name": "weather",
+                "url": "https://example.com/mcp",
+                "scope": "user",
+                "cloud_service_id": self.service.id,
+            }
+        )
+        with self.assertRaises(IntegrityError), self.env.cr.savepoint():
+            Server.create({"name": "weather", "url": "https://example.com/mcp"})
+
+    @mute_logger("odoo.sql_db")
+    def test_a_user_server_belongs_to_exactly_one(self):
+        with self.assertRaises(IntegrityError), self.env.cr.savepoint():
+            self.env["woow_paas_platform.mcp_server"].with_context(woow_no_sync=True).create(
+                {"name": "lost", "url": "https://example.com/mcp", "scope": "user"}
+            )

@@ -1,0 +1,229 @@
+from dataclasses import asdict
+from datetime import timedelta
+
+from odoo import fields
+from odoo.tests import tagged
+from odoo.tools import mute_logger
+
+from ..runtime.store import OdooStore
+from ..services.errors import EngineError, LeaseLost, TurnGone
+from ..services.runner import Claim, Ending
+from ..services.specs import CallResult, ServerSpec, ToolCall, ToolSpec, TurnProgress
+from .common import AiHttpCase
+
+LEASE = 15.0
+
+
+@tagged("post_install", "-at_install")
+class TestStore(AiHttpCase):
+    """The queue, the lease and the log, without a runner: each method is called by hand."""
+
+    def setUp(self):
+        super().setUp()
+        self.store = OdooStore(self.env.cr.dbname)
+        self.turn = self._ask(self.member, service=self.service).sudo()
+        self.env.flush_all()
+
+    def _claim(self, runner="one"):
+        (claim,) = self.store.claim(runner, 1, LEASE)
+        self.env.invalidate_all()
+        return claim
+
+    def _events(self):
+        self.env.invalidate_all()
+        rows = self.env["woow_paas_platform.ai_turn_event"].search(
+            [("turn_id", "=", self.turn.id)], order="seq"
+        )
+        return [row.payload for row in rows]
+
+    def _call(self, tool=None, call_id="call_1"):
+        tool = tool or self.forecast
+        return ToolCall(
+            id=call_id,
+            alias=tool.alias,
+            round=1,
+            tool=ToolSpec(id=tool.id, server_id=tool.server_id.id, name=tool.name, alias="a"),
+            server=ServerSpec(id=tool.server_id.id, name=tool.server_id.name),
+            arguments={"city": "台北"},
+        )
+
+    def _step(self, claim, *calls):
+        self.store.save_step(claim, asdict(TurnProgress(step=1)), calls, [])
+
+    def test_claim_gives_each_turn_once(self):
+        claim = self._claim()
+        self.assertEqual((claim.turn_id, claim.epoch, claim.next_seq), (self.turn.id, 1, 2))
+        self.assertEqual(self.store.claim("two", 5, LEASE), [])
+
+    def test_one_turn_of_a_conversation_at_a_time(self):
+        second = self.turn.channel_id.with_user(self.member)._ask("Next").sudo()
+        self.env.flush_all()
+        claim = self._claim()
+        self.assertEqual(claim.turn_id, self.turn.id)
+        self.assertEqual(self.store.claim("two", 5, LEASE), [])
+        self.store.finish(claim, Ending(state="done", html="<p>Hi</p>", next_seq=2), [])
+        self.assertEqual(self._claim().turn_id, second.id)
+
+    def test_a_stale_epoch_writes_nothing(self):
+        old = self._claim("one")
+        self._step(old, self._call())
+        self.turn.lease_until = fields.Datetime.now() - timedelta(seconds=1)
+        self.env.flush_all()
+        self.store.sweep()
+        new = self._claim("two")
+        self.assertEqual(new.epoch, old.epoch + 1)
+        before = self._events()
+        self.assertEqual(self.store.append({old: [(9, {"type": "text"})]}), {old})
+        for write in (
+            lambda: self._step(old),
+            lambda: self.store.begin_call(old, "call_1"),
+            lambda: self.store.end_call(old, "call_1", CallResult(outcome="ok", text=""), []),
+            lambda: self.store.finish(old, Ending(state="done", next_seq=9), []),
+            lambda: self.store.load(old),
+        ):
+            with self.assertRaises(LeaseLost):
+                write()
+        self.assertEqual(self._events(), before)
+        self.assertEqual(self.turn.state, "running")
+
+    def test_heartbeat_tells_what_is_held_and_stopped(self):
+        claim = self._claim()
+        self.assertEqual(
+            self.store.heartbeat("one", LEASE), ({(claim.turn_id, claim.epoch)}, set())
+        )
+        self.assertEqual(self.store.request_stop(claim.turn_id), "running")
+        self.assertEqual(self.store.heartbeat("one", LEASE)[1], {claim.turn_id})
+        self.assertEqual(self.store.heartbeat("two", LEASE), (set(), set()))
+
+    def test_release_requeues(self):
+        self._claim()
+        self.store.release("one")
+        self.assertEqual(self._claim("two").epoch, 2)
+
+    def test_repeating_a_write_changes_nothing(self):
+        """After a lost connection nobody knows whether the commit arrived: doing it again is safe."""
+        claim = self._claim()
+        call, result = self._call(), CallResult(outcome="ok", text="sunny")
+        events = [(2, {"type": "tool_call", "id": "call_1"})]
+        for time in range(2):
+            self.store.save_step(claim, asdict(TurnProgress()), (call,), events)
+            self.assertEqual(self.store.append({claim: [(3, {"type": "text"})]}), set())
+            if time == 0:
+                self.assertEqual(self.store.begin_call(claim, "call_1").kind, "run")
+                self.assertEqual(self.store.begin_call(claim, "call_1").kind, "run")
+            self.store.end_call(claim, "call_1", result, [(4, {"type": "tool_result"})])
+        self.assertEqual(
+            [event["type"] for event in self._events()],
+            ["state", "tool_call", "text", "tool_result"],
+        )
+        self.assertEqual(len(self.turn.call_ids), 1)
+
+    def test_a_call_in_flight_is_never_run_again(self):
+        claim = self._claim("one")
+        self._step(claim, self._call())
+        self.assertEqual(self.store.begin_call(claim, "call_1").kind, "run")
+        self.store.release("one")
+        claim = self._claim("two")
+        self.assertEqual(self.store.begin_call(claim, "call_1").kind, "lost")
+
+    def test_a_harmless_call_in_flight_may_run_again_on_a_trusted_server(self):
+        self.forecast.annotations = '{"readOnlyHint": true}'
+        for trust, kind in (("none", "lost"), ("annotations", "run")):
+            with self.subTest(trust=trust):
+                self.server.trust_level = trust
+                self.turn.call_ids.unlink()
+                claim = self._claim("one") if self.turn.state == "queued" else claim
+                self._step(claim, self._call())
+                self.store.begin_call(claim, "call_1")
+                self.store.release("one")
+                self.store.release("two")
+                claim = self._claim("two")
+                self.assertEqual(self.store.begin_call(claim, "call_1").kind, kind)
+
+    def test_a_finished_call_gives_its_result_again(self):
+        claim = self._claim("one")
+        self._step(claim, self._call())
+        self.store.begin_call(claim, "call_1")
+        self.store.end_call(claim, "call_1", CallResult(outcome="ok", text="sunny"), [])
+        self.store.release("one")
+        verdict = self.store.begin_call(self._claim("two"), "call_1")
+        self.assertEqual((verdict.kind, verdict.result.text), ("done", "sunny"))
+
+    def test_a_switch_counts_at_once(self):
+        for name, switch_off in {
+            "tool": lambda: self.run_flow.write({"active": False}),
+            "server": lambda: self.user_server.write({"active": False}),
+            "assistant's tool": lambda: self.assistant.write(
+                {"mcp_tool_disabled_ids": [fields.Command.link(self.run_flow.id)]}
+            ),
+            "membership": lambda: self.workspace.access_ids.filtered(
+                lambda a: a.user_id == self.member
+            ).unlink(),
+            "group": lambda: self.assistant.write(
+                {"group_ids": [fields.Command.link(self.env.ref("base.group_user").id)]}
+            ),
+            "user": lambda: self.member.write({"active": False}),
+        }.items():
+            with self.subTest(switch=name):
+                point = self.env.cr.savepoint()
+                claim = self._claim()
+                self._step(claim, self._call(self.run_flow))
+                switch_off()
+                self.env.flush_all()
+                verdict = self.store.begin_call(claim, "call_1")
+                self.assertEqual(verdict.kind, "deny")
+                self.assertTrue(verdict.reason)
+                point.rollback()
+                self.env.invalidate_all()
+
+    def test_finish_posts_the_answer_as_the_assistant(self):
+        claim = self._claim()
+        ending = Ending(
+            state="done", html="<p>It is <b>sunny</b>.</p>", usage={"rounds": 1}, next_seq=3
+        )
+        self.store.finish(claim, ending, [(2, {"type": "text", "content": "It is sunny."})])
+        self.env.invalidate_all()
+        answer = self.turn.answer_message_id
+        self.assertEqual(answer.author_id, self.assistant.partner_id)
+        self.assertIn("<b>sunny</b>", answer.body)
+        self.assertEqual(
+            [event["type"] for event in self._events()],
+            ["state", "text", "usage", "state", "done"],
+        )
+        self.assertEqual(self._events()[-1]["message_id"], answer.id)
+
+    def test_errors_reach_the_person_in_their_language(self):
+        claim = self._claim()
+        ending = Ending(
+            state="failed", error_code="llm_auth_failed", error_message="raw", next_seq=2
+        )
+        self.store.finish(claim, ending, [])
+        final = self._events()[-1]
+        self.assertEqual((final["type"], final["code"]), ("error", "llm_auth_failed"))
+        self.assertIn("administrator", final["message"])
+
+    @mute_logger("odoo.addons.woow_paas_platform.models.secret_mixin")
+    def test_an_unreadable_secret_fails_the_turn_with_a_sentence(self):
+        self.provider.api_key_encrypted = "damaged"
+        claim = self._claim()
+        with self.assertRaises(EngineError) as caught:
+            self.store.load(claim)
+        self.assertEqual(caught.exception.code, "secret_unreadable")
+
+    def test_a_deleted_turn_is_gone(self):
+        claim = self._claim()
+        self.turn.unlink()
+        self.env.flush_all()
+        with self.assertRaises(TurnGone):
+            self.store.load(claim)
+
+    def test_many_turns_are_written_in_one_batch(self):
+        other = self._ask(self.member).sudo()
+        self.env.flush_all()
+        claims = sorted(
+            [*self.store.claim("one", 5, LEASE)], key=lambda claim: claim.turn_id
+        )
+        self.assertEqual([c.turn_id for c in claims], [self.turn.id, other.id])
+        gone = Claim(other.id + 1000, 1, 2)
+        batch = {claim: [(2, {"type": "text"})] for claim in [*claims, gone]}
+        self.assertEqual(self.store.append(batch), {gone})
