@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m tools.dev
 
-.PHONY: help demo dev odoo clean
+.PHONY: help demo test dev odoo clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -10,6 +10,9 @@ help:  ## Show this help
 
 demo:  ## Start Odoo, PostgreSQL, MCP servers and a small LLM with demo data; Ctrl-C ends all of it
 	@$(DEV) demo
+
+test:  ## Run all tests: ONLY=core|odoo|e2e for one runner, ARGS='-k name' for pytest
+	@$(DEV) test $(if $(ONLY),--only $(ONLY)) -- $(ARGS)
 
 dev:  ## Get Odoo 19, the Python and Node environments; start nothing
 	@$(DEV) setup

@@ -11,6 +11,16 @@ from tools.dev.progress import DevError, step
 
 # What Odoo reads into the database; code in services/, runtime/ and static/ counts without an update.
 UPDATED_FROM = ("models", "security", "data", "demo", "views", "i18n", "controllers", "wizard", "report", "migrations")
+# For `odoo-bin shell`: the addon's demo records follow the environment's WOOW_AI_DEMO_* variables.
+REFRESH = """
+if hasattr(env.get("ai.config"), "_demo_refresh"):
+    servers = env["ai.config"]._demo_refresh()
+    env.cr.commit()
+    for server in servers or ():
+        server.action_sync_tools()
+        env.cr.commit()
+        print("refreshed", server.name, server.state, len(server.tool_ids))
+"""
 
 
 def fingerprint() -> str:
@@ -43,8 +53,13 @@ def install(instance: Instance, environment: Mapping[str, str]) -> None:
         _module(instance, "-i", environment)
 
 
+def install_log(instance: Instance) -> Path:
+    """What Odoo said while it installed or updated the addon the last time."""
+    return instance.log.with_name(f"{instance.name}-install.log")
+
+
 def _module(instance: Instance, flag: str, environment: Mapping[str, str]) -> None:
-    log = instance.log.with_name(f"{instance.name}-install.log")
+    log = install_log(instance)
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
     arguments: list[str | Path] = [flag, ADDON, "--with-demo", "--stop-after-init", "--no-http", f"--logfile={log}"]

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from tools.dev import demo, node, venvs
+from tools.dev import demo, node, runners, venvs
 from tools.dev.instance import Instance, prepare_links
 from tools.dev.paths import DEV
 from tools.dev.progress import DevError, say, warn
@@ -18,6 +18,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("setup", help="get Odoo, the Python and Node environments").set_defaults(run=_setup)
     commands.add_parser("demo", help="start the whole demo").set_defaults(run=lambda _options: demo.run_demo())
+    test = commands.add_parser("test", help="run every test, or those of one runner")
+    test.add_argument("--only", choices=runners.RUNNERS)
+    test.add_argument("arguments", nargs="*", help="more arguments for pytest, after --")
+    test.set_defaults(run=lambda options: runners.run_tests(options.only, options.arguments))
     odoo = commands.add_parser("odoo", help="run odoo-bin with a development database")
     odoo.add_argument("args", nargs=argparse.REMAINDER)
     odoo.set_defaults(run=_odoo)

@@ -28,15 +28,6 @@ LOGINS = (
 OTHER_MODEL = (
     "To use another model, set OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY (any OpenAI-compatible endpoint)."
 )
-REFRESH = """
-if hasattr(env.get("ai.config"), "_demo_refresh"):
-    servers = env["ai.config"]._demo_refresh()
-    env.cr.commit()
-    for server in servers or ():
-        server.action_sync_tools()
-        env.cr.commit()
-        print("refreshed", server.name, server.state, len(server.tool_ids))
-"""
 
 
 def run_demo() -> int:
@@ -182,7 +173,7 @@ class Demo:
         # `odoo-bin shell` runs a script from its standard input and ends with it.
         done = subprocess.run(
             [str(arg) for arg in self.instance.odoo("shell", "--no-http", "--log-level=warn")],
-            input=REFRESH,
+            input=addon.REFRESH,
             env={**os.environ, **environment},
             capture_output=True,
             text=True,

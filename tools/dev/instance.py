@@ -1,5 +1,6 @@
 """One running place of the addon: its folder, PostgreSQL, Odoo configuration and the ports it keeps."""
 
+import base64
 import configparser
 import json
 import os
@@ -54,8 +55,6 @@ class Instance:
         """A random secret of this instance, made once, readable by this user only; a valid Fernet key."""
         file = self.folder / name
         if not file.exists():
-            import base64
-
             self.folder.mkdir(parents=True, exist_ok=True)
             file.touch(mode=0o600)
             file.write_text(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
@@ -74,10 +73,7 @@ class Instance:
         parser["options"] = {
             "addons_path": ",".join(map(str, [*odoo_tree.addons_paths(odoo_tree.odoo_path()), ADDONS])),
             "data_dir": str(self.data_dir),
-            "db_host": self.postgres.host or "False",
-            "db_port": self.postgres.port or "False",
-            "db_user": self.postgres.user or "False",
-            "db_password": self.postgres.password or "False",
+            **self._connection(),
             "db_name": self.database,
             "dbfilter": f"^{self.database}$",
             "list_db": "False",
@@ -101,6 +97,17 @@ class Instance:
             parser.write(file)
         os.replace(fresh, self.config)
         return self.config
+
+    def _connection(self) -> dict[str, str]:
+        """What Odoo needs to reach PostgreSQL; without a key it takes libpq's default."""
+        server = self.postgres
+        values = {
+            "db_host": server.host,
+            "db_port": server.port,
+            "db_user": server.user,
+            "db_password": server.password,
+        }
+        return {key: value for key, value in values.items() if value}
 
     def odoo(self, *args: str | Path) -> list[str | Path]:
         """The command line that runs ``odoo-bin`` with this instance's configuration."""

@@ -111,12 +111,13 @@ class Postgres:
     def exists(self, database: str) -> bool:
         return database in self.sql("postgres", "SELECT datname FROM pg_database").splitlines()
 
-    def create(self, database: str, template: str = "template0") -> None:
-        """A new database, as a copy of ``template``."""
-        self._command("createdb", "--encoding=UTF8", "--lc-collate=C", "--lc-ctype=C", "-T", template, database)
-
     def drop(self, database: str) -> None:
         self._command("dropdb", "--if-exists", "--force", database)
+
+    def copy(self, template: str, database: str) -> None:
+        """A new ``database`` with all that ``template`` holds; nobody may be connected to either."""
+        self.drop(database)
+        self._command("createdb", "-T", template, database)
 
     def sql(self, database: str, statement: str) -> str:
         """The rows of ``statement``, one a line, columns parted by ``|``."""

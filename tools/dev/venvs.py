@@ -1,5 +1,6 @@
 """Python environments, one for each set of pinned requirements, shared through the cache."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +13,8 @@ from tools.dev.commands import run
 from tools.dev.paths import ROOT, TOOLS, VENV, link
 from tools.dev.progress import step
 
+# The interpreter behind any environment that this code itself runs in, so that the cache's names stay the same.
+PYTHON = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 # Options of pip only: the index and its certificates are the person's own set-up.
 PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input")
 
@@ -59,22 +62,22 @@ def extra(kind: str, *, options: tuple[str, ...] = ()) -> Path:
 def _name(kind: str, files: list[Path], *more: str) -> str:
     """The cache entry's name; comments in the files do not count."""
     lines = [re.sub(r"\s*#.*", "", file.read_text(), flags=re.M) for file in files]
-    return f"{kind}-{digest(sys.version, sys.executable, *lines, *more)}"
+    return f"{kind}-{digest(sys.version, PYTHON, *lines, *more)}"
 
 
 def _create(entry: Path) -> None:
     """An environment in ``entry``, also where Debian split ensurepip off into python3-venv."""
-    made = subprocess.run([sys.executable, "-m", "venv", str(entry)], capture_output=True, text=True, check=False)
+    made = subprocess.run([PYTHON, "-m", "venv", str(entry)], capture_output=True, text=True, check=False)
     if made.returncode == 0:
         return
     shutil.rmtree(entry / "bin", ignore_errors=True)
     helper = entry / "virtualenv-tool"
     run(
-        [sys.executable, *PIP, "--break-system-packages", "--target", helper, "virtualenv"],
+        [PYTHON, *PIP, "--break-system-packages", "--target", helper, "virtualenv"],
         what="Making a Python environment (python3-venv is not installed, so virtualenv is fetched)",
     )
     run(
-        [sys.executable, "-m", "virtualenv", "--quiet", entry],
+        [PYTHON, "-m", "virtualenv", "--quiet", entry],
         what="Making a Python environment",
         env={"PYTHONPATH": str(helper)},
     )

@@ -1,0 +1,161 @@
+"""Real processes for the tests here: Odoo in both ways it is run, MCP servers, deterministic LLM servers, a browser."""
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tools.dev import chromium, mcp_servers, mock_llms, processes, testbed
+from tools.dev.instance import Instance
+from tools.dev.mcp_servers import McpServer
+from tools.dev.mock_llms import FaultLlm, ScriptedLlm
+from tools.dev.paths import LOGS
+from tools.dev.testbed import OdooServer
+
+E2E_LOGS = LOGS / "e2e"
+CHROMIUM_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+
+
+@pytest.fixture(scope="session")
+def template() -> Iterator[Instance]:
+    """PostgreSQL with a database that has the addon and its demo data; each server gets a copy."""
+    instance = testbed.template()
+    with testbed.running_postgres(instance):
+        testbed.prepare_template(instance, fresh=False)
+        yield instance
+
+
+@pytest.fixture(scope="session")
+def mcp_everything() -> Iterator[McpServer]:
+    """server-everything over streamable HTTP."""
+    server = mcp_servers.start_everything(processes.free_port(), folder=E2E_LOGS)
+    server.wait()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def mcp_everything_sse() -> Iterator[McpServer]:
+    """server-everything over the old HTTP+SSE."""
+    server = mcp_servers.start_everything(processes.free_port(), transport="sse", folder=E2E_LOGS)
+    server.wait()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def mcp_time() -> Iterator[McpServer]:
+    """mcp-server-time behind mcp-proxy."""
+    server = mcp_servers.start_time(processes.free_port(), folder=E2E_LOGS)
+    server.wait()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def _scripted_llm() -> Iterator[ScriptedLlm]:
+    server = mock_llms.start_scripted_llm(processes.free_port(), folder=E2E_LOGS)
+    server.wait()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def scripted_llm(_scripted_llm: ScriptedLlm) -> ScriptedLlm:
+    """aimock without fixtures and without a past; the demo's provider points at it."""
+    _scripted_llm.reset()
+    return _scripted_llm
+
+
+@pytest.fixture(scope="session")
+def _fault_llm() -> Iterator[FaultLlm]:
+    server = mock_llms.start_fault_llm(processes.free_port(), folder=E2E_LOGS)
+    server.wait()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def fault_llm(_fault_llm: FaultLlm) -> FaultLlm:
+    """llmock without behaviours and without a past; ``odoo.use_llm(fault_llm)`` points the provider at it."""
+    _fault_llm.reset()
+    return _fault_llm
+
+
+@pytest.fixture(scope="session")
+def new_odoo(
+    template: Instance, mcp_everything: McpServer, mcp_time: McpServer, _scripted_llm: ScriptedLlm
+) -> Iterator[Callable[..., OdooServer]]:
+    """Starts a server with a database of its own: ``new_odoo("name", workers=0, options=…, operator=…)``.
+
+    ``options`` and ``operator`` are keys of odoo.conf's sections ``[options]`` and ``[woow_ai]``. The demo's MCP
+    servers and model are the ones of this run, and their tools are synced.
+    """
+    servers: list[OdooServer] = []
+    numbers = itertools.count(1)
+
+    def start(name: str = "", **settings: object) -> OdooServer:
+        facts = {
+            "WOOW_AI_DEMO_LLM_URL": _scripted_llm.base_url,
+            "WOOW_AI_DEMO_LLM_MODEL": "gpt-4o",
+            "WOOW_AI_DEMO_LLM_KEY": "test",
+            "WOOW_AI_DEMO_MCP_EVERYTHING_URL": mcp_everything.url,
+            "WOOW_AI_DEMO_MCP_TIME_URL": mcp_time.url,
+        }
+        server = OdooServer(template, name or f"odoo{next(numbers)}", environment=facts, **settings)
+        servers.append(server)
+        server.refresh_demo()
+        server.start()
+        return server
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def odoo(new_odoo: Callable[..., OdooServer]) -> OdooServer:
+    """A threaded Odoo that all tests share."""
+    return new_odoo("threaded")
+
+
+@pytest.fixture(scope="session")
+def odoo_prefork(new_odoo: Callable[..., OdooServer]) -> OdooServer:
+    """A prefork Odoo with two workers and its gevent process behind the front proxy, shared by all tests."""
+    return new_odoo("prefork", workers=2)
+
+
+@pytest.fixture(params=["threaded", "prefork"])
+def each_odoo(request: pytest.FixtureRequest) -> OdooServer:
+    """The test runs twice: against the threaded and against the prefork Odoo."""
+    return request.getfixturevalue("odoo" if request.param == "threaded" else "odoo_prefork")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A real Chromium."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium.ensure(), args=CHROMIUM_ARGUMENTS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page_of(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens a page with a user's session: ``page_of(odoo, "user")``; more keywords go to the browser's context."""
+    contexts = []
+
+    def open_page(server: OdooServer, login: str, **options: object) -> Page:
+        context = browser.new_context(base_url=server.url, **options)
+        contexts.append(context)
+        client = server.login(login)
+        context.add_cookies(
+            [{"name": "session_id", "value": client.cookies["session_id"], "url": server.url, "httpOnly": True}]
+        )
+        client.close()
+        return context.new_page()
+
+    yield open_page
+    for context in contexts:
+        context.close()

@@ -1,0 +1,67 @@
+"""Counts what the runners did, from their JUnit files, and says it in one plain line."""
+
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.dev.progress import say
+
+
+@dataclass
+class Outcome:
+    """One runner's result. ``problems`` are failures that no single test shows, a sentence each."""
+
+    runner: str
+    passed: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+    failures: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.failed and not self.problems
+
+
+def read(runner: str, junit: Path, exit_code: int) -> Outcome:
+    """The outcome of one pytest run.
+
+    A skipped test is a problem: a test that did not run proves nothing, and a runner's set-up
+    (no browser, no HTTP server) skips whole classes without a word.
+    """
+    outcome = Outcome(runner)
+    if not junit.exists():
+        outcome.problems.append(f"{runner}: the runner ended with {exit_code} and left no report.")
+        return outcome
+    skipped = []
+    for case in ElementTree.parse(junit).iter("testcase"):
+        name = f"{case.get('classname')}::{case.get('name')}"
+        if case.find("failure") is not None or case.find("error") is not None:
+            outcome.failed += 1
+            outcome.failures.append(name)
+        elif (skip := case.find("skipped")) is not None:
+            skipped.append(f"{name} ({skip.get('message')})")
+        else:
+            outcome.passed += 1
+    if skipped:
+        outcome.problems.append(f"{runner}: {len(skipped)} tests were skipped: " + "; ".join(skipped[:20]))
+    if not outcome.passed + outcome.failed:
+        outcome.problems.append(f"{runner}: no test was executed.")
+    elif exit_code and not outcome.failed:
+        outcome.problems.append(f"{runner}: the runner ended with {exit_code} though no test failed.")
+    return outcome
+
+
+def close(outcomes: list[Outcome]) -> int:
+    """Print the summary and, last, the plain line; the exit code of ``make test``."""
+    say("")
+    for outcome in outcomes:
+        say(f"{outcome.runner}: {outcome.passed} passed, {outcome.failed} failed in {outcome.seconds:.0f} s")
+        for name in outcome.failures:
+            say(f"  failed: {name}")
+        for problem in outcome.problems:
+            say(f"  problem: {problem}")
+    passed = sum(outcome.passed for outcome in outcomes)
+    failed = sum(outcome.failed + len(outcome.problems) for outcome in outcomes)
+    say(f"\n{passed} passed, {failed} failed")
+    return 0 if passed and not failed else 1

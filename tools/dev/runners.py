@@ -1,0 +1,193 @@
+"""``make test``: three pytest runs over one set-up, and the plain line at the end.
+
+* *core*: ``tests/core``, the engine alone, while the database is made
+* *odoo*: ``tests/test_*.py`` by pytest-odoo, in a database with the addon and its demo data
+* *e2e*: ``tests/e2e``, against real processes
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tools.dev import addon, chromium, node, odoo_log, report, testbed, venvs
+from tools.dev.cache import try_lock
+from tools.dev.instance import Instance, prepare_links
+from tools.dev.paths import ADDON, ADDONS, DEV, LOGS, REPORTS, ROOT, VENV
+from tools.dev.processes import die_with_parent
+from tools.dev.progress import DevError, say, step
+
+RUNNERS = ("core", "odoo", "e2e")
+OTHER_FOLDERS = ("core", "e2e", "conformance")  # of tests/, not pytest-odoo's
+ODOO_DATABASE = "woow_test"
+TIME_LIMIT = 1500  # seconds for one runner; a hanging one fails with a report instead of holding CI
+
+
+def run_tests(only: str | None, arguments: Sequence[str]) -> int:
+    """Run every runner, or ``only`` one, with more ``arguments`` for pytest; print the result."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with try_lock(DEV / "run/test.lock") as free:
+        if not free:
+            raise DevError("Tests run in this checkout already.")
+        return _run(only, arguments)
+
+
+def _run(only: str | None, arguments: Sequence[str]) -> int:
+    for folder in (REPORTS, LOGS / "test"):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+    for log in LOGS.glob("e2e-*.log"):
+        log.unlink()
+    chosen = [name for name in ([only] if only else RUNNERS) if _present(name)]
+    _set_up(chosen)
+    outcomes = []
+    instance = testbed.template()
+    if set(chosen) & {"odoo", "e2e"}:
+        with testbed.running_postgres(instance):
+            core = Pytest("core", _core(arguments), quiet=True) if "core" in chosen else None
+            testbed.prepare_template(instance, fresh=not only)
+            if core:
+                outcomes.append(core.finish())
+            if "odoo" in chosen:
+                outcomes.append(_odoo(instance, arguments))
+            if "e2e" in chosen:
+                outcomes.append(_e2e(instance, arguments))
+    elif chosen:
+        outcomes.append(Pytest("core", _core(arguments)).finish())
+    return report.close(outcomes)
+
+
+def _present(name: str) -> bool:
+    """Whether the runner has a folder; one without a test in it is a failure later, not a reason to skip it."""
+    folder = ROOT / "tests" if name == "odoo" else ROOT / "tests" / name
+    if not folder.exists():
+        say(f"{name}: absent, there is no {folder.relative_to(ROOT)}.")
+        return False
+    return True
+
+
+def _set_up(chosen: Sequence[str]) -> None:
+    with ThreadPoolExecutor(max_workers=2, thread_name_prefix="setup") as pool:
+        waiting = [pool.submit(venvs.extra, "mcp")] if "e2e" in chosen else []
+        if set(chosen) & {"odoo", "e2e"}:
+            waiting.append(pool.submit(chromium.ensure))
+        node.node_modules()
+        venvs.main()
+        for part in waiting:
+            part.result()
+    prepare_links()
+
+
+class Pytest:
+    """One pytest process: its output goes to the terminal and to a log, its result to a JUnit file."""
+
+    def __init__(self, name: str, arguments: Sequence[str | Path], *, quiet: bool = False) -> None:
+        self.name = name
+        self.junit = REPORTS / f"{name}.xml"
+        self.log = LOGS / "test" / f"{name}.txt"
+        self._quiet = quiet
+        self._began = self._ended = time.monotonic()
+        if not quiet:
+            say(f"\n== {name}")
+        command = [VENV / "bin/pytest", f"--junitxml={self.junit}", "-o", "junit_family=xunit2", *arguments]
+        self._process = subprocess.Popen(
+            [str(arg) for arg in command],
+            cwd=ROOT,
+            env={**os.environ, **_ENVIRONMENT},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            preexec_fn=die_with_parent,
+        )
+        self._reader = threading.Thread(target=self._copy_output, daemon=True)
+        self._reader.start()
+
+    def _copy_output(self) -> None:
+        assert self._process.stdout
+        with self.log.open("w") as log:
+            for line in self._process.stdout:
+                log.write(line)
+                log.flush()
+                if not self._quiet:
+                    sys.stdout.write(line)
+                    sys.stdout.flush()
+        self._ended = time.monotonic()
+
+    def finish(self) -> report.Outcome:
+        """Wait for the end and count."""
+        problem = None
+        try:
+            code = self._process.wait(TIME_LIMIT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+            problem = f"{self.name}: ended by force after {TIME_LIMIT} s."
+        # A grandchild may still hold the pipe; what pytest itself wrote is there.
+        self._reader.join(timeout=10)
+        if self._quiet:
+            say(f"\n== {self.name}\n{self.log.read_text()}")
+        outcome = report.read(self.name, self.junit, code)
+        outcome.seconds = self._ended - self._began
+        if problem:
+            outcome.problems.append(problem)
+        return outcome
+
+
+# Whatever the person's shell says, tests talk to nobody outside and print alike.
+_ENVIRONMENT = {"LANGSMITH_TRACING": "false", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _core(arguments: Sequence[str]) -> list[str | Path]:
+    return [ROOT / "tests/core", "-q", "--durations=5", *arguments]
+
+
+def _odoo(instance: Instance, arguments: Sequence[str]) -> report.Outcome:
+    with step("Copying the database"):
+        testbed.clone(instance, ODOO_DATABASE)
+    tests = ADDONS / ADDON / "tests"
+    log = LOGS / "test-odoo.log"
+    log.unlink(missing_ok=True)
+    outcome = Pytest(
+        "odoo",
+        [
+            tests,
+            *(f"--ignore={tests / folder}" for folder in OTHER_FOLDERS),
+            "-p",
+            "no:llmock",
+            "-p",
+            "no:cacheprovider",
+            f"--odoo-config={instance.config}",
+            f"--odoo-database={ODOO_DATABASE}",
+            "--odoo-http",  # without it every HttpCase is skipped
+            "--odoo-log-level=info",
+            f"--odoo-extra=logfile={log}",
+            f"--odoo-extra=db-filter=^{ODOO_DATABASE}$",
+            "-q",
+            "--durations=5",
+            *arguments,
+        ],
+    ).finish()
+    outcome.problems += _complaints(log)
+    outcome.problems += _complaints(addon.install_log(instance))
+    return outcome
+
+
+def _e2e(instance: Instance, arguments: Sequence[str]) -> report.Outcome:
+    outcome = Pytest("e2e", [ROOT / "tests/e2e", "-q", "--durations=5", *arguments]).finish()
+    for log in sorted(LOGS.glob("e2e-*.log")):
+        outcome.problems += _complaints(log, testbed.expected_patterns(log.name))
+    return outcome
+
+
+def _complaints(log: Path, expected: tuple[str, ...] = ()) -> list[str]:
+    return [
+        f"{log.relative_to(ROOT)}: {text[:1500]}" for text in odoo_log.complaints(log, expected)
+    ]

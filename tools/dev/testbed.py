@@ -1,0 +1,218 @@
+"""Databases and real Odoo servers for tests; used by ``make test`` and by the fixtures of ``tests/e2e``."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tools.dev import addon, processes, venvs
+from tools.dev.instance import Instance
+from tools.dev.odoo_server import OdooProcess
+from tools.dev.paths import REPORTS
+from tools.dev.progress import DevError
+
+if TYPE_CHECKING:
+    import httpx
+
+    from tools.dev.mock_llms import MockLlm
+
+TEMPLATE = "woow_template"
+EXPECTED_LOG = REPORTS / "expected-log.txt"
+LOOPBACK = "127.0.0.1:*"
+SHELL_MARK = "@@result@@"
+
+
+def template() -> Instance:
+    """The instance whose database every test database is a copy of; it never serves."""
+    return Instance("test", TEMPLATE, throw_away=True)
+
+
+@contextmanager
+def running_postgres(instance: Instance) -> Iterator[None]:
+    """The tests' PostgreSQL: one that runs already is used and left alone."""
+    instance.postgres.start()
+    try:
+        yield
+    finally:
+        instance.postgres.stop()
+
+
+def prepare_template(instance: Instance, *, fresh: bool) -> None:
+    """Install the addon with demo data; ``fresh`` even if nothing changed since the last time."""
+    venvs.main()
+    instance.write_config({"screenshots": REPORTS / "screenshots"}, {"egress_allow": LOOPBACK, "in_process_runner": False})
+    stamp = instance.folder / f"{instance.database}.installed"
+    if fresh:
+        stamp.unlink(missing_ok=True)
+    if not stamp.exists() or stamp.read_text() != addon.fingerprint():
+        stamp.unlink(missing_ok=True)
+        addon.install(instance, instance.postgres.environment)
+        stamp.write_text(addon.fingerprint())
+
+
+def clone(source: Instance, database: str) -> None:
+    """Copy the template's database and files."""
+    source.postgres.copy(source.database, database)
+    shutil.rmtree(source.filestore(database), ignore_errors=True)
+    if source.filestore(source.database).exists():
+        # Odoo never writes into a stored file, so the copies can share them.
+        shutil.copytree(source.filestore(source.database), source.filestore(database), copy_function=os.link)
+
+
+class OdooServer:
+    """A real Odoo with a database of its own, for tests that look from outside.
+
+    ``url`` is what people use; ``gevent_url`` is Odoo's gevent port (the same as ``url`` when threaded).
+    """
+
+    def __init__(
+        self,
+        source: Instance,
+        name: str,
+        *,
+        workers: int = 0,
+        options: Mapping[str, object] | None = None,
+        operator: Mapping[str, object] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.db = f"woow_{name}"
+        self._instance = Instance(f"e2e-{name}", self.db, throw_away=True)
+        self._instance.postgres = source.postgres
+        self._instance.data_dir = source.data_dir
+        self._environment = {**source.postgres.environment, **(environment or {})}
+        clone(source, self.db)
+        port, gevent_port = processes.free_port(), processes.free_port()
+        self._instance.write_config(
+            {"http_port": port, "gevent_port": gevent_port, **(options or {})},
+            {"egress_allow": LOOPBACK, "in_process_runner": True, **(operator or {})},
+        )
+        self.process = OdooProcess(
+            self._instance, port=port, gevent_port=gevent_port, workers=workers, environment=self._environment
+        )
+        self.log = self.process.log
+        self.log.unlink(missing_ok=True)
+        self.url = self.process.url
+        self.gevent_url = f"http://127.0.0.1:{gevent_port}" if workers else self.url
+        self._api_keys: dict[str, str] = {}
+        self._sessions: dict[str, httpx.Client] = {}
+
+    def start(self) -> None:
+        self.process.start()
+        self.process.wait()
+
+    def stop(self) -> None:
+        """End Odoo in good order and drop its database."""
+        for session in self._sessions.values():
+            session.close()
+        self.process.stop()
+        self._instance.drop(self.db)
+
+    def kill9(self) -> None:
+        """End every process of this Odoo at once, as a crash would."""
+        self.process.kill9()
+
+    def restart(self) -> None:
+        """Start again on the same ports with the same database."""
+        self.process.stop()
+        self.start()
+
+    def login(self, login: str, password: str | None = None) -> httpx.Client:
+        """A client with a new session of this user; the password is the login unless told."""
+        import httpx
+
+        client = httpx.Client(base_url=self.url, timeout=30)
+        params = {"db": self.db, "login": login, "password": password or login}
+        answer = client.post("/web/session/authenticate", json={"jsonrpc": "2.0", "params": params})
+        if not answer.json().get("result", {}).get("uid"):
+            raise DevError(f"{login} could not sign in: {answer.text[:500]}")
+        return client
+
+    def session(self, login: str) -> httpx.Client:
+        """A client with this user's session, made once for this server."""
+        if login not in self._sessions:
+            self._sessions[login] = self.login(login)
+        return self._sessions[login]
+
+    def rpc(self, model: str, method: str, *args: Any, as_login: str = "admin", **kwargs: Any) -> Any:
+        """The result of a model's method, called over HTTP as the web client does."""
+        params = {"model": model, "method": method, "args": args, "kwargs": kwargs}
+        answer = self.session(as_login).post(
+            f"/web/dataset/call_kw/{model}/{method}", json={"jsonrpc": "2.0", "id": 1, "params": params}
+        )
+        body = answer.json()
+        if "error" in body:
+            raise DevError(f"{model}.{method}: {body['error']['data']['message']}")
+        return body["result"]
+
+    def shell(self, code: str) -> Any:
+        """Run ``code`` in ``odoo-bin shell`` and commit; what it assigns to ``result`` comes back as JSON data.
+
+        Takes about three seconds, because it is a process of its own.
+        """
+        script = f"result = None\n{code}\nenv.cr.commit()\nimport json\nprint({SHELL_MARK!r} + json.dumps(result))\n"
+        done = subprocess.run(
+            [str(arg) for arg in self._instance.odoo("shell", "--no-http", "--log-level=warn")],
+            input=script,
+            env={**os.environ, **self._environment, "WOOW_AI_IN_PROCESS_RUNNER": "False"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for line in done.stdout.splitlines():
+            if line.startswith(SHELL_MARK):
+                return json.loads(line.removeprefix(SHELL_MARK))
+        raise DevError(f"odoo-bin shell failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+
+    def refresh_demo(self) -> None:
+        """Tell the demo's records where this run's model and MCP servers answer."""
+        self.shell(addon.REFRESH)
+
+    def sql(self, statement: str) -> str:
+        """The committed rows of ``statement``, one a line, columns parted by ``|``."""
+        return self._instance.postgres.sql(self.db, statement)
+
+    def api_key(self, login: str) -> str:
+        """An API key of this user, for ``Authorization: Bearer``; made once for this server."""
+        if login not in self._api_keys:
+            self._api_keys[login] = self.shell(
+                "from datetime import datetime, timedelta\n"
+                f"user = env['res.users'].search([('login', '=', {login!r})])\n"
+                "keys = env(user=user.id)['res.users.apikeys']\n"
+                "result = keys.sudo()._generate('rpc', 'e2e', datetime.now() + timedelta(days=1))\n"
+            )
+        return self._api_keys[login]
+
+    def bearer(self, login: str) -> httpx.Client:
+        """A client that has no session, only this user's API key."""
+        import httpx
+
+        return httpx.Client(base_url=self.url, timeout=30, headers={"Authorization": f"Bearer {self.api_key(login)}"})
+
+    def use_llm(self, llm: MockLlm, model: str = "gpt-4o") -> None:
+        """Point the demo's provider at ``llm``."""
+        found = self.rpc("ir.model.data", "search_read", [("name", "=", "ai_config_demo")], ["res_id"])
+        values = {"api_base_url": llm.base_url, "model": model, "api_key": "test"}
+        self.rpc("ai.config", "write", [row["res_id"] for row in found], values)
+
+    def log_text(self) -> str:
+        """Odoo's log since this server was made, over all its starts."""
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def expect_log(self, pattern: str) -> None:
+        """Allow WARNING and ERROR records that match the regular expression; any other one fails ``make test``."""
+        EXPECTED_LOG.parent.mkdir(parents=True, exist_ok=True)
+        with EXPECTED_LOG.open("a") as file:
+            file.write(f"{self.log.name}\t{pattern}\n")
+
+
+def expected_patterns(log_name: str) -> tuple[str, ...]:
+    """What tests said to expect in this log."""
+    if not EXPECTED_LOG.exists():
+        return ()
+    rows = (line.split("\t", 1) for line in EXPECTED_LOG.read_text().splitlines())
+    return tuple(pattern for name, pattern in rows if name == log_name)
