@@ -145,9 +145,10 @@ def test_who_lost_the_lease_writes_nothing_more(store, start):
 
 
 def test_the_heartbeat_ends_what_another_runner_took(store, start):
-    cancelled = threading.Event()
+    begun, cancelled = threading.Event(), threading.Event()
 
     async def endless(*_args):
+        begun.set()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -156,7 +157,7 @@ def test_the_heartbeat_ends_what_another_runner_took(store, start):
 
     store.queue(1)
     start(endless, lease=0.15)
-    store.wait(lambda s: s.turns[1]["state"] == "running")
+    assert begun.wait(5)
     store.steal(1)
     assert cancelled.wait(5)
     assert 1 not in store.endings
