@@ -1,0 +1,206 @@
+import { browser } from "@web/core/browser/browser";
+import { _t } from "@web/core/l10n/translation";
+
+/** Milliseconds that a JSON request may take before it counts as a network failure. */
+export const REQUEST_TIMEOUT = 30000;
+
+/**
+ * What every failed request becomes. `message` is a sentence that can be shown to the person.
+ *
+ * `code` is the server's own error code, or one of ours: `network` (no answer), `aborted` (the
+ * caller gave up), `bad_response` (an answer that is not of this API).
+ */
+export class AiApiError extends Error {
+    constructor({ code, message, status = 0, details = {}, retryAfter = null }) {
+        super(String(message));
+        this.name = "AiApiError";
+        this.code = code;
+        this.status = status;
+        this.details = details;
+        /** Milliseconds that the server asked to wait, or null. */
+        this.retryAfter = retryAfter;
+    }
+
+    get isAborted() {
+        return this.code === "aborted";
+    }
+
+    /** The same request may succeed later: no answer, too many requests, a server in trouble. */
+    get isTemporary() {
+        return [0, 408, 425, 429].includes(this.status) || this.status >= 500;
+    }
+
+    get isSignedOut() {
+        return this.status === 401;
+    }
+}
+
+function statusSentence(status) {
+    if (status === 401) {
+        return _t("Your session has ended. Sign in again to go on.");
+    }
+    if (status === 403) {
+        return _t("You are not allowed to do this. Ask the owner for access.");
+    }
+    if (status === 404) {
+        return _t("This is not here any more, or you have no access to it.");
+    }
+    if (status === 413) {
+        return _t("This message is too long. Shorten it and send it again.");
+    }
+    if (status === 429) {
+        return _t("Too many requests at once. Wait a moment and try again.");
+    }
+    if (status >= 500) {
+        return _t("The server has a problem right now. Try again in a moment.");
+    }
+    return _t("The server did not accept this request. Reload the page and try again.");
+}
+
+function parseRetryAfter(response) {
+    const seconds = parseFloat(response.headers.get("Retry-After"));
+    return Number.isFinite(seconds) ? seconds * 1000 : null;
+}
+
+async function errorFromResponse(response) {
+    let error = null;
+    try {
+        error = (await response.json()).error;
+    } catch {
+        // a proxy's HTML page, or nothing at all: the status has to do
+    }
+    return new AiApiError({
+        code: error?.code || `http_${response.status}`,
+        message: error?.message || statusSentence(response.status),
+        status: response.status,
+        details: error?.details,
+        retryAfter: parseRetryAfter(response),
+    });
+}
+
+function errorFromFailure(failure, signal) {
+    if (signal?.aborted) {
+        return new AiApiError({ code: "aborted", message: _t("The request was given up.") });
+    }
+    return new AiApiError({
+        code: "network",
+        message: _t("The server cannot be reached. Check your connection and try again."),
+    });
+}
+
+function withQuery(url, params) {
+    const query = new URLSearchParams();
+    for (const [key, value] of Object.entries(params)) {
+        if (value !== undefined && value !== null) {
+            query.set(key, value);
+        }
+    }
+    const text = query.toString();
+    return text ? url + (url.includes("?") ? "&" : "?") + text : url;
+}
+
+/**
+ * The HTTP contract of the chat, and the only place that talks to it.
+ *
+ * Every method resolves to the parsed JSON body and rejects with an {@link AiApiError}.
+ */
+export class AiApi {
+    async fetch(method, url, { body, headers = {}, signal } = {}) {
+        let response;
+        try {
+            response = await browser.fetch(url, {
+                method,
+                headers: {
+                    Accept: "application/json",
+                    ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+                    ...headers,
+                },
+                body: body === undefined ? undefined : JSON.stringify(body),
+                credentials: "same-origin",
+                cache: "no-store",
+                signal,
+            });
+        } catch (failure) {
+            throw errorFromFailure(failure, signal);
+        }
+        if (!response.ok) {
+            throw await errorFromResponse(response);
+        }
+        return response;
+    }
+
+    async request(method, url, body) {
+        const controller = new AbortController();
+        const timer = browser.setTimeout(() => controller.abort(), REQUEST_TIMEOUT);
+        try {
+            const response = await this.fetch(method, url, { body, signal: controller.signal });
+            return response.status === 204 ? null : await response.json();
+        } catch (error) {
+            if (error instanceof AiApiError && !error.isAborted) {
+                throw error;
+            }
+            if (error instanceof SyntaxError) {
+                throw new AiApiError({ code: "bad_response", message: statusSentence(500) });
+            }
+            throw errorFromFailure(error);
+        } finally {
+            browser.clearTimeout(timer);
+        }
+    }
+
+    async assistants() {
+        return (await this.request("GET", "/api/ai/assistants")).assistants;
+    }
+
+    async cloudServices() {
+        return (await this.request("GET", "/api/ai/cloud-services")).cloud_services;
+    }
+
+    conversations({ limit, before } = {}) {
+        return this.request("GET", withQuery("/api/ai/conversations", { limit, before }));
+    }
+
+    conversation(id, { limit, before } = {}) {
+        return this.request("GET", withQuery(`/api/ai/conversations/${id}`, { limit, before }));
+    }
+
+    createConversation({ assistantId, cloudServiceId, name }) {
+        return this.request("POST", "/api/ai/conversations", {
+            assistant_id: assistantId,
+            ...(cloudServiceId ? { cloud_service_id: cloudServiceId } : {}),
+            ...(name ? { name } : {}),
+        });
+    }
+
+    renameConversation(id, name) {
+        return this.request("PATCH", `/api/ai/conversations/${id}`, { name });
+    }
+
+    deleteConversation(id) {
+        return this.request("DELETE", `/api/ai/conversations/${id}`);
+    }
+
+    /** The same `clientToken` again never starts a second turn: a retry after a failure is safe. */
+    sendMessage(conversationId, { content, clientToken }) {
+        return this.request("POST", `/api/ai/conversations/${conversationId}/messages`, {
+            content,
+            client_token: clientToken,
+        });
+    }
+
+    stopTurn(id) {
+        return this.request("POST", `/api/ai/turns/${id}/stop`, {});
+    }
+
+    /**
+     * Opens the event stream of a turn after event `after`.
+     *
+     * @returns {Promise<Response>} status 200 with a body to read, or 204: nothing is left
+     */
+    openStream(url, { after = 0, signal } = {}) {
+        return this.fetch("GET", withQuery(url, { after: after || undefined }), {
+            headers: { Accept: "text/event-stream" },
+            signal,
+        });
+    }
+}

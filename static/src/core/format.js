@@ -1,0 +1,80 @@
+import { _t } from "@web/core/l10n/translation";
+import { formatFloat } from "@web/core/utils/numbers";
+
+const { DateTime } = luxon;
+
+/** A point in time as people write it: the time of today, else the date. */
+export function formatMoment(iso) {
+    const moment = DateTime.fromISO(iso || "");
+    if (!moment.isValid) {
+        return "";
+    }
+    if (moment.hasSame(DateTime.now(), "day")) {
+        return moment.toLocaleString(DateTime.TIME_SIMPLE);
+    }
+    if (moment.hasSame(DateTime.now(), "year")) {
+        return moment.toLocaleString({ month: "short", day: "numeric" });
+    }
+    return moment.toLocaleString(DateTime.DATE_MED);
+}
+
+export function formatMomentFull(iso) {
+    const moment = DateTime.fromISO(iso || "");
+    return moment.isValid ? moment.toLocaleString(DateTime.DATETIME_MED) : "";
+}
+
+/** @param {number|null} ms */
+export function formatDuration(ms) {
+    if (ms === null || ms === undefined) {
+        return "";
+    }
+    if (ms < 1000) {
+        return _t("%(ms)s ms", { ms: Math.round(ms) });
+    }
+    if (ms < 60000) {
+        return _t("%(seconds)s s", { seconds: formatFloat(ms / 1000, { digits: [false, 1] }) });
+    }
+    const seconds = Math.round(ms / 1000);
+    return _t("%(minutes)s min %(seconds)s s", {
+        minutes: Math.floor(seconds / 60),
+        seconds: seconds % 60,
+    });
+}
+
+function parseStructure(text) {
+    if (!/^\s*[[{]/.test(text)) {
+        return text;
+    }
+    try {
+        return JSON.parse(text);
+    } catch {
+        return text;
+    }
+}
+
+/** A value of a tool as readable text: JSON (also when it came as a string) is indented. */
+export function prettyValue(value) {
+    const data = typeof value === "string" ? parseStructure(value) : value;
+    if (data === null || data === undefined) {
+        return "";
+    }
+    return typeof data === "string" ? data : JSON.stringify(data, null, 2);
+}
+
+/**
+ * The beginning of a long text.
+ *
+ * @returns {{text: string, isCut: boolean, lines: number}} `lines` of the whole text
+ */
+export function capText(text, { maxLines, maxChars }) {
+    let lines = 1;
+    let cut = text.length;
+    for (let index = text.indexOf("\n"); index !== -1; index = text.indexOf("\n", index + 1)) {
+        if (lines === maxLines) {
+            cut = index;
+        }
+        lines++;
+    }
+    cut = Math.min(cut, maxChars);
+    return { text: text.slice(0, cut), isCut: cut < text.length, lines };
+}
