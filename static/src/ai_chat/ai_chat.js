@@ -1,0 +1,152 @@
+import {
+    Component,
+    onWillStart,
+    onWillUnmount,
+    useEffect,
+    useExternalListener,
+    useRef,
+    useState,
+} from "@odoo/owl";
+import { browser } from "@web/core/browser/browser";
+import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
+import { _t } from "@web/core/l10n/translation";
+import { useService } from "@web/core/utils/hooks";
+import { ChatHeader } from "./chat_header";
+import { Composer } from "./composer";
+import { ConversationList } from "./conversation_list";
+import { NewChat } from "./new_chat";
+import { Thread } from "./thread";
+
+let lastId = 0;
+
+/** The chat as a whole: conversations, the open one, and where the person writes. */
+export class AiChat extends Component {
+    static template = "woow_paas_platform.AiChat";
+    static components = { ChatHeader, Composer, ConversationList, NewChat, Thread };
+    static props = {
+        conversationId: { type: [Number, { value: false }], optional: true },
+        /** {assistant_id?, cloud_service_id?}: a new chat with this choice made. */
+        newChat: { type: Object, optional: true },
+        /** Told which conversation is shown; null for a new chat. */
+        onShow: { type: Function, optional: true },
+    };
+
+    setup() {
+        this.chat = useService("ai_chat");
+        this.dialog = useService("dialog");
+        this.notification = useService("notification");
+        this.menuId = `o_ai_chat_menu_${++lastId}`;
+        this.menu = useRef("menu");
+        this.ui = useState({ isMenuOpen: false });
+        onWillStart(() => this.start());
+        onWillUnmount(() => this.chat.leave());
+        useExternalListener(document, "visibilitychange", () => this.onVisibility());
+        useEffect(
+            (id) => this.props.onShow?.(id),
+            () => [this.chat.currentId]
+        );
+    }
+
+    /** Nothing is awaited: the frame stands at once, what is in it follows. */
+    start() {
+        const { conversationId, newChat } = this.props;
+        this.chat.loadConversations();
+        if (conversationId) {
+            this.chat.open(conversationId);
+        } else {
+            this.chat.prepare({
+                assistantId: newChat?.assistant_id,
+                cloudServiceId: newChat?.cloud_service_id,
+            });
+        }
+    }
+
+    onVisibility() {
+        if (document.visibilityState === "visible") {
+            this.chat.refresh();
+        }
+    }
+
+    get placeholder() {
+        const name = (this.chat.thread?.assistant || this.chat.selectedAssistant)?.name;
+        return name ? _t("Message %(assistant)s", { assistant: name }) : _t("Write a message");
+    }
+
+    get isComposerDisabled() {
+        return this.chat.thread
+            ? Boolean(this.chat.thread.error && !this.chat.thread.isLoaded)
+            : !this.chat.selectedAssistant;
+    }
+
+    get signInUrl() {
+        const { pathname, search } = browser.location;
+        return `/web/login?redirect=${encodeURIComponent(pathname + search)}`;
+    }
+
+    editFailed(message) {
+        this.chat.editFailed(message);
+    }
+
+    onInput(text) {
+        this.chat.setDraft(this.chat.currentId, text);
+    }
+
+    // Menu -------------------------------------------------------------------
+
+    toggleMenu() {
+        this.ui.isMenuOpen = !this.ui.isMenuOpen;
+        if (this.ui.isMenuOpen) {
+            this.menu.el.querySelector(".active, .o_ai_chat_new").focus();
+        }
+    }
+
+    closeMenu() {
+        this.ui.isMenuOpen = false;
+    }
+
+    onKeydown(ev) {
+        if (ev.key === "Escape" && this.ui.isMenuOpen) {
+            this.closeMenu();
+            this.menu.el.parentElement.querySelector(".o_ai_chat_menu_toggle").focus();
+        }
+    }
+
+    select(id) {
+        this.closeMenu();
+        this.chat.open(id);
+    }
+
+    startNew() {
+        this.closeMenu();
+        this.chat.prepare();
+    }
+
+    // The open conversation --------------------------------------------------
+
+    async rename(name) {
+        return this.attempt(() => this.chat.rename(this.chat.currentId, name));
+    }
+
+    confirmDelete() {
+        const { id, title } = this.chat.thread;
+        this.dialog.add(ConfirmationDialog, {
+            title: _t("Delete this conversation?"),
+            body: _t("“%(name)s” and everything in it will be gone for good.", { name: title }),
+            confirmLabel: _t("Delete"),
+            confirmClass: "btn-danger",
+            confirm: () => this.attempt(() => this.chat.remove(id)),
+            cancel: () => {},
+        });
+    }
+
+    /** @returns {Promise<boolean>} whether it went well; if not, the person was told */
+    async attempt(action) {
+        try {
+            await action();
+            return true;
+        } catch (error) {
+            this.notification.add(error.message, { type: "danger" });
+            return false;
+        }
+    }
+}

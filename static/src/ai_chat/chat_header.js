@@ -1,0 +1,60 @@
+import { Component, useEffect, useRef, useState } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
+
+/** What is open, and what can be done with it as a whole. */
+export class ChatHeader extends Component {
+    static template = "woow_paas_platform.ChatHeader";
+    static props = {
+        thread: { type: [Object, { value: null }], optional: true },
+        isMenuOpen: Boolean,
+        menuId: String,
+        onToggleMenu: Function,
+        /** Resolves when the name is saved; a rejection keeps the input open. */
+        onRename: Function,
+        onDelete: Function,
+    };
+
+    setup() {
+        this.nameInput = useRef("name");
+        this.state = useState({ isEditing: false, name: "" });
+        useEffect(
+            (el) => el?.select(),
+            () => [this.nameInput.el]
+        );
+    }
+
+    get title() {
+        return this.props.thread?.title || _t("New chat");
+    }
+
+    get context() {
+        const { thread } = this.props;
+        return [thread?.assistant?.name, thread?.cloudService?.name].filter(Boolean).join(" · ");
+    }
+
+    startRename() {
+        this.state.name = this.title;
+        this.state.isEditing = true;
+    }
+
+    cancelRename() {
+        this.state.isEditing = false;
+    }
+
+    async saveRename() {
+        if (!this.state.isEditing) {
+            return;
+        }
+        const name = this.state.name.trim();
+        if (!name || name === this.title || (await this.props.onRename(name))) {
+            this.state.isEditing = false;
+        }
+    }
+
+    onKeydown(ev) {
+        if (ev.key === "Escape") {
+            ev.stopPropagation();
+            this.cancelRename();
+        }
+    }
+}

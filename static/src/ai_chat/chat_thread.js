@@ -1,0 +1,355 @@
+import { markRaw } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
+import { Reactive } from "@web/core/utils/reactive";
+import { uuid } from "@web/core/utils/strings";
+import { StreamReader } from "../core/stream_reader";
+import {
+    applyEvents,
+    hasOpenText,
+    isFinal,
+    newTurnState,
+    turnStateFromMessage,
+} from "../core/turn_state";
+
+/** Messages that one request brings. */
+export const PAGE_SIZE = 30;
+
+/**
+ * A message as the view sees it.
+ *
+ * @typedef {Object} ChatMessage
+ * @property {string} key stable from "being sent" to "in the history"
+ * @property {number|null} id
+ * @property {"user"|"assistant"} role
+ * @property {string} text
+ * @property {string} html
+ * @property {string|null} date ISO
+ * @property {import("../core/turn_state").TurnState|null} turn of an assistant's message
+ * @property {"sending"|"sent"|"failed"} status
+ * @property {string|null} token the client token, until the history has the message
+ * @property {import("../core/ai_api").AiApiError|null} error why it was not sent
+ */
+
+function chatMessage(values) {
+    return {
+        key: "",
+        id: null,
+        role: "user",
+        text: "",
+        html: "",
+        author: null,
+        date: null,
+        turn: null,
+        status: "sent",
+        token: null,
+        error: null,
+        ...values,
+    };
+}
+
+function turnKey(turnId) {
+    return `turn-${turnId}`;
+}
+
+/** An open conversation: its messages, and the turn that runs in it. */
+export class ChatThread extends Reactive {
+    /**
+     * @param {import("../core/ai_api").AiApi} api
+     * @param {Object} conversation as the list knows it; may be just `{id}`
+     * @param {{onActivity?: (thread: ChatThread) => void}} [hooks] called when a message was
+     *  accepted and when a turn ended
+     */
+    constructor(api, conversation, { onActivity = () => {} } = {}) {
+        super();
+        this.api = markRaw(api);
+        this.onActivity = onActivity;
+        this.id = conversation.id;
+        this.name = conversation.name || "";
+        this.assistant = conversation.assistant || null;
+        this.cloudService = conversation.cloud_service || null;
+        /** @type {ChatMessage[]} oldest first */
+        this.messages = [];
+        this.hasMore = false;
+        this.isLoaded = false;
+        this.isLoading = false;
+        this.isLoadingMore = false;
+        this.error = null;
+        /** The running turn: {id, key, url, message}, or null. */
+        this.running = null;
+        /** Of the stream: see StreamReader's statuses. */
+        this.connection = "idle";
+        this.isStopping = false;
+        this.stopError = null;
+        this.reader = null;
+        this.refreshing = null;
+        /** Only a thread that is shown keeps a stream open. */
+        this.isShown = true;
+        /** Counts what was sent from here: an answer that is older than that is out of date. */
+        this.version = 0;
+    }
+
+    get isRunning() {
+        return Boolean(this.running);
+    }
+
+    get isSending() {
+        return this.messages.some((message) => message.status === "sending");
+    }
+
+    show() {
+        this.isShown = true;
+        return this.refresh();
+    }
+
+    hide() {
+        this.isShown = false;
+        this.unfollow();
+    }
+
+    // Loading ----------------------------------------------------------------
+
+    /** Loads the newest messages, or brings them up to date; one request at a time. */
+    refresh() {
+        this.refreshing ??= this.loadLatest().finally(() => {
+            this.refreshing = null;
+        });
+        return this.refreshing;
+    }
+
+    async loadLatest() {
+        this.isLoading = true;
+        try {
+            let data, version;
+            do {
+                version = this.version;
+                data = await this.api.conversation(this.id, { limit: PAGE_SIZE });
+            } while (version !== this.version);
+            this.error = null;
+            this.name = data.name;
+            this.assistant = data.assistant;
+            this.cloudService = data.cloud_service;
+            this.mergeLatest(data);
+            this.isLoaded = true;
+        } catch (error) {
+            this.error = error;
+        } finally {
+            this.isLoading = false;
+        }
+    }
+
+    async loadMore() {
+        const first = this.messages.find((message) => message.id);
+        if (!this.hasMore || this.isLoadingMore || !first) {
+            return;
+        }
+        this.isLoadingMore = true;
+        try {
+            const data = await this.api.conversation(this.id, {
+                limit: PAGE_SIZE,
+                before: first.id,
+            });
+            this.messages.unshift(...data.messages.map((values) => this.fromServer(values)));
+            this.hasMore = data.has_more;
+            this.error = null;
+        } catch (error) {
+            this.error = error;
+        } finally {
+            this.isLoadingMore = false;
+        }
+    }
+
+    /** Keeps the object of a message that is known already, so that its view stays as it is. */
+    fromServer(values, known = new Map()) {
+        const { id, role, text, html, author, date } = values;
+        const isTurn = role === "assistant" && values.turn;
+        const message = known.get(id) || (isTurn && known.get(turnKey(values.turn.id)));
+        const fields = { id, role, text, html, author, date, status: "sent", error: null };
+        if (!message) {
+            const turn = role === "assistant" ? markRaw(turnStateFromMessage(values)) : null;
+            const key = isTurn ? turnKey(values.turn.id) : `message-${id}`;
+            return chatMessage({ ...fields, key, turn });
+        }
+        // what was seen live also knows the order of text and calls, unless it missed the end
+        const isComplete = message.turn && isFinal(message.turn) && !hasOpenText(message.turn);
+        if (role === "assistant" && !isComplete) {
+            fields.turn = markRaw(turnStateFromMessage(values));
+        }
+        return Object.assign(message, fields);
+    }
+
+    mergeLatest({ messages, has_more: hasMore, turn }) {
+        const known = new Map();
+        for (const message of this.messages) {
+            known.set(message.id || message.key, message);
+            known.set(message.key, message);
+        }
+        const runningKey = turn && turnKey(turn.id);
+        const finished = messages.filter(
+            (values) => !(values.role === "assistant" && turn && values.turn?.id === turn.id)
+        );
+        const latest = finished.map((values) => this.fromServer(values, known));
+        const firstIndex = this.messages.findIndex(({ id }) => id && id === messages[0]?.id);
+        const older = this.messages.slice(0, Math.max(0, firstIndex));
+        const unsent = this.messages.filter((message) => message.status !== "sent" && !message.id);
+        const live = runningKey ? [known.get(runningKey) || this.liveMessage(turn)] : [];
+        if (!older.length) {
+            this.hasMore = hasMore;
+        }
+        this.messages = [...older, ...latest, ...live, ...unsent];
+        if (turn && this.isShown) {
+            this.follow(turn.id, turn.stream_url, runningKey);
+        } else {
+            this.unfollow();
+        }
+    }
+
+    // Running turn -----------------------------------------------------------
+
+    liveMessage({ id, state }) {
+        return chatMessage({
+            key: turnKey(id),
+            role: "assistant",
+            author: this.assistant,
+            turn: markRaw(newTurnState(id, state)),
+        });
+    }
+
+    follow(turnId, url, key) {
+        if (this.running?.id === turnId) {
+            return;
+        }
+        this.unfollow();
+        const message = this.messages.find((candidate) => candidate.key === key);
+        this.running = { id: turnId, key, url, message };
+        this.reader = markRaw(
+            new StreamReader({
+                open: (options) => this.api.openStream(url, options),
+                onEvents: (events) => this.receive(turnId, events),
+                onStatus: (status, error) => this.onConnection(turnId, status, error),
+                after: message.turn.lastSeq,
+            })
+        );
+        this.reader.start();
+    }
+
+    unfollow() {
+        this.reader?.close();
+        this.reader = null;
+        this.running = null;
+        this.connection = "idle";
+        this.isStopping = false;
+        this.stopError = null;
+    }
+
+    receive(turnId, events) {
+        if (this.running?.id !== turnId) {
+            return;
+        }
+        const { message } = this.running;
+        const turn = applyEvents(message.turn, events);
+        message.turn = markRaw(turn);
+        if (isFinal(turn) && events.some(({ type }) => type === "done" || type === "error")) {
+            message.id = turn.messageId;
+            message.date ??= new Date().toISOString();
+            this.unfollow();
+            this.onActivity(this);
+            if (hasOpenText(turn)) {
+                this.refresh();
+            }
+        }
+    }
+
+    onConnection(turnId, status, error) {
+        if (this.running?.id !== turnId) {
+            return;
+        }
+        this.connection = status;
+        if (status === "ended" || status === "failed") {
+            // the log is gone or closed to us: what is true now stands in the conversation
+            this.unfollow();
+            this.refresh();
+            if (error?.isSignedOut) {
+                this.error = error;
+            }
+        }
+    }
+
+    async stop() {
+        if (!this.running || this.isStopping) {
+            return;
+        }
+        this.isStopping = true;
+        this.stopError = null;
+        try {
+            await this.api.stopTurn(this.running.id);
+        } catch (error) {
+            this.stopError = error;
+            this.isStopping = false;
+        }
+    }
+
+    // Sending ----------------------------------------------------------------
+
+    /** @returns {Promise<void>} never rejects: a failure stands at the message */
+    async send(text) {
+        const message = chatMessage({ text, token: uuid(), status: "sending" });
+        message.key = message.token;
+        this.messages.push(message);
+        await this.deliver(this.messages.at(-1));
+    }
+
+    /** Sends a message that failed once more; the same token never starts a second turn. */
+    async resend(message) {
+        message.status = "sending";
+        message.error = null;
+        await this.deliver(message);
+    }
+
+    async deliver(message) {
+        this.version++;
+        try {
+            const answer = await this.api.sendMessage(this.id, {
+                content: message.text,
+                clientToken: message.token,
+            });
+            this.version++;
+            this.accept(message, answer);
+        } catch (error) {
+            message.status = "failed";
+            message.error = error;
+            if (error.status === 409) {
+                // somebody, or another tab, was faster: show the turn that is in the way
+                await this.refresh();
+            }
+        }
+    }
+
+    accept(message, { message_id: id, turn_id: turnId, stream_url: url }) {
+        // a message whose 202 got lost may have come with the history meanwhile
+        this.messages = this.messages.filter(
+            (candidate) => candidate.id !== id || candidate.key === message.key
+        );
+        Object.assign(message, { id, status: "sent", date: new Date().toISOString() });
+        const key = turnKey(turnId);
+        const existing = this.messages.find((candidate) => candidate.key === key);
+        if (!existing) {
+            const index = this.messages.findIndex((candidate) => candidate.key === message.key);
+            const live = this.liveMessage({ id: turnId, state: "queued" });
+            this.messages.splice(index + 1, 0, live);
+        }
+        if (this.isShown && !(existing && isFinal(existing.turn))) {
+            this.follow(turnId, url, key);
+        }
+        this.onActivity(this);
+    }
+
+    /** Takes a message that failed out of the thread and gives its text back. */
+    withdraw(message) {
+        this.messages = this.messages.filter((candidate) => candidate.key !== message.key);
+        return message.text;
+    }
+
+    get title() {
+        return this.name || this.assistant?.name || _t("New chat");
+    }
+}

@@ -1,0 +1,78 @@
+import { onWillUnmount, useEffect, useState } from "@odoo/owl";
+
+/** Pixels from the end that still count as "at the end". */
+const SLACK = 48;
+
+/**
+ * Keeps a scrolled element at its end while its content grows, as long as the person is there;
+ * who has scrolled away is never pulled back.
+ *
+ * @param {{el: HTMLElement}} scrollRef the element that scrolls
+ * @param {{el: HTMLElement}} contentRef what grows inside it
+ */
+export function useStickToBottom(scrollRef, contentRef) {
+    const state = useState({ isAtBottom: true });
+    let isHeld = false;
+    let observer = null;
+
+    function measure() {
+        const el = scrollRef.el;
+        state.isAtBottom = el.scrollHeight - el.scrollTop - el.clientHeight <= SLACK;
+    }
+
+    function toBottom() {
+        const el = scrollRef.el;
+        if (el) {
+            el.scrollTop = el.scrollHeight;
+            state.isAtBottom = true;
+        }
+    }
+
+    function onGrow() {
+        if (!scrollRef.el) {
+            return;
+        }
+        if (isHeld) {
+            isHeld = false;
+            measure();
+        } else if (state.isAtBottom) {
+            toBottom();
+        }
+    }
+
+    useEffect(
+        (el, content) => {
+            if (!el || !content) {
+                return;
+            }
+            observer = new ResizeObserver(onGrow);
+            observer.observe(content);
+            observer.observe(el);
+            el.addEventListener("scroll", measure, { passive: true });
+            return () => {
+                observer.disconnect();
+                el.removeEventListener("scroll", measure);
+            };
+        },
+        () => [scrollRef.el, contentRef.el]
+    );
+    onWillUnmount(() => observer?.disconnect());
+
+    return {
+        state,
+        toBottom,
+        /** The next growth is what the person unfolded: show it where it is. */
+        hold() {
+            isHeld = true;
+        },
+        /** Runs `change`, which adds content above, without moving what is in view. */
+        async keepPosition(change) {
+            const el = scrollRef.el;
+            const fromEnd = el.scrollHeight - el.scrollTop;
+            await change();
+            requestAnimationFrame(() => {
+                el.scrollTop = el.scrollHeight - fromEnd;
+            });
+        },
+    };
+}

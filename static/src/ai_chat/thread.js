@@ -1,0 +1,113 @@
+import { Component, useEffect, useRef, xml } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
+import { isFinal, runningCalls } from "../core/turn_state";
+import { Message } from "./message";
+import { useStickToBottom } from "./stick_to_bottom";
+
+/** Pixels from the top at which older messages are fetched. */
+const NEAR_TOP = 120;
+
+/** What a screen reader hears while the answer itself is still busy. */
+export class ThreadStatus extends Component {
+    static template = xml`<div class="visually-hidden" role="status" t-out="text"/>`;
+    static props = {
+        thread: Object,
+    };
+
+    get text() {
+        const turn = this.props.thread.messages.at(-1)?.turn;
+        if (!turn) {
+            return "";
+        }
+        const call = runningCalls(turn).at(-1)?.call;
+        if (call) {
+            return _t("The assistant uses %(tool)s.", { tool: call.title || call.tool });
+        }
+        if (!isFinal(turn)) {
+            return _t("The assistant is answering.");
+        }
+        return turn.lastSeq ? _t("The answer is complete.") : "";
+    }
+}
+
+/** The messages of a conversation, oldest first. */
+export class Thread extends Component {
+    static template = "woow_paas_platform.Thread";
+    static components = { Message, ThreadStatus };
+    static props = {
+        thread: Object,
+        onEdit: Function,
+    };
+
+    setup() {
+        this.scroll = useRef("scroll");
+        this.content = useRef("content");
+        this.stick = useStickToBottom(this.scroll, this.content);
+        useEffect(
+            () => this.stick.toBottom(),
+            () => [this.lastOwnKey]
+        );
+    }
+
+    /** Sending a message brings the view to it. */
+    get lastOwnKey() {
+        const own = this.props.thread.messages.findLast(({ role }) => role === "user");
+        return own?.key;
+    }
+
+    isLive(message) {
+        return message.key === this.props.thread.running?.key;
+    }
+
+    connectionOf(message) {
+        return this.isLive(message) ? this.props.thread.connection : undefined;
+    }
+
+    isStopping(message) {
+        return this.isLive(message) && this.props.thread.isStopping;
+    }
+
+    /** Offered below the last message, when it failed and nothing is under way. */
+    canAskAgain(message) {
+        const { messages, isRunning } = this.props.thread;
+        if (isRunning || message.role !== "assistant" || message.key !== messages.at(-1).key) {
+            return false;
+        }
+        const isCutShort = message.turn.state === "failed" || message.turn.state === "stopped";
+        return isCutShort && Boolean(this.questionOf(message));
+    }
+
+    questionOf(message) {
+        const { messages } = this.props.thread;
+        const index = messages.findIndex(({ key }) => key === message.key);
+        const question = messages[index - 1];
+        return question?.role === "user" ? question.text : "";
+    }
+
+    askAgain(message) {
+        this.props.thread.send(this.questionOf(message));
+    }
+
+    resend(message) {
+        this.props.thread.resend(message);
+    }
+
+    onScroll() {
+        const { thread } = this.props;
+        if (this.scroll.el.scrollTop < NEAR_TOP && thread.hasMore && !thread.error) {
+            this.loadMore();
+        }
+    }
+
+    loadMore() {
+        if (!this.props.thread.isLoadingMore) {
+            this.stick.keepPosition(() => this.props.thread.loadMore());
+        }
+    }
+
+    onClick(ev) {
+        if (ev.target.closest("[aria-expanded], .o_ai_chat_tool_all")) {
+            this.stick.hold();
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import { Component, useState } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
+import { capText, formatDuration, prettyValue } from "../core/format";
+
+/** What a card shows before "Show all" is asked for. */
+const RESULT_CAP = { maxLines: 200, maxChars: 20000 };
+
+const OUTCOMES = {
+    ok: {
+        label: _t("Done"),
+        icon: "fa-check-circle text-success",
+    },
+    error: {
+        label: _t("Failed"),
+        icon: "fa-exclamation-circle text-danger",
+        sentence: _t("The tool reported an error. The assistant knows about it."),
+    },
+    denied: {
+        label: _t("Not allowed"),
+        icon: "fa-ban text-warning",
+        sentence: _t("This call was not allowed, so it was not made."),
+    },
+    timeout: {
+        label: _t("Timed out"),
+        icon: "fa-clock-o text-warning",
+        sentence: _t("The tool did not answer in time."),
+    },
+    cancelled: {
+        label: _t("Stopped"),
+        icon: "fa-stop-circle text-muted",
+        sentence: _t("The call was stopped before it ended."),
+    },
+    unknown_tool: {
+        label: _t("Unknown tool"),
+        icon: "fa-question-circle text-warning",
+        sentence: _t("The assistant asked for a tool that does not exist. Nothing was called."),
+    },
+    invalid_args: {
+        label: _t("Wrong arguments"),
+        icon: "fa-exclamation-triangle text-warning",
+        sentence: _t("The arguments did not fit the tool. Nothing was called."),
+    },
+    unknown: {
+        label: _t("Outcome unknown"),
+        icon: "fa-question-circle text-warning",
+        sentence: _t(
+            "The call was cut off, so its outcome is not known. It was not made a second time."
+        ),
+    },
+};
+
+let lastId = 0;
+
+/** One call of a tool: a line that opens to its arguments and its result. */
+export class ToolCallCard extends Component {
+    static template = "woow_paas_platform.ToolCallCard";
+    static props = {
+        call: Object,
+    };
+
+    setup() {
+        this.bodyId = `o_ai_chat_tool_${++lastId}`;
+        this.state = useState({ isOpen: false, isWhole: false });
+    }
+
+    toggle() {
+        this.state.isOpen = !this.state.isOpen;
+    }
+
+    showAll() {
+        this.state.isWhole = true;
+    }
+
+    get isRunning() {
+        return !this.props.call.outcome;
+    }
+
+    get outcome() {
+        return OUTCOMES[this.props.call.outcome] || OUTCOMES.unknown;
+    }
+
+    get statusLabel() {
+        return this.isRunning ? _t("Running") : this.outcome.label;
+    }
+
+    get title() {
+        return this.props.call.title || this.props.call.tool;
+    }
+
+    get qualifiedName() {
+        const { server, tool } = this.props.call;
+        return server ? `${server}.${tool}` : tool;
+    }
+
+    get duration() {
+        return formatDuration(this.props.call.durationMs);
+    }
+
+    get args() {
+        return prettyValue(this.props.call.args);
+    }
+
+    get hasArgs() {
+        const { args } = this.props.call;
+        return typeof args === "object" && args ? Boolean(Object.keys(args).length) : Boolean(args);
+    }
+
+    get result() {
+        const text = prettyValue(this.props.call.result);
+        return this.state.isWhole ? { text, isCut: false } : capText(text, RESULT_CAP);
+    }
+
+    showAllLabel({ lines }) {
+        return lines > RESULT_CAP.maxLines
+            ? _t("Show all %(count)s lines", { count: lines })
+            : _t("Show all");
+    }
+
+    get resultLabel() {
+        return _t("Result");
+    }
+
+    get errorLabel() {
+        return _t("Error");
+    }
+
+    get progressText() {
+        const { progress } = this.props.call;
+        if (!progress) {
+            return "";
+        }
+        const count = progress.total
+            ? _t("%(done)s of %(total)s", { done: progress.progress, total: progress.total })
+            : String(progress.progress || "");
+        return [progress.message, count].filter(Boolean).join(" · ");
+    }
+
+    get progressPercent() {
+        const { progress } = this.props.call;
+        return progress?.total ? Math.min(100, (100 * progress.progress) / progress.total) : null;
+    }
+}

@@ -1,0 +1,112 @@
+import { Component, markup } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
+import { formatFloat } from "@web/core/utils/numbers";
+import { formatDuration } from "../core/format";
+import { isFinal, runningCalls } from "../core/turn_state";
+import { ToolCallCard } from "./tool_call_card";
+
+function formatCount(value) {
+    return formatFloat(value || 0, { digits: [false, 0] });
+}
+
+/** What the assistant did about one message: text, calls and notices, live or from the history. */
+export class TurnView extends Component {
+    static template = "woow_paas_platform.TurnView";
+    static components = { ToolCallCard };
+    static props = {
+        turn: Object,
+        /** The stream's status while the turn runs; see StreamReader. */
+        connection: { type: String, optional: true },
+        isStopping: { type: Boolean, optional: true },
+        canAskAgain: { type: Boolean, optional: true },
+        onAskAgain: { type: Function, optional: true },
+    };
+
+    get isFinal() {
+        return isFinal(this.props.turn);
+    }
+
+    /** Every item, with a caption before the first call of each round. */
+    get rows() {
+        let round = 0;
+        return this.props.turn.items.map((item) => {
+            const isNewRound = item.type === "tool" && item.call.round > round;
+            if (isNewRound) {
+                round = item.call.round;
+            }
+            return { item, caption: isNewRound ? this.roundCaption(item.call) : "" };
+        });
+    }
+
+    roundCaption({ round, maxRounds }) {
+        return maxRounds
+            ? _t("Round %(round)s of %(max)s", { round, max: maxRounds })
+            : _t("Round %(round)s", { round });
+    }
+
+    /** The server renders and sanitises each block once; nothing else is ever taken as HTML. */
+    html(item) {
+        return markup(item.html);
+    }
+
+    get activity() {
+        const { turn, connection, isStopping } = this.props;
+        if (this.isFinal) {
+            return "";
+        }
+        if (connection === "offline") {
+            return _t("The connection is lost. Trying again; the answer goes on meanwhile.");
+        }
+        if (isStopping) {
+            return _t("Stopping…");
+        }
+        if (turn.state === "waiting") {
+            return _t("The assistant waits for a decision.");
+        }
+        if (turn.items.at(-1)?.type === "text" || runningCalls(turn).length) {
+            return "";
+        }
+        return turn.state === "queued" ? _t("Starting…") : _t("Thinking…");
+    }
+
+    get isOffline() {
+        return this.props.connection === "offline" && !this.isFinal;
+    }
+
+    get ending() {
+        const { turn } = this.props;
+        if (turn.state === "stopped") {
+            return { kind: "stopped", text: _t("This answer was stopped.") };
+        }
+        if (turn.state === "failed" || turn.error) {
+            const fallback = _t("The assistant could not answer. Try again in a moment.");
+            return { kind: "failed", text: turn.error?.message || fallback };
+        }
+        if (turn.state === "done" && !turn.items.length) {
+            return { kind: "empty", text: _t("The assistant gave no answer. Ask in other words.") };
+        }
+        return null;
+    }
+
+    get usage() {
+        const { usage } = this.props.turn;
+        if (!usage || !this.isFinal) {
+            return "";
+        }
+        const parts = [];
+        if (usage.tool_calls) {
+            const calls = formatCount(usage.tool_calls);
+            parts.push(
+                usage.tool_calls === 1 ? _t("1 tool call") : _t("%(calls)s tool calls", { calls })
+            );
+        }
+        if (usage.duration_ms) {
+            parts.push(formatDuration(usage.duration_ms));
+        }
+        const tokens = (usage.input_tokens || 0) + (usage.output_tokens || 0);
+        if (tokens) {
+            parts.push(_t("%(tokens)s tokens", { tokens: formatCount(tokens) }));
+        }
+        return parts.join(" · ");
+    }
+}
