@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m tools.dev
 
-.PHONY: help demo test dev odoo clean
+.PHONY: help demo test lint format dev odoo clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -13,6 +13,12 @@ demo:  ## Start Odoo, PostgreSQL, MCP servers and a small LLM with demo data; Ct
 
 test:  ## Run all tests: ONLY=core|odoo|e2e for one runner, ARGS='-k name' for pytest
 	@$(DEV) test $(if $(ONLY),--only $(ONLY)) -- $(ARGS)
+
+lint:  ## Run ruff, pylint-odoo, eslint and prettier over all files
+	@$(DEV) lint
+
+format:  ## Let ruff, eslint and prettier mend what they can
+	@$(DEV) format
 
 dev:  ## Get Odoo 19, the Python and Node environments; start nothing
 	@$(DEV) setup

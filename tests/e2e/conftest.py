@@ -14,7 +14,12 @@ from tools.dev.paths import LOGS
 from tools.dev.testbed import OdooServer
 
 E2E_LOGS = LOGS / "e2e"
-CHROMIUM_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+]
 
 
 @pytest.fixture(scope="session")
@@ -136,7 +141,9 @@ def each_odoo(request: pytest.FixtureRequest) -> OdooServer:
 def browser() -> Iterator[Browser]:
     """A real Chromium."""
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium.ensure(), args=CHROMIUM_ARGUMENTS)
+        started = playwright.chromium.launch(
+            executable_path=chromium.ensure(), args=CHROMIUM_ARGUMENTS
+        )
         yield started
         started.close()
 
@@ -151,7 +158,14 @@ def page_of(browser: Browser) -> Iterator[Callable[..., Page]]:
         contexts.append(context)
         client = server.login(login)
         context.add_cookies(
-            [{"name": "session_id", "value": client.cookies["session_id"], "url": server.url, "httpOnly": True}]
+            [
+                {
+                    "name": "session_id",
+                    "value": client.cookies["session_id"],
+                    "url": server.url,
+                    "httpOnly": True,
+                }
+            ]
         )
         client.close()
         return context.new_page()

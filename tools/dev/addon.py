@@ -10,7 +10,18 @@ from tools.dev.paths import ADDON, ROOT
 from tools.dev.progress import DevError, step
 
 # What Odoo reads into the database; code in services/, runtime/ and static/ counts without an update.
-UPDATED_FROM = ("models", "security", "data", "demo", "views", "i18n", "controllers", "wizard", "report", "migrations")
+UPDATED_FROM = (
+    "models",
+    "security",
+    "data",
+    "demo",
+    "views",
+    "i18n",
+    "controllers",
+    "wizard",
+    "report",
+    "migrations",
+)
 # For `odoo-bin shell`: the addon's demo records follow the environment's WOOW_AI_DEMO_* variables.
 REFRESH = """
 if hasattr(env.get("ai.config"), "_demo_refresh"):
@@ -26,7 +37,10 @@ if hasattr(env.get("ai.config"), "_demo_refresh"):
 def fingerprint() -> str:
     """A hash over all files that an update of the module would read."""
     state = hashlib.sha256()
-    files = [ROOT / "__manifest__.py", *(f for name in UPDATED_FROM for f in sorted((ROOT / name).rglob("*")))]
+    files = [
+        ROOT / "__manifest__.py",
+        *(f for name in UPDATED_FROM for f in sorted((ROOT / name).rglob("*"))),
+    ]
     for file in files:
         if file.is_file() and file.suffix != ".pyc":
             state.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes() + b"\0")
@@ -62,7 +76,14 @@ def _module(instance: Instance, flag: str, environment: Mapping[str, str]) -> No
     log = install_log(instance)
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
-    arguments: list[str | Path] = [flag, ADDON, "--with-demo", "--stop-after-init", "--no-http", f"--logfile={log}"]
+    arguments: list[str | Path] = [
+        flag,
+        ADDON,
+        "--with-demo",
+        "--stop-after-init",
+        "--no-http",
+        f"--logfile={log}",
+    ]
     run(
         instance.odoo(*arguments, "--workers=0", "--max-cron-threads=0"),
         what=f"Odoo {flag} {ADDON} (log: {log.relative_to(ROOT)})",
@@ -79,5 +100,7 @@ def _installed(instance: Instance) -> bool:
         return False
     if not postgres.sql(instance.database, "SELECT to_regclass('ir_module_module')"):
         return False
-    state = postgres.sql(instance.database, f"SELECT state FROM ir_module_module WHERE name = '{ADDON}'")
+    state = postgres.sql(
+        instance.database, f"SELECT state FROM ir_module_module WHERE name = '{ADDON}'"
+    )
     return state == "installed"

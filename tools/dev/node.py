@@ -4,6 +4,8 @@ import functools
 import re
 import shutil
 import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tools.dev import venvs
@@ -21,7 +23,9 @@ def node() -> Path:
     """A Node.js of at least version 20: this machine's own, else one from a Python wheel."""
     own = shutil.which("node")
     if own and shutil.which("npm"):
-        found = subprocess.run([own, "--version"], capture_output=True, text=True, check=False).stdout
+        found = subprocess.run(
+            [own, "--version"], capture_output=True, text=True, check=False
+        ).stdout
         major = re.match(r"v(\d+)", found)
         if major and int(major[1]) >= OLDEST:
             return Path(own)
@@ -48,3 +52,17 @@ def node_modules() -> Path:
     modules = entry / "node_modules"
     link(modules, DEV / "node_modules")
     return modules
+
+
+def command(program: str, *arguments: str) -> list[str | Path]:
+    """The command line of a program that one of the packages brings."""
+    return [node(), node_modules() / ".bin" / program, *arguments]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """``python -m tools.dev.node PROGRAM …``, for pre-commit's hooks."""
+    return subprocess.call([str(part) for part in command(*arguments)])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

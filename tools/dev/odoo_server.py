@@ -80,7 +80,9 @@ class OdooProcess:
         assert self._odoo
         self._odoo.wait_until(lambda: answers(self.port, path), timeout=START_TIMEOUT)
         if self.workers:
-            self._odoo.wait_until(lambda: processes.listens(self.gevent_port), timeout=START_TIMEOUT)
+            self._odoo.wait_until(
+                lambda: processes.listens(self.gevent_port), timeout=START_TIMEOUT
+            )
 
     def running(self) -> bool:
         return bool(self._odoo and self._odoo.running())

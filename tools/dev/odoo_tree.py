@@ -28,7 +28,12 @@ ASSET_PACKAGES = (
 )
 # Translations are 70 % of the package's 1.2 GB; only the languages that the addon ships are kept.
 # The package also carries a second, incomplete copy of the addons beside ``odoo/addons``.
-LEFT_OUT = ("*/i18n/[!z]*.po", "*/i18n/z[!h]*.po", "*/addons/l10n_*", "./usr/lib/python3/dist-packages/addons")
+LEFT_OUT = (
+    "*/i18n/[!z]*.po",
+    "*/i18n/z[!h]*.po",
+    "*/addons/l10n_*",
+    "./usr/lib/python3/dist-packages/addons",
+)
 # npm's tarball of the one library that Debian strips and that every backend page loads.
 SELFIE_PACKAGE = "@mediapipe/selfie_segmentation"
 SELFIE_FILE = "mail/static/lib/selfie_segmentation/selfie_segmentation.js"
@@ -51,7 +56,9 @@ def _existing(home: Path) -> Path:
         if release.is_file():
             found = re.search(r"^version_info = \((\d+)", release.read_text(), re.M)
             if not found or found[1] != "19":
-                raise DevError(f"ODOO_HOME={home} holds Odoo {found and found[1]}, but this addon is for Odoo 19.")
+                raise DevError(
+                    f"ODOO_HOME={home} holds Odoo {found and found[1]}, but this addon is for Odoo 19."
+                )
             return candidate
     raise DevError(f"ODOO_HOME={home} holds no Odoo: there is no odoo/release.py in it.")
 
@@ -89,17 +96,21 @@ def _mirror() -> str:
     # Before the first "apt-get update" apt knows no targets, so its source files are read.
     folder = Path("/etc/apt")
     for source in sorted([*folder.glob("sources.list"), *folder.glob("sources.list.d/*")]):
-        for found in re.finditer(r"^(?:URIs:|deb(?:\s+\[[^\]]*\])?)\s+(\S+)", source.read_text(), re.M):
+        for found in re.finditer(
+            r"^(?:URIs:|deb(?:\s+\[[^\]]*\])?)\s+(\S+)", source.read_text(), re.M
+        ):
             if re.search(r"/debian/?$", found[1]):
                 return found[1]
     raise DevError(
-        "No Debian mirror is set up on this machine. Point ODOO_HOME at an Odoo 19 that you have (source checkout or package)."
+        "No Debian mirror is set up on this machine: point ODOO_HOME at an Odoo 19 that you have."
     )
 
 
 def _download(entry: Path) -> list[Path]:
     if not KEYRING.exists():
-        raise DevError(f"{KEYRING} is missing: install debian-archive-keyring, or point ODOO_HOME at an Odoo 19.")
+        raise DevError(
+            f"{KEYRING} is missing: install debian-archive-keyring, or point ODOO_HOME at an Odoo 19."
+        )
     apt = entry / "apt"
     for name in ("lists/partial", "cache/archives/partial", "etc/parts", "debs"):
         (apt / name).mkdir(parents=True)
@@ -119,9 +130,17 @@ def _download(entry: Path) -> list[Path]:
     }
     flags = [flag for key, value in options.items() for flag in ("-o", f"{key}={value}")]
     run(["apt-get", *flags, "update"], what="Reading the list of Debian sid")
-    run(["apt-get", *flags, "download", "odoo-19", *ASSET_PACKAGES], what="Downloading odoo-19", cwd=apt / "debs")
+    run(
+        ["apt-get", *flags, "download", "odoo-19", *ASSET_PACKAGES],
+        what="Downloading odoo-19",
+        cwd=apt / "debs",
+    )
     debs = sorted((apt / "debs").glob("*.deb"))
-    version = next(deb.name.split("_")[1].replace("%3a", ":") for deb in debs if deb.name.startswith("odoo-19_"))
+    version = next(
+        deb.name.split("_")[1].replace("%3a", ":")
+        for deb in debs
+        if deb.name.startswith("odoo-19_")
+    )
     if not version.startswith("19.0."):
         raise DevError(f"Debian sid now holds Odoo {version}; point ODOO_HOME at an Odoo 19.0.")
     if version != TESTED_VERSION:

@@ -48,18 +48,31 @@ class Postgres:
             self.user = os.environ.get("PGUSER", "")
             self.password = os.environ.get("PGPASSWORD", "")
         else:
-            self.host, self.port, self.user, self.password = str(_socket_folder(folder)), str(PORT), ROLE, ""
+            self.host, self.port, self.user, self.password = (
+                str(_socket_folder(folder)),
+                str(PORT),
+                ROLE,
+                "",
+            )
 
     @property
     def environment(self) -> dict[str, str]:
         """The ``PG*`` variables that make psql, createdb and libpq reach this server."""
-        values = {"PGHOST": self.host, "PGPORT": self.port, "PGUSER": self.user, "PGPASSWORD": self.password}
+        values = {
+            "PGHOST": self.host,
+            "PGPORT": self.port,
+            "PGUSER": self.user,
+            "PGPASSWORD": self.password,
+        }
         return {key: value for key, value in values.items() if value}
 
     def running(self) -> bool:
         """Whether a server answers, be it this process's or another's."""
         ready = subprocess.run(
-            [program("pg_isready"), "-q", "-d", "postgres"], env={**os.environ, **self.environment}, capture_output=True, check=False
+            [program("pg_isready"), "-q", "-d", "postgres"],
+            env={**os.environ, **self.environment},
+            capture_output=True,
+            check=False,
         )
         return ready.returncode == 0
 
@@ -121,7 +134,9 @@ class Postgres:
 
     def sql(self, database: str, statement: str) -> str:
         """The rows of ``statement``, one a line, columns parted by ``|``."""
-        return self._command("psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", statement).strip()
+        return self._command(
+            "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", statement
+        ).strip()
 
     def _command(self, name: str, *args: str) -> str:
         return run([program(name), *args], what=f"{name} {args[-1]}", env=self.environment)

@@ -1,5 +1,6 @@
 """Child processes that end with their parent, whatever happens to it."""
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -23,7 +24,9 @@ def die_with_parent() -> None:
 class Process:
     """A program in a process group of its own, its output in a log file."""
 
-    def __init__(self, name: str, popen: subprocess.Popen[bytes], log: Path, stop_signal: int) -> None:
+    def __init__(
+        self, name: str, popen: subprocess.Popen[bytes], log: Path, stop_signal: int
+    ) -> None:
         self.name = name
         self.popen = popen
         self.log = log
@@ -43,10 +46,8 @@ class Process:
         """End the whole group: politely first, by force after ``timeout`` seconds."""
         if self.running():
             self._signal(self._stop_signal)
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 self.popen.wait(timeout)
-            except subprocess.TimeoutExpired:
-                pass
         self.kill()
 
     def kill(self) -> None:
@@ -55,19 +56,23 @@ class Process:
         self.popen.wait()
 
     def _signal(self, number: int) -> None:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.popen.pid, number)
-        except ProcessLookupError:
-            pass
 
-    def wait_until(self, ready: Callable[[], bool], *, timeout: float, interval: float = 0.1) -> None:
+    def wait_until(
+        self, ready: Callable[[], bool], *, timeout: float, interval: float = 0.1
+    ) -> None:
         """Return when ``ready()``; a :class:`DevError` when the program ends or ``timeout`` seconds pass before."""
         deadline = time.monotonic() + timeout
         while not ready():
             if not self.running():
-                raise DevError(f"{self.name} ended with {self.popen.returncode}:\n{self.log_tail()}")
+                raise DevError(
+                    f"{self.name} ended with {self.popen.returncode}:\n{self.log_tail()}"
+                )
             if time.monotonic() > deadline:
-                raise DevError(f"{self.name} did not answer within {timeout:.0f} s:\n{self.log_tail()}")
+                raise DevError(
+                    f"{self.name} did not answer within {timeout:.0f} s:\n{self.log_tail()}"
+                )
             time.sleep(interval)
 
 
@@ -96,7 +101,7 @@ def start(
             env=None if env is None else dict(env),
             cwd=cwd,
             start_new_session=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - one system call, no lock
         )
     return Process(name, popen, log, stop_signal)
 

@@ -54,13 +54,17 @@ class Proxy:
         self._gevent_port = gevent_port
 
     async def serve(self, port: int) -> None:
-        server = await asyncio.start_server(self._connection, "127.0.0.1", port, limit=HEAD_LIMIT, backlog=1024)
+        server = await asyncio.start_server(
+            self._connection, "127.0.0.1", port, limit=HEAD_LIMIT, backlog=1024
+        )
         print("listening", port, flush=True)
         await server.serve_forever()
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # A peer that goes away at any moment is the ordinary end of a connection.
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, IndexError):
+        with contextlib.suppress(
+            OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, IndexError
+        ):
             await self._request(reader, writer)
         await _close(writer)
 

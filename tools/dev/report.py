@@ -44,11 +44,15 @@ def read(runner: str, junit: Path, exit_code: int) -> Outcome:
         else:
             outcome.passed += 1
     if skipped:
-        outcome.problems.append(f"{runner}: {len(skipped)} tests were skipped: " + "; ".join(skipped[:20]))
+        outcome.problems.append(
+            f"{runner}: {len(skipped)} tests were skipped: " + "; ".join(skipped[:20])
+        )
     if not outcome.passed + outcome.failed:
         outcome.problems.append(f"{runner}: no test was executed.")
     elif exit_code and not outcome.failed:
-        outcome.problems.append(f"{runner}: the runner ended with {exit_code} though no test failed.")
+        outcome.problems.append(
+            f"{runner}: the runner ended with {exit_code} though no test failed."
+        )
     return outcome
 
 
@@ -56,7 +60,9 @@ def close(outcomes: list[Outcome]) -> int:
     """Print the summary and, last, the plain line; the exit code of ``make test``."""
     say("")
     for outcome in outcomes:
-        say(f"{outcome.runner}: {outcome.passed} passed, {outcome.failed} failed in {outcome.seconds:.0f} s")
+        say(
+            f"{outcome.runner}: {outcome.passed} passed, {outcome.failed} failed in {outcome.seconds:.0f} s"
+        )
         for name in outcome.failures:
             say(f"  failed: {name}")
         for problem in outcome.problems:

@@ -95,7 +95,13 @@ class Pytest:
         self._began = self._ended = time.monotonic()
         if not quiet:
             say(f"\n== {name}")
-        command = [VENV / "bin/pytest", f"--junitxml={self.junit}", "-o", "junit_family=xunit2", *arguments]
+        command = [
+            VENV / "bin/pytest",
+            f"--junitxml={self.junit}",
+            "-o",
+            "junit_family=xunit2",
+            *arguments,
+        ]
         self._process = subprocess.Popen(
             [str(arg) for arg in command],
             cwd=ROOT,
@@ -105,7 +111,7 @@ class Pytest:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            preexec_fn=die_with_parent,
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - one system call, no lock
         )
         self._reader = threading.Thread(target=self._copy_output, daemon=True)
         self._reader.start()
@@ -142,7 +148,11 @@ class Pytest:
 
 
 # Whatever the person's shell says, tests talk to nobody outside and print alike.
-_ENVIRONMENT = {"LANGSMITH_TRACING": "false", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+_ENVIRONMENT = {
+    "LANGSMITH_TRACING": "false",
+    "PYTHONUNBUFFERED": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
 
 
 def _core(arguments: Sequence[str]) -> list[str | Path]:

@@ -45,7 +45,10 @@ def running_postgres(instance: Instance) -> Iterator[None]:
 def prepare_template(instance: Instance, *, fresh: bool) -> None:
     """Install the addon with demo data; ``fresh`` even if nothing changed since the last time."""
     venvs.main()
-    instance.write_config({"screenshots": REPORTS / "screenshots"}, {"egress_allow": LOOPBACK, "in_process_runner": False})
+    instance.write_config(
+        {"screenshots": REPORTS / "screenshots"},
+        {"egress_allow": LOOPBACK, "in_process_runner": False},
+    )
     stamp = instance.folder / f"{instance.database}.installed"
     if fresh:
         stamp.unlink(missing_ok=True)
@@ -61,7 +64,9 @@ def clone(source: Instance, database: str) -> None:
     shutil.rmtree(source.filestore(database), ignore_errors=True)
     if source.filestore(source.database).exists():
         # Odoo never writes into a stored file, so the copies can share them.
-        shutil.copytree(source.filestore(source.database), source.filestore(database), copy_function=os.link)
+        shutil.copytree(
+            source.filestore(source.database), source.filestore(database), copy_function=os.link
+        )
 
 
 class OdooServer:
@@ -92,7 +97,11 @@ class OdooServer:
             {"egress_allow": LOOPBACK, "in_process_runner": True, **(operator or {})},
         )
         self.process = OdooProcess(
-            self._instance, port=port, gevent_port=gevent_port, workers=workers, environment=self._environment
+            self._instance,
+            port=port,
+            gevent_port=gevent_port,
+            workers=workers,
+            environment=self._environment,
         )
         self.log = self.process.log
         self.log.unlink(missing_ok=True)
@@ -138,11 +147,14 @@ class OdooServer:
             self._sessions[login] = self.login(login)
         return self._sessions[login]
 
-    def rpc(self, model: str, method: str, *args: Any, as_login: str = "admin", **kwargs: Any) -> Any:
+    def rpc(
+        self, model: str, method: str, *args: Any, as_login: str = "admin", **kwargs: Any
+    ) -> Any:
         """The result of a model's method, called over HTTP as the web client does."""
         params = {"model": model, "method": method, "args": args, "kwargs": kwargs}
         answer = self.session(as_login).post(
-            f"/web/dataset/call_kw/{model}/{method}", json={"jsonrpc": "2.0", "id": 1, "params": params}
+            f"/web/dataset/call_kw/{model}/{method}",
+            json={"jsonrpc": "2.0", "id": 1, "params": params},
         )
         body = answer.json()
         if "error" in body:
@@ -191,11 +203,17 @@ class OdooServer:
         """A client that has no session, only this user's API key."""
         import httpx
 
-        return httpx.Client(base_url=self.url, timeout=30, headers={"Authorization": f"Bearer {self.api_key(login)}"})
+        return httpx.Client(
+            base_url=self.url,
+            timeout=30,
+            headers={"Authorization": f"Bearer {self.api_key(login)}"},
+        )
 
     def use_llm(self, llm: MockLlm, model: str = "gpt-4o") -> None:
         """Point the demo's provider at ``llm``."""
-        found = self.rpc("ir.model.data", "search_read", [("name", "=", "ai_config_demo")], ["res_id"])
+        found = self.rpc(
+            "ir.model.data", "search_read", [("name", "=", "ai_config_demo")], ["res_id"]
+        )
         values = {"api_base_url": llm.base_url, "model": model, "api_key": "test"}
         self.rpc("ai.config", "write", [row["res_id"] for row in found], values)
 

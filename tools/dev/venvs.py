@@ -32,7 +32,10 @@ def main() -> Path:
     def build(entry: Path) -> None:
         requirements = [flag for name in files[:-1] for flag in ("-r", name)]
         _create(entry)
-        run([entry / "bin/python", *PIP, *requirements, "-c", files[-1]], what="Installing Python packages")
+        run(
+            [entry / "bin/python", *PIP, *requirements, "-c", files[-1]],
+            what="Installing Python packages",
+        )
         run([entry / "bin/python", "-m", "pip", "check"], what="Checking the Python packages")
         site = next((entry / "lib").glob("python3*/site-packages"))
         (site / "odoo-19.pth").write_text(f"{odoo}\n")
@@ -67,7 +70,9 @@ def _name(kind: str, files: list[Path], *more: str) -> str:
 
 def _create(entry: Path) -> None:
     """An environment in ``entry``, also where Debian split ensurepip off into python3-venv."""
-    made = subprocess.run([PYTHON, "-m", "venv", str(entry)], capture_output=True, text=True, check=False)
+    made = subprocess.run(
+        [PYTHON, "-m", "venv", str(entry)], capture_output=True, text=True, check=False
+    )
     if made.returncode == 0:
         return
     shutil.rmtree(entry / "bin", ignore_errors=True)

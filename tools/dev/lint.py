@@ -1,0 +1,83 @@
+"""``make lint`` and ``make format``: every hook of ``.pre-commit-config.yaml`` over all tracked files."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+
+from tools.dev import node, venvs
+from tools.dev.instance import prepare_links
+from tools.dev.paths import ADDON, ADDONS, DEV, ROOT, VENV
+from tools.dev.progress import say
+
+# Checks of pylint-odoo that do not fit this addon.
+NOT_OURS = (
+    "except-pass",  # a narrow exception that means "not there" is handled by going on
+    "manifest-deprecated-key",  # without a description Odoo takes README.md for it
+    "manifest-required-author",  # for modules of the OCA
+    "missing-readme",  # ours is README.md, at the repository's root
+)
+
+
+def run_lint() -> int:
+    """The exit code of pre-commit."""
+    _set_up()
+    command = [
+        VENV / "bin/pre-commit",
+        "run",
+        "--all-files",
+        "--color=never",
+    ]
+    return _call(command)
+
+
+def run_format() -> int:
+    """Let ruff, eslint and prettier write what they can mend."""
+    _set_up()
+    scripts = _tracked("*.js", "*.cjs", "*.mjs")
+    commands = [
+        [VENV / "bin/ruff", "check", "--fix", "."],
+        [VENV / "bin/ruff", "format", "."],
+        node.command("eslint", "--fix", "--no-warn-ignored", *scripts),
+        node.command("prettier", "--write", *scripts, *_tracked("*.scss", "*.css")),
+    ]
+    return max(_call(command) for command in commands)
+
+
+def pylint() -> int:
+    """pylint-odoo over the addon under its technical name, without the folders that Odoo does not load."""
+    # The addon's folder has to be a package below the working directory for pylint to name it.
+    return subprocess.call(
+        [
+            VENV / "bin/pylint",
+            f"--rcfile={ROOT / 'pyproject.toml'}",
+            f"--disable={','.join(NOT_OURS)}",
+            ADDON,
+        ],
+        cwd=ADDONS,
+        env={**os.environ, "PYTHONPATH": str(ADDONS)},
+    )
+
+
+def _set_up() -> None:
+    node.node_modules()
+    venvs.main()
+    prepare_links()
+
+
+def _tracked(*patterns: str) -> list[str]:
+    done = subprocess.run(
+        ["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def _call(command: Sequence[object]) -> int:
+    environment = {**os.environ, "PRE_COMMIT_HOME": str(DEV / "pre-commit")}
+    code = subprocess.call([str(part) for part in command], cwd=ROOT, env=environment)
+    if code:
+        say(f"failed: {command[0]}")
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(pylint())
