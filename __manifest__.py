@@ -32,6 +32,7 @@
         "views/workspace_views.xml",
         "views/ai_turn_views.xml",
         "views/menus.xml",
+        "views/portal_templates.xml",
     ],
     "demo": ["demo/demo.xml"],
     "assets": {

@@ -1,10 +1,23 @@
+import logging
 import os
 
 from odoo import api, fields, models
-from odoo.exceptions import ValidationError
+from odoo.exceptions import UserError, ValidationError
 from odoo.orm.models import NO_ACCESS
 
 from ..services.specs import LlmSpec
+
+_logger = logging.getLogger(__name__)
+
+DEMO_TOOLS = (
+    "convert_time",
+    "echo",
+    "get-structured-content",
+    "get-sum",
+    "get-tiny-image",
+    "get_current_time",
+    "trigger-long-running-operation",
+)
 
 
 class AiConfig(models.Model):
@@ -100,10 +113,15 @@ class AiConfig(models.Model):
                     "api_key": os.environ.get("WOOW_AI_DEMO_LLM_KEY", ""),
                 }
             )
-        servers = self.env["woow_paas_platform.mcp_server"]
         for name in ("everything", "time"):
             server = ref(f"woow_paas_platform.mcp_server_demo_{name}", False)
             if server and (url := os.environ.get(f"WOOW_AI_DEMO_MCP_{name.upper()}_URL")):
                 server.url = url
-                servers |= server
-        return servers
+                try:
+                    server.action_sync_tools()
+                except UserError as error:
+                    _logger.warning("The demo's MCP server %s is not there: %s", name, error)
+        if assistant := ref("woow_paas_platform.ai_assistant_demo", False):
+            # A small model chooses better among few tools, and get-env shows its server's environment.
+            tools = assistant.mcp_server_ids.tool_ids
+            assistant.mcp_tool_disabled_ids = tools.filtered(lambda t: t.name not in DEMO_TOOLS)
