@@ -14,6 +14,7 @@ NOT_OURS = (
     "except-pass",  # a narrow exception that means "not there" is handled by going on
     "manifest-deprecated-key",  # without a description Odoo takes README.md for it
     "manifest-required-author",  # for modules of the OCA
+    "prefer-env-translation",  # takes `_ = self.env._` for the old import
     "missing-readme",  # ours is README.md, at the repository's root
 )
 
