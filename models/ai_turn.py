@@ -4,7 +4,7 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError
 from odoo.tools import plaintext2html
 
-from ..runtime import notify
+from ..runtime import notify, process
 from ..services.specs import Limits, TurnRequest
 
 HISTORY_TURNS = 20  # earlier turns that the model is shown at most
@@ -74,6 +74,10 @@ class AiTurn(models.Model):
         "(channel_id, client_token) WHERE client_token IS NOT NULL",
         "This message was sent already.",
     )
+
+    def _register_hook(self):
+        super()._register_hook()
+        process.registry_loaded()
 
     @api.depends("prompt")
     def _compute_display_name(self):

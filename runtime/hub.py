@@ -27,6 +27,7 @@ FINAL = frozenset({"done", "error"})
 LISTEN_TIMEOUT = 15.0  # s, then the connection is checked
 RECONNECT = (0.1, 0.5, 1.0, 2.0)  # s, pauses between tries; the last one repeats
 FETCH_LIMIT = 2000  # events of one query
+READERS = 8  # cursors that this process takes for replays at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,12 @@ class Subscription:
         return taken
 
 
+_readers = threading.BoundedSemaphore(READERS)
+
+
 def read_events(dbname: str, positions: list[tuple[int, int]]) -> list[tuple[int, Event]]:
     """Events after each (turn, seq), in order, in one query."""
-    with db.read_cursor(dbname) as cr:
+    with _readers, db.read_cursor(dbname) as cr:
         found = cr.execute_values(
             """
             SELECT e.turn_id, e.seq, e.payload::text, e.payload->>'type'

@@ -79,8 +79,17 @@ def runner():
                 on_close=_process.engine.close,
             )
             CommonServer.on_stop(shutdown)
-            atexit.register(shutdown)
+            _before_executors_end(shutdown)
         return _process.runner
+
+
+def _before_executors_end(function):
+    """Like atexit, but while executors still take work: a recycled worker gives its turns back.
+
+    Python ends executors in `threading._shutdown`, before it calls atexit's functions.
+    """
+    register = getattr(threading, "_register_atexit", atexit.register)
+    register(function)
 
 
 def shutdown():
@@ -104,6 +113,14 @@ def ensure_listening(dbname: str) -> None:
     """Called for each request: cheap when the listener runs. Tests run turns themselves."""
     if dbname and dbname not in _process.hubs and not odoo_module.current_test:
         hub(dbname)
+
+
+def registry_loaded() -> None:
+    """A registry with this addon is ready: the gevent process gets its door before the first request."""
+    if is_evented():
+        from . import admission  # noqa: PLC0415
+
+        admission.install()
 
 
 def serve(dbname: str) -> None:

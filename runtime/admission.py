@@ -1,0 +1,73 @@
+"""A door before the gevent process: bursts of streams wait for a cursor instead of exhausting the pool.
+
+Odoo takes a cursor for every request before any code of an addon runs, and its pool raises when it is empty.
+So the door stands in front of the WSGI application: a few requests are dispatched at a time, more wait
+their turn, and beyond that the answer is 503 with Retry-After. A stream passes the door only while it is
+opened; its body runs outside.
+"""
+
+import json
+import logging
+import threading
+
+from odoo.service import server
+from odoo.tools import config
+
+_logger = logging.getLogger(__name__)
+
+WAITING = 2000  # requests that may wait
+PATIENCE = 20.0  # s that one waits
+RETRY_AFTER = 2  # s, told to who is turned away
+
+
+class Door:
+    """WSGI middleware.
+
+    :param places: requests dispatched at a time
+    """
+
+    def __init__(self, application, places: int):
+        self._application = application
+        self._places = threading.BoundedSemaphore(places)
+        self._waiting = 0
+
+    def __call__(self, environ, start_response):
+        if self._waiting >= WAITING:
+            return self._busy(start_response)
+        self._waiting += 1
+        try:
+            entered = self._places.acquire(timeout=PATIENCE)
+        finally:
+            self._waiting -= 1
+        if not entered:
+            return self._busy(start_response)
+        try:
+            return self._application(environ, start_response)
+        finally:
+            self._places.release()
+
+    def _busy(self, start_response):
+        error = {
+            "code": "busy",
+            "message": "Too many people are connecting at once. Try again in a moment.",
+            "details": {"retry_after": RETRY_AFTER},
+        }
+        body = json.dumps({"error": error}).encode()
+        headers = [
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(body))),
+            ("Retry-After", str(RETRY_AFTER)),
+        ]
+        start_response("503 Service Unavailable", headers)
+        return [body]
+
+
+def install() -> None:
+    """Put the door before this gevent server; idempotent."""
+    httpd = getattr(server.server, "httpd", None)
+    if httpd is None or isinstance(httpd.application, Door):
+        return
+    connections = config["db_maxconn_gevent"] or config["db_maxconn"]
+    places = max(2, connections // 3)
+    httpd.application = Door(httpd.application, places)
+    _logger.info("The gevent process opens at most %s requests at a time.", places)
