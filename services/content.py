@@ -86,7 +86,9 @@ def _resource(resource: Any, attachments: list[dict[str, str]]) -> str | None:
     uri = texts.one_line(str(resource.get("uri", "")), 1000)
     if isinstance(resource.get("text"), str):
         return f"[resource {uri}]\n{resource['text']}" if uri else resource["text"]
-    return _file("file", resource.get("blob"), resource.get("mimeType"), uri.rsplit("/", 1)[-1], attachments)
+    return _file(
+        "file", resource.get("blob"), resource.get("mimeType"), uri.rsplit("/", 1)[-1], attachments
+    )
 
 
 def _file(kind: str, data: Any, mimetype: Any, name: str, attachments: list[dict[str, str]]) -> str:
@@ -102,7 +104,9 @@ def _file(kind: str, data: Any, mimetype: Any, name: str, attachments: list[dict
     extension = mimetypes.guess_extension(mimetype) or ".bin"
     name = _NAME_UNSAFE.sub("_", texts.clean(name))[-100:].strip(". ")
     name = name or f"{kind}-{len(attachments) + 1}{extension}"
-    attachments.append({"name": name, "mimetype": mimetype, "data": base64.b64encode(content).decode()})
+    attachments.append(
+        {"name": name, "mimetype": mimetype, "data": base64.b64encode(content).decode()}
+    )
     return f"[{kind} {name}, {mimetype}, {texts.size(len(content))}: shown to the user, not readable here]"
 
 

@@ -177,7 +177,9 @@ def check_url(url: str, policy: EgressPolicy | None = None) -> str:
     if parts.scheme not in _PORTS:
         raise ConfigError("The address must start with http:// or https://.")
     if "@" in parts.netloc:
-        raise ConfigError("The address must not contain a user name or password; use the API key field.")
+        raise ConfigError(
+            "The address must not contain a user name or password; use the API key field."
+        )
     if not parts.hostname or port == 0:
         raise ConfigError("The address has no valid host.")
     if parts.fragment:

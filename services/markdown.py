@@ -109,7 +109,7 @@ def blocks(source: str) -> list[str]:
 
 @functools.cache
 def _parser():
-    from markdown_it import MarkdownIt
+    from markdown_it import MarkdownIt  # noqa: PLC0415
 
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     parser.validateLink = lambda url: bool(_SAFE_LINK.match(url.strip()))
@@ -125,7 +125,7 @@ def _link(renderer, tokens, index, options, env):
 
 
 def _image(renderer, tokens, index, options, env):
-    from markdown_it.common.utils import escapeHtml
+    from markdown_it.common.utils import escapeHtml  # noqa: PLC0415
 
     token = tokens[index]
     alt = renderer.renderInlineAsText(token.children or [], options, env) or token.attrGet("src")

@@ -25,7 +25,7 @@ MIN_ATTEMPT = 0.25  # s, the least that one of several addresses gets to answer
 @functools.cache
 def ssl_context() -> ssl.SSLContext:
     """The process's one context: loading the CA bundle takes 16 ms and 1 MB each time."""
-    import certifi
+    import certifi  # noqa: PLC0415
 
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
@@ -55,7 +55,9 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
             if deadline is not None:
                 share = max(MIN_ATTEMPT, (deadline - time.monotonic()) / left)
             try:
-                return await self._inner.connect_tcp(address, port, share, local_address, socket_options)
+                return await self._inner.connect_tcp(
+                    address, port, share, local_address, socket_options
+                )
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
         raise failure

@@ -47,7 +47,9 @@ def local_references(document: Any) -> Resolver:
     return resolve
 
 
-def clean(schema: Any, *, resolve: Resolver | None = None, depth: int = MAX_DEPTH) -> dict[str, Any]:
+def clean(
+    schema: Any, *, resolve: Resolver | None = None, depth: int = MAX_DEPTH
+) -> dict[str, Any]:
     """The parameters object of an OpenAI function, made of a tool's input schema.
 
     :param resolve: the reference strategy; by default references point into the schema itself
@@ -89,12 +91,16 @@ class _Cleaner:
         self._array(schema, out, depth, trail)
         for union in _UNIONS:
             branches = _list(schema.get(union))
-            cleaned = [self.clean(branch, depth - 1, trail) for branch in branches if branch is not False]
+            cleaned = [
+                self.clean(branch, depth - 1, trail) for branch in branches if branch is not False
+            ]
             if cleaned:
                 out.setdefault("anyOf", []).extend(cleaned)
         return _typed(out)
 
-    def _follow(self, schema: Mapping, trail: tuple[str, ...]) -> tuple[Mapping, tuple[str, ...], bool]:
+    def _follow(
+        self, schema: Mapping, trail: tuple[str, ...]
+    ) -> tuple[Mapping, tuple[str, ...], bool]:
         """Inline ``$ref`` (keywords beside it win). The flag is False where it leads nowhere or round."""
         while "$ref" in schema or "$dynamicRef" in schema:
             reference = schema.get("$ref", schema.get("$dynamicRef"))
@@ -156,7 +162,9 @@ class _Cleaner:
             out["items"] = self.clean(items, depth - 1, trail)
         elif positions:
             kinds = [self.clean(item, depth - 1, trail) for item in positions]
-            distinct = list({json.dumps(kind, sort_keys=True, default=str): kind for kind in kinds}.values())
+            distinct = list(
+                {json.dumps(kind, sort_keys=True, default=str): kind for kind in kinds}.values()
+            )
             out["items"] = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
 
@@ -168,7 +176,7 @@ def _annotations(schema: Mapping) -> dict[str, Any]:
         kind = kinds[0] if len(kinds) == 1 else kinds
     if schema.get("nullable") is True and isinstance(kind, str) and kind != "null":
         kind = [kind, "null"]
-    if isinstance(kind, list) and kind or isinstance(kind, str) and kind in _TYPES:
+    if (isinstance(kind, list) and kind) or (isinstance(kind, str) and kind in _TYPES):
         out["type"] = kind
     text = schema.get("description") or schema.get("title")
     if isinstance(text, str):
@@ -212,7 +220,9 @@ def _typed(out: dict[str, Any]) -> dict[str, Any]:
 
 def _as_object(cleaned: dict[str, Any]) -> dict[str, Any]:
     """The top level: type object, without a union (OpenAI refuses one there)."""
-    branches = [b for b in cleaned.pop("anyOf", []) if "object" in _list_or_one(b.get("type", "object"))]
+    branches = [
+        b for b in cleaned.pop("anyOf", []) if "object" in _list_or_one(b.get("type", "object"))
+    ]
     kinds = _list_or_one(cleaned.get("type", "object"))
     if "object" not in kinds:
         raise UnusableSchema(detail=f"the arguments are of type {kinds}")

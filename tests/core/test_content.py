@@ -10,7 +10,9 @@ def content(*blocks, **more):
 
 
 def test_text_is_cleaned_and_shown_as_it_is():
-    result = content({"type": "text", "text": "\x1b[1m台北 21°C\x1b[0m"}, {"type": "text", "text": "humid"})
+    result = content(
+        {"type": "text", "text": "\x1b[1m台北 21°C\x1b[0m"}, {"type": "text", "text": "humid"}
+    )
     assert result.text == result.display == "台北 21°C\nhumid"
     assert not result.truncated and not result.attachments
 
@@ -29,10 +31,18 @@ def test_image_audio_and_blob_become_files_and_a_line():
         {"type": "audio", "data": PNG, "mimeType": "audio/wav"},
         {
             "type": "resource",
-            "resource": {"uri": "file:///a/../b\u202e.pdf", "blob": PNG, "mimeType": "application/pdf"},
+            "resource": {
+                "uri": "file:///a/../b\u202e.pdf",
+                "blob": PNG,
+                "mimeType": "application/pdf",
+            },
         },
     )
-    assert [a["mimetype"] for a in result.attachments] == ["image/png", "audio/wav", "application/pdf"]
+    assert [a["mimetype"] for a in result.attachments] == [
+        "image/png",
+        "audio/wav",
+        "application/pdf",
+    ]
     assert [a["name"] for a in result.attachments][::2] == ["image-1.png", "b.pdf"]
     assert result.text.count("\n") == 3 and PNG not in result.text
 
@@ -62,7 +72,12 @@ def test_structured_content():
     data = {"temp": 21, "city": "台北"}
     assert content(structuredContent=data).display == data
     assert "台北" in content(structuredContent=data).text
-    assert content({"type": "text", "text": '{"city": "台北", "temp": 21}'}, structuredContent=data).display == data
+    assert (
+        content(
+            {"type": "text", "text": '{"city": "台北", "temp": 21}'}, structuredContent=data
+        ).display
+        == data
+    )
     assert content({"type": "text", "text": "warm"}, structuredContent=data).display == {
         "text": "warm",
         "structured": data,

@@ -103,7 +103,8 @@ def test_bad_urls(url):
 
 
 @pytest.mark.parametrize(
-    "host", ["localhost", "127.0.0.1", "2130706433", "0x7f.1", "127.1", "[::1]", "[::ffff:10.0.0.1]"]
+    "host",
+    ["localhost", "127.0.0.1", "2130706433", "0x7f.1", "127.1", "[::1]", "[::ffff:10.0.0.1]"],
 )
 def test_literal_private_hosts_are_refused_on_save(host):
     with pytest.raises(BlockedAddress):
@@ -112,7 +113,10 @@ def test_literal_private_hosts_are_refused_on_save(host):
 
 
 def test_good_urls():
-    assert check_url(" https://mcp.example.com/mcp?x=1 ", EgressPolicy()) == "https://mcp.example.com/mcp?x=1"
+    assert (
+        check_url(" https://mcp.example.com/mcp?x=1 ", EgressPolicy())
+        == "https://mcp.example.com/mcp?x=1"
+    )
     check_url("http://localhost:3801/mcp", EgressPolicy.parse("localhost:3801"))
 
 
@@ -171,13 +175,17 @@ def resolver(monkeypatch, table):
     async def getaddrinfo(host, port, **_):
         if host not in table:
             raise socket.gaierror("unknown")
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in table[host]]
+        return [
+            (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in table[host]
+        ]
 
     monkeypatch.setattr(network.anyio, "getaddrinfo", getaddrinfo)
 
 
 async def get(url, policy):
-    async with httpx.AsyncClient(transport=network.EgressTransport(policy), trust_env=False, timeout=1) as client:
+    async with httpx.AsyncClient(
+        transport=network.EgressTransport(policy), trust_env=False, timeout=1
+    ) as client:
         return await client.get(url)
 
 
@@ -200,7 +208,9 @@ async def test_the_connection_is_pinned_and_the_name_stays(hello, monkeypatch):
 async def test_the_next_address_is_tried(hello, monkeypatch):
     port, _ = hello
     resolver(monkeypatch, {"two.internal": ["127.0.0.77", "127.0.0.1"]})
-    assert (await get(f"http://two.internal:{port}/", EgressPolicy(frozenset({("two.internal", None)})))).text == "hi"
+    assert (
+        await get(f"http://two.internal:{port}/", EgressPolicy(frozenset({("two.internal", None)})))
+    ).text == "hi"
 
 
 async def test_environment_proxies_are_ignored(hello, monkeypatch):

@@ -12,7 +12,10 @@ def test_render_is_safe():
     )
     assert "<script" not in html and "<img" not in html
     assert 'href="javascript' not in html and 'href="/web' not in html and 'href="data' not in html
-    assert '<a href="https://example.com" target="_blank" rel="noopener noreferrer nofollow">y</a>' in html
+    assert (
+        '<a href="https://example.com" target="_blank" rel="noopener noreferrer nofollow">y</a>'
+        in html
+    )
     assert '<a href="https://evil.example/p.png?q=secret" target="_blank"' in html
 
 
@@ -42,7 +45,8 @@ def test_blocks(source, expected):
 
 
 pieces = st.lists(
-    st.sampled_from(["a", "\n", "\n\n", "- ", "```", "# ", "1. ", "  ", "| x |", "~~~~", "天"]), max_size=40
+    st.sampled_from(["a", "\n", "\n\n", "- ", "```", "# ", "1. ", "  ", "| x |", "~~~~", "天"]),
+    max_size=40,
 )
 
 

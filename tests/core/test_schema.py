@@ -30,7 +30,11 @@ def test_references_are_inlined_and_keywords_beside_them_win():
         "type": "object",
         "properties": {"at": {"$ref": "#/$defs/Point", "description": "where"}},
         "$defs": {
-            "Point": {"type": "object", "description": "a point", "properties": {"x": {"$ref": "#/$defs/N"}}},
+            "Point": {
+                "type": "object",
+                "description": "a point",
+                "properties": {"x": {"$ref": "#/$defs/N"}},
+            },
             "N": {"type": "number"},
         },
     }
@@ -57,7 +61,11 @@ def test_references_are_inlined_and_keywords_beside_them_win():
     ],
 )
 def test_one_bad_property_does_not_cost_the_tool(bad):
-    schema = {"type": "object", "properties": {"ok": {"type": "string"}, "bad": bad}, "required": ["ok", "bad", "gone"]}
+    schema = {
+        "type": "object",
+        "properties": {"ok": {"type": "string"}, "bad": bad},
+        "required": ["ok", "bad", "gone"],
+    }
     cleaned = clean(schema)
     assert cleaned["properties"]["ok"] == {"type": "string"}
     assert "bad" in cleaned["properties"]
@@ -65,14 +73,30 @@ def test_one_bad_property_does_not_cost_the_tool(bad):
 
 
 def test_recursion_keeps_type_and_description():
-    node = {"type": "object", "description": "a node", "properties": {"next": {"$ref": "#/$defs/Node"}}}
-    cleaned = clean({"type": "object", "properties": {"root": {"$ref": "#/$defs/Node"}}, "$defs": {"Node": node}})
+    node = {
+        "type": "object",
+        "description": "a node",
+        "properties": {"next": {"$ref": "#/$defs/Node"}},
+    }
+    cleaned = clean(
+        {
+            "type": "object",
+            "properties": {"root": {"$ref": "#/$defs/Node"}},
+            "$defs": {"Node": node},
+        }
+    )
     root = cleaned["properties"]["root"]
-    assert root["properties"]["next"] == {"type": "object", "description": "a node", "properties": {}}
+    assert root["properties"]["next"] == {
+        "type": "object",
+        "description": "a node",
+        "properties": {},
+    }
 
 
 def test_self_reference_of_the_whole_schema():
-    cleaned = clean({"type": "object", "properties": {"child": {"$ref": "#"}, "name": {"type": "string"}}})
+    cleaned = clean(
+        {"type": "object", "properties": {"child": {"$ref": "#"}, "name": {"type": "string"}}}
+    )
     assert cleaned["properties"]["child"]["type"] == "object"
 
 
@@ -95,7 +119,9 @@ def test_exponential_references_stay_small():
     }
     defs["d40"] = {"type": "string"}
     begun = time.perf_counter()
-    cleaned = clean({"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": defs}, depth=40)
+    cleaned = clean(
+        {"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": defs}, depth=40
+    )
     assert len(json.dumps(cleaned)) < 500_000
     assert time.perf_counter() - begun < 1
 
@@ -123,8 +149,13 @@ def test_top_level_union_becomes_one_object():
 
 def test_all_of_is_folded():
     schema = {
-        "allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"b": {"type": "string"}}, "required": ["b"]}],
-        "$defs": {"Base": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}},
+        "allOf": [
+            {"$ref": "#/$defs/Base"},
+            {"properties": {"b": {"type": "string"}}, "required": ["b"]},
+        ],
+        "$defs": {
+            "Base": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+        },
     }
     cleaned = clean(schema)
     assert set(cleaned["properties"]) == {"a", "b"}
@@ -142,7 +173,10 @@ def test_arrays_always_have_items():
 
 
 def test_patterns_that_endpoints_refuse_are_left_out():
-    properties = {"a": {"type": "string", "pattern": "^[a-z]+$"}, "b": {"type": "string", "pattern": "(?i)x"}}
+    properties = {
+        "a": {"type": "string", "pattern": "^[a-z]+$"},
+        "b": {"type": "string", "pattern": "(?i)x"},
+    }
     cleaned = clean({"properties": properties})["properties"]
     assert cleaned["a"]["pattern"] == "^[a-z]+$"
     assert "pattern" not in cleaned["b"]
@@ -151,7 +185,12 @@ def test_patterns_that_endpoints_refuse_are_left_out():
 def test_openapi_references_and_nullable():
     document = {
         "components": {
-            "schemas": {"Pet": {"type": "object", "properties": {"name": {"type": "string", "nullable": True}}}}
+            "schemas": {
+                "Pet": {
+                    "type": "object",
+                    "properties": {"name": {"type": "string", "nullable": True}},
+                }
+            }
         }
     }
     cleaned = clean({"$ref": "#/components/schemas/Pet"}, resolve=local_references(document))
@@ -160,7 +199,11 @@ def test_openapi_references_and_nullable():
 
 def test_anchors_and_properties_named_like_keywords():
     schema = {
-        "properties": {"$ref": {"type": "string"}, "title": {"type": "string"}, "p": {"$ref": "#here"}},
+        "properties": {
+            "$ref": {"type": "string"},
+            "title": {"type": "string"},
+            "p": {"$ref": "#here"},
+        },
         "$defs": {"x": {"$anchor": "here", "type": "integer"}},
     }
     cleaned = clean(schema)["properties"]
@@ -169,7 +212,11 @@ def test_anchors_and_properties_named_like_keywords():
 
 
 def test_the_servers_schema_is_not_touched():
-    schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"type": "array"}}}
+    schema = {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/A"}},
+        "$defs": {"A": {"type": "array"}},
+    }
     before = json.dumps(schema)
     clean(schema)
     assert json.dumps(schema) == before
@@ -220,12 +267,16 @@ def test_a_usual_schema_takes_less_than_a_millisecond():
     schema = {
         "type": "object",
         "properties": {
-            f"p{i}": {"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}], "default": None} for i in range(10)
+            f"p{i}": {"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}], "default": None}
+            for i in range(10)
         },
         "$defs": {
             "A": {
                 "type": "object",
-                "properties": {"x": {"type": "string"}, "y": {"type": "array", "items": {"type": "integer"}}},
+                "properties": {
+                    "x": {"type": "string"},
+                    "y": {"type": "array", "items": {"type": "integer"}},
+                },
             }
         },
     }

@@ -1,0 +1,291 @@
+"""The MCP sessions of one process: one per server, credential and conversation, kept open between calls.
+
+A pool belongs to the event loop it is first used on; after a fork the child needs a new one.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import const, discovery
+from .egress import EgressPolicy
+from .errors import (
+    ConnectFailed,
+    EngineError,
+    ProtocolError,
+    ServerError,
+    ServerRefused,
+    ServerTimeout,
+    SessionLost,
+)
+from .sessions import OnProgress, ServerInfo, Session
+from .specs import DiscoveredTool, ServerSpec
+
+CLOSE_TIMEOUT = 2.0  # s, for all sessions together
+SYNC_MARGIN = 0.2  # s, so that the typed error comes before the caller's own limit
+
+_HTTP = ("streamable_http", "sse")
+_NAMES = {"streamable_http": "streamable HTTP", "sse": "SSE", "stdio": "stdio"}
+
+Key = tuple[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """What a server offers, and how it was reached. `tried` holds (transport, sentence) of what failed."""
+
+    tools: list[DiscoveredTool]
+    info: ServerInfo
+    tried: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def transport(self) -> str:
+        return self.info.transport
+
+    @property
+    def protocol_version(self) -> str:
+        return self.info.protocol_version
+
+
+async def open_session(
+    spec: ServerSpec,
+    policy: EgressPolicy,
+    *,
+    first: str = "",
+    tried: list | None = None,
+    **options: Any,
+) -> Session:
+    """Open a session, with ``transport="auto"`` over the first transport that the server speaks.
+
+    :param first: the transport to try first
+    :param tried: collects (transport, sentence) of what failed
+    :param options: for `Session`
+    :raises EngineError: what the first transport said
+    """
+    order = (
+        sorted(_HTTP, key=lambda transport: transport != first)
+        if spec.transport == "auto"
+        else [spec.transport]
+    )
+    if spec.transport == "auto" and spec.command:
+        order = ["stdio"]
+    failures: list[tuple[str, EngineError]] = []
+    for transport in order:
+        session = Session(spec, policy, transport, **options)
+        try:
+            await session.opened()
+            return session
+        except (ServerRefused, ProtocolError) as error:
+            failures.append((transport, error))
+        except BaseException:
+            session.close()
+            raise
+        finally:
+            if tried is not None:
+                tried[:] = [(transport, str(error)) for transport, error in failures]
+    raise _what_failed(failures)
+
+
+def _what_failed(failures: list[tuple[str, EngineError]]) -> EngineError:
+    """The most telling failure: a server that refused says more than a path without a server."""
+    if len(failures) == 1:
+        return failures[0][1]
+    said = "; ".join(
+        f"{_NAMES[transport]}: {error.detail or error}" for transport, error in failures
+    )
+    return ProtocolError(detail=said)
+
+
+async def discover(spec: ServerSpec, policy: EgressPolicy) -> Discovery:
+    """Connect once, read the tools, disconnect: for a sync or a connection test.
+
+    :raises EngineError: within ``spec.sync_timeout`` seconds
+    """
+    tried: list[tuple[str, str]] = []
+    session = None
+    try:
+        async with asyncio.timeout(max(0.1, spec.sync_timeout - SYNC_MARGIN)):
+            session = await open_session(spec, policy, tried=tried)
+            tools = await discovery.list_tools(session, spec.sync_timeout)
+        return Discovery(tools=tools, info=session.info, tried=tuple(tried))
+    except TimeoutError as error:
+        raise ServerTimeout from error
+    finally:
+        if session is not None:
+            session.close()
+
+
+class Pool:
+    """:param policy: where connections may go
+    :param idle: seconds without a call after which a session is closed
+    :param max_sessions: open sessions; beyond it the one that is idle longest is closed
+    """
+
+    def __init__(
+        self,
+        policy: EgressPolicy,
+        *,
+        idle: float = const.SESSION_IDLE,
+        max_sessions: int = const.MAX_SESSIONS,
+    ):
+        self.opened = 0
+        self._policy = policy
+        self._idle = idle
+        self._max = max_sessions
+        self._sessions: dict[Key, asyncio.Task[Session]] = {}
+        self._alive: set[Session] = set()
+        self._transports: dict[str, str] = {}
+
+    async def call(
+        self,
+        spec: ServerSpec,
+        conversation_id: Any,
+        tool_name: str,
+        arguments: Mapping[str, Any],
+        *,
+        timeout: float,
+        on_progress: OnProgress | None = None,
+        may_repeat: bool = False,
+    ) -> dict[str, Any]:
+        """Call a tool; the ``CallToolResult`` as a plain dict.
+
+        A call that never reached the tool is made once more on a new session.
+
+        :param timeout: seconds, a new connection included
+        :param may_repeat: the tool has no side effects, so a call that may have happened is repeated too
+        :raises EngineError: the call failed; a tool's own failure is a result with ``isError``
+        """
+        params = {"name": tool_name, "arguments": dict(arguments)}
+        return await self.request(
+            spec,
+            conversation_id,
+            "tools/call",
+            params,
+            timeout=timeout,
+            on_progress=on_progress,
+            may_repeat=may_repeat,
+        )
+
+    async def list_tools(self, spec: ServerSpec, conversation_id: Any) -> list[DiscoveredTool]:
+        """All tools of a server, every page.
+
+        :raises EngineError: within ``spec.sync_timeout`` seconds
+        """
+        try:
+            async with asyncio.timeout(max(0.1, spec.sync_timeout - SYNC_MARGIN)):
+                session = await self._session(spec, conversation_id)
+                return await discovery.list_tools(session, spec.sync_timeout)
+        except TimeoutError as error:
+            raise ServerTimeout from error
+
+    async def request(
+        self,
+        spec: ServerSpec,
+        conversation_id: Any,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: float,
+        on_progress: OnProgress | None = None,
+        may_repeat: bool = False,
+    ) -> dict[str, Any]:
+        """Any MCP request on the session of this conversation."""
+        deadline = time.monotonic() + timeout
+        renew, repeat = True, may_repeat
+        while True:
+            reused = (spec.fingerprint, conversation_id) in self._sessions
+            try:
+                async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                    session = await self._session(spec, conversation_id)
+            except TimeoutError as error:
+                raise ConnectFailed("The MCP server could not be connected in time.") from error
+            left = max(0.0, deadline - time.monotonic())
+            try:
+                return await session.request(method, params, timeout=left, on_progress=on_progress)
+            except ServerError as error:
+                if renew and reused and error.safe_to_retry and not session.is_open:
+                    renew = False
+                elif repeat and isinstance(error, SessionLost):
+                    repeat = False
+                else:
+                    raise
+
+    def is_connected(self, spec: ServerSpec, conversation_id: Any) -> bool:
+        """Whether there is an open session for this conversation."""
+        session = _opened(self._sessions.get((spec.fingerprint, conversation_id)))
+        return session is not None and session.is_open
+
+    def release(self, conversation_id: Any) -> None:
+        """Close the sessions of a conversation that is over, calls in flight may end first."""
+        for key in [key for key in self._sessions if key[1] == conversation_id]:
+            self._retire(key)
+
+    async def close(self) -> None:
+        """Close every session; ends within a few seconds whatever the servers do."""
+        for key in list(self._sessions):
+            self._retire(key)
+        if self._alive:
+            await asyncio.gather(*(session.closed(CLOSE_TIMEOUT) for session in list(self._alive)))
+
+    # ------------------------------------------------------------ sessions
+
+    async def _session(self, spec: ServerSpec, conversation_id: Any) -> Session:
+        key = (spec.fingerprint, conversation_id)
+        task = self._sessions.get(key)
+        if task is not None and task.done() and not (_opened(task) and _opened(task).is_open):
+            self._sessions.pop(key)
+            task = None
+        if task is None:
+            self._make_room()
+            task = asyncio.get_running_loop().create_task(self._open(spec, key))
+            self._sessions[key] = task
+            task.add_done_callback(lambda done: self._forget(key, done))
+        return await asyncio.shield(task)
+
+    async def _open(self, spec: ServerSpec, key: Key) -> Session:
+        remembered = self._transports.pop(spec.fingerprint, "")
+        session = await open_session(spec, self._policy, first=remembered, idle=self._idle)
+        self._transports[spec.fingerprint] = session.info.transport
+        self.opened += 1
+        self._alive.add(session)
+        session.on_closed(lambda: self._alive.discard(session))
+        session.on_closed(lambda: self._forget(key))
+        return session
+
+    def _forget(self, key: Key, failed: asyncio.Task | None = None) -> None:
+        """Drop an entry whose session is over, or whose opening (`failed`) did not succeed."""
+        task = self._sessions.get(key)
+        if task is None or not task.done() or (failed is not None and task is not failed):
+            return
+        session = _opened(task)
+        if session is None or not session.is_open:
+            self._sessions.pop(key)
+
+    def _retire(self, key: Key) -> None:
+        task = self._sessions.pop(key)
+        if session := _opened(task):
+            session.retire()
+        else:
+            task.cancel()
+
+    def _make_room(self) -> None:
+        if len(self._sessions) < self._max:
+            return
+        opened = {key: _opened(task) for key, task in self._sessions.items()}
+        idle = [
+            (session.used, key)
+            for key, session in opened.items()
+            if session and not session.in_flight
+        ]
+        if not idle:
+            raise ConnectFailed("Too many MCP connections are in use. Try again in a moment.")
+        self._retire(min(idle, key=lambda item: item[0])[1])
+
+
+def _opened(task: asyncio.Task[Session] | None) -> Session | None:
+    """The session of an opening that has succeeded."""
+    if task is None or not task.done() or task.cancelled() or task.exception():
+        return None
+    return task.result()

@@ -1,0 +1,78 @@
+"""JSON-RPC 2.0 as MCP uses it: parse what a stranger sent, check that it answers our request."""
+
+import json
+from typing import Any
+
+from .errors import ProtocolError
+
+Id = int | str
+FAULT = -32099  # code of the errors that the guard writes itself (server-defined range of JSON-RPC)
+
+
+def parse(content: bytes | str) -> Any:
+    """Any JSON value, None where it is none. NaN and infinities become null."""
+    try:
+        return json.loads(content, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        return None
+
+
+def error(request_id: Id, message: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": FAULT, "message": message}}
+
+
+def event(message: dict[str, Any]) -> bytes:
+    return b"data: " + dump(message) + b"\n\n"
+
+
+def dump(message: Any) -> bytes:
+    return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def is_answer(message: Any) -> bool:
+    return (
+        isinstance(message, dict)
+        and "method" not in message
+        and ("result" in message or "error" in message)
+    )
+
+
+def is_for(message: dict[str, Any], request_id: Id) -> bool:
+    answered = message.get("id")
+    return (
+        answered is not None and not isinstance(answered, bool) and str(answered) == str(request_id)
+    )
+
+
+def check_answer(content: bytes, request_id: Id) -> bytes:
+    """The body of an answer in a form that no client stumbles over.
+
+    :raises ProtocolError: it is no answer to this request
+    """
+    message = parse(content)
+    if isinstance(message, list):  # a batch, allowed in 2025-03-26 only
+        message = next((m for m in message if is_answer(m) and is_for(m, request_id)), None)
+    return dump(normal_answer(message, request_id))
+
+
+def normal_answer(message: Any, request_id: Id) -> dict[str, Any]:
+    """:raises ProtocolError: the message is no answer to this request"""
+    if not is_answer(message):
+        raise ProtocolError("The MCP server sent something that is not an answer.")
+    if "error" in message and message.get("id") is None:  # a request that it could not parse
+        message = {**message, "id": request_id}
+    if not is_for(message, request_id):
+        raise ProtocolError("The MCP server answered a question that was not asked.")
+    if "error" in message:
+        said = message["error"] if isinstance(message["error"], dict) else {}
+        code = said.get("code")
+        out = {
+            "code": code if isinstance(code, int) and not isinstance(code, bool) else -32000,
+            "message": str(said.get("message", "")),
+        }
+        if "data" in said:
+            out["data"] = said["data"]
+        return {"jsonrpc": "2.0", "id": request_id, "error": out}
+    if not isinstance(message["result"], dict):
+        raise ProtocolError("The MCP server sent a result that is not an object.")
+    return {"jsonrpc": "2.0", "id": request_id, "result": message["result"]}

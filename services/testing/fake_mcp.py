@@ -1,0 +1,395 @@
+"""A small MCP server on loopback that does what it is told, every fault included.
+
+Speaks streamable HTTP (2025-11-25) at ``/mcp`` and HTTP+SSE (2024-11-05) at ``/sse``, written on bare
+sockets so that it can also break them. Tools are coroutines ``(call) -> result dict``; `FAULTS` are tools
+that answer with a fault of the transport.
+"""
+
+import asyncio
+import base64
+import contextlib
+import itertools
+import json
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(24)).decode()
+NO_SESSION = {"code": -32001, "message": "Session not found"}
+OBJECT = {"type": "object", "properties": {}}
+
+
+@dataclass
+class Call:
+    """One request on its way through the fake."""
+
+    fake: "FakeMcp"
+    id: Any
+    session: str
+    params: dict[str, Any]
+    send: Callable[[dict], Awaitable[None]]
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return self.params.get("arguments") or {}
+
+
+def text(value: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": value}], **more}
+
+
+async def _echo(call):
+    return text(str(call.arguments.get("message", "")))
+
+
+async def _add(call):
+    return text(str(call.arguments["a"] + call.arguments["b"]))
+
+
+async def _slow(call):
+    await asyncio.sleep(call.arguments.get("seconds", 30))
+    return text("slept")
+
+
+async def _count(call):
+    call.fake.counts[call.session] = call.fake.counts.get(call.session, 0) + 1
+    return text(str(call.fake.counts[call.session]))
+
+
+async def _fail(call):
+    return text("it went wrong", isError=True)
+
+
+async def _lines(call):
+    return text("\n".join(f"第 {n} 行" for n in range(call.arguments.get("count", 3000))))
+
+
+async def _picture(call):
+    return {
+        "content": [
+            {"type": "text", "text": "look"},
+            {"type": "image", "data": PNG, "mimeType": "image/png"},
+        ]
+    }
+
+
+async def _structured(call):
+    return {"content": [], "structuredContent": {"city": "台北", "temp": 21}}
+
+
+async def _progress(call):
+    token = call.params.get("_meta", {}).get("progressToken")
+    for step in (1, 2, 3):
+        await call.send(
+            {
+                "jsonrpc": "2.0",
+                "method": "notifications/progress",
+                "params": {
+                    "progressToken": token,
+                    "progress": step,
+                    "total": 3,
+                    "message": f"step {step}",
+                },
+            }
+        )
+    return text("done")
+
+
+TOOLS: dict[str, tuple[Callable, dict]] = {
+    "echo": (
+        _echo,
+        {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]},
+    ),
+    "add": (
+        _add,
+        {
+            "type": "object",
+            "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+            "required": ["a", "b"],
+        },
+    ),
+    "slow": (_slow, {"type": "object", "properties": {"seconds": {"type": "number"}}}),
+    "count": (_count, OBJECT),
+    "fail": (_fail, OBJECT),
+    "lines": (_lines, {"type": "object", "properties": {"count": {"type": "integer"}}}),
+    "picture": (_picture, OBJECT),
+    "structured": (_structured, OBJECT),
+    "progress": (_progress, OBJECT),
+}
+
+
+class FakeMcp:
+    """``async with FakeMcp() as fake:`` serves until the end of the block.
+
+    :param stream: answer with an event stream instead of JSON
+    :param tools: name -> (coroutine function, input schema)
+    """
+
+    def __init__(
+        self,
+        *,
+        stream: bool = False,
+        tools: dict | None = None,
+        page: int = 100,
+        listen: bool = True,
+    ):
+        self.stream = stream
+        self.tools = dict(TOOLS if tools is None else tools)
+        self.page = page
+        self.listen = listen
+        self.faults: dict[str, Callable] = {}
+        self.calls: list[tuple[str, str, dict]] = []
+        self.methods: list[str] = []
+        self.cancelled: list[Any] = []
+        self.headers: list[dict[str, str]] = []
+        self.counts: dict[str, int] = {}
+        self.sessions: set[str] = set()
+        self.connections = 0
+        self.changed = asyncio.Event()
+        self.port = 0
+        self._ids = itertools.count(1)
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._legacy: dict[str, asyncio.StreamWriter] = {}
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/mcp"
+
+    @property
+    def sse_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/sse"
+
+    async def __aenter__(self):
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_):
+        await self.stop()
+
+    async def start(self) -> None:
+        """Listen; on the same port as before after a `stop`."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        """As a killed process: every connection and session is gone."""
+        self._server.close()
+        for writer in list(self._writers):
+            writer.close()
+        for task in list(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=1)
+        self.sessions.clear()
+        self.counts.clear()
+        self._legacy.clear()
+
+    async def restart(self) -> None:
+        await self.stop()
+        await self.start()
+
+    async def until(self, condition: Callable[[], bool], timeout: float = 3) -> None:
+        """Wait for something that requests change."""
+        async with asyncio.timeout(timeout):
+            while not condition():
+                self.changed.clear()
+                await self.changed.wait()
+
+    # ------------------------------------------------------------ HTTP
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self._writers.add(writer)
+        self._tasks.add(task := asyncio.current_task())
+        try:
+            while request := await read_request(reader):
+                await self._answer(*request, writer)
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            self._tasks.discard(task)
+            self._writers.discard(writer)
+            with contextlib.suppress(Exception):
+                writer.close()
+
+    async def _answer(self, method: str, path: str, headers: dict, body: bytes, writer) -> None:
+        self.headers.append(headers)
+        if method == "GET" and path.startswith("/sse"):
+            return await self._open_legacy(writer)
+        if method == "GET":
+            if not self.listen:
+                return await respond(writer, 405)
+            await start_stream(writer)
+            return await asyncio.Event().wait()
+        if path.startswith("/sse"):
+            return await respond(writer, 405)
+        if method == "DELETE":
+            self.sessions.discard(headers.get("mcp-session-id"))
+            self._change()
+            return await respond(writer, 200)
+        legacy = path.startswith("/messages") and path.partition("=")[2]
+        message = json.loads(body)
+        session = legacy or headers.get("mcp-session-id", "")
+        self.methods.append(message.get("method", ""))
+        self._change()
+        if "id" not in message or "method" not in message:
+            if message.get("method") == "notifications/cancelled":
+                self.cancelled.append(message["params"]["requestId"])
+                self._change()
+            return await respond(writer, 202)
+        if message["method"] == "initialize" and not legacy:
+            session = f"s{next(self._ids)}"
+            self.sessions.add(session)
+        if session not in self.sessions:
+            return await respond(
+                writer,
+                404,
+                {
+                    "jsonrpc": "2.0",
+                    "id": None,
+                    "error": NO_SESSION,
+                },
+            )
+        if legacy:
+            await respond(writer, 202)
+            stream = self._legacy[session]
+            self._spawn(self._reply(message, session, headers, stream, legacy=True))
+            return None
+        return await self._reply(message, session, headers, writer)
+
+    async def _open_legacy(self, writer) -> None:
+        session = f"s{next(self._ids)}"
+        self.sessions.add(session)
+        self._legacy[session] = writer
+        await start_stream(writer)
+        writer.write(f"event: endpoint\ndata: /messages?session_id={session}\n\n".encode())
+        await writer.drain()
+        await asyncio.Event().wait()
+
+    # ------------------------------------------------------------ MCP
+
+    async def _reply(self, message, session, headers, writer, *, legacy: bool = False) -> None:
+        streaming = legacy or self.stream or message.get("params", {}).get("name") == "progress"
+        if streaming and not legacy:
+            fault = self._fault(message)
+            if not fault:
+                await start_stream(writer, {"mcp-session-id": session})
+
+        async def send(item: dict) -> None:
+            writer.write(b"event: message\ndata: " + json.dumps(item).encode() + b"\n\n")
+            await writer.drain()
+
+        call = Call(self, message["id"], session, message.get("params") or {}, send, headers)
+        if fault := self._fault(message):
+            self.calls.append((session, call.params.get("name", ""), call.arguments))
+            self._change()
+            return await fault(call, writer)
+        answer = {
+            "jsonrpc": "2.0",
+            "id": message["id"],
+            **await self._result(message["method"], call),
+        }
+        if not streaming:
+            return await respond(writer, 200, answer, {"mcp-session-id": session})
+        await send(answer)
+        if not legacy:
+            writer.close()
+        return None
+
+    def _fault(self, message):
+        return self.faults.get((message.get("params") or {}).get("name") or message["method"])
+
+    async def _result(self, method: str, call: Call) -> dict[str, Any]:
+        if method == "initialize":
+            return {
+                "result": {
+                    "protocolVersion": call.params["protocolVersion"],
+                    "capabilities": {"tools": {"listChanged": True}},
+                    "serverInfo": {"name": "fake", "version": "1"},
+                    "instructions": "Be kind.",
+                }
+            }
+        if method == "ping":
+            return {"result": {}}
+        if method == "tools/list":
+            start = int(call.params.get("cursor") or 0)
+            names = list(self.tools)[start : start + self.page]
+            more = (
+                {"nextCursor": str(start + self.page)}
+                if start + self.page < len(self.tools)
+                else {}
+            )
+            tools = [
+                {"name": n, "description": f"The {n} tool", "inputSchema": self.tools[n][1]}
+                for n in names
+            ]
+            return {"result": {"tools": tools, **more}}
+        if method == "tools/call" and call.params.get("name") in self.tools:
+            self.calls.append((call.session, call.params["name"], call.arguments))
+            self._change()
+            return {"result": await self.tools[call.params["name"]][0](call)}
+        return {
+            "error": {
+                "code": -32602,
+                "message": f"Unknown tool or method: {call.params.get('name') or method}",
+            }
+        }
+
+    def _change(self) -> None:
+        self.changed.set()
+
+    def _spawn(self, coroutine) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+# ---------------------------------------------------------------- HTTP on bare sockets
+
+
+async def read_request(
+    reader: asyncio.StreamReader,
+) -> tuple[str, str, dict[str, str], bytes] | None:
+    """Method, path, headers in lower case, body; None at the end of the connection."""
+    first = await reader.readline()
+    if not first.strip():
+        return None
+    method, path, _ = first.decode().split(" ", 2)
+    headers: dict[str, str] = {}
+    while (line := (await reader.readline()).strip()) != b"":
+        name, _, value = line.decode("latin-1").partition(":")
+        headers[name.lower()] = value.strip()
+    return method, path, headers, await reader.readexactly(int(headers.get("content-length", 0)))
+
+
+async def respond(
+    writer,
+    status: int,
+    body: Any = b"",
+    headers: dict | None = None,
+    kind: str = "application/json",
+) -> None:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    lines = [f"HTTP/1.1 {status} X", f"content-type: {kind}", f"content-length: {len(content)}"]
+    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+    writer.write("\r\n".join([*lines, "", ""]).encode() + content)
+    await writer.drain()
+
+
+async def start_stream(writer, headers: dict | None = None) -> None:
+    lines = ["HTTP/1.1 200 OK", "content-type: text/event-stream", "connection: close"]
+    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+    writer.write("\r\n".join([*lines, "", ""]).encode())
+    await writer.drain()
+
+
+def reset(writer) -> None:
+    """End a connection with RST instead of FIN."""
+    sock = writer.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()

@@ -1,0 +1,335 @@
+"""The guard between an MCP client and HTTP: whatever happens on the line ends the one request it hit.
+
+The client of the MCP SDK waits for a JSON-RPC answer to each request and has no way to fail a single one:
+an HTTP error, broken JSON or a cut stream leaves the caller waiting or ends the whole session. The guard
+sits below it as an httpx transport and gives every request exactly one answer. Where the server did
+not, it writes a JSON-RPC error itself and keeps the typed error in `faults` for the caller.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable
+from typing import Any, TypeVar
+
+import anyio
+import httpx
+
+from . import const, faults, rpc
+from .errors import EngineError, ProtocolError, ResultTooLarge, ServerTimeout, SessionLost
+from .streams import AnswerStream, LegacyStream, ListenStream
+
+ERROR_BODY = 2_000  # bytes of an error's body that are read
+ERROR_BODY_TIMEOUT = 0.05  # s
+CLOSE_TIMEOUT = 1.0  # s, the DELETE that ends a session
+NOTIFY_TIMEOUT = 5.0  # s, a notification that must arrive before the next message
+MAX_REDIRECTS = 5  # requests in a row
+SHORT_LISTENS = 3  # streams in a row that end at once, then the server is not listened to any more
+
+_T = TypeVar("_T")
+
+
+class Aborted(Exception):
+    """The caller does not wait for this request any more."""
+
+
+class Flight:
+    """One request on its way; may be aborted from another task of the loop."""
+
+    def __init__(self):
+        self.aborted = False
+        self._scope: anyio.CancelScope | None = None
+
+    async def run(self, awaitable: Awaitable[_T]) -> _T:
+        """:raises Aborted: `abort` was called before or meanwhile"""
+        try:
+            with anyio.CancelScope() as self._scope:
+                if self.aborted:
+                    self._scope.cancel()
+                return await awaitable
+        finally:
+            self._scope = None
+        raise Aborted
+
+    def abort(self) -> None:
+        self.aborted = True
+        if self._scope is not None:
+            self._scope.cancel()
+
+
+class GuardTransport(httpx.AsyncBaseTransport):
+    """:param inner: the transport that connects
+    :param cap: bytes of one answer
+    :param legacy: HTTP+SSE of 2024-11-05, where all answers come on one stream
+    :param on_lost: called when that stream ends
+    """
+
+    def __init__(
+        self,
+        inner: httpx.AsyncBaseTransport,
+        *,
+        cap: int = const.WIRE_CAP,
+        legacy: bool = False,
+        on_lost=None,
+    ):
+        self.cap = cap
+        self.faults: dict[rpc.Id, EngineError] = {}
+        self.flights: dict[rpc.Id, Flight] = {}
+        self.aborted: set[str] = set()
+        self.resumable: dict[str, rpc.Id] = {}
+        self._inner = inner
+        self._legacy = LegacyStream(self, on_lost) if legacy else None
+        self._behind: set[asyncio.Task] = set()
+        self._short_listens = 0
+
+    # ------------------------------------------------------------ for the session
+
+    def abort(self, request_id: rpc.Id) -> None:
+        """Stop working for this request; its connection is closed."""
+        if flight := self.flights.get(request_id):
+            flight.abort()
+        if self._legacy:
+            self.aborted.add(str(request_id))
+            self.flights.pop(request_id, None)
+
+    def fail(self, request_id: rpc.Id, error: EngineError) -> dict[str, Any]:
+        """Remember why the request failed. Returns the JSON-RPC error that stands for it."""
+        self.faults[request_id] = error
+        self.flights.pop(request_id, None)
+        return rpc.error(request_id, str(error))
+
+    # ------------------------------------------------------------ httpx
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            message = rpc.parse(await request.aread())
+            request_id = (
+                message.get("id") if isinstance(message, dict) and "method" in message else None
+            )
+            method = message.get("method", "") if isinstance(message, dict) else ""
+            if request_id is None:
+                return await self._notify(request, method)
+            if self._legacy:
+                if not self._legacy.ended:
+                    self.flights[request_id] = Flight()
+                    self._spawn(self._post_behind(request, request_id))
+                return httpx.Response(202, request=request)
+            return await self._request(request, request_id)
+        if request.method == "GET":
+            return await self._get(request)
+        return await self._end(request)
+
+    async def aclose(self) -> None:
+        for task in self._behind:
+            task.cancel()
+        await self._inner.aclose()
+
+    # ------------------------------------------------------------ requests
+
+    async def _request(self, request: httpx.Request, request_id: rpc.Id) -> httpx.Response:
+        flight = self.flights[request_id] = Flight()
+        try:
+            response = await flight.run(self._send(request))
+            if response.status_code != 200:
+                raise await self._refusal(response, "mcp-session-id" in request.headers)
+            return await self._answer(request, response, request_id, flight)
+        except Aborted:
+            error: EngineError = ServerTimeout()
+        except Exception as caught:
+            error = faults.of_exception(caught)
+        return httpx.Response(200, json=self.fail(request_id, error), request=request)
+
+    async def _answer(
+        self, request: httpx.Request, response: httpx.Response, request_id: rpc.Id, flight: Flight
+    ) -> httpx.Response:
+        kind = response.headers.get("content-type", "").lower()
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            await response.aclose()
+            raise ProtocolError(
+                "The MCP server compresses its answers although it was asked not to."
+            )
+        if kind.startswith("text/event-stream"):
+            stream = AnswerStream(self, response, request_id, flight)
+            return _with(response, request, stream=stream)
+        if kind.startswith("application/json"):
+            body = await flight.run(self._read(response))
+            content = rpc.check_answer(body, request_id)
+            self.flights.pop(request_id, None)
+            return _with(response, request, content=content)
+        await response.aclose()
+        raise ProtocolError(detail=f"content type {kind[:100]!r}")
+
+    async def _read(self, response: httpx.Response) -> bytes:
+        body = bytearray()
+        try:
+            async for chunk in _chunks(response):
+                body += chunk
+                if len(body) > self.cap:
+                    raise ResultTooLarge(detail=f"an answer larger than {self.cap} bytes")
+        finally:
+            await response.aclose()
+        return bytes(body)
+
+    async def _send(self, request: httpx.Request) -> httpx.Response:
+        """Follows redirects that keep origin and method; any other is the answer."""
+        for _ in range(MAX_REDIRECTS):
+            response = await self._inner.handle_async_request(request)
+            target = _redirect(request, response)
+            if target is None:
+                break
+            await response.aclose()
+            request = httpx.Request(
+                request.method,
+                target,
+                headers=request.headers,
+                content=await request.aread() or None,
+                extensions=request.extensions,
+            )
+        return response
+
+    async def _refusal(self, response: httpx.Response, in_session: bool) -> EngineError:
+        body = bytearray()
+        with anyio.move_on_after(ERROR_BODY_TIMEOUT), contextlib.suppress(httpx.TransportError):
+            async for chunk in _chunks(response):
+                body += chunk
+                if len(body) >= ERROR_BODY:
+                    break
+        with anyio.move_on_after(ERROR_BODY_TIMEOUT, shield=True):
+            await response.aclose()
+        return faults.of_response(
+            response.status_code, response.headers, bytes(body[:ERROR_BODY]), in_session=in_session
+        )
+
+    # ------------------------------------------------------------ everything else
+
+    async def _notify(self, request: httpx.Request, method: str) -> httpx.Response:
+        """A notification or an answer of ours: its failure is nobody's, so it must not end the session."""
+        if method == "notifications/initialized":
+            with anyio.move_on_after(NOTIFY_TIMEOUT):
+                await self._send_only(request)
+        else:
+            self._spawn(self._send_only(request))
+        return httpx.Response(202, request=request)
+
+    async def _send_only(self, request: httpx.Request) -> None:
+        with contextlib.suppress(Exception), anyio.move_on_after(NOTIFY_TIMEOUT):
+            await self._refusal(await self._send(request), False)
+
+    async def _post_behind(self, request: httpx.Request, request_id: rpc.Id) -> None:
+        flight = self.flights[request_id]
+        try:
+            response = await flight.run(self._send(request))
+            error = await self._refusal(response, True)
+            if response.is_success:
+                return
+        except Aborted:
+            return
+        except Exception as caught:
+            error = faults.of_exception(caught)
+        if request_id in self.flights:
+            self._legacy.inject(self.fail(request_id, error))
+
+    async def _get(self, request: httpx.Request) -> httpx.Response:
+        request_id = self.resumable.pop(request.headers.get("last-event-id", ""), None)
+        if request_id is not None:
+            return await self._resume(request, request_id)
+        if self._short_listens >= SHORT_LISTENS:
+            return httpx.Response(405, request=request)
+        try:
+            response = await self._send(request)
+        except httpx.TransportError as caught:
+            if self._legacy:
+                raise faults.of_exception(caught) from caught
+            raise
+        if self._legacy:
+            if response.status_code != 200:
+                raise await self._refusal(response, False)
+            if not _is_stream(response):
+                await response.aclose()
+                raise ProtocolError(detail="the SSE endpoint does not stream events")
+            self._legacy.open(response)
+            return _with(response, request, stream=self._legacy)
+        if response.status_code == 200 and _is_stream(response):
+            return _with(response, request, stream=ListenStream(self, response))
+        await response.aclose()
+        self._short_listens = SHORT_LISTENS
+        return httpx.Response(405, request=request)
+
+    async def _resume(self, request: httpx.Request, request_id: rpc.Id) -> httpx.Response:
+        """The stream of one answer broke and may go on (2025-11-25, basic/transports, resumability)."""
+        flight = self.flights.get(request_id) or Flight()
+        try:
+            response = await flight.run(self._send(request))
+            if response.status_code == 200 and _is_stream(response):
+                return _with(
+                    response, request, stream=AnswerStream(self, response, request_id, flight)
+                )
+            error = await self._refusal(response, False)
+        except Aborted:
+            error = ServerTimeout()
+        except Exception as caught:
+            error = faults.of_exception(caught)
+        lost = SessionLost(detail=f"the stream could not be resumed: {error.detail or error}")
+        stream = rpc.event(self.fail(request_id, lost))
+        headers = {"content-type": "text/event-stream"}
+        return httpx.Response(200, headers=headers, content=stream, request=request)
+
+    async def _end(self, request: httpx.Request) -> httpx.Response:
+        with contextlib.suppress(Exception), anyio.move_on_after(CLOSE_TIMEOUT):
+            response = await self._inner.handle_async_request(request)
+            await response.aclose()
+        return httpx.Response(204, request=request)
+
+    async def posted(self, timeout: float) -> None:
+        """Wait until nothing is being sent behind the client's back any more."""
+        if self._behind:
+            await asyncio.wait(list(self._behind), timeout=timeout)
+
+    def listen_ended(self, seconds: float) -> None:
+        self._short_listens = self._short_listens + 1 if seconds < 1 else 0
+
+    def _spawn(self, coroutine) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._behind.add(task)
+        task.add_done_callback(self._behind.discard)
+
+
+def _redirect(request: httpx.Request, response: httpx.Response) -> httpx.URL | None:
+    """Where a redirect leads, if it stays at this origin and the request stays what it is."""
+    if response.status_code not in (307, 308) and (
+        request.method != "GET" or response.status_code // 100 != 3
+    ):
+        return None
+    try:
+        target = request.url.join(response.headers["location"])
+    except (KeyError, httpx.InvalidURL):
+        return None
+    origin = (request.url.scheme, request.url.host, request.url.port)
+    return (
+        target
+        if (target.scheme, target.host, target.port) == origin and not target.userinfo
+        else None
+    )
+
+
+def _is_stream(response: httpx.Response) -> bool:
+    return response.headers.get("content-type", "").lower().startswith("text/event-stream")
+
+
+def _chunks(response: httpx.Response) -> AsyncIterator[bytes]:
+    return response.stream.__aiter__()
+
+
+def _with(response: httpx.Response, request: httpx.Request, **body: Any) -> httpx.Response:
+    """The same response with another body."""
+    headers = [
+        (name, value)
+        for name, value in response.headers.multi_items()
+        if name.lower() not in ("content-length", "transfer-encoding")
+    ]
+    return httpx.Response(
+        response.status_code,
+        headers=headers,
+        request=request,
+        extensions=response.extensions,
+        **body,
+    )

@@ -1,0 +1,259 @@
+import asyncio
+import time
+
+import pytest
+from conftest import POLICY, spec_of
+
+from services.errors import ConnectFailed, ProtocolError, ServerRefused, ServerTimeout
+from services.pool import Pool, discover
+from services.specs import ServerSpec
+from services.testing.fake_mcp import FakeMcp, respond
+
+
+async def call(pool, fake, tool="echo", arguments=None, *, conversation=1, timeout=3, **more):
+    arguments = {"message": "hi"} if arguments is None else arguments
+    result = await pool.call(fake.spec, conversation, tool, arguments, timeout=timeout, **more)
+    return result["content"][0]["text"]
+
+
+async def test_call_over_each_transport(any_fake, pool):
+    assert await call(pool, any_fake) == "hi"
+    assert await call(pool, any_fake, "add", {"a": 2, "b": 3}) == "5"
+    assert pool.opened == 1
+
+
+async def test_one_session_for_each_conversation_and_credential(any_fake, pool):
+    other = spec_of(any_fake, legacy=any_fake.spec.transport == "sse", api_key="other")
+    assert await call(pool, any_fake, "count", {}) == "1"
+    assert await call(pool, any_fake, "count", {}) == "2"
+    assert await call(pool, any_fake, "count", {}, conversation=2) == "1"
+    result = await pool.call(other, 1, "count", {}, timeout=3)
+    assert result["content"][0]["text"] == "1"
+    assert pool.opened == 3
+
+
+async def test_warm_calls_open_no_connection_and_ask_nothing_else(fake, pool):
+    await call(pool, fake)
+    await fake.until(lambda: "notifications/initialized" in fake.methods)
+    before, methods = fake.connections, len(fake.methods)
+    for _ in range(50):
+        await call(pool, fake)
+    assert fake.connections - before <= 1  # the stream the server may speak on
+    assert fake.methods[methods:] == ["tools/call"] * 50
+
+
+async def test_parallel_first_calls_share_one_handshake(any_fake, pool):
+    await asyncio.gather(*(call(pool, any_fake, conversation=7) for _ in range(10)))
+    assert pool.opened == 1
+
+
+async def test_quiet_restart_is_invisible(any_fake, pool):
+    assert await call(pool, any_fake) == "hi"
+    await any_fake.restart()
+    begun = time.monotonic()
+    assert await call(pool, any_fake) == "hi"
+    assert time.monotonic() - begun < 0.5
+    assert pool.opened == 2
+
+
+async def test_call_while_the_server_is_down_and_after(any_fake, pool):
+    await call(pool, any_fake)
+    await any_fake.stop()
+    begun = time.monotonic()
+    with pytest.raises(ConnectFailed):
+        await call(pool, any_fake)
+    assert time.monotonic() - begun < 0.5
+    await any_fake.start()
+    assert await call(pool, any_fake) == "hi"
+
+
+async def test_a_call_in_flight_when_the_server_dies_is_not_repeated(any_fake, pool):
+    await call(pool, any_fake)
+    running = asyncio.create_task(call(pool, any_fake, "slow", {"seconds": 30}, timeout=10))
+    await any_fake.until(lambda: any(name == "slow" for _, name, _ in any_fake.calls))
+    begun = time.monotonic()
+    await any_fake.restart()
+    with pytest.raises(Exception) as caught:
+        await running
+    assert caught.value.code == "session_lost"
+    assert time.monotonic() - begun < 0.5
+    assert sum(name == "slow" for _, name, _ in any_fake.calls) == 1
+    assert await call(pool, any_fake) == "hi"
+
+
+async def test_a_harmless_call_in_flight_is_repeated(fake, pool):
+    await call(pool, fake)
+    running = asyncio.create_task(call(pool, fake, "slow", {"seconds": 0.3}, may_repeat=True))
+    await fake.until(lambda: any(name == "slow" for _, name, _ in fake.calls))
+    await fake.restart()
+    assert await running == "slept"
+
+
+async def test_timeout_tells_the_server_and_frees_the_connection(any_fake, pool):
+    await call(pool, any_fake)
+    begun = time.monotonic()
+    with pytest.raises(ServerTimeout):
+        await call(pool, any_fake, "slow", {"seconds": 30}, timeout=0.2)
+    assert time.monotonic() - begun < 0.4
+    await any_fake.until(lambda: any_fake.cancelled)
+    assert await call(pool, any_fake) == "hi"
+    assert pool.opened == 1
+
+
+async def test_stop_tells_the_server(any_fake, pool):
+    running = asyncio.create_task(call(pool, any_fake, "slow", {"seconds": 30}, timeout=10))
+    await any_fake.until(lambda: any(name == "slow" for _, name, _ in any_fake.calls))
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await any_fake.until(lambda: any_fake.cancelled)
+    assert await call(pool, any_fake) == "hi"
+
+
+async def test_a_slow_call_does_not_hold_up_others(any_fake, pool):
+    running = asyncio.create_task(call(pool, any_fake, "slow", {"seconds": 30}, timeout=10))
+    await any_fake.until(lambda: any(name == "slow" for _, name, _ in any_fake.calls))
+    begun = time.monotonic()
+    assert await call(pool, any_fake) == "hi"
+    assert time.monotonic() - begun < 0.2
+    running.cancel()
+
+
+async def test_progress_is_passed_on(any_fake, pool):
+    seen = []
+    assert (
+        await call(pool, any_fake, "progress", {}, on_progress=lambda *step: seen.append(step))
+        == "done"
+    )
+    assert seen == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
+
+
+async def test_arguments_with_reserved_names_arrive(fake, pool):
+    arguments = {"message": "x", "config": 1, "run_manager": 2, "runtime": 3, "_meta": None}
+    await call(pool, fake, "echo", arguments)
+    assert fake.calls[-1][2] == arguments
+
+
+async def test_idle_session_closes_itself(fake):
+    pool = Pool(POLICY, idle=0.05)
+    await call(pool, fake)
+    await fake.until(lambda: not fake.sessions)
+    assert not pool.is_connected(fake.spec, 1)
+    assert await call(pool, fake) == "hi"
+    await pool.close()
+
+
+async def test_the_longest_idle_session_makes_room(fake):
+    pool = Pool(POLICY, max_sessions=2)
+    for conversation in (1, 2, 1, 3):
+        await call(pool, fake, conversation=conversation)
+    await fake.until(lambda: len(fake.sessions) == 2)
+    assert pool.is_connected(fake.spec, 1) and not pool.is_connected(fake.spec, 2)
+    await pool.close()
+
+
+async def test_release_ends_the_sessions_of_a_conversation(fake, pool):
+    await call(pool, fake, conversation=1)
+    await call(pool, fake, conversation=2)
+    pool.release(1)
+    await fake.until(lambda: len(fake.sessions) == 1)
+    assert pool.is_connected(fake.spec, 2)
+
+
+async def test_close_leaves_no_task(any_fake):
+    before = {task for task in asyncio.all_tasks() if "FakeMcp" not in repr(task)}
+    pool = Pool(POLICY)
+    await call(pool, any_fake)
+    await pool.close()
+    await asyncio.sleep(0.05)
+    left = {task for task in asyncio.all_tasks() if "FakeMcp" not in repr(task)} - before
+    assert not left
+
+
+async def test_list_tools_reads_every_page(any_fake, pool):
+    any_fake.page = 4
+    tools = await pool.list_tools(any_fake.spec, 1)
+    assert [tool.name for tool in tools] == list(any_fake.tools)
+    assert tools[0].input_schema["required"] == ["message"]
+
+
+async def test_list_tools_that_never_ends(fake, pool):
+    async def again(call, writer):
+        await respond(
+            writer,
+            200,
+            {
+                "jsonrpc": "2.0",
+                "id": call.id,
+                "result": {"tools": [{"name": "a"}, "junk", {"name": 5}], "nextCursor": "x"},
+            },
+        )
+
+    fake.faults["tools/list"] = again
+    assert [tool.name for tool in await pool.list_tools(fake.spec, 1)] == ["a"]
+
+
+async def test_discover_tells_what_it_found(any_fake):
+    found = await discover(any_fake.spec, POLICY)
+    assert [tool.name for tool in found.tools] == list(any_fake.tools)
+    assert found.transport == any_fake.spec.transport
+    assert found.info.name == "fake" and found.protocol_version
+
+
+async def test_auto_finds_both_transports_and_remembers(fake, pool):
+    legacy = ServerSpec(id=2, name="old", url=fake.sse_url)
+    found = await discover(legacy, POLICY)
+    assert found.transport == "sse" and found.tried[0][0] == "streamable_http"
+    assert (
+        await discover(ServerSpec(id=3, name="new", url=fake.url), POLICY)
+    ).transport == "streamable_http"
+    await pool.call(legacy, 1, "echo", {"message": "x"}, timeout=3)
+    await pool.call(legacy, 2, "echo", {"message": "x"}, timeout=3)
+    assert pool._transports[legacy.fingerprint] == "sse"
+
+
+async def test_auto_at_an_address_that_is_no_mcp_server():
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        await respond(writer, 200, b"<html>hello</html>", kind="text/html")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    with pytest.raises(ProtocolError):
+        await discover(ServerSpec(id=1, name="web", url=url), POLICY)
+    server.close()
+
+
+async def test_a_server_that_says_nothing_ends_the_sync_in_time():
+    server = await asyncio.start_server(lambda reader, writer: asyncio.sleep(60), "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    begun = time.monotonic()
+    with pytest.raises(ServerTimeout):
+        await discover(
+            ServerSpec(id=1, name="mute", url=url, connect_timeout=0.3, sync_timeout=0.5), POLICY
+        )
+    assert time.monotonic() - begun < 0.8
+    server.close()
+
+
+async def test_credentials_go_out_and_nothing_of_the_environment(fake, pool, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    spec = spec_of(fake, api_key="key", headers={"X-Team": "a"})
+    await pool.call(spec, 1, "echo", {"message": "x"}, timeout=3)
+    assert fake.headers[-1]["authorization"] == "Bearer key" and fake.headers[-1]["x-team"] == "a"
+
+
+async def test_unknown_tool_is_an_answer_not_a_lost_session(any_fake, pool):
+    with pytest.raises(ServerRefused, match="Unknown tool"):
+        await call(pool, any_fake, "nope", {})
+    assert await call(pool, any_fake) == "hi" and pool.opened == 1
+
+
+async def test_many_servers_one_dead(pool):
+    async with FakeMcp() as one, FakeMcp() as two:
+        one.spec, two.spec = spec_of(one), spec_of(two)
+        await two.stop()
+        good, bad = await asyncio.gather(call(pool, one), call(pool, two), return_exceptions=True)
+        assert good == "hi" and isinstance(bad, ConnectFailed)
+        await two.start()
