@@ -66,6 +66,7 @@ class AiTurn(models.Model):
     call_ids = fields.One2many("woow_paas_platform.tool_call", "turn_id", "Tool Calls", readonly=True)
 
     _queued = models.Index("(id) WHERE state = 'queued'")
+    _open = models.Index("(id) WHERE state IN ('queued', 'running')")
     _held = models.Index("(lease_until) WHERE state = 'running'")
     _channel = models.Index("(channel_id, id)")
     _answer = models.Index("(answer_message_id) WHERE answer_message_id IS NOT NULL")

@@ -24,7 +24,7 @@ from .notify import CHANNEL
 _logger = logging.getLogger(__name__)
 
 FINAL = frozenset({"done", "error"})
-LISTEN_TIMEOUT = 15.0  # s, then the connection is checked
+LISTEN_TIMEOUT = 5.0  # s of silence, then the connection is checked and orphans are looked for
 RECONNECT = (0.1, 0.5, 1.0, 2.0)  # s, pauses between tries; the last one repeats
 FETCH_LIMIT = 2000  # events of one query
 READERS = 8  # cursors that this process takes for replays at a time
@@ -156,6 +156,7 @@ class Hub:
             if not ready:
                 with connection.cursor() as cr:
                     cr.execute("SELECT 1")
+                self._on_queued(False)
             connection.poll()
             notes, connection.notifies[:] = list(connection.notifies), []
             turns: set[int] = set()

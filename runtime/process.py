@@ -141,7 +141,7 @@ def _on_queued(dbname: str, own: bool) -> None:
 
 
 def _has_work(dbname: str) -> bool:
-    """Whether a turn is still queued; a process that need not run one stays without LangChain."""
+    """Whether a turn is queued, or runs and might lose its runner; without one no loop is started."""
     from . import db  # noqa: PLC0415
 
     if _process.runner is not None:
@@ -149,9 +149,7 @@ def _has_work(dbname: str) -> bool:
     threading.Event().wait(OTHER_PROCESS_DELAY)
     with db.read_cursor(dbname) as cr:
         cr.execute(
-            "SELECT 1 FROM woow_paas_platform_ai_turn"
-            " WHERE state = 'queued' OR (state = 'running' AND lease_until < now() AT TIME ZONE 'UTC')"
-            " LIMIT 1"
+            "SELECT 1 FROM woow_paas_platform_ai_turn WHERE state IN ('queued', 'running') LIMIT 1"
         )
         return bool(cr.fetchone())
 
