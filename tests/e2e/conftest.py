@@ -89,8 +89,28 @@ def fault_llm(_fault_llm: FaultLlm) -> FaultLlm:
 
 
 @pytest.fixture(scope="session")
+def demo_facts(
+    mcp_everything: McpServer, mcp_time: McpServer, _scripted_llm: ScriptedLlm
+) -> dict[str, str]:
+    """Where the demo's model and MCP servers answer in this run, as the addon reads it."""
+    return {
+        "WOOW_AI_DEMO_LLM_URL": _scripted_llm.base_url,
+        "WOOW_AI_DEMO_LLM_MODEL": "gpt-4o",
+        "WOOW_AI_DEMO_LLM_KEY": "test",
+        "WOOW_AI_DEMO_MCP_EVERYTHING_URL": mcp_everything.url,
+        "WOOW_AI_DEMO_MCP_TIME_URL": mcp_time.url,
+    }
+
+
+@pytest.fixture(scope="session")
+def demo_template(template: Instance, demo_facts: dict[str, str]) -> Instance:
+    """The template with the addresses of this run and the tools of its MCP servers."""
+    return testbed.with_demo_servers(template, demo_facts)
+
+
+@pytest.fixture(scope="session")
 def new_odoo(
-    template: Instance, mcp_everything: McpServer, mcp_time: McpServer, _scripted_llm: ScriptedLlm
+    demo_template: Instance, demo_facts: dict[str, str]
 ) -> Iterator[Callable[..., OdooServer]]:
     """Starts a server with a database of its own: ``new_odoo("name", workers=0, options=…, operator=…)``.
 
@@ -101,16 +121,10 @@ def new_odoo(
     numbers = itertools.count(1)
 
     def start(name: str = "", **settings: object) -> OdooServer:
-        facts = {
-            "WOOW_AI_DEMO_LLM_URL": _scripted_llm.base_url,
-            "WOOW_AI_DEMO_LLM_MODEL": "gpt-4o",
-            "WOOW_AI_DEMO_LLM_KEY": "test",
-            "WOOW_AI_DEMO_MCP_EVERYTHING_URL": mcp_everything.url,
-            "WOOW_AI_DEMO_MCP_TIME_URL": mcp_time.url,
-        }
-        server = OdooServer(template, name or f"odoo{next(numbers)}", environment=facts, **settings)
+        server = OdooServer(
+            demo_template, name or f"odoo{next(numbers)}", environment=demo_facts, **settings
+        )
         servers.append(server)
-        server.refresh_demo()
         server.start()
         return server
 

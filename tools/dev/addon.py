@@ -1,13 +1,15 @@
 """The addon's own state in a database: installed with demo data, and updated when its files changed."""
 
 import hashlib
+import os
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from tools.dev.commands import run
 from tools.dev.instance import Instance
 from tools.dev.paths import ADDON, ROOT
-from tools.dev.progress import DevError, step
+from tools.dev.progress import DevError, step, warn
 
 # What Odoo reads into the database; code in services/, runtime/ and static/ counts without an update.
 UPDATED_FROM = (
@@ -24,13 +26,9 @@ UPDATED_FROM = (
 )
 # For `odoo-bin shell`: the addon's demo records follow the environment's WOOW_AI_DEMO_* variables.
 REFRESH = """
-if hasattr(env.get("ai.config"), "_demo_refresh"):
-    servers = env["ai.config"]._demo_refresh()
+if "ai.config" in env and hasattr(env["ai.config"], "_demo_refresh"):
+    env["ai.config"]._demo_refresh()
     env.cr.commit()
-    for server in servers or ():
-        server.action_sync_tools()
-        env.cr.commit()
-        print("refreshed", server.name, server.state, len(server.tool_ids))
 """
 
 
@@ -92,6 +90,37 @@ def _module(instance: Instance, flag: str, environment: Mapping[str, str]) -> No
     if not _installed(instance):
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-30:])
         raise DevError(f"Odoo did not install {ADDON}:\n{tail}")
+
+
+def refresh_demo(instance: Instance, environment: Mapping[str, str]) -> None:
+    """Point the demo's records at the servers that ``environment`` names, and sync their tools.
+
+    What fails here is said and does not end the demo: the pages show it too, and an admin can sync again.
+    """
+    # `odoo-bin shell` runs a script from its standard input and ends with it.
+    command = instance.odoo(
+        "shell", f"--database={instance.database}", "--no-http", "--log-level=warn"
+    )
+    done = subprocess.run(
+        [str(arg) for arg in command],
+        input=REFRESH,
+        env={
+            **os.environ,
+            **instance.postgres.environment,
+            **environment,
+            "WOOW_AI_IN_PROCESS_RUNNER": "False",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    log = instance.log.with_name(f"{instance.name}-refresh.log")
+    log.write_text(done.stdout + done.stderr)
+    if done.returncode:
+        reason = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+        warn(
+            f"The demo's records could not be refreshed (log: {log.relative_to(ROOT)}): {''.join(reason)}"
+        )
 
 
 def _installed(instance: Instance) -> bool:

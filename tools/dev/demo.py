@@ -1,9 +1,7 @@
 """``make demo``: everything from nothing to a page that answers, and the end of it all on Ctrl-C."""
 
-import json
 import os
 import signal
-import subprocess
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -92,7 +90,7 @@ class Demo:
         for server in servers:
             server.wait()
         with step("Telling the database where the model and the tools answer"):
-            self._refresh(environment)
+            addon.refresh_demo(self.instance, environment)
         with step("Waiting for the first page"):
             odoo.wait()
         self._greet(odoo, time.monotonic() - began)
@@ -172,22 +170,6 @@ class Demo:
         self.instance.write_config(
             {"http_port": port, "gevent_port": gevent_port}, {"egress_allow": ",".join(allow)}
         )
-
-    def _refresh(self, environment: dict[str, str]) -> None:
-        # `odoo-bin shell` runs a script from its standard input and ends with it.
-        done = subprocess.run(
-            [str(arg) for arg in self.instance.odoo("shell", "--no-http", "--log-level=warn")],
-            input=addon.REFRESH,
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            warn(f"The demo's addresses could not be refreshed:\n{done.stderr[-2000:]}")
-        for line in done.stdout.splitlines():
-            if line.startswith("refreshed "):
-                (self.instance.folder / "refreshed.json").write_text(json.dumps({"last": line}))
 
     def _greet(self, odoo: OdooProcess, seconds: float) -> None:
         model = f"embedded {llm.MODEL}" if self.own_model else self.facts["WOOW_AI_DEMO_LLM_MODEL"]

@@ -25,7 +25,7 @@ LONGEST_SOCKET_PATH = 100  # bytes; sockaddr_un allows 107
 ROLE = "odoo"
 SETTINGS = {
     "listen_addresses": "",
-    "max_connections": "250",
+    "max_connections": "400",
     "shared_buffers": "256MB",
     "jit": "off",
     "log_min_messages": "warning",

@@ -69,6 +69,18 @@ def clone(source: Instance, database: str) -> None:
         )
 
 
+def with_demo_servers(source: Instance, facts: Mapping[str, str]) -> Instance:
+    """A second template whose demo records know this run's model and MCP servers, with their tools synced.
+
+    :param facts: the ``WOOW_AI_DEMO_*`` variables
+    """
+    base = Instance(source.name, f"{source.database}_demo", throw_away=True)
+    base.postgres = source.postgres
+    clone(source, base.database)
+    addon.refresh_demo(base, facts)
+    return base
+
+
 class OdooServer:
     """A real Odoo with a database of its own, for tests that look from outside.
 
@@ -94,7 +106,13 @@ class OdooServer:
         port, gevent_port = processes.free_port(), processes.free_port()
         self._instance.write_config(
             {"http_port": port, "gevent_port": gevent_port, **(options or {})},
-            {"egress_allow": LOOPBACK, "in_process_runner": True, **(operator or {})},
+            {
+                "egress_allow": LOOPBACK,
+                "in_process_runner": True,
+                # The copied database holds secrets under the template's key.
+                "secret_key": source.secret("secret_key"),
+                **(operator or {}),
+            },
         )
         self.process = OdooProcess(
             self._instance,
@@ -179,10 +197,6 @@ class OdooServer:
             if line.startswith(SHELL_MARK):
                 return json.loads(line.removeprefix(SHELL_MARK))
         raise DevError(f"odoo-bin shell failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
-
-    def refresh_demo(self) -> None:
-        """Tell the demo's records where this run's model and MCP servers answer."""
-        self.shell(addon.REFRESH)
 
     def sql(self, statement: str) -> str:
         """The committed rows of ``statement``, one a line, columns parted by ``|``."""

@@ -1,5 +1,6 @@
 """Python environments, one for each set of pinned requirements, shared through the cache."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -7,11 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.dev import odoo_tree
+from tools.dev import apt, odoo_tree
 from tools.dev.cache import build_once, digest
 from tools.dev.commands import run
 from tools.dev.paths import ROOT, TOOLS, VENV, link
-from tools.dev.progress import step
+from tools.dev.progress import DevError, step
 
 # The interpreter behind any environment that this code itself runs in, so that the cache's names stay the same.
 PYTHON = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
@@ -69,20 +70,31 @@ def _name(kind: str, files: list[Path], *more: str) -> str:
 
 
 def _create(entry: Path) -> None:
-    """An environment in ``entry``, also where Debian split ensurepip off into python3-venv."""
-    made = subprocess.run(
-        [PYTHON, "-m", "venv", str(entry)], capture_output=True, text=True, check=False
-    )
-    if made.returncode == 0:
+    """An environment in ``entry``, also where Debian split parts of venv off into a package."""
+    if _made_by_venv(entry):
         return
-    shutil.rmtree(entry / "bin", ignore_errors=True)
-    helper = entry / "virtualenv-tool"
-    run(
-        [PYTHON, *PIP, "--break-system-packages", "--target", helper, "virtualenv"],
-        what="Making a Python environment (python3-venv is not installed, so virtualenv is fetched)",
-    )
+    if importlib.util.find_spec("pip"):
+        with step("Fetching virtualenv, because Python's own venv is not complete here"):
+            _made_by_virtualenv(entry)
+        return
+    with step("Installing python3-venv"):
+        apt.install("python3-venv")
+    if not _made_by_venv(entry):
+        raise DevError(f"{PYTHON} can make no environment: install python3-venv, then try again.")
+
+
+def _made_by_venv(entry: Path) -> bool:
+    command = [PYTHON, "-m", "venv", "--clear", str(entry)]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def _made_by_virtualenv(entry: Path) -> None:
+    shutil.rmtree(entry)
+    helper = entry.with_name(f"{entry.name}-virtualenv")
+    run([PYTHON, *PIP, "--target", helper, "virtualenv"], what="Fetching virtualenv")
     run(
         [PYTHON, "-m", "virtualenv", "--quiet", entry],
         what="Making a Python environment",
         env={"PYTHONPATH": str(helper)},
     )
+    shutil.rmtree(helper)
