@@ -40,6 +40,22 @@ def with_one_request(head: bytes) -> bytes:
     return b"\r\n".join([*kept, b"Connection: close", b"", b""])
 
 
+def with_close(head: bytes) -> bytes:
+    """An answer's ``head`` that says what happens: the connection ends, unless it was upgraded.
+
+    gevent leaves the header out of a 204, and a client that keeps the connection finds it dead.
+
+    >>> with_close(b"HTTP/1.1 204 No Content\\r\\n\\r\\n")
+    b'HTTP/1.1 204 No Content\\r\\nConnection: close\\r\\n\\r\\n'
+    """
+    return head if head.split(b" ", 2)[1] == b"101" else with_one_request(head)
+
+
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(with_close(await reader.readuntil(b"\r\n\r\n")))
+    await _pass_on(reader, writer)
+
+
 async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while chunk := await reader.read(CHUNK):
         writer.write(chunk)
@@ -72,7 +88,9 @@ class Proxy:
         head = await reader.readuntil(b"\r\n\r\n")
         port = upstream_port(head, self._http_port, self._gevent_port)
         try:
-            answers, requests = await asyncio.open_connection("127.0.0.1", port)
+            answers, requests = await asyncio.open_connection(
+                "127.0.0.1", port, limit=HEAD_LIMIT
+            )
         except OSError:
             writer.write(BAD_GATEWAY)
             await writer.drain()
@@ -81,7 +99,7 @@ class Proxy:
             requests.write(with_one_request(head))
             ways = [
                 asyncio.create_task(_pass_on(reader, requests)),
-                asyncio.create_task(_pass_on(answers, writer)),
+                asyncio.create_task(_answer(answers, writer)),
             ]
             # Whichever side closes first ends both: a reader that left must not keep its stream upstream.
             _done, pending = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
