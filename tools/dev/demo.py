@@ -7,6 +7,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from types import FrameType
+from urllib.parse import urlsplit
 
 from tools.dev import addon, llm, mcp_servers, node, processes, venvs
 from tools.dev.cache import try_lock
@@ -155,6 +156,10 @@ class Demo:
             say(f"  The embedded model {llm.MODEL} is ready.")
 
     def _use_provider(self) -> None:
+        address = urlsplit(os.environ["OPENAI_BASE_URL"])
+        # Who starts the demo decides as its operator that this address may be reached.
+        port = address.port or (443 if address.scheme == "https" else 80)
+        self.addresses.append(f"{address.hostname}:{port}")
         self.facts |= {
             "WOOW_AI_DEMO_LLM_URL": os.environ["OPENAI_BASE_URL"],
             "WOOW_AI_DEMO_LLM_MODEL": os.environ.get("OPENAI_MODEL", ""),
