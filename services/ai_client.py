@@ -1,0 +1,227 @@
+"""The loop of a turn: ask the LLM, run the tools it asks for, ask again, until it answers.
+
+Everything that must survive a crash is in `TurnProgress` and goes to the journal after each step, so that
+the same function, called again with the saved progress in another process, goes on where the first one was.
+"""
+
+import asyncio
+import contextlib
+import time
+import uuid
+from typing import Any
+
+from . import llm, markdown, text, transcript
+from .answer import Answer
+from .calls import Calls
+from .errors import LlmError, LlmProtocolError, LlmTimeout
+from .ports import Journal
+from .specs import ToolCall, TurnProgress, TurnRequest, TurnResult
+from .toolbox import Toolbox
+
+MAX_NOTICES = 10  # sentences about tools that were left out, at the start of a turn
+MAX_CALLS = 20  # calls of one answer; what a model asks beyond it is refused
+DEADLINE_MARGIN = 0.5  # s before the turn's own limit, so that the turn ends in order
+SUM_UP = (
+    "You have used all rounds of tool calls. Do not call tools any more. "
+    "Answer the user now with what you have found and say plainly what is missing."
+)
+
+
+async def run_turn(
+    request: TurnRequest,
+    progress: TurnProgress,
+    journal: Journal,
+    toolbox: Toolbox,
+    stop: asyncio.Event,
+    *,
+    chat_model: Any = None,
+) -> TurnResult:
+    """Run a turn, or what is left of it.
+
+    :param progress: empty for a new turn; changed in place
+    :param stop: set when the user stops the turn
+    :param chat_model: a LangChain chat model instead of the one that ``request.llm`` describes
+    :return: state done, stopped or failed; `text` is what the last step has said
+    :raises LeaseLost, TurnGone: from the journal, after everything that runs was cancelled
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        if chat_model is None:
+            chat_model = await stack.enter_async_context(llm.open_model(request.llm))
+        return await _Turn(request, progress, journal, toolbox, stop, chat_model).run()
+
+
+class _Turn:
+    def __init__(self, request, progress, journal, toolbox, stop, model):
+        self.request: TurnRequest = request
+        self.progress: TurnProgress = progress
+        self.journal: Journal = journal
+        self.toolbox: Toolbox = toolbox
+        self.stop: asyncio.Event = stop
+        self.model = model
+        self.deadline = time.monotonic() + request.limits.turn_timeout - DEADLINE_MARGIN
+        self.blocks = 0
+
+    async def run(self) -> TurnResult:
+        self._begin()
+        if calls := transcript.open_calls(self.progress, self.toolbox.resolve):
+            await self._run_calls(calls)
+        elif self._is_finished():
+            return TurnResult(state="done", text=self._last_text())
+        while not self.stop.is_set():
+            answer = Answer()
+            try:
+                await self._ask(answer)
+            except LlmError as error:
+                return TurnResult(state="failed", text=answer.text, error=error)
+            if answer.stopped:
+                return TurnResult(state="stopped", text=answer.text)
+            calls = [] if self._is_last_word() else self._calls_of(answer)
+            if not calls and not answer.text.strip():
+                error = LlmProtocolError(
+                    "The language model called tools instead of answering. Try again."
+                )
+                return TurnResult(state="failed", error=error)
+            await self._save_answer(answer, calls)
+            if not calls:
+                return TurnResult(state="done", text=answer.text)
+            await self._run_calls(calls)
+        return TurnResult(state="stopped", text=self._last_text())
+
+    # ------------------------------------------------------------ beginning
+
+    def _begin(self) -> None:
+        progress = self.progress
+        if progress.started:
+            texts = [m["content"] for m in progress.messages if m["role"] == "assistant"]
+            self.blocks = sum(len(markdown.blocks(said)) for said in texts)
+            self.journal.emit("text_reset", step=progress.step)
+            return
+        progress.started = True
+        self.journal.emit(
+            "turn_started",
+            assistant=self.request.assistant,
+            tools=len(self.toolbox.functions),
+            servers=self.toolbox.server_states(),
+        )
+        skipped = self.toolbox.skipped
+        for tool, problem in skipped[:MAX_NOTICES]:
+            name = text.one_line(tool.name, 100)
+            self.journal.emit(
+                "notice", code="tool_skipped", message=f"The tool “{name}” is left out. {problem}"
+            )
+        if len(skipped) > MAX_NOTICES:
+            message = f"{len(skipped) - MAX_NOTICES} more tools are left out."
+            self.journal.emit("notice", code="tool_skipped", message=message)
+
+    def _is_finished(self) -> bool:
+        """Whether the last step was saved, but not the end of the turn."""
+        last = self.progress.messages[-1] if self.progress.messages else {}
+        return last.get("role") == "assistant" and not last.get("tool_calls")
+
+    def _last_text(self) -> str:
+        said = (m["content"] for m in reversed(self.progress.messages) if m["role"] == "assistant")
+        return next(said, "")
+
+    # ------------------------------------------------------------ LLM
+
+    def _is_last_word(self) -> bool:
+        return self.progress.round >= self.request.limits.max_rounds
+
+    async def _ask(self, answer: Answer) -> None:
+        prompt, functions = self.request.system_prompt, self.toolbox.functions
+        if self._is_last_word():
+            prompt, functions = f"{prompt}\n\n{SUM_UP}".strip(), []
+        messages = transcript.to_langchain(prompt, [*self.request.history, *self.progress.messages])
+        model = self.model.bind_tools(functions) if functions else self.model
+        stream = markdown.BlockStream()
+
+        def on_text(delta: str) -> None:
+            self.journal.emit("text", content=delta, step=self.progress.step)
+            self._emit_blocks(stream.feed(delta))
+
+        try:
+            await llm.stream(
+                model,
+                messages,
+                self.request.llm,
+                answer,
+                on_text=on_text,
+                stop=self.stop,
+                deadline=self.deadline,
+            )
+        except LlmTimeout as error:
+            if time.monotonic() >= self.deadline:
+                raise LlmTimeout(
+                    "The answer took too long and was ended.", detail=error.detail
+                ) from error
+            raise
+        finally:
+            self._emit_blocks(stream.close())
+        if answer.finish_reason == "length":
+            self.journal.emit(
+                "notice",
+                code="answer_cut",
+                message="The answer reached its maximum length and was cut.",
+            )
+
+    def _emit_blocks(self, sources) -> None:
+        for source in sources:
+            self.journal.emit(
+                "text_block",
+                index=self.blocks,
+                html=markdown.render(source),
+                step=self.progress.step,
+            )
+            self.blocks += 1
+
+    def _calls_of(self, answer: Answer) -> list[ToolCall]:
+        calls = []
+        for asked in answer.calls[:MAX_CALLS]:
+            tool, server = self.toolbox.resolve(asked.name) or (None, None)
+            arguments, problem = answer.arguments_of(asked)
+            calls.append(
+                ToolCall(
+                    id=f"call_{uuid.uuid4().hex}",
+                    alias=text.one_line(asked.name, 128) or "unnamed",
+                    round=self.progress.round + 1,
+                    tool=tool,
+                    server=server,
+                    arguments=arguments,
+                    raw_arguments=asked.arguments,
+                    problem=problem,
+                )
+            )
+        return calls
+
+    async def _save_answer(self, answer: Answer, calls: list[ToolCall]) -> None:
+        progress = self.progress
+        progress.messages.append(transcript.assistant_message(answer.text, calls))
+        progress.step += 1
+        for key, count in answer.usage.items():
+            progress.usage[key] = progress.usage.get(key, 0) + count
+        await self.journal.save_step(progress, tuple(calls))
+
+    # ------------------------------------------------------------ tools
+
+    async def _run_calls(self, calls: list[ToolCall]) -> None:
+        progress = self.progress
+        runner = Calls(
+            self.journal,
+            self.toolbox,
+            self.stop,
+            budget=self.request.limits.turn_tools_timeout - progress.tools_seconds,
+            deadline=self.deadline,
+        )
+        results, seconds = await runner.run(calls)
+        progress.messages += [
+            {
+                "role": "tool",
+                "call_id": call.id,
+                "content": results[call.id].text,
+                "outcome": results[call.id].outcome,
+            }
+            for call in calls
+        ]
+        progress.tools_seconds = round(progress.tools_seconds + seconds, 3)
+        progress.round += 1
+        await self.journal.save_step(progress)

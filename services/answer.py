@@ -1,0 +1,103 @@
+"""One answer of an LLM, put together from its chunks; nothing of it is believed before it is complete."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import LlmProtocolError, LlmRejected
+
+CUT = "The arguments were cut off. Call the tool again with shorter arguments."
+NOT_JSON = "The arguments are not a valid JSON object."
+
+
+@dataclass(slots=True)
+class AskedCall:
+    """A call as the provider streamed it."""
+
+    name: str = ""
+    arguments: str = ""
+    provider_id: str = ""
+    index: Any = None
+
+    def is_another(self, name: str, provider_id: str) -> bool:
+        """Whether a chunk at the same index begins a new call, as some providers do."""
+        if provider_id and self.provider_id and provider_id != self.provider_id:
+            return True
+        return bool(self.arguments) and name != self.name
+
+
+@dataclass(slots=True)
+class Answer:
+    """`begun` is true as soon as something of the answer has arrived; `usage` is the last that was told."""
+
+    text: str = ""
+    calls: list[AskedCall] = field(default_factory=list)
+    finish_reason: str = ""
+    usage: dict[str, int] = field(default_factory=dict)
+    begun: bool = False
+    stopped: bool = False
+
+    def add(self, chunk: Any) -> str:
+        """Take an AIMessageChunk; the text that came with it."""
+        delta = flatten(chunk.content)
+        self.text += delta
+        for part in chunk.tool_call_chunks:
+            self._add_call(part)
+        self.begun = self.begun or bool(delta or self.calls)
+        if reason := chunk.response_metadata.get("finish_reason"):
+            self.finish_reason = str(reason)
+        if chunk.usage_metadata:
+            self.usage = {
+                key: chunk.usage_metadata.get(key) or 0 for key in ("input_tokens", "output_tokens")
+            }
+        return delta
+
+    def _add_call(self, part: dict[str, Any]) -> None:
+        name, index, provider_id = part.get("name") or "", part.get("index"), part.get("id") or ""
+        call = next((call for call in reversed(self.calls) if call.index == index), None)
+        if call is None or (name and call.is_another(name, provider_id)):
+            call = AskedCall(index=index)
+            self.calls.append(call)
+        call.provider_id = call.provider_id or provider_id
+        if name != call.name:  # some providers repeat the name in every chunk
+            call.name += name
+        call.arguments += part.get("args") or ""
+
+    def check(self) -> None:
+        """Whether the answer is whole.
+
+        :raises LlmProtocolError: it was cut, or there is nothing in it
+        :raises LlmRejected: the provider's filter held it back
+        """
+        if self.finish_reason == "content_filter":
+            raise LlmRejected("The provider of the language model withheld the answer.")
+        if not self.finish_reason:
+            raise LlmProtocolError(detail="the stream ended without a finish_reason")
+        if not self.text.strip() and not self.calls:
+            raise LlmProtocolError("The language model gave an empty answer. Try again.")
+
+    def arguments_of(self, call: AskedCall) -> tuple[dict[str, Any] | None, str]:
+        """The arguments, or None and what is wrong with them. A cut call can look valid."""
+        if self.finish_reason not in ("tool_calls", "stop", "function_call"):
+            return None, CUT
+        if not call.arguments.strip():
+            return {}, ""
+        try:
+            arguments = json.loads(call.arguments, parse_constant=_refuse)
+        except (ValueError, RecursionError):
+            return None, NOT_JSON
+        return (arguments, "") if isinstance(arguments, dict) else (None, NOT_JSON)
+
+
+def flatten(content: Any) -> str:
+    """The text of a message's content, which may be a list of parts."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    parts = (part.get("text") if isinstance(part, dict) else part for part in content)
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _refuse(constant: str):
+    raise ValueError(constant)

@@ -1,0 +1,206 @@
+"""Talks to an OpenAI-compatible endpoint through langchain-openai: one streamed answer at a time."""
+
+import asyncio
+import contextlib
+import functools
+import json
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from . import llm_errors
+from .answer import Answer, flatten
+from .errors import LlmError, LlmProtocolError, LlmRateLimited, LlmTimeout, LlmUnavailable
+from .specs import LlmSpec
+
+RETRY_DELAY = 0.5  # s before the one retry
+MAX_RETRY_DELAY = 10.0  # s, an endpoint that asks for more is not waited for
+CONNECT_TIMEOUT = 10.0  # s
+
+
+@contextlib.asynccontextmanager
+async def open_model(spec: LlmSpec):
+    """A chat model with a client of its own: nothing is shared between event loops, read from the
+    environment, or sent anywhere but to ``spec.base_url``.
+    """
+    import httpx  # noqa: PLC0415
+
+    from .network import ssl_context  # noqa: PLC0415
+
+    # llama.cpp closes kept-alive connections after a stream, so none are kept
+    limits = httpx.Limits(max_connections=10, max_keepalive_connections=0)
+    transport = httpx.AsyncHTTPTransport(verify=ssl_context(), trust_env=False, limits=limits)
+    silence = max(spec.first_token_timeout, spec.idle_timeout) + 5
+    timeout = httpx.Timeout(silence, connect=CONNECT_TIMEOUT)
+    async with httpx.AsyncClient(transport=transport, trust_env=False, timeout=timeout) as http:
+        client = _client(spec, http, timeout)
+        yield _model_class()(
+            model=spec.model,
+            api_key="unused",
+            client=client.chat.completions,
+            root_client=client,
+            async_client=client.chat.completions,
+            root_async_client=client,
+            temperature=spec.temperature,
+            stream_usage=spec.stream_usage,
+            use_responses_api=False,
+            stream_chunk_timeout=None,
+            **_length(spec),
+        )
+
+
+def _client(spec: LlmSpec, http: Any, timeout: Any) -> Any:
+    import openai  # noqa: PLC0415
+
+    client = openai.AsyncOpenAI(
+        base_url=spec.base_url,
+        api_key=spec.api_key or "none",
+        organization="",
+        project="",
+        webhook_secret="",
+        max_retries=0,
+        timeout=timeout,
+        http_client=http,
+    )
+    client.organization = client.project = (
+        None  # an empty text was only there to hide the environment
+    )
+    client._custom_headers = {}
+    return client
+
+
+def _length(spec: LlmSpec) -> dict[str, Any]:
+    """OpenAI has renamed the field, everyone else keeps the old name."""
+    if not spec.max_tokens:
+        return {}
+    if (urlsplit(spec.base_url).hostname or "").endswith((".openai.com", ".azure.com")):
+        return {"max_tokens": spec.max_tokens}  # sent as max_completion_tokens
+    return {"extra_body": {"max_tokens": spec.max_tokens}}
+
+
+async def stream(
+    model: Any,
+    messages: list,
+    spec: LlmSpec,
+    answer: Answer,
+    *,
+    on_text: Callable[[str], None],
+    stop: asyncio.Event,
+    deadline: float,
+) -> None:
+    """Fill `answer`. Retries once as long as nothing of it has arrived.
+
+    :param deadline: `time.monotonic` seconds at which the turn is over
+    :raises LlmError: with what arrived before still in `answer`
+    """
+    from langsmith import tracing_context  # noqa: PLC0415
+
+    with tracing_context(enabled=False):
+        try:
+            return await _once(model, messages, spec, answer, on_text, stop, deadline)
+        except LlmError as error:
+            delay = _retry_delay(error)
+            if answer.begun or delay is None or time.monotonic() + delay >= deadline:
+                raise
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(stop.wait(), delay)
+            answer.finish_reason = ""
+            return await _once(model, messages, spec, answer, on_text, stop, deadline)
+
+
+def _retry_delay(error: LlmError) -> float | None:
+    if isinstance(error, LlmRateLimited):
+        delay = RETRY_DELAY if error.retry_after is None else error.retry_after
+        return delay if delay <= MAX_RETRY_DELAY else None
+    return RETRY_DELAY if isinstance(error, LlmUnavailable | LlmProtocolError) else None
+
+
+async def _once(model, messages, spec, answer, on_text, stop, deadline) -> None:
+    if stop.is_set():
+        answer.stopped = True
+        return
+    stopped = asyncio.ensure_future(stop.wait())
+    chunks = model.astream(messages).__aiter__()
+    chunk: asyncio.Future | None = None
+    silence = spec.first_token_timeout
+    try:
+        while True:
+            chunk = asyncio.ensure_future(_next(chunks))
+            left = min(silence, deadline - time.monotonic())
+            done, _ = await asyncio.wait(
+                {chunk, stopped}, timeout=max(0.0, left), return_when=asyncio.FIRST_COMPLETED
+            )
+            if stopped in done:
+                answer.stopped = True
+                return
+            if not done:
+                raise LlmTimeout(detail=f"silent for {left:.1f} s")
+            if (part := chunk.result()) is None:
+                break
+            silence = spec.idle_timeout
+            if delta := answer.add(part):
+                on_text(delta)
+        answer.check()
+    except Exception as caught:
+        raise llm_errors.of_exception(caught) from caught
+    finally:
+        stopped.cancel()
+        if chunk is not None and not chunk.done():
+            chunk.cancel()
+            await asyncio.wait({chunk}, timeout=1)
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(chunks.aclose(), 1)
+
+
+async def _next(chunks) -> Any | None:
+    try:
+        return await anext(chunks)
+    except StopAsyncIteration:
+        return None
+
+
+@functools.cache
+def _model_class():
+    from langchain_openai import ChatOpenAI  # noqa: PLC0415
+
+    # openai dumps each chunk before `_even` sees it, and pydantic warns of what is evened out here
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning, r"pydantic\.main")
+
+    class Model(ChatOpenAI):
+        """Evens out what providers stream differently, before it is parsed."""
+
+        def _convert_chunk_to_generation_chunk(
+            self, chunk, default_chunk_class, base_generation_info
+        ):
+            for choice in chunk.get("choices") or ():
+                if isinstance(choice.get("delta"), dict):
+                    choice["delta"] = _even(choice["delta"])
+            return super()._convert_chunk_to_generation_chunk(
+                chunk, default_chunk_class, base_generation_info
+            )
+
+    return Model
+
+
+def _even(delta: dict[str, Any]) -> dict[str, Any]:
+    """Content as text, arguments as JSON text, calls with an index."""
+    delta = {**delta, "content": flatten(delta.get("content"))}
+    calls = delta.get("tool_calls")
+    if not isinstance(calls, list):
+        delta.pop("tool_calls", None)
+        return delta
+    delta["tool_calls"] = [
+        {**call, "index": call.get("index", position), "function": _even_function(call["function"])}
+        for position, call in enumerate(calls)
+        if isinstance(call, dict) and isinstance(call.get("function"), dict)
+    ]
+    return delta
+
+
+def _even_function(function: dict[str, Any]) -> dict[str, Any]:
+    arguments = function.get("arguments")
+    if arguments is not None and not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return {**function, "arguments": arguments}

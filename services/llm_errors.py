@@ -1,0 +1,90 @@
+"""What went wrong with an LLM endpoint, in the engine's own errors: sentences for the person or the admin."""
+
+import re
+
+from . import text
+from .errors import (
+    LlmAuthFailed,
+    LlmContextTooLong,
+    LlmError,
+    LlmModelNotFound,
+    LlmNoTools,
+    LlmProtocolError,
+    LlmRateLimited,
+    LlmRejected,
+    LlmTimeout,
+    LlmUnavailable,
+)
+from .faults import retry_after
+
+_CONTEXT = re.compile(
+    r"context.?(length|size|window)|maximum context|too many tokens|prompt is too long|exceeds? the available context",
+    re.IGNORECASE,
+)
+_NO_TOOLS = re.compile(
+    r"not support (the )?(tool|function)|(tool|function).{0,30}not supported|tool.?choice|--jinja",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(r"model.{0,80}(not found|does not exist|unknown|not exist)", re.IGNORECASE)
+_BUSY = re.compile(r"rate.?limit|overloaded|too many requests|capacity", re.IGNORECASE)
+_QUOTA = re.compile(r"insufficient_quota|quota|billing|credit balance", re.IGNORECASE)
+
+
+def of_exception(error: BaseException) -> LlmError:
+    """The typed error for whatever the client library raised."""
+    import httpx  # noqa: PLC0415
+    import openai  # noqa: PLC0415
+
+    if isinstance(error, LlmError):
+        return error
+    detail = f"{type(error).__name__}: {text.one_line(str(error), 500)}"
+    if isinstance(error, openai.APITimeoutError):
+        slow = isinstance(error.__cause__, httpx.ReadTimeout)
+        return LlmTimeout(detail=detail) if slow else LlmUnavailable(detail=detail)
+    if isinstance(error, openai.APIConnectionError):
+        return LlmUnavailable(detail=detail)
+    if isinstance(error, openai.APIStatusError):
+        return _of_status(
+            error.status_code, f"{error.code} {error}", error.response.headers, detail
+        )
+    if isinstance(error, openai.APIError):  # an error inside the stream
+        return _of_text(f"{error.code} {error}", detail) or LlmUnavailable(detail=detail)
+    if isinstance(error, httpx.TimeoutException | TimeoutError):
+        return LlmTimeout(detail=detail)
+    if isinstance(error, httpx.ConnectError | httpx.UnsupportedProtocol | httpx.InvalidURL):
+        return LlmUnavailable(detail=detail)
+    return LlmProtocolError(detail=detail)
+
+
+def _of_status(status: int, said: str, headers, detail: str) -> LlmError:
+    if status in (401, 403):
+        return LlmAuthFailed(detail=detail)
+    if status == 429:
+        if _QUOTA.search(said):
+            return LlmRateLimited(
+                "The quota of the language model is used up. An administrator must check it.",
+                detail=detail,
+                retry_after=float("inf"),
+            )
+        return LlmRateLimited(detail=detail, retry_after=retry_after(headers.get("retry-after")))
+    if status == 413:
+        return LlmContextTooLong(detail=detail)
+    if by_text := _of_text(said, detail):
+        return by_text
+    if status == 404:
+        return LlmModelNotFound(detail=detail)
+    if status >= 500 or status in (408, 409):
+        return LlmUnavailable(detail=detail)
+    return LlmRejected(detail=detail)
+
+
+def _of_text(said: str, detail: str) -> LlmError | None:
+    if _CONTEXT.search(said):
+        return LlmContextTooLong(detail=detail)
+    if _NO_TOOLS.search(said):
+        return LlmNoTools(detail=detail)
+    if _NO_MODEL.search(said):
+        return LlmModelNotFound(detail=detail)
+    if _BUSY.search(said):
+        return LlmRateLimited(detail=detail)
+    return None

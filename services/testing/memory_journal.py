@@ -1,0 +1,77 @@
+"""A journal in memory: what a turn said, saved and called, in order."""
+
+import copy
+from typing import Any
+
+from ..specs import CallResult, ToolCall, TurnProgress, Verdict
+
+
+class MemoryJournal:
+    """:ivar events: ``{"type", …}`` in order, with ``tool_call`` and ``tool_result`` as a host writes them
+    :ivar saved: a copy of the progress at each step
+    :param verdicts: tool name -> `Verdict`; every other call runs
+    :param lose_at: name of the method that raises `error`, e.g. "begin_call"
+    """
+
+    def __init__(
+        self, verdicts: dict[str, Verdict] | None = None, *, lose_at: str = "", error=None
+    ):
+        self.events: list[dict[str, Any]] = []
+        self.saved: list[TurnProgress] = []
+        self.begun: list[ToolCall] = []
+        self.ended: dict[str, list[CallResult]] = {}
+        self.verdicts = verdicts or {}
+        self._lose_at = lose_at
+        self._error = error
+
+    def emit(self, type_: str, /, **fields: Any) -> None:
+        self.events.append({"type": type_, **fields})
+
+    async def save_step(self, progress: TurnProgress, calls: tuple[ToolCall, ...] = ()) -> None:
+        self._perhaps_lose("save_step")
+        self.saved.append(copy.deepcopy(progress))
+        for call in calls:
+            self.emit(
+                "tool_call",
+                id=call.id,
+                tool=call.tool.name if call.tool else call.alias,
+                args=call.arguments,
+                round=call.round,
+            )
+
+    async def begin_call(self, call: ToolCall) -> Verdict:
+        self._perhaps_lose("begin_call")
+        self.begun.append(call)
+        return self.verdicts.get(call.tool.name if call.tool else "", Verdict(kind="run"))
+
+    async def end_call(self, call: ToolCall, result: CallResult) -> None:
+        self._perhaps_lose("end_call")
+        self.ended.setdefault(call.id, []).append(result)
+        self.emit("tool_result", id=call.id, outcome=result.outcome, result=result.display)
+
+    def _perhaps_lose(self, method: str) -> None:
+        if method == self._lose_at:
+            raise self._error
+
+    # ------------------------------------------------------------ for tests
+
+    def types(self) -> list[str]:
+        """The kinds of events, repetitions in a row counted once."""
+        kinds: list[str] = []
+        for event in self.events:
+            if not kinds or kinds[-1] != event["type"]:
+                kinds.append(event["type"])
+        return kinds
+
+    def of(self, type_: str) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["type"] == type_]
+
+    @property
+    def text(self) -> str:
+        return "".join(event["content"] for event in self.of("text"))
+
+    @property
+    def results(self) -> list[CallResult]:
+        """The one result of each call, in the order in which the calls began."""
+        assert all(len(results) == 1 for results in self.ended.values())  # noqa: S101
+        return [self.ended[call.id][0] for call in self.begun if call.id in self.ended]

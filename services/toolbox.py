@@ -1,0 +1,149 @@
+"""The tools of one turn: what the LLM is offered, and what becomes of a call."""
+
+import json
+import time
+from typing import Any
+
+from . import arguments, content, names, schema, text
+from .errors import EngineError, ServerTimeout, SessionExpired, SessionLost
+from .pool import Pool
+from .sessions import OnProgress
+from .specs import CallResult, Outcome, ServerSpec, ToolCall, ToolSpec, TurnRequest
+
+MAX_FUNCTIONS = 128  # OpenAI, tools of one request
+MAX_DESCRIPTION = 1_024  # characters, OpenAI function description
+
+MAYBE = "It is not known whether the tool has taken effect."
+
+
+class Toolbox:
+    """:ivar functions: OpenAI function definitions of the usable tools, in the request's order
+    :ivar skipped: (tool, sentence) of those that cannot be offered
+    """
+
+    def __init__(self, request: TurnRequest, pool: Pool):
+        self.functions: list[dict[str, Any]] = []
+        self.skipped: list[tuple[ToolSpec, str]] = []
+        self._request = request
+        self._pool = pool
+        self._servers = {server.id: server for server in request.servers}
+        self._tools: dict[str, ToolSpec] = {}
+        for tool in request.tools:
+            if problem := self._offer(tool):
+                self.skipped.append((tool, problem))
+
+    def _offer(self, tool: ToolSpec) -> str:
+        """Add a tool; a sentence if that is not possible."""
+        if tool.server_id not in self._servers:
+            return "Its server is not available."
+        if not names.LEGAL.fullmatch(tool.alias) or tool.alias in self._tools:
+            return "Its name cannot be offered to a language model."
+        if len(self.functions) >= MAX_FUNCTIONS:
+            return f"A language model takes at most {MAX_FUNCTIONS} tools."
+        try:
+            parameters = schema.clean(tool.input_schema)
+        except EngineError as error:
+            return str(error)
+        title = (
+            tool.title if tool.title and tool.title.lower() not in tool.description.lower() else ""
+        )
+        about = ". ".join(filter(None, (title, tool.description))) or tool.name
+        function = {
+            "name": tool.alias,
+            "description": text.clean(about)[:MAX_DESCRIPTION],
+            "parameters": parameters,
+        }
+        self.functions.append({"type": "function", "function": function})
+        self._tools[tool.alias] = tool
+        return ""
+
+    def resolve(self, alias: str) -> tuple[ToolSpec, ServerSpec] | None:
+        """The tool that an alias means, None if it was not offered."""
+        tool = self._tools.get(alias)
+        return (tool, self._servers[tool.server_id]) if tool else None
+
+    def server_states(self) -> list[dict[str, str]]:
+        """``{"name", "state"}`` of each server of the turn; "open" if a session is open already."""
+        conversation = self._request.conversation_id
+        return [
+            {
+                "name": server.name,
+                "state": "open" if self._pool.is_connected(server, conversation) else "idle",
+            }
+            for server in self._request.servers
+        ]
+
+    async def call(
+        self, call: ToolCall, *, timeout: float, on_progress: OnProgress | None = None
+    ) -> CallResult:
+        """Run one call. Whatever happens, except being cancelled, is a result.
+
+        :param timeout: seconds
+        """
+        begun = time.monotonic()
+        if call.tool is None or call.server is None:
+            return failure("unknown_tool", f"There is no tool called {call.alias!r}.")
+        if call.arguments is None:
+            return failure("invalid_args", call.problem or "The arguments are not a JSON object.")
+        if wrong := arguments.problem(call.arguments, call.tool.input_schema):
+            return failure("invalid_args", wrong)
+        try:
+            result = await self._pool.call(
+                call.server,
+                self._request.conversation_id,
+                call.tool.name,
+                call.arguments,
+                timeout=timeout,
+                on_progress=on_progress,
+                may_repeat=_may_repeat(call.tool, call.server),
+            )
+            return self._read(result, begun)
+        except ServerTimeout:
+            return failure(
+                "timeout", f"The tool did not answer within {timeout:g} s. {MAYBE}", begun
+            )
+        except SessionExpired as error:
+            return failure("error", str(error), begun)
+        except SessionLost as error:
+            return failure("unknown", f"{error} {MAYBE}", begun)
+        except EngineError as error:
+            return failure("error", str(error), begun)
+        except Exception as error:
+            return failure("error", f"The call failed ({type(error).__name__}).", begun)
+
+    def _read(self, result: dict[str, Any], begun: float) -> CallResult:
+        limits = self._request.limits
+        read = content.read(result, llm_cap=limits.llm_result_cap, ui_cap=limits.ui_result_cap)
+        failed = result.get("isError") is True
+        empty = "The tool failed without a reason." if failed else "The tool returned nothing."
+        return CallResult(
+            outcome="error" if failed else "ok",
+            text=read.text or empty,
+            display=read.display if read.display or read.display == 0 else empty,
+            duration_ms=_ms(begun),
+            bytes=len(json.dumps(result, ensure_ascii=False).encode("utf-8", "replace")),
+            truncated=read.truncated,
+            attachments=tuple(read.attachments),
+        )
+
+
+def failure(outcome: Outcome, sentence: str, begun: float | None = None) -> CallResult:
+    """The result of a call that has no answer of a tool; `sentence` is for the LLM and the person."""
+    return CallResult(
+        outcome=outcome,
+        text=sentence,
+        display=sentence,
+        duration_ms=_ms(begun) if begun is not None else 0,
+    )
+
+
+def _ms(begun: float) -> int:
+    return int((time.monotonic() - begun) * 1000)
+
+
+def _may_repeat(tool: ToolSpec, server: ServerSpec) -> bool:
+    """Hints count only if the server is trusted (MCP: clients MUST consider annotations untrusted)."""
+    hints = tool.annotations
+    return server.trust_level != "none" and bool(
+        hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True
+    )

@@ -1,0 +1,107 @@
+"""The messages of a turn: as the engine keeps them, and as LangChain wants them."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .specs import ToolCall, TurnProgress
+
+MISSING = "The call was interrupted. It is not known whether the tool has taken effect."
+
+
+def assistant_message(content: str, calls: Iterable[ToolCall]) -> dict[str, Any]:
+    """``problem`` and ``raw_arguments`` are there for calls whose ``arguments`` are None only."""
+    return {
+        "role": "assistant",
+        "content": content,
+        "tool_calls": [
+            {"id": call.id, "alias": call.alias, "arguments": call.arguments}
+            if call.arguments is not None
+            else {
+                "id": call.id,
+                "alias": call.alias,
+                "arguments": None,
+                "raw_arguments": call.raw_arguments[:2_000],
+                "problem": call.problem,
+            }
+            for call in calls
+        ],
+    }
+
+
+def open_calls(progress: TurnProgress, resolve) -> list[ToolCall]:
+    """The calls of the last answer that have no tool message yet.
+
+    :param resolve: alias -> (tool, server) or None
+    """
+    answered = set()
+    for message in reversed(progress.messages):
+        if message["role"] == "tool":
+            answered.add(message["call_id"])
+        elif message["role"] == "assistant":
+            asked = [call for call in message.get("tool_calls") or () if call["id"] not in answered]
+            return [_call(call, progress.round + 1, resolve(call["alias"])) for call in asked]
+        else:
+            break
+    return []
+
+
+def _call(kept: Mapping[str, Any], round_: int, found) -> ToolCall:
+    tool, server = found or (None, None)
+    return ToolCall(
+        id=kept["id"],
+        alias=kept["alias"],
+        round=round_,
+        tool=tool,
+        server=server,
+        arguments=kept["arguments"],
+        raw_arguments=kept.get("raw_arguments", ""),
+        problem=kept.get("problem", ""),
+    )
+
+
+def to_langchain(system_prompt: str, messages: Iterable[Mapping[str, Any]]) -> list:
+    """LangChain messages in which every call has its one result, whatever is missing in the history."""
+    from langchain_core.messages import (  # noqa: PLC0415
+        AIMessage,
+        HumanMessage,
+        SystemMessage,
+        ToolMessage,
+    )
+
+    out: list = [SystemMessage(system_prompt)] if system_prompt else []
+    messages = list(messages)
+    results = {m["call_id"]: m["content"] for m in messages if m["role"] == "tool"}
+    for message in messages:
+        if message["role"] == "user":
+            out.append(HumanMessage(message["content"]))
+        elif message["role"] == "assistant":
+            asked = message.get("tool_calls") or []
+            if not asked and not message.get("content"):
+                continue
+            out.append(
+                AIMessage(message.get("content") or "", tool_calls=[_asked(call) for call in asked])
+            )
+            out += [
+                ToolMessage(results.get(call["id"], MISSING) or " ", tool_call_id=call["id"])
+                for call in asked
+            ]
+    return out
+
+
+def _asked(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Endpoints refuse a history with an illegal name or with arguments that are no object."""
+    name = re.sub(r"[^a-zA-Z0-9_-]", "_", call["alias"])[:64] or "unknown"
+    arguments = call.get("arguments")
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            arguments = None
+    return {
+        "name": name,
+        "args": arguments if isinstance(arguments, dict) else {},
+        "id": call["id"],
+        "type": "tool_call",
+    }
