@@ -1,0 +1,147 @@
+"""The chat in a real browser, as the portal user of the demo."""
+
+import re
+
+from chat import calls, first, then
+from playwright.sync_api import expect
+
+TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
+SLOW = ("everything__trigger-long-running-operation", {"duration": 3, "steps": 3})
+
+
+def ask(page, text):
+    page.locator(".o_ai_chat_input").fill(text)
+    page.keyboard.press("Enter")
+
+
+def test_ask_watch_reload_and_find_it_again(odoo, scripted_llm, page_of):
+    scripted_llm.script(
+        first("How long?", calls(SLOW)),
+        then("How long?", {"content": "It took **three** seconds."}),
+    )
+    page = page_of(odoo, "user")
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto("/my")
+    page.get_by_role("link", name=re.compile("AI assistants")).click()
+    ask(page, "How long?")
+
+    card = page.locator(".o_ai_chat_tool")
+    expect(card).to_have_attribute("data-outcome", "running")
+    expect(card).to_contain_text("everything.trigger-long-running-operation")
+    expect(page).to_have_url(re.compile(r"/my/ai/\d+$"))
+
+    page.reload()
+    expect(page.locator(".o_ai_chat_tool")).to_have_count(1)
+    expect(card).to_have_attribute("data-outcome", "ok", timeout=15_000)
+    answer = page.locator(".o_ai_chat_message_assistant")
+    expect(answer).to_contain_text("It took three seconds.")
+    expect(answer.locator("strong", has_text="three")).to_be_visible()
+
+    body = card.locator(".o_ai_chat_tool_body")
+    expect(body).to_be_hidden()
+    card.get_by_role("button").first.click()
+    expect(body).to_contain_text('"duration": 3')
+    expect(body).to_contain_text("Long running operation completed")
+
+    page.goto("/my/ai")
+    page.locator(".o_ai_chat_conversation", has_text="How long?").first.click()
+    expect(page.locator(".o_ai_chat_tool")).to_have_attribute("data-outcome", "ok")
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("three seconds")
+    assert not errors
+
+
+def test_stop_in_the_middle_of_an_answer(odoo, scripted_llm, page_of):
+    scripted_llm.script(
+        first("Tell a story", {"content": "once upon a time " * 300}, latency=30, chunkSize=10)
+    )
+    page = page_of(odoo, "user")
+    page.goto("/my/ai")
+    ask(page, "Tell a story")
+    answer = page.locator(".o_ai_chat_message_assistant")
+    expect(answer).to_contain_text("once upon a time")
+    page.get_by_role("button", name="Stop the answer").click()
+    expect(page.locator(".o_ai_chat_send")).to_be_visible()
+    expect(page.locator(".o_ai_chat_turn")).to_have_attribute("data-state", "stopped")
+    page.reload()
+    expect(answer).to_contain_text("once upon a time")
+
+
+def test_keys_and_drafts(odoo, scripted_llm, page_of):
+    scripted_llm.script(first("two lines", {"content": "Understood."}))
+    page = page_of(odoo, "user")
+    page.goto("/my/ai")
+    box = page.locator(".o_ai_chat_input")
+    box.click()
+    page.keyboard.type("two lines")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("of text")
+    expect(box).to_have_value("two lines\nof text")
+    page.keyboard.press("Enter")
+    expect(box).to_have_value("")
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("Understood.")
+
+
+def test_two_tabs_see_the_same_turn(odoo, scripted_llm, page_of):
+    scripted_llm.script(
+        first("Both tabs", calls(SLOW)), then("Both tabs", {"content": "Seen by both."})
+    )
+    page = page_of(odoo, "user")
+    page.goto("/my/ai")
+    ask(page, "Both tabs")
+    expect(page).to_have_url(re.compile(r"/my/ai/\d+$"))
+    other = page.context.new_page()
+    other.goto(page.url)
+    for tab in (page, other):
+        tab.bring_to_front()
+        expect(tab.locator(".o_ai_chat_message_assistant")).to_contain_text(
+            "Seen by both.", timeout=15_000
+        )
+        expect(tab.locator(".o_ai_chat_tool")).to_have_count(1)
+
+
+def test_an_error_is_a_sentence_on_the_page(odoo, fault_llm, scripted_llm, page_of):
+    odoo.use_llm(fault_llm)
+    odoo.expect_log("A turn failed: llm_auth_failed")
+    try:
+        fault_llm.behave(*[{"type": "fail", "status": 401}] * 3)
+        page = page_of(odoo, "user")
+        page.goto("/my/ai")
+        ask(page, "Anybody there?")
+        turn = page.locator(".o_ai_chat_turn")
+        expect(turn).to_have_attribute("data-state", "failed")
+        expect(turn).to_contain_text("An administrator must check it.")
+    finally:
+        odoo.use_llm(scripted_llm)
+
+
+def test_nothing_that_comes_in_is_executed(odoo, scripted_llm, page_of):
+    evil = '<img src=x onerror="window.evil=1"><script>window.evil=1</script>'
+    answer = f"{evil}\n\n[click](javascript:window.evil=1)\n\n![x](http://127.0.0.1:9/x.png)"
+    scripted_llm.script(
+        first("xss", calls(("everything__echo", {"message": evil}))),
+        then("xss", {"content": answer}),
+    )
+    page = page_of(odoo, "user")
+    requests = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto("/my/ai")
+    ask(page, f"xss {evil}")
+    expect(page.locator(".o_ai_chat_turn")).to_have_attribute("data-state", "done")
+    page.locator(".o_ai_chat_tool").get_by_role("button").first.click()
+    expect(page.locator(".o_ai_chat_tool_result")).to_contain_text("onerror")
+    page.reload()
+    expect(page.locator(".o_ai_chat_turn").last).to_contain_text("onerror")
+    page.locator(".o_ai_chat_tool").get_by_role("button").first.click()
+    assert page.evaluate("window.evil") is None
+    assert not page.locator("a[href^='javascript']").count()
+    assert not [url for url in requests if ":9/" in url], "nothing remote is loaded by itself"
+
+
+def test_a_phone_shows_the_chat_first(odoo, scripted_llm, page_of):
+    scripted_llm.script(first("small", {"content": "Fits."}))
+    page = page_of(odoo, "user", viewport={"width": 375, "height": 700}, has_touch=True)
+    page.goto("/my/ai")
+    ask(page, "small")
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("Fits.")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
