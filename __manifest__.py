@@ -51,5 +51,4 @@
         ],
     },
     "application": True,
-    "installable": True,
 }

@@ -24,7 +24,9 @@ class AiRunner(Command):
         config.parse_config(cmdargs, setup_logging=True)
         names = config["db_name"]
         if not names:
-            sys.exit("Name the databases to serve: -d DB[,DB…] or db_name in the configuration file.")
+            sys.exit(
+                "Name the databases to serve: -d DB[,DB…] or db_name in the configuration file."
+            )
         from odoo.addons.woow_paas_platform.runtime import process  # noqa: PLC0415
         from odoo.modules.registry import Registry  # noqa: PLC0415
 

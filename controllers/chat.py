@@ -4,8 +4,8 @@ from odoo.exceptions import AccessError, ConcurrencyError
 from odoo.http import request
 
 from ..runtime import process
-from .dispatcher import body, query_int
 from ..runtime.api_error import ApiError
+from .dispatcher import body, query_int
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
 PAGE = 30
@@ -87,7 +87,9 @@ class ChatController(http.Controller):
         )
         return request.make_json_response(channel._conversation_data(), status=201)
 
-    @http.route("/api/ai/conversations/<int:conversation_id>", methods=["GET"], readonly=True, **ROUTE)
+    @http.route(
+        "/api/ai/conversations/<int:conversation_id>", methods=["GET"], readonly=True, **ROUTE
+    )
     def conversation(self, conversation_id):
         return conversation_or_404(conversation_id)._conversation_page(
             limit=query_int("limit", PAGE, 1, 100), before=query_int("before")

@@ -6,8 +6,8 @@ from odoo.exceptions import AccessDenied, AccessError, MissingError, UserError, 
 from odoo.http import Json2Dispatcher, Response, SessionExpiredException, request
 from werkzeug.exceptions import HTTPException
 
-from ..services.errors import EngineError
 from ..runtime.api_error import ApiError
+from ..services.errors import EngineError
 
 _logger = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ class AiDispatcher(Json2Dispatcher):
     routing_type = "woow_ai"
 
     @classmethod
-    def is_compatible_with(cls, request):  # noqa: ARG003 the body's type is checked in dispatch
+    def is_compatible_with(cls, request):
         return True
 
     def dispatch(self, endpoint, args):
@@ -88,7 +88,10 @@ def body(**fields):
     data = request.dispatcher.jsonrequest or {}
     if unknown := sorted(data.keys() - fields.keys()):
         raise ApiError(
-            400, "unknown_field", f"Unknown fields: {', '.join(unknown)}.", details={"fields": unknown}
+            400,
+            "unknown_field",
+            f"Unknown fields: {', '.join(unknown)}.",
+            details={"fields": unknown},
         )
     values = {}
     for name, kind in fields.items():

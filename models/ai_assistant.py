@@ -14,7 +14,9 @@ class AiAssistant(models.Model):
     name = fields.Char(required=True, translate=True)
     active = fields.Boolean(default=True)
     sequence = fields.Integer(default=10)
-    description = fields.Char(translate=True, help="One line that tells people what it is good for.")
+    description = fields.Char(
+        translate=True, help="One line that tells people what it is good for."
+    )
     partner_id = fields.Many2one(
         "res.partner",
         string="Contact",

@@ -26,7 +26,9 @@ class AiTurn(models.Model):
     _description = "AI Turn"
     _order = "id desc"
 
-    channel_id = fields.Many2one("discuss.channel", required=True, readonly=True, ondelete="cascade")
+    channel_id = fields.Many2one(
+        "discuss.channel", required=True, readonly=True, ondelete="cascade"
+    )
     assistant_id = fields.Many2one("ai.assistant", readonly=True, ondelete="set null", index=True)
     user_id = fields.Many2one(
         "res.users", required=True, readonly=True, ondelete="cascade", index=True
@@ -35,7 +37,9 @@ class AiTurn(models.Model):
         "woow_paas_platform.cloud_service", readonly=True, ondelete="set null"
     )
     message_id = fields.Many2one("mail.message", "Question", readonly=True, ondelete="set null")
-    answer_message_id = fields.Many2one("mail.message", "Answer", readonly=True, ondelete="set null")
+    answer_message_id = fields.Many2one(
+        "mail.message", "Answer", readonly=True, ondelete="set null"
+    )
     prompt = fields.Text(readonly=True)
     client_token = fields.Char(readonly=True, help="Makes sending the same message twice harmless.")
     state = fields.Selection(
@@ -63,7 +67,9 @@ class AiTurn(models.Model):
     started_at = fields.Datetime(readonly=True)
     ended_at = fields.Datetime(readonly=True)
     events_pruned = fields.Boolean(readonly=True)
-    call_ids = fields.One2many("woow_paas_platform.tool_call", "turn_id", "Tool Calls", readonly=True)
+    call_ids = fields.One2many(
+        "woow_paas_platform.tool_call", "turn_id", "Tool Calls", readonly=True
+    )
 
     _queued = models.Index("(id) WHERE state = 'queued'")
     _open = models.Index("(id) WHERE state IN ('queued', 'running')")
@@ -194,9 +200,13 @@ class AiTurn(models.Model):
         """What the person reads, in the person's language; `fallback` is the engine's English one."""
         _ = self.env._
         sentences = {
-            "internal_error": _("Something went wrong. The administrator finds the details in the log."),
+            "internal_error": _(
+                "Something went wrong. The administrator finds the details in the log."
+            ),
             "turn_timeout": _("The answer took too long and was ended. Try again."),
-            "secret_unreadable": _("A stored secret cannot be read. An administrator must enter it again."),
+            "secret_unreadable": _(
+                "A stored secret cannot be read. An administrator must enter it again."
+            ),
             "llm_auth_failed": _(
                 "The language model refused the API key. An administrator must check it."
             ),
@@ -311,7 +321,7 @@ class AiTurn(models.Model):
             assistant=assistant.name,
             llm=assistant.config_id._llm_spec(),
             system_prompt=self._system_prompt(),
-            history=tuple([*self._history(), {"role": "user", "content": self.prompt}]),
+            history=(*self._history(), {"role": "user", "content": self.prompt}),
             servers=tuple(server._server_spec() for server in servers),
             tools=tools._tool_specs(),
             limits=Limits(max_rounds=assistant.max_rounds),

@@ -1,5 +1,4 @@
 from markupsafe import Markup
-
 from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
 from odoo.tools import html2plaintext
@@ -70,8 +69,10 @@ class DiscussChannel(models.Model):
     def _own_conversation(self):
         """The record when it is a conversation of the caller, else an empty set."""
         # sudo: discuss.channel - decides only whether the record is the caller's own
-        own = self.sudo().exists().filtered(
-            lambda c: c.channel_type == CONVERSATION and c.woow_user_id == self.env.user
+        own = (
+            self.sudo()
+            .exists()
+            .filtered(lambda c: c.channel_type == CONVERSATION and c.woow_user_id == self.env.user)
         )
         return own.sudo(False)
 
@@ -197,11 +198,15 @@ class DiscussChannel(models.Model):
     def _post_answer(self, assistant, html):
         """Post as the assistant; the runner's last act of a turn."""
         # sudo: discuss.channel - the author is the assistant's contact, which has no login
-        return self.sudo().with_context(woow_ai_no_turn=True).message_post(
-            body=Markup(html),  # noqa: S704 rendered by services/markdown, raw HTML escaped
-            author_id=assistant.partner_id.id,
-            message_type="comment",
-            subtype_xmlid="mail.mt_comment",
+        return (
+            self.sudo()
+            .with_context(woow_ai_no_turn=True)
+            .message_post(
+                body=Markup(html),  # noqa: S704 rendered by services/markdown, raw HTML escaped
+                author_id=assistant.partner_id.id,
+                message_type="comment",
+                subtype_xmlid="mail.mt_comment",
+            )
         )
 
     def _name_after_first_message(self, content):

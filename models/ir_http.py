@@ -3,8 +3,8 @@ import re
 from odoo import models
 from odoo.http import request
 
-from ..runtime.api_error import ApiError
 from ..runtime import process
+from ..runtime.api_error import ApiError
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
@@ -42,5 +42,5 @@ class IrHttp(models.AbstractModel):
 
     @classmethod
     def _pre_dispatch(cls, rule, args):
-        super()._pre_dispatch(rule, args)
         process.ensure_listening(request.db)
+        return super()._pre_dispatch(rule, args)

@@ -67,18 +67,17 @@ _readers = threading.BoundedSemaphore(READERS)
 
 
 def read_events(dbname: str, positions: list[tuple[int, int]]) -> list[tuple[int, Event]]:
-    """Events after each (turn, seq), in order, in one query."""
+    """At most `FETCH_LIMIT` events after each (turn, seq), in order, in one query."""
     with _readers, db.read_cursor(dbname) as cr:
         found = cr.execute_values(
             """
             SELECT e.turn_id, e.seq, e.payload::text, e.payload->>'type'
-              FROM (VALUES %s) AS p (turn_id, after)
+              FROM (VALUES %s) AS p (turn_id, after, page)
               JOIN woow_paas_platform_ai_turn_event e
-                ON e.turn_id = p.turn_id AND e.seq > p.after
+                ON e.turn_id = p.turn_id AND e.seq > p.after AND e.seq <= p.after + p.page
              ORDER BY e.turn_id, e.seq
-             LIMIT {}
-            """.format(FETCH_LIMIT),
-            positions,
+            """,
+            [(turn, after, FETCH_LIMIT) for turn, after in positions],
             fetch=True,
         )
     return [(turn, Event(seq, data, kind in FINAL)) for turn, seq, data, kind in found]
@@ -188,5 +187,5 @@ class Hub:
                 for turn, event in found:
                     for subscription in self._subscriptions.get(turn, ()):
                         subscription.put(event)
-            if len(found) < FETCH_LIMIT:
+            if len(found) < FETCH_LIMIT:  # no turn can have more left
                 return

@@ -308,17 +308,21 @@ class OdooStore:
     def server_synced(self, server_id: int, discovery) -> None:
         db.transaction(
             self.name,
-            lambda env: env["woow_paas_platform.mcp_server"]
-            .browse(server_id)
-            .exists()
-            ._apply_discovery(discovery),
+            lambda env: (
+                env["woow_paas_platform.mcp_server"]
+                .browse(server_id)
+                .exists()
+                ._apply_discovery(discovery)
+            ),
         )
 
     def server_failed(self, server_id: int, sentence: str) -> None:
         db.transaction(
             self.name,
-            lambda env: env["woow_paas_platform.mcp_server"]
-            .browse(server_id)
-            .exists()
-            ._record_failure(sentence),
+            lambda env: (
+                env["woow_paas_platform.mcp_server"]
+                .browse(server_id)
+                .exists()
+                ._record_failure(sentence)
+            ),
         )

@@ -132,11 +132,11 @@ class TestStore(AiHttpCase):
             with self.subTest(trust=trust):
                 self.server.trust_level = trust
                 self.turn.call_ids.unlink()
-                claim = self._claim("one") if self.turn.state == "queued" else claim
+                self.store.release("two")
+                claim = self._claim("one")
                 self._step(claim, self._call())
                 self.store.begin_call(claim, "call_1")
                 self.store.release("one")
-                self.store.release("two")
                 claim = self._claim("two")
                 self.assertEqual(self.store.begin_call(claim, "call_1").kind, kind)
 
@@ -220,9 +220,7 @@ class TestStore(AiHttpCase):
     def test_many_turns_are_written_in_one_batch(self):
         other = self._ask(self.member).sudo()
         self.env.flush_all()
-        claims = sorted(
-            [*self.store.claim("one", 5, LEASE)], key=lambda claim: claim.turn_id
-        )
+        claims = sorted([*self.store.claim("one", 5, LEASE)], key=lambda claim: claim.turn_id)
         self.assertEqual([c.turn_id for c in claims], [self.turn.id, other.id])
         gone = Claim(other.id + 1000, 1, 2)
         batch = {claim: [(2, {"type": "text"})] for claim in [*claims, gone]}

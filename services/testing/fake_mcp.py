@@ -140,7 +140,14 @@ class FakeMcp:
         self.tools = dict(TOOLS if tools is None else tools)
         self.page = page
         self.listen = listen
-        self.faults: dict[str, Callable] = {}
+        self.faults: dict[
+            str, Callable
+        ] = {}  # tool or method -> (call, writer), instead of an answer
+        self.posts: dict[str, Callable] = {}  # the same, for the POST of a legacy session
+        self.paths: dict[str, Callable] = {}  # path -> called when it is asked for
+        self.resume: Callable | None = None  # (headers, writer), for a GET with Last-Event-ID
+        self.refuse_sse = 0  # HTTP status
+        self.last_id: Any = None
         self.calls: list[tuple[str, str, dict]] = []
         self.methods: list[str] = []
         self.cancelled: list[Any] = []
@@ -219,7 +226,13 @@ class FakeMcp:
 
     async def _answer(self, method: str, path: str, headers: dict, body: bytes, writer) -> None:
         self.headers.append(headers)
+        if seen := self.paths.get(path):
+            seen()
+        if method == "GET" and "last-event-id" in headers:
+            return await (self.resume(headers, writer) if self.resume else respond(writer, 405))
         if method == "GET" and path.startswith("/sse"):
+            if self.refuse_sse:
+                return await respond(writer, self.refuse_sse)
             return await self._open_legacy(writer)
         if method == "GET":
             if not self.listen:
@@ -255,7 +268,10 @@ class FakeMcp:
                     "error": NO_SESSION,
                 },
             )
+        self.last_id = message["id"]
         if legacy:
+            if fault := self.posts.get((message.get("params") or {}).get("name")):
+                return await fault(None, writer)
             await respond(writer, 202)
             stream = self._legacy[session]
             self._spawn(self._reply(message, session, headers, stream, legacy=True))

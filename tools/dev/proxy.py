@@ -88,9 +88,7 @@ class Proxy:
         head = await reader.readuntil(b"\r\n\r\n")
         port = upstream_port(head, self._http_port, self._gevent_port)
         try:
-            answers, requests = await asyncio.open_connection(
-                "127.0.0.1", port, limit=HEAD_LIMIT
-            )
+            answers, requests = await asyncio.open_connection("127.0.0.1", port, limit=HEAD_LIMIT)
         except OSError:
             writer.write(BAD_GATEWAY)
             await writer.drain()
