@@ -31,6 +31,8 @@
         "views/mcp_tool_views.xml",
         "views/workspace_views.xml",
         "views/ai_turn_views.xml",
+        "views/ai_chat_action.xml",
+        "views/res_config_settings_views.xml",
         "views/menus.xml",
         "views/portal_templates.xml",
     ],
@@ -46,8 +48,12 @@
             "woow_paas_platform/static/src/ai_chat/**/*",
             "woow_paas_platform/static/src/backend/**/*",
         ],
+        "web.assets_tests": [
+            "woow_paas_platform/static/tests/tours/**/*",
+        ],
         "web.assets_unit_tests": [
             "woow_paas_platform/static/tests/**/*",
+            ("remove", "woow_paas_platform/static/tests/tours/**/*"),
         ],
     },
     "application": True,

@@ -11,3 +11,4 @@ from . import ai_turn_event
 from . import tool_call
 from . import discuss_channel
 from . import ir_http
+from . import res_config_settings

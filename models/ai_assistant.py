@@ -1,7 +1,7 @@
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
-from ..services import const
+from ..runtime import limits
 
 
 class AiAssistant(models.Model):
@@ -49,6 +49,7 @@ class AiAssistant(models.Model):
         "server_id",
         string="MCP Servers",
         domain=[("scope", "=", "system")],
+        context={"active_test": False},
         groups="woow_paas_platform.group_admin",
     )
     mcp_tool_disabled_ids = fields.Many2many(
@@ -58,17 +59,24 @@ class AiAssistant(models.Model):
         "tool_id",
         string="Disabled Tools",
         domain="[('server_id', 'in', mcp_server_ids)]",
+        context={"active_test": False},
         groups="woow_paas_platform.group_admin",
     )
     max_rounds = fields.Integer(
-        default=const.MAX_ROUNDS,
+        default=lambda self: limits.get(self.env, "max_rounds"),
         required=True,
         help="How often the assistant may go from the model to the tools and back in one turn.",
     )
     confirm_round = fields.Integer(
         default=0, help="The turn asks before this round. 0 means never."
     )
-    tool_count = fields.Integer(compute="_compute_tool_count", compute_sudo=True)
+    tool_count = fields.Integer("Tools", compute="_compute_tool_count", compute_sudo=True)
+    turn_count = fields.Integer(
+        "Turns", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
+    )
+    call_count = fields.Integer(
+        "Tool Calls", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
+    )
 
     _max_rounds_range = models.Constraint(
         "CHECK (max_rounds BETWEEN 0 AND 50)",
@@ -80,14 +88,30 @@ class AiAssistant(models.Model):
         for assistant in self:
             assistant.tool_count = len(assistant._system_tools())
 
+    def _compute_turn_count(self):
+        turns = dict(
+            self.env["woow_paas_platform.ai_turn"]._read_group(
+                [("assistant_id", "in", self.ids)], ["assistant_id"], ["__count"]
+            )
+        )
+        calls = dict(
+            self.env["woow_paas_platform.tool_call"]._read_group(
+                [("turn_id.assistant_id", "in", self.ids)], ["turn_id.assistant_id"], ["__count"]
+            )
+        )
+        for assistant in self:
+            assistant.turn_count = turns.get(assistant, 0)
+            assistant.call_count = calls.get(assistant, 0)
+
     @api.constrains("mcp_server_ids")
     def _check_mcp_servers(self):
+        limit = limits.get(self.env, "max_servers_per_assistant")
         for assistant in self:
-            if len(assistant.mcp_server_ids) > const.MAX_SERVERS_PER_ASSISTANT:
+            if len(assistant.mcp_server_ids) > limit:
                 raise ValidationError(
                     self.env._(
                         "An assistant can use at most %(limit)s MCP servers.",
-                        limit=const.MAX_SERVERS_PER_ASSISTANT,
+                        limit=limit,
                     )
                 )
             if assistant.mcp_server_ids.filtered(lambda s: s.scope != "system"):
@@ -111,6 +135,22 @@ class AiAssistant(models.Model):
                 # sudo: res.partner - the assistant's own contact follows its name
                 assistant.partner_id.sudo().name = assistant.name
         return result
+
+    def action_chat(self):
+        """Open the chat with a new conversation of this assistant."""
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_chat_action")
+        return {**action, "params": {"assistant_id": self.id}}
+
+    def action_view_turns(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_turn_action")
+        return {**action, "domain": [("assistant_id", "=", self.id)], "context": {}}
+
+    def action_view_calls(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.tool_call_action")
+        return {**action, "domain": [("assistant_id", "=", self.id)], "context": {}}
 
     def _system_tools(self):
         """Tools of the assistant's own servers that are switched on everywhere."""

@@ -4,13 +4,12 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError
 from odoo.tools import plaintext2html
 
-from ..runtime import notify, process
+from ..runtime import limits, notify, process
 from ..services.specs import Limits, TurnRequest
 
 HISTORY_TURNS = 20  # earlier turns that the model is shown at most
 HISTORY_CHARS = 48_000  # characters of them at most
 OLD_RESULT_CHARS = 2_000  # characters that stay of a tool result of an earlier turn
-EVENT_RETENTION_DAYS = 7  # days after its end that a turn's events stay
 PROMPT_CHARS = 32_000  # characters of one message
 
 FINAL_STATES = ("done", "failed", "stopped")
@@ -393,7 +392,7 @@ class AiTurn(models.Model):
 
     @api.model
     def _cron_retention(self):
-        """Events of turns that ended more than 7 days ago go; the turn itself stays."""
+        """Events of old turns go, later the results of their calls; turn and audit line stay."""
         self.env.cr.execute(
             """
             WITH old AS (
@@ -403,5 +402,14 @@ class AiTurn(models.Model):
              RETURNING id)
             DELETE FROM woow_paas_platform_ai_turn_event e USING old WHERE e.turn_id = old.id
             """,
-            [EVENT_RETENTION_DAYS],
+            [limits.get(self.env, "event_retention_days")],
+        )
+        self.env.cr.execute(
+            """
+            UPDATE woow_paas_platform_tool_call
+               SET result = NULL, llm_text = NULL, result_pruned = TRUE
+             WHERE create_date < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
+               AND outcome IS NOT NULL AND result_pruned IS NOT TRUE
+            """,
+            [limits.get(self.env, "result_retention_days")],
         )

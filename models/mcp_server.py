@@ -1,11 +1,12 @@
 import json
 import logging
+from datetime import timedelta
 
 from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
 from odoo.orm.models import NO_ACCESS
 
-from ..runtime import process
+from ..runtime import limits, process
 from ..services import const, egress
 from ..services.errors import ConfigError, EngineError
 from ..services.specs import ServerSpec
@@ -76,7 +77,8 @@ class McpServer(models.Model):
     tool_ids = fields.One2many(
         "woow_paas_platform.mcp_tool", "server_id", string="Tools", context={"active_test": False}
     )
-    tool_count = fields.Integer(compute="_compute_tool_count")
+    tool_count = fields.Integer("Number of Tools", compute="_compute_tool_count")
+    call_count = fields.Integer("Tool Calls", compute="_compute_call_count")
     state = fields.Selection(
         [("draft", "Not tested"), ("connected", "Connected"), ("error", "Error")],
         required=True,
@@ -86,6 +88,9 @@ class McpServer(models.Model):
     )
     state_message = fields.Char(readonly=True, copy=False)
     last_sync = fields.Datetime(readonly=True, copy=False)
+    last_attempt = fields.Datetime(
+        readonly=True, copy=False, help="When it was last asked, whatever came of it."
+    )
     protocol_version = fields.Char(readonly=True, copy=False)
     detected_transport = fields.Char(readonly=True, copy=False)
 
@@ -116,6 +121,15 @@ class McpServer(models.Model):
     def _compute_tool_count(self):
         for server in self:
             server.tool_count = len(server.tool_ids.filtered("available"))
+
+    def _compute_call_count(self):
+        counts = dict(
+            self.env["woow_paas_platform.tool_call"]._read_group(
+                [("server_id", "in", self.ids)], ["server_id"], ["__count"]
+            )
+        )
+        for server in self:
+            server.call_count = counts.get(server, 0)
 
     def _inverse_api_key(self):
         self._store_secret("api_key")
@@ -162,43 +176,113 @@ class McpServer(models.Model):
         """Connect and count the tools; changes nothing but the state."""
         self.ensure_one()
         self.check_access("write")
-        discovery = self._discover()
+        try:
+            discovery = self._discover()
+        except UserError as error:
+            return self._notify(str(error), kind="danger")
         self._record_health(discovery)
+        if len(discovery.tools) == 1:
+            return self._notify(
+                self.env._("“%(server)s” answers and offers one tool.", server=self.name)
+            )
         return self._notify(
             self.env._(
-                "Connected to %(server)s: %(count)s tools.",
+                "“%(server)s” answers and offers %(count)s tools.",
                 server=self.name,
                 count=len(discovery.tools),
             )
         )
 
     def action_sync_tools(self):
-        """Read `tools/list` and bring the tool records up to date."""
+        """Read `tools/list` and bring the tool records up to date; many servers in the background."""
         self.check_access("write")
-        lines = []
-        for server in self:
-            added, changed, gone = server._apply_discovery(server._discover())
-            lines.append(
+        if len(self) > 1:
+            self._sync_after_commit()
+            return self._notify(
                 self.env._(
-                    "%(server)s: %(added)s new, %(changed)s changed, %(gone)s no longer offered.",
-                    server=server.name,
-                    added=added,
-                    changed=changed,
-                    gone=gone,
+                    "The tools of %(count)s servers are being read. Their states follow in a moment.",
+                    count=len(self),
+                ),
+                kind="info",
+            )
+        try:
+            added, changed, gone = self._apply_discovery(self._discover())
+        except UserError as error:
+            return self._notify(str(error), kind="danger")
+        if not (added or changed or gone):
+            return self._notify(
+                self.env._(
+                    "“%(server)s” is up to date: %(count)s tools.",
+                    server=self.name,
+                    count=self.tool_count,
                 )
             )
-        return self._notify("\n".join(lines))
+        return self._notify(
+            self.env._(
+                "“%(server)s”: %(added)s new tools, %(changed)s changed, %(gone)s no longer offered.",
+                server=self.name,
+                added=added,
+                changed=changed,
+                gone=gone,
+            )
+        )
 
-    def _notify(self, message):
+    def action_enable(self):
+        self.write({"active": True})
+
+    def action_disable(self):
+        self.write({"active": False})
+
+    def action_view_tools(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.mcp_tool_action")
+        return {
+            **action,
+            "domain": [("server_id", "=", self.id)],
+            "context": {"active_test": False},
+        }
+
+    def action_view_calls(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.tool_call_action")
+        return {**action, "domain": [("server_id", "=", self.id)], "context": {}}
+
+    def _notify(self, message, kind="success"):
         return {
             "type": "ir.actions.client",
             "tag": "display_notification",
             "params": {
-                "type": "success",
+                "type": kind,
                 "message": message,
                 "next": {"type": "ir.actions.client", "tag": "soft_reload"},
             },
         }
+
+    @api.model
+    def _cron_sync_tools(self):
+        """Read the tools of servers again that were not read for long, one after the other.
+
+        Each result is written in a transaction of its own, so nothing is locked while a server is awaited.
+        """
+        before = fields.Datetime.now() - timedelta(
+            hours=limits.get(self.env, "sync_interval_hours")
+        )
+        due = self.search(
+            ["|", ("last_attempt", "=", False), ("last_attempt", "<", before)],
+            order="last_attempt asc nulls first, id",
+        )
+        Cron = self.env["ir.cron"]
+        Cron._commit_progress(remaining=len(due))
+        store = process.store(self.env.cr.dbname)
+        for server in due:
+            try:
+                discovery = process.discover(server._server_spec())
+            except EngineError as error:
+                store.server_failed(server.id, str(error))
+            else:
+                store.server_synced(server.id, discovery)
+            if not Cron._commit_progress(1):
+                break
 
     # ------------------------------------------------------------ engine
 
@@ -240,6 +324,7 @@ class McpServer(models.Model):
             {
                 "state": "connected",
                 "state_message": False,
+                "last_attempt": fields.Datetime.now(),
                 "protocol_version": discovery.protocol_version,
                 "detected_transport": discovery.transport,
             }
@@ -247,7 +332,21 @@ class McpServer(models.Model):
 
     def _record_failure(self, sentence):
         # sudo: mcp_server - see `_record_health`
-        self.sudo().write({"state": "error", "state_message": sentence})
+        self.sudo().write(
+            {
+                "state": "error",
+                "state_message": sentence,
+                "last_attempt": fields.Datetime.now(),
+            }
+        )
+        self._tell_admins()
+
+    def _tell_admins(self):
+        """Forms that show the server read it again."""
+        # sudo: res.groups - only to address its members on the bus
+        admins = self.env.ref("woow_paas_platform.group_admin").sudo()
+        for server in self:
+            admins._bus_send("woow_ai/mcp_server", {"id": server.id})
 
     def _apply_discovery(self, discovery):
         """Never deletes a tool and never switches one on again.
@@ -261,7 +360,8 @@ class McpServer(models.Model):
             for tool in Tool.with_context(active_test=False).search([("server_id", "=", self.id)])
         }
         added = changed = 0
-        room = const.MAX_TOOLS_PER_SERVER - sum(tool.active for tool in known.values())
+        limit = limits.get(self.env, "max_tools_per_server")
+        room = limit - sum(tool.active for tool in known.values())
         for found in discovery.tools:
             vals = Tool._vals_from_discovery(found)
             if tool := known.pop(found.name, None):
@@ -278,10 +378,11 @@ class McpServer(models.Model):
         message = (
             self.env._(
                 "The server offers more than %(limit)s tools: the rest was added switched off.",
-                limit=const.MAX_TOOLS_PER_SERVER,
+                limit=limit,
             )
             if room < 0
             else False
         )
         self.sudo().write({"last_sync": fields.Datetime.now(), "state_message": message})
+        self._tell_admins()
         return added, changed, len(gone)

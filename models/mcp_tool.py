@@ -96,6 +96,12 @@ class McpTool(models.Model):
             "available": True,
         }
 
+    def action_enable(self):
+        self.write({"active": True})
+
+    def action_disable(self):
+        self.write({"active": False})
+
     def _may_repeat(self):
         """Whether a call that was cut may run again: only where a trusted server calls it harmless."""
         if not self or self.server_id.trust_level == "none":

@@ -16,6 +16,7 @@ class ToolCall(models.Model):
         "woow_paas_platform.ai_turn", required=True, readonly=True, ondelete="cascade", index=True
     )
     user_id = fields.Many2one("res.users", readonly=True, ondelete="cascade", index=True)
+    assistant_id = fields.Many2one(related="turn_id.assistant_id")
     call_id = fields.Char(required=True, readonly=True)
     round = fields.Integer(readonly=True)
     tool_id = fields.Many2one(
@@ -49,6 +50,9 @@ class ToolCall(models.Model):
     duration_ms = fields.Integer("Duration (ms)", readonly=True, aggregator="avg")
     bytes = fields.Integer(readonly=True)
     truncated = fields.Boolean(readonly=True)
+    result_pruned = fields.Boolean(readonly=True, help="The result was removed for its age.")
+
+    _unpruned = models.Index("(create_date) WHERE result_pruned IS NOT TRUE")
 
     _call_id_unique = models.Constraint("UNIQUE (call_id)", "Each call has an id of its own.")
 

@@ -1,0 +1,56 @@
+from odoo import api, fields, models
+from odoo.exceptions import ValidationError
+
+from ..runtime import limits
+
+
+def _limit(name, string, help_):
+    return fields.Integer(
+        string,
+        default=limits.DEFAULTS[name],
+        config_parameter=limits.PREFIX + name,
+        help=help_,
+    )
+
+
+class ResConfigSettings(models.TransientModel):
+    _inherit = "res.config.settings"
+
+    woow_max_servers_per_assistant = _limit(
+        "max_servers_per_assistant",
+        "MCP Servers per Assistant",
+        "How many MCP servers one assistant can use at most.",
+    )
+    woow_max_tools_per_server = _limit(
+        "max_tools_per_server",
+        "Tools per MCP Server",
+        "How many tools of one server are switched on when they are found; the rest comes switched off.",
+    )
+    woow_max_rounds = _limit(
+        "max_rounds",
+        "Rounds of a New Assistant",
+        "How often a new assistant may go from the model to the tools and back in one turn.",
+    )
+    woow_event_retention_days = _limit(
+        "event_retention_days",
+        "Days of Replay",
+        "How many days after its end a turn can be watched again, event by event.",
+    )
+    woow_result_retention_days = _limit(
+        "result_retention_days",
+        "Days of Results",
+        "How many days the results of tool calls are kept. The line of the audit stays for ever.",
+    )
+    woow_sync_interval_hours = _limit(
+        "sync_interval_hours",
+        "Hours between Syncs",
+        "After how many hours the tools of a server are read again.",
+    )
+
+    @api.constrains(*(f"woow_{name}" for name in limits.DEFAULTS))
+    def _check_woow_limits(self):
+        for settings in self:
+            if any(settings[f"woow_{name}"] < 1 for name in limits.DEFAULTS):
+                raise ValidationError(self.env._("Each limit must be at least 1."))
+            if settings.woow_max_rounds > 50:
+                raise ValidationError(self.env._("The number of rounds must lie between 1 and 50."))

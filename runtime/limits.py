@@ -1,0 +1,25 @@
+"""Limits that an administrator may change in Settings; the engine's own stay the defaults."""
+
+from ..services import const
+
+PREFIX = "woow_paas_platform."
+
+DEFAULTS = {
+    "max_servers_per_assistant": const.MAX_SERVERS_PER_ASSISTANT,
+    "max_tools_per_server": const.MAX_TOOLS_PER_SERVER,
+    "max_rounds": const.MAX_ROUNDS,  # of assistants made from now on
+    "event_retention_days": 7,  # days after its end that a turn can be replayed
+    "result_retention_days": 180,  # days that the results of tool calls are kept
+    "sync_interval_hours": 24,  # hours after which the cron reads a server's tools again
+}
+
+
+def get(env, name: str) -> int:
+    """The limit that holds now; what is missing or makes no sense is the default."""
+    # sudo: ir.config_parameter - one of our own numbers, no secret
+    text = env["ir.config_parameter"].sudo().get_param(PREFIX + name, "")
+    try:
+        value = int(text)
+    except ValueError:
+        return DEFAULTS[name]
+    return value if value > 0 else DEFAULTS[name]

@@ -1,0 +1,221 @@
+from datetime import timedelta
+from types import SimpleNamespace
+from unittest.mock import patch
+
+from odoo import Command, fields
+from odoo.exceptions import AccessError, ValidationError
+from odoo.tests import Form, tagged
+
+from ..models import mcp_server as mcp_server_module
+from ..runtime import limits
+from ..services.errors import ServerTimeout
+from ..services.specs import DiscoveredTool
+from .common import AiCase
+
+
+def discovery(*names):
+    return SimpleNamespace(
+        tools=[
+            DiscoveredTool(name=name, description="A tool.", input_schema={"type": "object"})
+            for name in names
+        ],
+        protocol_version="2025-11-25",
+        transport="streamable_http",
+        server_info={},
+    )
+
+
+class FakeStore:
+    """Keeps what the cron would write in transactions of its own."""
+
+    def __init__(self):
+        self.synced, self.failed = [], []
+
+    def server_synced(self, server_id, _discovery):
+        self.synced.append(server_id)
+
+    def server_failed(self, server_id, _sentence):
+        self.failed.append(server_id)
+
+
+@tagged("post_install", "-at_install")
+class TestAdmin(AiCase):
+    def _as_admin(self, record):
+        return record.with_user(self.admin)
+
+    def _limit(self, name, value):
+        self.env["ir.config_parameter"].set_param(limits.PREFIX + name, value)
+
+    # ------------------------------------------------------------ buttons
+
+    def test_sync_tells_what_changed(self):
+        server = self._as_admin(self.server)
+        with patch.object(
+            mcp_server_module.process, "discover", lambda _spec: discovery("forecast")
+        ):
+            action = server.action_sync_tools()
+            self.assertEqual(action["params"]["type"], "success")
+            self.assertIn("1 no longer offered", action["params"]["message"])
+            self.assertIn("up to date: 1", server.action_sync_tools()["params"]["message"])
+            self.assertIn("offers one tool", server.action_test_connection()["params"]["message"])
+
+    def test_a_failed_sync_is_a_sentence_and_a_state(self):
+        def fail(_spec):
+            raise ServerTimeout
+
+        store = FakeStore()
+        with (
+            patch.object(mcp_server_module.process, "discover", fail),
+            patch.object(mcp_server_module.process, "store", lambda _name: store),
+        ):
+            for action in (self.server.action_sync_tools, self.server.action_test_connection):
+                params = action()["params"]
+                self.assertEqual(params["type"], "danger")
+                self.assertEqual(params["message"], str(ServerTimeout()))
+        self.assertEqual(store.failed, [self.server.id] * 2)
+
+    def test_many_servers_are_synced_in_the_background(self):
+        asked = []
+        servers = self._as_admin(self.server | self.user_server).with_context(woow_no_sync=False)
+        with patch.object(
+            mcp_server_module.process, "sync_later", lambda _name, ids: asked.append(ids)
+        ):
+            message = servers.action_sync_tools()["params"]["message"]
+            self.assertIn("2 servers", message)
+            self.assertFalse(asked, "nothing starts before the commit")
+            self.env.cr.postcommit.run()
+        self.assertEqual(asked, [servers.ids])
+
+    def test_switch_off_and_on_in_a_batch(self):
+        servers = self._as_admin(self.server | self.user_server)
+        servers.action_disable()
+        self.assertFalse(any(servers.mapped("active")))
+        self.assertFalse(self.forecast.is_usable)
+        servers.action_enable()
+        tools = self._as_admin(self.forecast | self.alerts)
+        tools.action_disable()
+        self.assertEqual(self.assistant._system_tools(), self.env["woow_paas_platform.mcp_tool"])
+        tools.action_enable()
+        self.assertEqual(self.assistant._system_tools(), self.forecast | self.alerts)
+
+    def test_people_switch_only_what_they_manage(self):
+        for user in (self.member, self.internal):
+            with self.assertRaises(AccessError):
+                self.server.with_user(user).action_disable()
+            with self.assertRaises(AccessError):
+                self.forecast.with_user(user).action_disable()
+
+    def test_smart_buttons_count_and_lead_there(self):
+        turn = self._ask(self.member).sudo()
+        self.env["woow_paas_platform.tool_call"].create(
+            {
+                "turn_id": turn.id,
+                "user_id": self.member.id,
+                "call_id": "call-1",
+                "tool_name": "forecast",
+                "tool_id": self.forecast.id,
+                "server_id": self.server.id,
+            }
+        )
+        assistant, server = self._as_admin(self.assistant), self._as_admin(self.server)
+        self.assertEqual((assistant.turn_count, assistant.call_count), (1, 1))
+        self.assertEqual((server.tool_count, server.call_count), (2, 1))
+        for action in (
+            assistant.action_view_turns(),
+            assistant.action_view_calls(),
+            server.action_view_tools(),
+            server.action_view_calls(),
+        ):
+            found = self.env[action["res_model"]].with_user(self.admin).search(action["domain"])
+            self.assertEqual(len(found), 2 if "mcp_tool" in action["res_model"] else 1)
+
+    # ------------------------------------------------------------ assistant's form
+
+    def test_a_tool_that_is_off_everywhere_stays_in_the_disabled_ones(self):
+        self.forecast.active = False
+        self.server.active = False
+        self.assistant.mcp_tool_disabled_ids = [Command.link(self.forecast.id)]
+        self.assistant.invalidate_recordset()
+        self.assertEqual(self.assistant.mcp_tool_disabled_ids, self.forecast)
+        self.assertEqual(self.assistant.mcp_server_ids, self.server)
+
+    def test_a_new_assistant_takes_the_rounds_of_the_settings(self):
+        self._limit("max_rounds", 7)
+        form = Form(self.env["ai.assistant"].with_user(self.admin))
+        self.assertEqual(form.max_rounds, 7)
+
+    # ------------------------------------------------------------ settings
+
+    def test_settings_hold_the_defaults_and_keep_what_is_set(self):
+        settings = self.env["res.config.settings"].create({})
+        self.assertEqual(settings.woow_max_tools_per_server, 50)
+        settings.woow_max_tools_per_server = 3
+        settings.execute()
+        self.assertEqual(limits.get(self.env, "max_tools_per_server"), 3)
+        self.server._apply_discovery(discovery("a", "b", "c", "d", "e"))
+        self.assertIn("3 tools", self.server.state_message)
+
+    def test_a_limit_that_makes_no_sense_is_refused_or_ignored(self):
+        with self.assertRaises(ValidationError):
+            self.env["res.config.settings"].create({"woow_max_rounds": 0})
+        self._limit("max_rounds", "many")
+        self.assertEqual(limits.get(self.env, "max_rounds"), 5)
+
+    def test_servers_of_an_assistant_are_limited_by_the_settings(self):
+        self._limit("max_servers_per_assistant", 1)
+        other = self.server.copy({"name": "another"})
+        with self.assertRaisesRegex(ValidationError, "at most 1"):
+            self.assistant.mcp_server_ids = [Command.link(other.id)]
+
+    # ------------------------------------------------------------ crons
+
+    def test_the_cron_reads_what_is_due_and_no_other(self):
+        now = fields.Datetime.now()
+        everyone = self.env["woow_paas_platform.mcp_server"].search([])
+        everyone.last_attempt = now
+        self.server.last_attempt = now - timedelta(hours=25)
+        self.user_server.last_attempt = False
+        store = FakeStore()
+
+        def discover(spec):
+            if spec.id == self.server.id:
+                raise ServerTimeout
+            return discovery()
+
+        with (
+            patch.object(mcp_server_module.process, "discover", discover),
+            patch.object(mcp_server_module.process, "store", lambda _name: store),
+            patch.object(self.env.cr, "commit", lambda: None),
+        ):
+            everyone._cron_sync_tools()
+        self.assertEqual(store.synced, [self.user_server.id])
+        self.assertEqual(store.failed, [self.server.id])
+
+    def test_results_go_with_their_age_and_the_line_stays(self):
+        turn = self._ask(self.member).sudo()
+        old, young = self.env["woow_paas_platform.tool_call"].create(
+            [
+                {
+                    "turn_id": turn.id,
+                    "call_id": call_id,
+                    "tool_name": "forecast",
+                    "arguments": {"city": "Taipei"},
+                    "outcome": "ok",
+                    "result": "sunny",
+                    "llm_text": "sunny",
+                }
+                for call_id in ("old", "young")
+            ]
+        )
+        self.env.flush_all()
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_tool_call SET create_date = create_date - interval '181 days'"
+            " WHERE id = %s",
+            [old.id],
+        )
+        turn._cron_retention()
+        self.env.invalidate_all()
+        self.assertFalse(old.result or old.llm_text)
+        self.assertEqual((old.outcome, old.arguments), ("ok", {"city": "Taipei"}))
+        self.assertEqual(old._api_format()["result"], "")
+        self.assertEqual(young.result, "sunny")
