@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import psycopg2
 from odoo.sql_db import connection_info_for
+from psycopg2 import sql
 from psycopg2.extensions import ISOLATION_LEVEL_AUTOCOMMIT
 
 from . import db
@@ -146,7 +147,7 @@ class Hub:
         connection = psycopg2.connect(**info)
         connection.set_isolation_level(ISOLATION_LEVEL_AUTOCOMMIT)
         with connection.cursor() as cr:
-            cr.execute(f"LISTEN {CHANNEL}")
+            cr.execute(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
         return connection
 
     def _follow(self, connection) -> None:

@@ -150,6 +150,8 @@ class MemoryStore:
         with self.changed:
             turn = self._held(claim)
             turn.update(state=ending.state, owner=None)
-            self._write(claim, [*events, (ending.next_seq, {"type": "done", "state": ending.state})])
+            self._write(
+                claim, [*events, (ending.next_seq, {"type": "done", "state": ending.state})]
+            )
             self.endings[claim.turn_id] = ending
             self.changed.notify_all()
