@@ -1,0 +1,287 @@
+"""Every fault of an MCP server on one call: a typed error at once, and the calls beside it untouched."""
+
+import asyncio
+import json
+import time
+
+import pytest
+from conftest import POLICY, spec_of
+
+from services import const
+from services.errors import AuthRequired
+from services.pool import Pool, discover
+from services.testing.fake_mcp import FakeMcp, reset, respond, start_stream
+
+LIMIT = 0.25  # s; the aim is 0.1 on an idle machine
+
+
+def answer(call, result=None, **more):
+    return {"jsonrpc": "2.0", "id": call.id, "result": result or {"content": []}, **more}
+
+
+def status(code, body=b"", **headers):
+    async def fault(call, writer):
+        await respond(writer, code, body, {k.replace("_", "-"): v for k, v in headers.items()})
+
+    return fault
+
+
+def body(content, kind="application/json", **headers):
+    async def fault(call, writer):
+        sent = content(call) if callable(content) else content
+        await respond(writer, 200, sent, {k.replace("_", "-"): v for k, v in headers.items()}, kind)
+
+    return fault
+
+
+def stream(*parts, then="close"):
+    async def fault(call, writer):
+        await start_stream(writer)
+        for part in parts:
+            writer.write(part(call) if callable(part) else part)
+        await writer.drain()
+        if then == "reset":
+            await asyncio.sleep(0.02)
+            reset(writer)
+        elif then == "close":
+            writer.close()
+        else:
+            await asyncio.Event().wait()
+
+    return fault
+
+
+async def rst(call, writer):
+    reset(writer)
+
+
+async def nothing(call, writer):
+    writer.close()
+
+
+async def half_a_body(call, writer):
+    writer.write(
+        b"HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{"
+    )
+    await writer.drain()
+    writer.close()
+
+
+async def endless_error_body(call, writer):
+    writer.write(b"HTTP/1.1 500 X\r\ncontent-type: text/plain\r\ncontent-length: 5000\r\n\r\noops")
+    await writer.drain()
+    await asyncio.Event().wait()
+
+
+async def no_http(call, writer):
+    writer.write(b"SSH-2.0-OpenSSH\r\n\r\n")
+    writer.close()
+
+
+def data(message):
+    return b"data: " + json.dumps(message).encode() + b"\n\n"
+
+
+def wrong(call):
+    return {**answer(call), "id": 4711}
+
+
+BIG = const.WIRE_CAP + 1000
+FAULTS = {
+    "401": (status(401), "auth_required"),
+    "403": (status(403), "auth_required"),
+    "404": (status(404), "session_lost"),
+    "400 session": (status(400, {"error": {"message": "No valid session ID"}}), "session_lost"),
+    "400": (status(400, {"error": {"message": "bad"}}), "server_refused"),
+    "405": (status(405), "server_refused"),
+    "409": (status(409), "server_refused"),
+    "429": (status(429, retry_after="7"), "rate_limited"),
+    "500": (status(500), "server_refused"),
+    "502 html": (status(502, b"<html>" * 1000), "server_refused"),
+    "500 with an endless body": (endless_error_body, "server_refused"),
+    "202": (status(202), "protocol_error"),
+    "redirect elsewhere": (status(307, location="http://127.0.0.2:9/mcp"), "server_refused"),
+    "redirect in a circle": (status(307, location="/mcp"), "server_refused"),
+    "redirect with a login": (status(308, location="http://a:b@127.0.0.1/"), "server_refused"),
+    "html": (body(b"<html>hello</html>", "text/html"), "protocol_error"),
+    "no content type": (body(b"hello", ""), "protocol_error"),
+    "broken json": (body(b'{"jsonrpc": "2.0", "res'), "protocol_error"),
+    "empty body": (body(b""), "protocol_error"),
+    "not an object": (body(b"[]"), "protocol_error"),
+    "deep json": (body(b"[" * 100_000), "protocol_error"),
+    "wrong id": (body(wrong), "protocol_error"),
+    "no result": (body(lambda call: {"jsonrpc": "2.0", "id": call.id}), "protocol_error"),
+    "result of a wrong kind": (body(lambda call: {**answer(call), "result": 5}), "protocol_error"),
+    "compressed": (body(b"\x1f\x8b", content_encoding="gzip"), "protocol_error"),
+    "half a body": (half_a_body, "session_lost"),
+    "oversize": (body(b" " * BIG), "result_too_large"),
+    "reset": (rst, "session_lost"),
+    "closed": (nothing, "session_lost"),
+    "no http": (no_http, "session_lost"),
+    "empty stream": (stream(), "session_lost"),
+    "truncated stream": (stream(b'data: {"jsonrpc": "2.0"'), "session_lost"),
+    "reset stream": (stream(b": hi\n\n", then="reset"), "session_lost"),
+    "broken json in a stream": (stream(b"data: {oops\n\n", then="wait"), "protocol_error"),
+    "wrong id in a stream": (stream(lambda call: data(wrong(call)), then="wait"), "protocol_error"),
+    "oversize event": (stream(b"data: " + b"x" * BIG, then="wait"), "result_too_large"),
+    "oversize stream": (
+        stream(*[b": " + b"x" * 1000 + b"\n\n"] * (BIG // 1000), then="wait"),
+        "result_too_large",
+    ),
+    "stream that cannot be resumed": (stream(b"id: 1\ndata:\n\n"), "session_lost"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+async def test_fault_of_one_call(name):
+    fault, code = FAULTS[name]
+    async with FakeMcp(listen=False) as fake:
+        fake.faults["echo"] = fault
+        pool, spec = Pool(POLICY), spec_of(fake)
+        await pool.call(spec, 1, "count", {}, timeout=5)
+        beside = asyncio.create_task(pool.call(spec, 1, "slow", {"seconds": 0.3}, timeout=5))
+        await fake.until(lambda: any(tool == "slow" for _, tool, _ in fake.calls))
+        begun = time.monotonic()
+        with pytest.raises(Exception) as caught:
+            await pool.call(spec, 1, "echo", {"message": "x"}, timeout=5)
+        seconds = time.monotonic() - begun
+        assert caught.value.code == code, (caught.value, caught.value.detail)
+        assert seconds < LIMIT + ("oversize" in name) * 0.5
+        assert (await beside)["content"][0]["text"] == "slept"
+        again = await pool.call(spec, 1, "count", {}, timeout=5)
+        assert again["content"][0]["text"] in ("1", "2")
+        await pool.close()
+
+
+LEGACY = {
+    "401": (status(401), "auth_required"),
+    "404": (status(404), "session_lost"),
+    "429": (status(429, retry_after="7"), "rate_limited"),
+    "500": (status(500), "server_refused"),
+}
+
+
+@pytest.mark.parametrize("name", LEGACY)
+async def test_refused_post_of_a_legacy_session(name):
+    fault, code = LEGACY[name]
+    async with FakeMcp() as fake:
+        pool, spec = Pool(POLICY), spec_of(fake, legacy=True)
+        await pool.call(spec, 1, "count", {}, timeout=5)
+        fake.posts["echo"] = fault
+        begun = time.monotonic()
+        with pytest.raises(Exception) as caught:
+            await pool.call(spec, 1, "echo", {"message": "x"}, timeout=5)
+        assert caught.value.code == code and time.monotonic() - begun < LIMIT
+        await pool.call(spec, 1, "count", {}, timeout=5)
+        await pool.close()
+
+
+@pytest.mark.parametrize(
+    "event",
+    [b"data: {oops\n\n", b"data: [1, 2]\n\n", data({"jsonrpc": "2.0", "id": 4711, "result": {}})],
+)
+async def test_damaged_event_of_a_legacy_session(event):
+    async def fault(call, writer):
+        writer.write(event)
+        await writer.drain()
+
+    async with FakeMcp() as fake:
+        fake.faults["echo"] = fault
+        pool, spec = Pool(POLICY), spec_of(fake, legacy=True)
+        begun = time.monotonic()
+        with pytest.raises(Exception) as caught:
+            await pool.call(spec, 1, "echo", {"message": "x"}, timeout=5)
+        assert caught.value.code == "protocol_error" and time.monotonic() - begun < LIMIT
+        assert (await pool.call(spec, 1, "count", {}, timeout=5))["content"]
+        assert pool.opened == 1
+        await pool.close()
+
+
+async def test_retry_after_reaches_the_caller(fake, pool):
+    fake.faults["echo"] = status(429, retry_after="7")
+    with pytest.raises(Exception) as caught:
+        await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=5)
+    assert caught.value.retry_after == 7
+
+
+async def test_redirect_within_the_origin_is_followed(fake, pool):
+    fake.faults["echo"] = status(307, location="/other")
+    fake.paths["/other"] = fake.faults.clear
+    result = await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=5)
+    assert result["content"][0]["text"] == "x"
+
+
+async def test_odd_but_legal_answers_pass(fake, pool):
+    odd = {
+        "batch": body(
+            lambda call: [{"jsonrpc": "2.0", "method": "notifications/message"}, answer(call)]
+        ),
+        "text id": body(lambda call: {**answer(call), "id": str(call.id)}),
+        "surrogate": body(
+            lambda call: json.dumps(answer(call, {"content": [], "x": "\ud800"})).encode()
+        ),
+        "nan": body(
+            lambda call: json.dumps(answer(call, {"content": [], "x": float("nan")})).encode()
+        ),
+        "charset": body(answer, "application/json; charset=utf-8"),
+        "comments": stream(b": hi\n\n", b"\r\n", lambda call: data(answer(call)), then="wait"),
+        "split": stream(
+            lambda call: (
+                b"event: message\r\ndata: " + json.dumps(answer(call)).encode() + b"\r\n\r\n"
+            )
+        ),
+    }
+    for name, fault in odd.items():
+        fake.faults["echo"] = fault
+        result = await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=5)
+        assert result["content"] == [], name
+    assert pool.opened == 1
+
+
+async def test_broken_stream_is_resumed(fake, pool):
+    fake.faults["echo"] = stream(b"id: 7\ndata:\n\n")
+
+    async def resume(headers, writer):
+        assert headers["last-event-id"] == "7"
+        await start_stream(writer)
+        writer.write(
+            data(
+                {
+                    "jsonrpc": "2.0",
+                    "id": fake.last_id,
+                    "result": {"content": [{"type": "text", "text": "back"}]},
+                }
+            )
+        )
+        await writer.drain()
+
+    fake.resume = resume
+    result = await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=5)
+    assert result["content"][0]["text"] == "back"
+
+
+async def test_black_hole_ends_with_the_timeout(fake, pool):
+    async def hole(call, writer):
+        await asyncio.Event().wait()
+
+    fake.faults["echo"] = hole
+    begun = time.monotonic()
+    with pytest.raises(Exception) as caught:
+        await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=0.2)
+    assert caught.value.code == "timeout" and time.monotonic() - begun < 0.4
+
+
+@pytest.mark.parametrize(
+    ("method", "legacy"), [("initialize", False), ("initialize", True), ("tools/list", False)]
+)
+async def test_faults_of_the_handshake(method, legacy):
+    async with FakeMcp() as fake:
+        if legacy:
+            fake.paths["/sse"] = lambda: None
+            fake.refuse_sse = 401
+        else:
+            fake.faults[method] = status(401)
+        begun = time.monotonic()
+        with pytest.raises(AuthRequired):
+            await discover(spec_of(fake, legacy=legacy), POLICY)
+        assert time.monotonic() - begun < LIMIT
