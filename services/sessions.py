@@ -36,6 +36,7 @@ OnProgress = Callable[[float, float | None, str], None]
 """Called on the loop with progress, total and message; must not block."""
 
 CONNECTION_CLOSED = -32000  # mcp.types.CONNECTION_CLOSED
+GOODBYE_TIMEOUT = 0.3  # s, for cancellations that are on their way when a session closes
 NOTIFY_TIMEOUT = 1.0  # s, to hand a notification to the transport
 
 
@@ -126,6 +127,7 @@ class Session:
                     await self._open(stack)
                 self._ready.set_result(None)
                 await self._until_over()
+                await self._said_goodbye()
         except asyncio.CancelledError:
             self._settle(SessionLost())
             raise
@@ -179,6 +181,13 @@ class Session:
                 self.close()
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._over.wait(), left)
+
+    async def _said_goodbye(self) -> None:
+        """Cancellations that are on their way still reach the server."""
+        if self._behind:
+            await asyncio.wait(list(self._behind), timeout=GOODBYE_TIMEOUT)
+        if self._guard:
+            await self._guard.posted(GOODBYE_TIMEOUT)
 
     # ------------------------------------------------------------ connection
 
@@ -311,7 +320,7 @@ class Session:
 
     def _abandon(self, ids: list[int], reason: str) -> None:
         """Tell the server that nobody waits for this request (MCP, basic/utilities/cancellation)."""
-        if ids and self.is_open:
+        if ids and not self._owner.done():
             task = asyncio.get_running_loop().create_task(self._cancel(ids[0], reason))
             self._behind.add(task)
             task.add_done_callback(self._behind.discard)
