@@ -11,6 +11,7 @@ from tools.dev.instance import Instance
 from tools.dev.paths import ADDON, ROOT
 from tools.dev.progress import DevError, step, warn
 
+OPENING_MARK = "@@opening@@"
 # What Odoo reads into the database; code in services/, runtime/ and static/ counts without an update.
 UPDATED_FROM = (
     "models",
@@ -29,6 +30,22 @@ REFRESH = """
 if "ai.config" in env and hasattr(env["ai.config"], "_demo_refresh"):
     env["ai.config"]._demo_refresh()
     env.cr.commit()
+"""
+# For `odoo-bin shell`: what every question to the demo's assistant begins with, as an OpenAI request.
+OPENING = f"""
+import json
+from types import SimpleNamespace
+from odoo.addons.{ADDON}.services.toolbox import Toolbox
+
+assistant = env.ref("{ADDON}.ai_assistant_demo")
+tools = assistant._system_tools() - assistant.mcp_tool_disabled_ids
+servers = tuple(server._server_spec() for server in tools.server_id)
+toolbox = Toolbox(SimpleNamespace(servers=servers, tools=tools._tool_specs()), None)
+messages = [
+    {{"role": "system", "content": assistant.system_prompt}},
+    {{"role": "user", "content": "Hi"}},
+]
+print("{OPENING_MARK}" + json.dumps({{"messages": messages, "tools": toolbox.functions}}))
 """
 
 
@@ -92,10 +109,11 @@ def _module(instance: Instance, flag: str, environment: Mapping[str, str]) -> No
         raise DevError(f"Odoo did not install {ADDON}:\n{tail}")
 
 
-def refresh_demo(instance: Instance, environment: Mapping[str, str]) -> None:
+def refresh_demo(instance: Instance, environment: Mapping[str, str]) -> str | None:
     """Point the demo's records at the servers that ``environment`` names, and sync their tools.
 
-    What fails here is said and does not end the demo: the pages show it too, and an admin can sync again.
+    Gives the opening of every request to the demo's assistant as JSON, to warm a model up with.
+    What fails here is said and does not end the demo: the pages show it, and an admin can sync again.
     """
     # `odoo-bin shell` runs a script from its standard input and ends with it.
     command = instance.odoo(
@@ -103,7 +121,7 @@ def refresh_demo(instance: Instance, environment: Mapping[str, str]) -> None:
     )
     done = subprocess.run(
         [str(arg) for arg in command],
-        input=REFRESH,
+        input=REFRESH + OPENING,
         env={
             **os.environ,
             **instance.postgres.environment,
@@ -121,6 +139,14 @@ def refresh_demo(instance: Instance, environment: Mapping[str, str]) -> None:
         warn(
             f"The demo's records could not be refreshed (log: {log.relative_to(ROOT)}): {''.join(reason)}"
         )
+    return next(
+        (
+            line.removeprefix(OPENING_MARK)
+            for line in done.stdout.splitlines()
+            if line.startswith(OPENING_MARK)
+        ),
+        None,
+    )
 
 
 def _installed(instance: Instance) -> bool:

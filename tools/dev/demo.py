@@ -1,5 +1,6 @@
 """``make demo``: everything from nothing to a page that answers, and the end of it all on Ctrl-C."""
 
+import json
 import os
 import signal
 import threading
@@ -58,6 +59,7 @@ class Demo:
         self.instance = instance
         self.stack = stack
         self.own_model = "OPENAI_BASE_URL" not in os.environ
+        self.llm_port = 0
         self.facts: dict[str, str] = {}
         self.addresses: list[str] = []
         self.watched: list[processes.Process] = []
@@ -91,7 +93,13 @@ class Demo:
         for server in servers:
             server.wait()
         with step("Telling the database where the model and the tools answer"):
-            addon.refresh_demo(self.instance, environment)
+            opening = addon.refresh_demo(self.instance, environment)
+        if self.llm_port and opening:
+            # Nobody has to wait for it: a question that comes earlier is answered too, only later.
+            warm_up = threading.Thread(
+                target=self._warm_up, args=(self.llm_port, opening), daemon=True
+            )
+            warm_up.start()
         with step("Waiting for the first page"):
             odoo.wait()
         self._greet(odoo, time.monotonic() - began)
@@ -148,12 +156,12 @@ class Demo:
             "WOOW_AI_DEMO_LLM_MODEL": llm.MODEL,
             "WOOW_AI_DEMO_LLM_KEY": "none",
         }
-        threading.Thread(target=self._announce_llm, args=(port,), daemon=True).start()
+        self.llm_port = port
 
     @staticmethod
-    def _announce_llm(port: int) -> None:
-        if llm.warm_up(port):
-            say(f"  The embedded model {llm.MODEL} is ready.")
+    def _warm_up(port: int, opening: str) -> None:
+        if llm.warm_up(port, json.loads(opening)):
+            say(f"  The embedded model {llm.MODEL} is warmed up.")
 
     def _use_provider(self) -> None:
         address = urlsplit(os.environ["OPENAI_BASE_URL"])
