@@ -10,7 +10,6 @@ from ..services.specs import LlmSpec
 _logger = logging.getLogger(__name__)
 
 DEMO_TOOLS = (
-    "convert_time",
     "echo",
     "get-structured-content",
     "get-sum",

@@ -188,6 +188,25 @@ class AiTurn(models.Model):
             )
         return message
 
+    def _keep_attachments(self, files):
+        """Store what a tool sent beside its text; who may read the conversation may read it.
+
+        :param files: ``{"name", "mimetype", "data"}`` with base64 data
+        """
+        self.ensure_one()
+        return self.env["ir.attachment"].create(
+            [
+                {
+                    "name": file["name"],
+                    "mimetype": file["mimetype"],
+                    "datas": file["data"],
+                    "res_model": "discuss.channel",
+                    "res_id": self.channel_id.id,
+                }
+                for file in files
+            ]
+        )
+
     def _close_open_calls(self):
         """Every call has exactly one result, also when nobody runs the turn any more."""
         for call in self.call_ids.filtered(lambda c: not c.outcome):

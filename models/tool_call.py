@@ -78,14 +78,26 @@ class ToolCall(models.Model):
             "outcome": self.outcome,
             "duration_ms": self.duration_ms,
             "truncated": self.truncated,
-            "attachments": [],
+            "attachments": self._attachment_data(),
         }
+
+    def _attachment_data(self):
+        # sudo: ir.attachment - names and types; the files themselves are read under the reader's own rights
+        return [
+            {
+                "id": attachment.id,
+                "name": attachment.name,
+                "mimetype": attachment.mimetype,
+                "url": f"/web/content/{attachment.id}",
+            }
+            for attachment in self.sudo().attachment_ids
+        ]
 
     def _api_format(self):
         """One entry of a message's ``turn.tool_calls``, see docs/api.md."""
         event = self._result_event()
         return {
-            **{key: event[key] for key in event if key not in ("type", "attachments")},
+            **{key: event[key] for key in event if key != "type"},
             "title": self.title or self.tool_name,
             "server": self.server_name or "",
             "args": self.arguments or {},

@@ -239,7 +239,7 @@ class OdooStore:
 
     def end_call(self, claim, call_id: str, result, events) -> None:
         def work(env):
-            self._held(env, claim)
+            turn = self._held(env, claim)
             row = env[CALL].search([("call_id", "=", call_id)])
             if not row.outcome:
                 row.write(
@@ -252,7 +252,12 @@ class OdooStore:
                         "truncated": result.truncated,
                     }
                 )
+                attachments = turn._keep_attachments(result.attachments)
+                row.attachment_ids = attachments
                 env.flush_all()
+            for _seq, event in events:
+                if event["type"] == "tool_result" and event["id"] == call_id:
+                    event["attachments"] = row._attachment_data()
             self._insert(env, {claim: events})
 
         db.transaction(self.name, work)

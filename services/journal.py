@@ -109,7 +109,7 @@ class TurnJournal:
             "outcome": result.outcome,
             "duration_ms": result.duration_ms,
             "truncated": result.truncated,
-            "attachments": list(result.attachments),
+            "attachments": [],  # the store keeps the files and names them here
         }
         await self._write(self.store.end_call, call.id, result, events=[event])
 

@@ -118,6 +118,21 @@ class TestStore(AiHttpCase):
         )
         self.assertEqual(len(self.turn.call_ids), 1)
 
+    def test_files_of_a_result_belong_to_the_conversation(self):
+        claim = self._claim()
+        self._step(claim, self._call())
+        self.store.begin_call(claim, "call_1")
+        picture = {"name": "dot.png", "mimetype": "image/png", "data": "aGVsbG8="}
+        result = CallResult(outcome="ok", text="A picture.", attachments=(picture,))
+        event = {"type": "tool_result", "id": "call_1", "attachments": []}
+        self.store.end_call(claim, "call_1", result, [(2, event)])
+        (named,) = self._events()[-1]["attachments"]
+        self.assertEqual((named["name"], named["mimetype"]), ("dot.png", "image/png"))
+        self.assertNotIn("aGVsbG8=", str(self._events()), "the log stays small")
+        attachment = self.env["ir.attachment"].browse(named["id"])
+        self.assertTrue(attachment.with_user(self.member).has_access("read"))
+        self.assertFalse(attachment.with_user(self.stranger).has_access("read"))
+
     def test_a_call_in_flight_is_never_run_again(self):
         claim = self._claim("one")
         self._step(claim, self._call())
