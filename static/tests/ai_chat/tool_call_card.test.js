@@ -1,0 +1,147 @@
+import {
+    animationFrame,
+    click,
+    expect,
+    queryAllTexts,
+    queryOne,
+    queryText,
+    test,
+} from "@odoo/hoot";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { ToolCallCard } from "@woow_paas_platform/ai_chat/tool_call_card";
+
+defineMailModels();
+
+const CALL = {
+    id: "c1",
+    tool: "get_time",
+    title: "Get Time",
+    server: "time",
+    args: { zone: "Asia/Taipei" },
+    result: null,
+    outcome: null,
+    isError: false,
+    durationMs: null,
+    round: 1,
+    maxRounds: 5,
+    truncated: false,
+    progress: null,
+};
+
+async function mountCard(values = {}) {
+    await mountWithCleanup(ToolCallCard, { props: { call: { ...CALL, ...values } } });
+}
+
+async function open() {
+    await click(".o_ai_chat_tool_head");
+    await animationFrame();
+}
+
+test("a running call shows a spinner, its names and its arguments", async () => {
+    await mountCard();
+    expect(".o_ai_chat_tool_icon .spinner-border").toHaveCount(1);
+    expect(".o_ai_chat_tool_icon .visually-hidden").toHaveText("Running");
+    expect(".o_ai_chat_tool_title").toHaveText("Get Time");
+    expect(".o_ai_chat_tool_name").toHaveText("time.get_time");
+    expect(".o_ai_chat_tool_duration").toHaveCount(0);
+
+    await open();
+    expect(queryOne(".o_ai_chat_tool_args").textContent).toBe('{\n  "zone": "Asia/Taipei"\n}');
+    expect(".o_ai_chat_tool_result").toHaveCount(0);
+});
+
+test("it is folded, and says so to assistive technology", async () => {
+    await mountCard({ outcome: "ok", result: "12:00", durationMs: 1234 });
+    const head = queryOne(".o_ai_chat_tool_head");
+    expect(head).toHaveAttribute("aria-expanded", "false");
+    expect(`#${head.getAttribute("aria-controls")}`).not.toBeVisible();
+    expect(".o_ai_chat_tool_result").toHaveCount(0);
+    expect(".o_ai_chat_tool_duration").toHaveText("1.2 s");
+
+    await open();
+    expect(head).toHaveAttribute("aria-expanded", "true");
+    expect(`#${head.getAttribute("aria-controls")}`).toBeVisible();
+    expect(".o_ai_chat_tool_result").toHaveText("12:00");
+
+    await open();
+    expect(head).toHaveAttribute("aria-expanded", "false");
+});
+
+test("names, arguments and results are text, whatever is in them", async () => {
+    const evil = `<img src="x" onerror="throw 1"><b>bold</b>`;
+    await mountCard({
+        title: evil,
+        tool: evil,
+        args: { evil },
+        result: evil,
+        outcome: "ok",
+    });
+    await open();
+    expect(".o_ai_chat_tool img").toHaveCount(0);
+    expect(".o_ai_chat_tool b").toHaveCount(0);
+    expect(queryOne(".o_ai_chat_tool_title").textContent).toBe(evil);
+    expect(queryOne(".o_ai_chat_tool_result").textContent).toBe(evil);
+});
+
+test("JSON is indented, also when it came as a string", async () => {
+    await mountCard({ outcome: "ok", result: '{"a":[1,2]}' });
+    await open();
+    expect(queryOne(".o_ai_chat_tool_result").textContent).toBe(
+        '{\n  "a": [\n    1,\n    2\n  ]\n}'
+    );
+});
+
+for (const [outcome, label] of Object.entries({
+    error: "Failed",
+    denied: "Not allowed",
+    timeout: "Timed out",
+    cancelled: "Stopped",
+    unknown_tool: "Unknown tool",
+    invalid_args: "Wrong arguments",
+    unknown: "Outcome unknown",
+    something_new: "Outcome unknown",
+})) {
+    test(`the outcome ${outcome} has a label and a sentence`, async () => {
+        await mountCard({ outcome, isError: true, result: "details" });
+        expect(".o_ai_chat_tool_outcome").toHaveText(label);
+        await open();
+        expect(queryText(".o_ai_chat_tool_sentence")).toMatch(/\.$/);
+        expect(queryAllTexts(".o_ai_chat_tool_label")).toEqual(["Arguments", "Error"]);
+        expect(".o_ai_chat_tool_result").toHaveText("details");
+    });
+}
+
+test("a long result is capped until all of it is asked for", async () => {
+    const lines = Array.from({ length: 3000 }, (_, index) => `line ${index}`);
+    await mountCard({ outcome: "ok", result: lines.join("\n"), truncated: true });
+    await open();
+    expect(queryOne(".o_ai_chat_tool_result").textContent.split("\n")).toHaveLength(200);
+    expect(".o_ai_chat_tool_all").toHaveText("Show all 3000 lines");
+    expect(".o_ai_chat_tool_truncated").toHaveCount(1);
+
+    await click(".o_ai_chat_tool_all");
+    await animationFrame();
+    expect(queryOne(".o_ai_chat_tool_result").textContent.split("\n")).toHaveLength(3000);
+    expect(".o_ai_chat_tool_all").toHaveCount(0);
+});
+
+test("one endless line is capped too", async () => {
+    await mountCard({ outcome: "ok", result: "x".repeat(100000) });
+    await open();
+    expect(queryOne(".o_ai_chat_tool_result").textContent).toHaveLength(20000);
+    expect(".o_ai_chat_tool_all").toHaveText("Show all");
+});
+
+test("progress is a number and a bar", async () => {
+    await mountCard({ progress: { progress: 1, total: 4, message: "Adding" } });
+    expect(".o_ai_chat_tool_progress").toHaveText("Adding · 1 of 4");
+    expect("[role=progressbar]").toHaveAttribute("aria-valuenow", "25");
+});
+
+test("no arguments and no result are said", async () => {
+    await mountCard({ args: {}, outcome: "ok", result: "" });
+    await open();
+    expect(".o_ai_chat_pre").toHaveCount(0);
+    expect(".o_ai_chat_tool_body").toHaveText(/None[^]*Nothing came back\./);
+});

@@ -1,0 +1,245 @@
+import { after, animationFrame, tick } from "@odoo/hoot";
+import { patchWithCleanup } from "@web/../tests/web_test_helpers";
+import { browser } from "@web/core/browser/browser";
+
+const encoder = new TextEncoder();
+
+/** Lets streams, promises and renderings come to rest. */
+export async function settle() {
+    for (let turn = 0; turn < 5; turn++) {
+        await tick();
+    }
+    await animationFrame();
+}
+
+/** An event stream in the test's hands; may be opened before or after events are written. */
+export class FakeStream {
+    constructor() {
+        this.isAborted = false;
+        this.body = new ReadableStream({
+            start: (controller) => {
+                this.controller = controller;
+            },
+            cancel: () => {
+                this.isAborted = true;
+            },
+        });
+    }
+
+    open(signal) {
+        signal?.addEventListener("abort", () => {
+            this.isAborted = true;
+            this.fail();
+        });
+        return new Response(this.body, { headers: { "Content-Type": "text/event-stream" } });
+    }
+
+    write(text) {
+        this.controller.enqueue(encoder.encode(text));
+    }
+
+    event(seq, data) {
+        this.write(`id: ${seq}\ndata: ${JSON.stringify(data)}\n\n`);
+    }
+
+    close() {
+        this.controller.close();
+    }
+
+    fail() {
+        try {
+            this.controller.error(new TypeError("network error"));
+        } catch {
+            // ended already
+        }
+    }
+}
+
+export function setVisibility(state) {
+    Object.defineProperty(document, "visibilityState", { configurable: true, get: () => state });
+    after(() => delete document.visibilityState);
+    document.dispatchEvent(new Event("visibilitychange"));
+}
+
+function json(data, status = 200) {
+    return new Response(JSON.stringify(data), {
+        status,
+        headers: { "Content-Type": "application/json" },
+    });
+}
+
+/** The server's side of the contract: one turn at a time, its stream in the test's hands. */
+export class FakeServer {
+    constructor({ assistants = [{ id: 1, name: "Ada", description: "", tools: 3 }] } = {}) {
+        this.assistants = assistants;
+        this.cloudServices = [];
+        this.conversations = [];
+        this.requests = [];
+        this.tokens = new Map();
+        this.nextId = 10;
+        /** Answers that come before the regular one: {match, answer}. */
+        this.interrupts = [];
+        // not `mockFetch`, which belongs to the mock server of the models
+        const answer = (url, init) => this.answer(new URL(url, "http://odoo.test"), init);
+        patchWithCleanup(browser, {
+            fetch(url, init) {
+                return String(url).startsWith("/api/") ? answer(url, init) : super.fetch(url, init);
+            },
+        });
+    }
+
+    conversation(values = {}) {
+        const conversation = {
+            id: this.nextId++,
+            name: "A talk",
+            assistant: { id: 1, name: "Ada" },
+            cloud_service: null,
+            last_message_at: "2026-01-02T03:04:05Z",
+            messages: [],
+            turn: null,
+            ...values,
+        };
+        this.conversations.unshift(conversation);
+        return conversation;
+    }
+
+    message(conversation, role, text, turn = null) {
+        const author = role === "user" ? { id: 2, name: "Joel" } : { id: 3, name: "Ada" };
+        const message = {
+            id: this.nextId++,
+            role,
+            text,
+            html: text ? `<p>${text}</p>` : "",
+            author,
+            date: "2026-01-02T03:04:05Z",
+            turn,
+        };
+        conversation.messages.push(message);
+        return message;
+    }
+
+    startTurn(conversation) {
+        const id = this.nextId++;
+        conversation.turn = { id, state: "running", stream: new FakeStream() };
+        return conversation.turn;
+    }
+
+    /** The stream of the turn that runs, for the test to write to. */
+    get stream() {
+        return this.conversations.find(({ turn }) => turn).turn.stream;
+    }
+
+    /** The next request that matches gets `answer` instead: a Response, or an Error to throw. */
+    interrupt(match, answer) {
+        this.interrupts.push({ match, answer });
+    }
+
+    requestsTo(match) {
+        return this.requests.filter(({ line }) => line.includes(match));
+    }
+
+    async answer(url, init) {
+        const body = init.body && JSON.parse(init.body);
+        const line = `${init.method} ${url.pathname}${url.search}`;
+        this.requests.push({ line, body });
+        const index = this.interrupts.findIndex(({ match }) => line.includes(match));
+        if (index !== -1) {
+            const [{ answer }] = this.interrupts.splice(index, 1);
+            if (answer instanceof Error) {
+                throw answer;
+            }
+            return answer;
+        }
+        const [, , , kind, id, action] = url.pathname.split("/");
+        if (kind === "assistants") {
+            return json({ assistants: this.assistants });
+        }
+        if (kind === "cloud-services") {
+            return json({ cloud_services: this.cloudServices });
+        }
+        if (kind === "turns") {
+            const owner = this.conversations.find(({ turn }) => turn?.id === Number(id));
+            if (action === "stop") {
+                return json({ state: "stopped" });
+            }
+            return owner ? owner.turn.stream.open() : new Response(null, { status: 204 });
+        }
+        return this.answerConversations(init.method, Number(id), action, body, url.searchParams);
+    }
+
+    answerConversations(method, id, action, body, query) {
+        const found = this.conversations.find((conversation) => conversation.id === id);
+        if (!id && method === "POST") {
+            const assistant = this.assistants.find((one) => one.id === body.assistant_id);
+            return json(
+                this.listed(
+                    this.conversation({
+                        name: "",
+                        assistant: { id: assistant.id, name: assistant.name },
+                    })
+                ),
+                201
+            );
+        }
+        if (!id) {
+            return json({
+                conversations: this.conversations.map((one) => this.listed(one)),
+                has_more: false,
+            });
+        }
+        if (!found) {
+            return json({ error: { code: "not_found", message: "It is gone." } }, 404);
+        }
+        if (action === "messages") {
+            return this.accept(found, body);
+        }
+        if (method === "PATCH") {
+            found.name = body.name;
+            return json(this.listed(found));
+        }
+        if (method === "DELETE") {
+            this.conversations = this.conversations.filter((one) => one !== found);
+            return new Response(null, { status: 204 });
+        }
+        return json(this.detailed(found, query));
+    }
+
+    accept(conversation, { content, client_token: token }) {
+        if (!this.tokens.has(token)) {
+            if (conversation.turn) {
+                return json({ error: { code: "turn_running", message: "Still busy." } }, 409);
+            }
+            const message = this.message(conversation, "user", content);
+            const turn = this.startTurn(conversation);
+            this.tokens.set(token, {
+                turn_id: turn.id,
+                stream_url: `/api/ai/turns/${turn.id}/stream`,
+                message_id: message.id,
+            });
+        }
+        return json(this.tokens.get(token), 202);
+    }
+
+    listed({ id, name, assistant, cloud_service, last_message_at, turn }) {
+        const running = turn && { id: turn.id, state: turn.state };
+        return { id, name, assistant, cloud_service, last_message_at, turn: running };
+    }
+
+    detailed(conversation, query) {
+        const limit = Number(query.get("limit") || 30);
+        const before = Number(query.get("before") || Infinity);
+        const visible = conversation.messages.filter(({ id }) => id < before);
+        const { turn } = conversation;
+        return {
+            ...this.listed(conversation),
+            messages: visible.slice(-limit),
+            has_more: visible.length > limit,
+            turn: turn && {
+                id: turn.id,
+                state: turn.state,
+                stream_url: `/api/ai/turns/${turn.id}/stream`,
+                last_seq: 0,
+            },
+        };
+    }
+}
