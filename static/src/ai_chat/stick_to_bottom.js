@@ -13,6 +13,7 @@ const SLACK = 48;
 export function useStickToBottom(scrollRef, contentRef) {
     const state = useState({ isAtBottom: true });
     let isHeld = false;
+    let fromEnd = null;
     let observer = null;
 
     function measure() {
@@ -65,14 +66,17 @@ export function useStickToBottom(scrollRef, contentRef) {
         hold() {
             isHeld = true;
         },
-        /** Runs `change`, which adds content above, without moving what is in view. */
-        async keepPosition(change) {
+        /** Remembers what is in view, before content is added above it. */
+        mark() {
             const el = scrollRef.el;
-            const fromEnd = el.scrollHeight - el.scrollTop;
-            await change();
-            requestAnimationFrame(() => {
-                el.scrollTop = el.scrollHeight - fromEnd;
-            });
+            fromEnd = el.scrollHeight - el.scrollTop;
+        },
+        /** Brings what was in view at the mark back, once the content above is there. */
+        restore() {
+            if (fromEnd !== null) {
+                scrollRef.el.scrollTop = scrollRef.el.scrollHeight - fromEnd;
+                fromEnd = null;
+            }
         },
     };
 }

@@ -47,6 +47,10 @@ export class Thread extends Component {
             () => this.stick.toBottom(),
             () => [this.lastOwnKey]
         );
+        useEffect(
+            () => this.stick.restore(),
+            () => [this.props.thread.messages[0]?.key]
+        );
     }
 
     /** Sending a message brings the view to it. */
@@ -101,7 +105,8 @@ export class Thread extends Component {
 
     loadMore() {
         if (!this.props.thread.isLoadingMore) {
-            this.stick.keepPosition(() => this.props.thread.loadMore());
+            this.stick.mark();
+            this.props.thread.loadMore();
         }
     }
 
