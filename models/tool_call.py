@@ -50,6 +50,7 @@ class ToolCall(models.Model):
     duration_ms = fields.Integer("Duration (ms)", readonly=True, aggregator="avg")
     bytes = fields.Integer(readonly=True)
     truncated = fields.Boolean(readonly=True)
+    attachment_ids = fields.Many2many("ir.attachment", string="Files", readonly=True)
     result_pruned = fields.Boolean(readonly=True, help="The result was removed for its age.")
 
     _unpruned = models.Index("(create_date) WHERE result_pruned IS NOT TRUE")

@@ -103,7 +103,7 @@ class TestTurn(AiCase):
         turn = self._ask(self.member).sudo()
         now = fields.Datetime.now()
         turn.write(
-            {"state": "running", "lease_owner": "dead", "lease_until": now - timedelta(seconds=1)}
+            {"state": "running", "lease_owner": "dead", "lease_until": now - timedelta(hours=1)}
         )
         self.env.flush_all()
         self.env["woow_paas_platform.ai_turn"]._cron_sweep()
