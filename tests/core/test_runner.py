@@ -7,6 +7,7 @@ import threading
 
 import pytest
 from memory_store import MemoryStore
+
 from services.errors import LlmRateLimited
 from services.runner import Runner
 from services.specs import CallResult, ToolCall, TurnResult
