@@ -9,6 +9,7 @@ from .dispatcher import body, query_int
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
 PAGE = 30
+SHOWN_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def conversation_or_404(conversation_id):
@@ -140,6 +141,17 @@ class ChatController(http.Controller):
             },
             status=202,
         )
+
+    @http.route("/api/ai/attachments/<int:attachment_id>", methods=["GET"], readonly=True, **ROUTE)
+    def attachment(self, attachment_id):
+        """A file of the caller's own conversation; only pictures are shown, the rest is downloaded."""
+        # sudo: ir.attachment - portal users have no access to the model; its conversation decides
+        attachment = request.env["ir.attachment"].sudo().browse(attachment_id).exists()
+        if attachment.res_model != "discuss.channel" or not attachment.res_id:
+            raise ApiError.not_found("This file does not exist.")
+        conversation_or_404(attachment.res_id)
+        stream = request.env["ir.binary"]._get_stream_from(attachment)
+        return stream.get_response(as_attachment=attachment.mimetype not in SHOWN_TYPES)
 
     @http.route("/api/ai/turns/<int:turn_id>/stop", methods=["POST"], **ROUTE)
     def stop_turn(self, turn_id):

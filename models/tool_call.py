@@ -83,13 +83,13 @@ class ToolCall(models.Model):
         }
 
     def _attachment_data(self):
-        # sudo: ir.attachment - names and types; the files themselves are read under the reader's own rights
+        # sudo: ir.attachment - names and types; the route of the files checks the reader
         return [
             {
                 "id": attachment.id,
                 "name": attachment.name,
                 "mimetype": attachment.mimetype,
-                "url": f"/web/content/{attachment.id}",
+                "url": f"/api/ai/attachments/{attachment.id}",
             }
             for attachment in self.sudo().attachment_ids
         ]
