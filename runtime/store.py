@@ -59,24 +59,31 @@ class OdooStore:
 
         return db.transaction(self.name, work)
 
-    def heartbeat(self, runner_id: str, lease: float) -> tuple[set[tuple[int, int]], set[int]]:
-        """Extend every lease of this runner.
+    def heartbeat(self, claims: list[Claim], lease: float) -> tuple[set[Claim], set[Claim]]:
+        """Extend these leases.
 
-        :return: the (turn, epoch) pairs still held; the turns whose stop was asked for
+        :return: the claims still held; those whose stop was asked for
         """
 
         def work(env):
+            # Locked in the order of `append`, so that the two never wait for each other.
             env.cr.execute(
                 """
-                UPDATE woow_paas_platform_ai_turn
+                UPDATE woow_paas_platform_ai_turn t
                    SET lease_until = now() AT TIME ZONE 'UTC' + %s * interval '1 second'
-                 WHERE state = 'running' AND lease_owner = %s
-             RETURNING id, lease_epoch, stop_requested
+                 WHERE t.id IN (
+                        SELECT h.id FROM woow_paas_platform_ai_turn h
+                          JOIN unnest(%s, %s) AS c (id, epoch)
+                            ON c.id = h.id AND c.epoch = h.lease_epoch
+                         WHERE h.state = 'running'
+                         ORDER BY h.id FOR NO KEY UPDATE OF h)
+             RETURNING t.id, t.stop_requested
                 """,
-                [lease, runner_id],
+                [lease, [claim.turn_id for claim in claims], [claim.epoch for claim in claims]],
             )
             rows = env.cr.fetchall()
-            return {(i, epoch) for i, epoch, _ in rows}, {i for i, _, stop in rows if stop}
+            by_id = {claim.turn_id: claim for claim in claims}
+            return {by_id[i] for i, _ in rows}, {by_id[i] for i, stop in rows if stop}
 
         return db.transaction(self.name, work)
 
@@ -256,7 +263,7 @@ class OdooStore:
                 row.attachment_ids = attachments
                 env.flush_all()
             for _seq, event in events:
-                if event["type"] == "tool_result" and event.get("id") == call_id:
+                if event["type"] == "tool_result" and event["id"] == call_id:
                     event["attachments"] = row._attachment_data()
             self._insert(env, {claim: events})
 

@@ -20,6 +20,7 @@ class TurnJournal:
 
     :param db: runs a blocking store method in the executor and retries it while PostgreSQL is away
     :param wake: tells the writer that there is something to flush
+    :param patience: s after which the lease may be over, if this process stood still
     """
 
     def __init__(
@@ -29,6 +30,8 @@ class TurnJournal:
         db: Callable[..., Awaitable[Any]],
         wake: Callable[["TurnJournal"], None],
         max_rounds: int = const.MAX_ROUNDS,
+        *,
+        patience: float = 5.0,
     ):
         self.claim = claim
         self.store = store
@@ -38,6 +41,7 @@ class TurnJournal:
         self.next_seq = claim.next_seq
         self._db = db
         self._wake = wake
+        self._patience = patience
         self._pending: list[dict[str, Any]] = []
 
     def emit(self, type_: str, /, **fields: Any) -> None:
@@ -88,11 +92,16 @@ class TurnJournal:
     async def begin_call(self, call: ToolCall) -> Verdict:
         if self.lost:
             raise LeaseLost
-        try:
-            verdict = await self._db(self.store.begin_call, self.claim, call.id)
-        except LeaseLost:
-            self.lose()
-            raise
+        while True:
+            asked = time.monotonic()
+            try:
+                verdict = await self._db(self.store.begin_call, self.claim, call.id)
+            except LeaseLost:
+                self.lose()
+                raise
+            # A process that stood still between the check and here asks again: the lease may be over.
+            if verdict.kind != "run" or time.monotonic() - asked < self._patience:
+                break
         if verdict.kind == "lost":
             result = CallResult(outcome="unknown", text=UNKNOWN_TEXT, display=UNKNOWN_TEXT)
             await self.end_call(call, result)

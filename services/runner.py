@@ -28,6 +28,7 @@ POLL_INTERVAL = 10.0  # s, looks for work without a notification, and for turns 
 DRAIN_TIMEOUT = 10.0  # s, a stopping runner lets its turns end this long
 DB_THREADS = 4
 DB_RETRY = 0.2  # s between two tries while PostgreSQL is away
+MAX_EPOCH = 50  # runners that may try a turn; one that kills each of them must end
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Store(Protocol):
     name: str
 
     def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]: ...
-    def heartbeat(self, runner_id: str, lease: float) -> tuple[set, set]: ...
+    def heartbeat(self, claims: list[Claim], lease: float) -> tuple[set[Claim], set[Claim]]: ...
     def release(self, runner_id: str) -> None: ...
     def sweep(self) -> None: ...
     def load(self, claim: Claim) -> Loaded: ...
@@ -108,10 +109,11 @@ class Runner:
         self._writers: dict[str, Writer] = {}
         self._running: dict[tuple[str, int], _Running] = {}
         self._tasks: set[asyncio.Task] = set()
+        self._claiming: list[asyncio.Task] = []
         self._stopping = False
         self._executor = concurrent.futures.ThreadPoolExecutor(DB_THREADS, "woow-ai-db")
         self._loop = asyncio.new_event_loop()
-        self._bell = asyncio.Event()
+        self._bells: dict[str, asyncio.Event] = {}
         self._thread = threading.Thread(target=self._main, name="woow-ai-runner", daemon=True)
         self._thread.start()
 
@@ -124,7 +126,7 @@ class Runner:
     def wake(self, delay: float = 0.0) -> None:
         """There may be work."""
         with contextlib.suppress(RuntimeError):  # the loop is closed: another process hears it too
-            self._loop.call_soon_threadsafe(self._loop.call_later, delay, self._bell.set)
+            self._loop.call_soon_threadsafe(self._loop.call_later, delay, self._ring)
 
     def request_stop(self, name: str, turn_id: int) -> None:
         with contextlib.suppress(RuntimeError):
@@ -155,8 +157,6 @@ class Runner:
 
     def _main(self) -> None:
         asyncio.set_event_loop(self._loop)
-        self._spawn(self._claim_forever())
-        self._spawn(self._heartbeat_forever())
         self._loop.run_forever()
 
     def _spawn(self, coroutine: Coroutine) -> asyncio.Task:
@@ -181,54 +181,73 @@ class Runner:
             self._stores[store.name] = store
             writer = Writer(store, self.db, const.TEXT_FLUSH_INTERVAL)
             self._writers[store.name] = writer
+            self._bells[store.name] = asyncio.Event()
             self._spawn(writer.run())
-        self._bell.set()
+            # Loops of its own: a database that is away must not cost the others their leases.
+            self._claiming.append(self._spawn(self._claim_forever(store)))
+            self._spawn(self._heartbeat_forever(store))
+        self._bells[store.name].set()
+
+    def _ring(self) -> None:
+        for bell in self._bells.values():
+            bell.set()
 
     def _stop_turn(self, name: str, turn_id: int) -> None:
         if running := self._running.get((name, turn_id)):
             running.stop.set()
 
-    async def _claim_forever(self) -> None:
+    async def _claim_forever(self, store: Store) -> None:
+        bell = self._bells[store.name]
         while not self._stopping:
+            bell.clear()
+            try:
+                await self._claim(store)
+            except ConnectionError as error:
+                _logger.info("No turn of %s can be claimed now: %s", store.name, error)
+            except Exception:
+                _logger.exception("Claiming turns of %s failed.", store.name)
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._bell.wait(), POLL_INTERVAL)
-            self._bell.clear()
-            for store in list(self._stores.values()):
-                try:
-                    await self._claim(store)
-                except Exception:
-                    _logger.exception("Claiming turns of %s failed.", store.name)
+                await asyncio.wait_for(bell.wait(), POLL_INTERVAL)
 
     async def _claim(self, store: Store) -> None:
         free = self.capacity - len(self._running)
         if free <= 0 or self._stopping:
             return
-        for claim in await self.db(store.claim, self.id, free, self.lease):
+        claims = await self._loop.run_in_executor(
+            self._executor, store.claim, self.id, free, self.lease
+        )
+        if self._stopping:  # `_drain` gives them back
+            return
+        for claim in claims:
             running = _Running(claim, asyncio.Event())
             self._running[store.name, claim.turn_id] = running
             running.task = self._spawn(self._run(store, running))
 
-    async def _heartbeat_forever(self) -> None:
+    async def _heartbeat_forever(self, store: Store) -> None:
         while True:
             await asyncio.sleep(self.lease / 3)
-            for store in list(self._stores.values()):
-                try:
-                    await self._heartbeat(store)
-                except Exception:
-                    _logger.exception("The heartbeat of %s failed.", store.name)
+            try:
+                await self._heartbeat(store)
+                await self._loop.run_in_executor(self._executor, store.sweep)
+            except (ConnectionError, LeaseLost) as error:
+                _logger.info("No heartbeat in %s: %s", store.name, error)
+            except Exception:
+                _logger.exception("The heartbeat of %s failed.", store.name)
 
     async def _heartbeat(self, store: Store) -> None:
-        before = {k: r for k, r in self._running.items() if k[0] == store.name}
-        if before:
-            held, stops = await self.db(store.heartbeat, self.id, self.lease)
-            for (name, turn_id), running in before.items():
-                if (turn_id, running.claim.epoch) not in held and not running.task.done():
-                    if running.journal:
-                        running.journal.lose()
-                    running.task.cancel()
-                if turn_id in stops:
-                    self._stop_turn(name, turn_id)
-        await self.db(store.sweep)
+        """Only what really runs here is kept: a turn that this runner lost track of goes to another."""
+        before = [r for (name, _), r in self._running.items() if name == store.name]
+        if not before:
+            return
+        claims = [running.claim for running in before]
+        held, stops = await self.db(store.heartbeat, claims, self.lease)
+        for running in before:
+            if running.claim not in held and not running.task.done():
+                if running.journal:
+                    running.journal.lose()
+                running.task.cancel()
+            if running.claim in stops:
+                running.stop.set()
 
     async def _run(self, store: Store, running: _Running) -> None:
         claim = running.claim
@@ -241,15 +260,22 @@ class Runner:
         except Exception:
             _logger.exception("Turn %s of %s could not be closed.", claim.turn_id, store.name)
         finally:
-            self._running.pop((store.name, claim.turn_id), None)
-            self._bell.set()
+            if self._running.get((store.name, claim.turn_id)) is running:
+                del self._running[store.name, claim.turn_id]
+            self._ring()
 
     async def _run_held(self, store: Store, running: _Running) -> None:
         begun = time.monotonic()
-        journal = TurnJournal(running.claim, store, self.db, self._writers[store.name].wake)
+        journal = TurnJournal(
+            running.claim, store, self.db, self._writers[store.name].wake, patience=self.lease / 3
+        )
         running.journal = journal
         progress = None
         try:
+            if running.claim.epoch > MAX_EPOCH:
+                error = EngineError(detail=f"no runner survived it, {MAX_EPOCH} tries")
+                error.code = "internal_error"
+                raise error
             loaded = await self.db(store.load, running.claim)
             request, progress = loaded.request, loaded.progress
             journal.max_rounds = request.limits.max_rounds
@@ -297,7 +323,9 @@ class Runner:
         )
 
     async def _drain(self, timeout: float) -> None:
-        self._bell.set()
+        self._ring()
+        if self._claiming:
+            await asyncio.wait(self._claiming, timeout=timeout)
         tasks = [running.task for running in self._running.values() if running.task]
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=timeout)

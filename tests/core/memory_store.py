@@ -1,5 +1,6 @@
 """A queue of turns in memory with the store's rules: leases, epochs, each write whole or not at all."""
 
+import contextlib
 import threading
 from collections import defaultdict
 
@@ -30,6 +31,8 @@ class MemoryStore:
         self.events = defaultdict(dict)  # id -> {seq: payload}
         self.calls = {}  # call id -> {"epoch", "result"}
         self.endings = {}
+        self.kept = set()  # claims whose lease was extended
+        self.on_begin_call = lambda: None  # runs after a call's start was written
         self.away = False  # PostgreSQL does not answer
 
     # for the tests
@@ -84,14 +87,16 @@ class MemoryStore:
             self.changed.notify_all()
             return claims
 
-    def heartbeat(self, runner_id, lease):
+    def heartbeat(self, claims, lease):
         with self.changed:
             self._check()
-            held = {
-                (turn_id, turn["epoch"])
-                for turn_id, turn in self.turns.items()
-                if turn["owner"] == runner_id and turn["state"] == "running"
-            }
+            held = set()
+            for claim in claims:
+                with contextlib.suppress(LeaseLost):
+                    self._held(claim)
+                    held.add(claim)
+            self.kept |= held
+            self.changed.notify_all()
             return held, set()
 
     def release(self, runner_id):
@@ -138,7 +143,8 @@ class MemoryStore:
                 return Verdict(kind="lost")
             call["epoch"] = claim.epoch
             self.changed.notify_all()
-            return Verdict(kind="run")
+        self.on_begin_call()
+        return Verdict(kind="run")
 
     def end_call(self, claim, call_id, result, events):
         with self.changed:

@@ -4,12 +4,12 @@ import asyncio
 import logging
 import os
 import threading
+import time
 
 import pytest
 from memory_store import MemoryStore
-
 from services.errors import LlmRateLimited
-from services.runner import Runner
+from services.runner import MAX_EPOCH, Runner
 from services.specs import CallResult, ToolCall, TurnResult
 
 
@@ -242,6 +242,76 @@ def test_a_call_in_flight_becomes_unknown_and_is_not_repeated(store, start):
     store.wait_ended(1)
     assert executed == [1]
     assert store.types(1).count("tool_result") == 1
+
+
+def test_a_process_that_stood_still_before_a_call_asks_again(store, start):
+    """The lease may be over: whoever took the turn has said that the call is unknown."""
+    executed = []
+    call = ToolCall(id="call_1", alias="x", round=1, arguments={})
+
+    def stand_still():
+        store.steal(1)
+        time.sleep(0.06)
+
+    async def one_call(_request, progress, journal, _stop):
+        await journal.save_step(progress, (call,))
+        await journal.begin_call(call)
+        executed.append(1)
+        return TurnResult(state="done")
+
+    store.on_begin_call = stand_still
+    store.queue(1)
+    runner = start(one_call, lease=0.15)
+    store.wait(lambda s: s.turns[1]["owner"] == "thief")
+    while runner.count():
+        pass
+    assert not executed
+
+
+def test_a_claim_whose_answer_was_lost_is_left_to_the_sweep(store, start):
+    """The commit arrived, the connection broke: nobody runs the turn, so nobody may keep it."""
+
+    async def endless(*_args):
+        await asyncio.Event().wait()
+
+    def claim(*args):
+        del store.claim  # only the first time
+        store.claim(*args)
+        raise ConnectionError
+
+    store.claim = claim
+    store.queue(1)
+    runner = start(endless, lease=0.1)
+    store.wait(lambda s: s.turns[1]["owner"] == runner.id)
+    store.queue(2)
+    runner.wake()
+    store.wait(lambda s: {claim.turn_id for claim in s.kept} == {2})
+
+
+def test_a_turn_that_no_runner_survives_is_ended(store, start):
+    store.queue(1)
+    store.turns[1]["epoch"] = MAX_EPOCH
+    start(answer)
+    ending = store.wait_ended(1)
+    assert (ending.state, ending.error_code) == ("failed", "internal_error")
+
+
+def test_a_database_that_is_away_costs_the_others_nothing(store, start):
+    async def endless(*_args):
+        await asyncio.Event().wait()
+
+    store.queue(1)
+    runner = start(endless, lease=0.3)
+    other = MemoryStore()
+    other.name = "other"
+    other.queue(7)
+    runner.attach(other)
+    other.wait(lambda s: s.kept)
+    other.away = True
+    store.kept.clear()
+    store.wait(lambda s: s.kept)
+    store.kept.clear()
+    store.wait(lambda s: s.kept)
 
 
 def test_each_call_has_its_event_before_it_starts(store, start):
