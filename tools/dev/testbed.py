@@ -148,6 +148,17 @@ class OdooServer:
         self.process.stop()
         self.start()
 
+    def start_runner(self, name: str = "runner") -> processes.Process:
+        """Start ``odoo-bin ai_runner`` for this server's database; its log is checked like this server's."""
+        log = self.log.with_name(f"{self.log.stem}-{name}.log")
+        return processes.start(
+            name,
+            self._instance.odoo("ai_runner", f"--database={self.db}"),
+            log=log,
+            # Odoo finds a command of an addon only if it knows the addons path before it reads "-c".
+            env={**os.environ, **self._environment, "ODOO_RC": str(self._instance.config)},
+        )
+
     def login(self, login: str, password: str | None = None) -> httpx.Client:
         """A client with a new session of this user; the password is the login unless told."""
         import httpx
