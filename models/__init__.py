@@ -12,4 +12,3 @@ from . import tool_call
 from . import discuss_channel
 from . import ir_http
 from . import res_config_settings
-from . import res_users

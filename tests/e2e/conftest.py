@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Iterator
 
 import pytest
+from counter import Counter
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tools.dev import chromium, mcp_servers, mock_llms, processes, testbed
@@ -53,6 +54,15 @@ def mcp_everything_sse() -> Iterator[McpServer]:
 def mcp_time() -> Iterator[McpServer]:
     """mcp-server-time behind mcp-proxy."""
     server = mcp_servers.start_time(processes.free_port(), folder=E2E_LOGS)
+    server.wait()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def counter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Counter]:
+    """An MCP server that counts how often its tool really ran; ``counter.register(odoo)`` makes it known."""
+    server = Counter(tmp_path_factory.mktemp("counter"))
     server.wait()
     yield server
     server.stop()

@@ -51,7 +51,6 @@ export class AiChat extends Component {
     start() {
         const { conversationId, newChat } = this.props;
         this.chat.loadConversations();
-        this.chat.loadPreferences();
         if (conversationId) {
             this.chat.open(conversationId);
         } else {
@@ -126,10 +125,6 @@ export class AiChat extends Component {
 
     async rename(name) {
         return this.attempt(() => this.chat.rename(this.chat.currentId, name));
-    }
-
-    toggleCalls() {
-        return this.attempt(() => this.chat.showCalls(!this.chat.preferences.showCalls));
     }
 
     confirmDelete() {

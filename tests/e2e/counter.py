@@ -1,0 +1,55 @@
+"""Starts `counting_server`, makes it known to an Odoo and reads what it counted."""
+
+import sys
+from pathlib import Path
+
+from tools.dev import processes
+
+PROGRAM = Path(__file__).with_name("counting_server.py")
+
+
+class Counter:
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.port = processes.free_port()
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+        self._process = processes.start(
+            "MCP server counter",
+            [sys.executable, PROGRAM, str(self.port), folder],
+            log=folder.with_suffix(".log"),
+            env=processes.bare_environment(),
+        )
+
+    def wait(self):
+        self._process.wait_until(lambda: processes.listens(self.port), timeout=60)
+
+    def stop(self):
+        self._process.stop(5)
+
+    def executions(self, name) -> int:
+        """How often the tool ran with this id."""
+        path = self.folder / name
+        return path.stat().st_size if path.exists() else 0
+
+    def register(self, odoo, **values) -> int:
+        """Add the server to the demo's assistant and read its tools.
+
+        :return: the record's id
+        """
+        (server,) = odoo.rpc(
+            "woow_paas_platform.mcp_server",
+            "create",
+            [{"name": "counter", "url": self.url, **values}],
+            context={"woow_no_sync": True},
+        )
+        assistants = odoo.rpc("ai.assistant", "search", [])
+        odoo.rpc("ai.assistant", "write", assistants, {"mcp_server_ids": [[4, server]]})
+        odoo.rpc("woow_paas_platform.mcp_server", "action_sync_tools", [server])
+        return server
+
+
+def count(name, seconds=0.0):
+    """A call of the tool, as `chat.calls` takes it."""
+    return ("counter__count", {"id": name, "seconds": seconds})
+
+

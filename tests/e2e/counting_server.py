@@ -1,0 +1,25 @@
+"""An MCP server whose tool counts its own executions on disk: ``counting_server.py PORT FOLDER``."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from mcp.server.fastmcp import FastMCP
+
+
+def main(port: int, folder: Path) -> None:
+    server = FastMCP("counter", host="127.0.0.1", port=port, log_level="WARNING")
+
+    @server.tool()
+    async def count(id: str, seconds: float = 0.0) -> str:
+        """Count one execution of `id`, then take some seconds."""
+        with (folder / id).open("ab", buffering=0) as file:
+            file.write(b".")
+        await asyncio.sleep(seconds)
+        return f"counted {id}"
+
+    server.run(transport="streamable-http")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]))
