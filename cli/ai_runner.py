@@ -1,7 +1,8 @@
 """``ODOO_RC=odoo.conf odoo-bin ai_runner -d DB``: a process that runs turns and serves no HTTP.
 
-The configuration stands in the environment (or ``--addons-path=…`` before the command), because Odoo looks
-for the command before it reads ``-c``. Odoo loads this file as ``odoo.cli.ai_runner``, so every import of the addon is absolute and inside `run`.
+The configuration stands in the environment (or ``--addons-path=…`` before the command), because Odoo
+looks for the command before it reads ``-c``. Odoo loads this file as ``odoo.cli.ai_runner``, so every
+import of the addon is absolute and inside `run`.
 """
 
 import logging

@@ -9,6 +9,7 @@ from .dispatcher import body, query_int
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
 PAGE = 30
+SHOWN_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def conversation_or_404(conversation_id):
@@ -23,6 +24,27 @@ def visible_or_404(model, record_id, sentence):
     if not record or not record.has_access("read"):
         raise ApiError.not_found(sentence)
     return record
+
+
+def refuse_while_busy(channel):
+    if busy := channel._running_turn():
+        raise ApiError(
+            409,
+            "turn_waiting" if busy.state == "waiting" else "turn_running",
+            request.env._("The assistant is still busy with the last message."),
+            details={"turn_id": busy.id, "stream_url": busy._stream_url()},
+        )
+
+
+def accepted(turn):
+    return request.make_json_response(
+        {
+            "turn_id": turn.id,
+            "stream_url": turn._stream_url(),
+            "message_id": turn.message_id.id,
+        },
+        status=202,
+    )
 
 
 class ChatController(http.Controller):
@@ -115,14 +137,7 @@ class ChatController(http.Controller):
             raise ApiError(400, "empty_message", "Write a message first.")
         turn = channel._turn_of_token(values["client_token"])
         if not turn:
-            if busy := channel._running_turn():
-                code = "turn_waiting" if busy.state == "waiting" else "turn_running"
-                raise ApiError(
-                    409,
-                    code,
-                    request.env._("The assistant is still busy with the last message."),
-                    details={"turn_id": busy.id, "stream_url": busy._stream_url()},
-                )
+            refuse_while_busy(channel)
             try:
                 with request.env.cr.savepoint():
                     turn = channel._ask(content, values["client_token"])
@@ -132,14 +147,50 @@ class ChatController(http.Controller):
                 ) from error
             except psycopg2.errors.UniqueViolation as error:
                 raise ConcurrencyError("The same message arrived twice at once.") from error
-        return request.make_json_response(
-            {
-                "turn_id": turn.id,
-                "stream_url": turn._stream_url(),
-                "message_id": turn.message_id.id,
-            },
-            status=202,
-        )
+        return accepted(turn)
+
+    @http.route("/api/ai/turns/<int:turn_id>/retry", methods=["POST"], **ROUTE)
+    def retry_turn(self, turn_id):
+        """Answer the same question once more without repeating a call."""
+        turn = visible_or_404("woow_paas_platform.ai_turn", turn_id, "This turn does not exist.")
+        channel = conversation_or_404(turn.channel_id.id)
+        refuse_while_busy(channel)
+        if turn != channel._last_turn():
+            raise ApiError(
+                409, "turn_outdated", request.env._("Only the last answer can be retried.")
+            )
+        try:
+            with request.env.cr.savepoint():
+                retry = turn._retry()
+        except AccessError as error:
+            raise ApiError(
+                403, "assistant_unavailable", request.env._("This assistant is not available.")
+            ) from error
+        except psycopg2.errors.UniqueViolation as error:
+            raise ConcurrencyError("The same answer was retried twice at once.") from error
+        return accepted(retry)
+
+    @http.route("/api/ai/preferences", methods=["GET"], readonly=True, **ROUTE)
+    def preferences(self):
+        return request.env.user._woow_ai_preferences()
+
+    @http.route("/api/ai/preferences", methods=["PATCH"], **ROUTE)
+    def set_preferences(self):
+        values = body(show_tool_calls=bool)
+        # sudo: res.users - portal users cannot write their own row; a switch of their own chat
+        request.env.user.sudo().woow_ai_show_calls = values["show_tool_calls"]
+        return request.env.user._woow_ai_preferences()
+
+    @http.route("/api/ai/attachments/<int:attachment_id>", methods=["GET"], readonly=True, **ROUTE)
+    def attachment(self, attachment_id):
+        """A file of the caller's own conversation; only pictures are shown, the rest is downloaded."""
+        # sudo: ir.attachment - portal users have no access to the model; its conversation decides
+        attachment = request.env["ir.attachment"].sudo().browse(attachment_id).exists()
+        if attachment.res_model != "discuss.channel" or not attachment.res_id:
+            raise ApiError.not_found("This file does not exist.")
+        conversation_or_404(attachment.res_id)
+        stream = request.env["ir.binary"]._get_stream_from(attachment)
+        return stream.get_response(as_attachment=attachment.mimetype not in SHOWN_TYPES)
 
     @http.route("/api/ai/turns/<int:turn_id>/stop", methods=["POST"], **ROUTE)
     def stop_turn(self, turn_id):

@@ -12,3 +12,4 @@ from . import tool_call
 from . import discuss_channel
 from . import ir_http
 from . import res_config_settings
+from . import res_users

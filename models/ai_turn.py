@@ -40,6 +40,16 @@ class AiTurn(models.Model):
         "mail.message", "Answer", readonly=True, ondelete="set null"
     )
     prompt = fields.Text(readonly=True)
+    retry_of_id = fields.Many2one(
+        "woow_paas_platform.ai_turn",
+        "Retry of",
+        readonly=True,
+        ondelete="set null",
+        help="The turn on the same question whose finished calls this one takes over.",
+    )
+    retry_ids = fields.One2many(
+        "woow_paas_platform.ai_turn", "retry_of_id", "Retries", readonly=True
+    )
     client_token = fields.Char(readonly=True, help="Makes sending the same message twice harmless.")
     state = fields.Selection(
         [
@@ -85,6 +95,11 @@ class AiTurn(models.Model):
         super()._register_hook()
         process.registry_loaded()
 
+    _retry_unique = models.UniqueIndex(
+        "(retry_of_id) WHERE retry_of_id IS NOT NULL",
+        "This answer is being retried already.",
+    )
+
     @api.depends("prompt")
     def _compute_display_name(self):
         for turn in self:
@@ -127,6 +142,63 @@ class AiTurn(models.Model):
         turn._append_events([{"type": "state", "state": "queued"}])
         notify.queued(self.env.cr, turn.id)
         return turn.sudo(False)
+
+    def _retry(self):
+        """Queue a new turn on the same question; it takes over every call of this one and repeats none.
+
+        :raises AccessError: the assistant is no longer available to the person
+        """
+        self.ensure_one()
+        self.assistant_id.check_access("read")
+        # sudo: ai_turn - people have no write access; the caller may read, so owns, the turn
+        old = self.sudo()
+        turn = old.create(
+            {
+                "channel_id": old.channel_id.id,
+                "assistant_id": old.assistant_id.id,
+                "cloud_service_id": old.cloud_service_id.id,
+                "user_id": old.user_id.id,
+                "message_id": old.message_id.id,
+                "prompt": old.prompt,
+                "retry_of_id": old.id,
+                "transcript": old._transcript_for_retry(),
+            }
+        )
+        events = [{"type": "state", "state": "queued"}]
+        for call in old._calls_with_taken_over():
+            events += [call._call_event(), call._result_event()]
+        turn._append_events(events)
+        notify.queued(self.env.cr, turn.id)
+        return turn.sudo(False)
+
+    def _transcript_for_retry(self):
+        """The transcript up to the last call; a call without a message gets the one of its row."""
+        rows = {call.call_id: call for call in self._calls_with_taken_over()}
+        kept = (self.transcript or {}).get("messages", [])
+        answered = {message["call_id"] for message in kept if message["role"] == "tool"}
+        messages, rounds = [], 0
+        for message in kept:
+            if message["role"] == "tool":
+                messages.append(message)
+            elif calls := message.get("tool_calls"):
+                rounds += 1
+                messages.append(message)
+                messages += [
+                    rows[call["id"]]._tool_message()
+                    for call in calls
+                    if call["id"] not in answered and call["id"] in rows
+                ]
+        return {"step": rounds, "round": rounds, "messages": messages}
+
+    def _calls_with_taken_over(self):
+        """The turn's calls, after those of the turns that it retries."""
+        self.ensure_one()
+        earlier = (
+            self.retry_of_id._calls_with_taken_over()
+            if self.retry_of_id
+            else self.call_ids.browse()
+        )
+        return earlier + self.call_ids
 
     def _append_events(self, events):
         """Write events of a turn that no runner holds; the caller's transaction owns the row."""
@@ -291,7 +363,7 @@ class AiTurn(models.Model):
         return {
             "id": self.id,
             "state": self.state,
-            "tool_calls": [call._api_format() for call in self.call_ids],
+            "tool_calls": [call._api_format() for call in self._calls_with_taken_over()],
             "usage": self.usage or None,
             "error": error if self.error_code else None,
         }
@@ -361,6 +433,7 @@ class AiTurn(models.Model):
                 ("channel_id", "=", self.channel_id.id),
                 ("id", "<", self.id),
                 ("state", "in", FINAL_STATES),
+                ("retry_ids", "=", False),
             ],
             limit=HISTORY_TURNS,
         )

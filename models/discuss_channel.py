@@ -83,6 +83,11 @@ class DiscussChannel(models.Model):
             limit=1,
         )
 
+    def _last_turn(self):
+        return self.env["woow_paas_platform.ai_turn"].search(
+            [("channel_id", "=", self.id)], order="id desc", limit=1
+        )
+
     def _turn_of_token(self, client_token):
         Turn = self.env["woow_paas_platform.ai_turn"]
         if not client_token:
@@ -140,6 +145,7 @@ class DiscussChannel(models.Model):
                 ("answer_message_id", "in", page.ids),
             ]
         )
+        turns = turns.sorted("id")  # a retry comes after what it retries
         by_answer = {turn.answer_message_id.id: turn for turn in turns if turn.answer_message_id}
         by_question = {turn.message_id.id: turn for turn in turns}
         data = []

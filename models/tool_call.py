@@ -68,6 +68,29 @@ class ToolCall(models.Model):
             truncated=self.truncated,
         )
 
+    def _call_event(self):
+        self.ensure_one()
+        return {
+            "type": "tool_call",
+            "id": self.call_id,
+            "tool": self.tool_name,
+            "args": self.arguments or {},
+            "server": self.server_name or "",
+            "title": self.title or self.tool_name,
+            "round": self.round,
+            "max_rounds": self.turn_id.assistant_id.max_rounds,
+        }
+
+    def _tool_message(self):
+        """The call's result as the transcript keeps it; a call that was cut says so."""
+        self.ensure_one()
+        return {
+            "role": "tool",
+            "call_id": self.call_id,
+            "content": self.llm_text or "The call was not finished.",
+            "outcome": self.outcome or "unknown",
+        }
+
     def _result_event(self):
         self.ensure_one()
         return {
@@ -83,13 +106,13 @@ class ToolCall(models.Model):
         }
 
     def _attachment_data(self):
-        # sudo: ir.attachment - names and types; the files themselves are read under the reader's own rights
+        # sudo: ir.attachment - names and types; the route of the files checks the reader
         return [
             {
                 "id": attachment.id,
                 "name": attachment.name,
                 "mimetype": attachment.mimetype,
-                "url": f"/web/content/{attachment.id}",
+                "url": f"/api/ai/attachments/{attachment.id}",
             }
             for attachment in self.sudo().attachment_ids
         ]

@@ -263,7 +263,7 @@ class OdooStore:
                 row.attachment_ids = attachments
                 env.flush_all()
             for _seq, event in events:
-                if event["type"] == "tool_result" and event["id"] == call_id:
+                if event["type"] == "tool_result" and event.get("id") == call_id:
                     event["attachments"] = row._attachment_data()
             self._insert(env, {claim: events})
 

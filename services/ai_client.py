@@ -38,7 +38,8 @@ async def run_turn(
 ) -> TurnResult:
     """Run a turn, or what is left of it.
 
-    :param progress: empty for a new turn; changed in place
+    :param progress: empty for a new turn; changed in place. Of a resumed turn the host has withdrawn what the
+        step that was cut had said, by a `state` event with that `step`
     :param stop: set when the user stops the turn
     :param chat_model: a LangChain chat model instead of the one that ``request.llm`` describes
     :return: state done, stopped or failed; `text` is what the last step has said
@@ -94,7 +95,6 @@ class _Turn:
         if progress.started:
             texts = [m["content"] for m in progress.messages if m["role"] == "assistant"]
             self.blocks = sum(len(markdown.blocks(said)) for said in texts)
-            self.journal.emit("text_reset", step=progress.step)
             return
         progress.started = True
         self.journal.emit(

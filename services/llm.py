@@ -166,7 +166,9 @@ def _model_class():
     from langchain_openai import ChatOpenAI  # noqa: PLC0415
 
     # openai dumps each chunk before `_even` sees it, and pydantic warns of what is evened out here
-    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning, r"pydantic\.main")
+    warnings.filterwarnings(
+        "ignore", "Pydantic serializer warnings", UserWarning, r"pydantic\.main"
+    )
 
     class Model(ChatOpenAI):
         """Evens out what providers stream differently, before it is parsed."""

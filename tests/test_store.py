@@ -128,9 +128,12 @@ class TestStore(AiHttpCase):
         (named,) = self._events()[-1]["attachments"]
         self.assertEqual((named["name"], named["mimetype"]), ("dot.png", "image/png"))
         self.assertNotIn("aGVsbG8=", str(self._events()), "the log stays small")
-        attachment = self.env["ir.attachment"].browse(named["id"])
-        self.assertTrue(attachment.with_user(self.member).has_access("read"))
-        self.assertFalse(attachment.with_user(self.stranger).has_access("read"))
+        for user, status in ((self.member, 200), (self.stranger, 404), (self.guest, 404)):
+            self._sign_in(user)
+            answer = self.url_open(named["url"])
+            self.assertEqual(answer.status_code, status)
+        self.authenticate(None, None)
+        self.assertEqual(self.url_open(named["url"]).status_code, 401)
 
     def test_a_call_in_flight_is_never_run_again(self):
         claim = self._claim("one")

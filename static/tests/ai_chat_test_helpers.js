@@ -76,6 +76,8 @@ export class FakeServer {
         this.conversations = [];
         this.requests = [];
         this.tokens = new Map();
+        this.turnOwners = new Map();
+        this.preferences = { show_tool_calls: true };
         this.nextId = 10;
         /** Answers that come before the regular one: {match, answer}. */
         this.interrupts = [];
@@ -121,6 +123,7 @@ export class FakeServer {
     startTurn(conversation) {
         const id = this.nextId++;
         conversation.turn = { id, state: "running", stream: new FakeStream() };
+        this.turnOwners.set(id, conversation);
         return conversation.turn;
     }
 
@@ -157,8 +160,15 @@ export class FakeServer {
         if (kind === "cloud-services") {
             return json({ cloud_services: this.cloudServices });
         }
+        if (kind === "preferences") {
+            Object.assign(this.preferences, body);
+            return json(this.preferences);
+        }
         if (kind === "turns") {
             const owner = this.conversations.find(({ turn }) => turn?.id === Number(id));
+            if (action === "retry") {
+                return this.retry(this.turnOwners.get(Number(id)));
+            }
             if (action === "stop") {
                 return json({ state: "stopped" });
             }
@@ -218,6 +228,18 @@ export class FakeServer {
             });
         }
         return json(this.tokens.get(token), 202);
+    }
+
+    retry(conversation) {
+        const turn = this.startTurn(conversation);
+        return json(
+            {
+                turn_id: turn.id,
+                stream_url: `/api/ai/turns/${turn.id}/stream`,
+                message_id: conversation.messages.findLast(({ role }) => role === "user").id,
+            },
+            202
+        );
     }
 
     listed({ id, name, assistant, cloud_service, last_message_at, turn }) {

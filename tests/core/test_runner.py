@@ -8,6 +8,7 @@ import time
 
 import pytest
 from memory_store import MemoryStore
+
 from services.errors import LlmRateLimited
 from services.runner import MAX_EPOCH, Runner
 from services.specs import CallResult, ToolCall, TurnResult

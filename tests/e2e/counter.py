@@ -51,5 +51,3 @@ class Counter:
 def count(name, seconds=0.0):
     """A call of the tool, as `chat.calls` takes it."""
     return ("counter__count", {"id": name, "seconds": seconds})
-
-

@@ -97,8 +97,12 @@ def phases(odoo, process):
 
 
 def log_of(odoo, turn_id):
-    rows = odoo.sql(f"SELECT seq, payload::text FROM {EVENTS} WHERE turn_id = {turn_id} ORDER BY seq")
-    return [(int(seq), json.loads(text)) for seq, text in (r.split("|", 1) for r in rows.splitlines())]
+    rows = odoo.sql(
+        f"SELECT seq, payload::text FROM {EVENTS} WHERE turn_id = {turn_id} ORDER BY seq"
+    )
+    return [
+        (int(seq), json.loads(text)) for seq, text in (r.split("|", 1) for r in rows.splitlines())
+    ]
 
 
 class Load:
@@ -124,7 +128,7 @@ class Load:
 
 
 def test_at_random_moments_nothing_is_lost_and_nothing_runs_twice(fleet, scripted_llm, counter):
-    random_ = random.Random(SEED)  # noqa: S311 no secret
+    random_ = random.Random(SEED)
     odoo = fleet.odoo
     load = Load(odoo, scripted_llm)
     load.add(24)
@@ -160,7 +164,6 @@ def test_at_random_moments_nothing_is_lost_and_nothing_runs_twice(fleet, scripte
         process.popen.send_signal(signal.SIGCONT)
     wait_for(lambda: not load.left(), "all turns end", timeout=90)
 
-    print(f"{len(load.turns)} turns, hit {dict(hit)}")
     assert min(hit[phase] for phase in ("before", "during", "after")) >= 10
     outcomes = collections.Counter()
     for turn, name in load.turns.items():
@@ -177,7 +180,6 @@ def test_at_random_moments_nothing_is_lost_and_nothing_runs_twice(fleet, scripte
             outcomes[result["outcome"]] += 1
             ran = counter.executions(ids[result["id"]])
             assert ran == 1 if result["outcome"] == "ok" else ran <= 1, (name, result, ran)
-    print(dict(outcomes))
     # A process that froze while it opened a session may find its time-out over.
     assert {"ok", "unknown"} <= set(outcomes) <= {"ok", "unknown", "timeout"}
 
@@ -196,9 +198,7 @@ def test_a_runner_that_slept_past_its_lease_does_nothing_more(fleet, scripted_ll
     log = log_of(fleet.odoo, turn.id)
     answers = fleet.odoo.sql("SELECT COUNT(*) FROM mail_message")
     sleeper.popen.send_signal(signal.SIGCONT)
-    wait_for(
-        lambda: f"Turn {turn.id} of" in sleeper.log.read_text(errors="replace"), "it wakes up"
-    )
+    wait_for(lambda: f"Turn {turn.id} of" in sleeper.log.read_text(errors="replace"), "it wakes up")
     assert log_of(fleet.odoo, turn.id) == log
     assert fleet.odoo.sql("SELECT COUNT(*) FROM mail_message") == answers
     (result,) = of([payload for _seq, payload in log], "tool_result")

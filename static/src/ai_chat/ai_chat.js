@@ -51,6 +51,7 @@ export class AiChat extends Component {
     start() {
         const { conversationId, newChat } = this.props;
         this.chat.loadConversations();
+        this.chat.loadPreferences();
         if (conversationId) {
             this.chat.open(conversationId);
         } else {
@@ -125,6 +126,10 @@ export class AiChat extends Component {
 
     async rename(name) {
         return this.attempt(() => this.chat.rename(this.chat.currentId, name));
+    }
+
+    toggleCalls() {
+        return this.attempt(() => this.chat.showCalls(!this.chat.preferences.showCalls));
     }
 
     confirmDelete() {

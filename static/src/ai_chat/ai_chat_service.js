@@ -41,6 +41,8 @@ export class AiChatStore extends Reactive {
         };
         this.selection = { assistantId: null, cloudServiceId: null };
         this.starting = { isBusy: false, error: null };
+        /** Of the person, on every device. */
+        this.preferences = { showCalls: true };
         this.threads = {};
         this.currentId = null;
         this.drafts = readDrafts();
@@ -143,6 +145,24 @@ export class AiChatStore extends Reactive {
     /** What happened elsewhere: another tab, another device, Discuss. */
     async refresh() {
         await Promise.all([this.loadConversations(), this.thread?.refresh()]);
+    }
+
+    // Preferences ------------------------------------------------------------
+
+    async loadPreferences() {
+        try {
+            this.applyPreferences(await this.api.preferences());
+        } catch {
+            // the chat works as well with what it has
+        }
+    }
+
+    async showCalls(isShown) {
+        this.applyPreferences(await this.api.setPreferences({ show_tool_calls: isShown }));
+    }
+
+    applyPreferences(data) {
+        this.preferences.showCalls = data?.show_tool_calls ?? true;
     }
 
     // New chat ---------------------------------------------------------------

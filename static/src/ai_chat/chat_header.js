@@ -9,6 +9,8 @@ export class ChatHeader extends Component {
         isMenuOpen: Boolean,
         menuId: String,
         onToggleMenu: Function,
+        areCallsShown: Boolean,
+        onToggleCalls: Function,
         /** Resolves when the name is saved; a rejection keeps the input open. */
         onRename: Function,
         onDelete: Function,
@@ -30,6 +32,12 @@ export class ChatHeader extends Component {
     get context() {
         const { thread } = this.props;
         return [thread?.assistant?.name, thread?.cloudService?.name].filter(Boolean).join(" · ");
+    }
+
+    get callsLabel() {
+        return this.props.areCallsShown
+            ? _t("Hide the tool calls of earlier answers")
+            : _t("Show the tool calls of earlier answers");
     }
 
     startRename() {

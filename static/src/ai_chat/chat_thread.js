@@ -79,6 +79,7 @@ export class ChatThread extends Reactive {
         /** Of the stream: see StreamReader's statuses. */
         this.connection = "idle";
         this.isStopping = false;
+        this.isRetrying = false;
         this.stopError = null;
         this.reader = null;
         this.refreshing = null;
@@ -324,18 +325,44 @@ export class ChatThread extends Reactive {
         }
     }
 
-    accept(message, { message_id: id, turn_id: turnId, stream_url: url }) {
+    /** Answers the last question once more; nothing that was called is called again. */
+    async retry(answer) {
+        const { turnId } = answer.turn;
+        this.isRetrying = true;
+        this.version++;
+        try {
+            const accepted = await this.api.retryTurn(turnId);
+            this.version++;
+            const question = this.messages.findLast(({ role }) => role === "user");
+            if (!answer.id) {
+                // nothing of it was kept: the new answer takes its place
+                this.messages = this.messages.filter(({ key }) => key !== answer.key);
+            }
+            this.accept(question, accepted, { atEnd: true });
+        } catch (error) {
+            this.error = error;
+            if (error.status === 409) {
+                await this.refresh();
+            }
+        } finally {
+            this.isRetrying = false;
+        }
+    }
+
+    accept(message, { message_id: id, turn_id: turnId, stream_url: url }, { atEnd } = {}) {
         // a message whose 202 got lost may have come with the history meanwhile
         this.messages = this.messages.filter(
             (candidate) => candidate.id !== id || candidate.key === message.key
         );
-        Object.assign(message, { id, status: "sent", date: new Date().toISOString() });
+        if (!atEnd) {
+            Object.assign(message, { id, status: "sent", date: new Date().toISOString() });
+        }
         const key = turnKey(turnId);
         const existing = this.messages.find((candidate) => candidate.key === key);
         if (!existing) {
             const index = this.messages.findIndex((candidate) => candidate.key === message.key);
             const live = this.liveMessage({ id: turnId, state: "queued" });
-            this.messages.splice(index + 1, 0, live);
+            this.messages.splice(atEnd ? this.messages.length : index + 1, 0, live);
         }
         if (this.isShown && !(existing && isFinal(existing.turn))) {
             this.follow(turnId, url, key);

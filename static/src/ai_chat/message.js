@@ -12,14 +12,15 @@ export class Message extends Component {
         /** Only for the message whose turn runs. */
         connection: { type: String, optional: true },
         isStopping: { type: Boolean, optional: true },
-        canAskAgain: { type: Boolean, optional: true },
+        canRetry: { type: Boolean, optional: true },
+        areCallsShown: { type: Boolean, optional: true },
         onResend: { type: Function, optional: true },
         onEdit: { type: Function, optional: true },
-        onAskAgain: { type: Function, optional: true },
+        onRetry: { type: Function, optional: true },
     };
 
-    askAgain() {
-        this.props.onAskAgain(this.props.message);
+    retry() {
+        this.props.onRetry(this.props.message);
     }
 
     get authorName() {

@@ -36,6 +36,8 @@ export class Thread extends Component {
     static components = { Message, ThreadStatus };
     static props = {
         thread: Object,
+        /** Whether answers that are complete show their tool calls. */
+        areCallsShown: { type: Boolean, optional: true },
         onEdit: Function,
     };
 
@@ -71,25 +73,18 @@ export class Thread extends Component {
         return this.isLive(message) && this.props.thread.isStopping;
     }
 
-    /** Offered below the last message, when it failed and nothing is under way. */
-    canAskAgain(message) {
-        const { messages, isRunning } = this.props.thread;
-        if (isRunning || message.role !== "assistant" || message.key !== messages.at(-1).key) {
+    /** Offered below the last answer when nothing is under way. */
+    canRetry(message) {
+        const { messages, isRunning, isRetrying } = this.props.thread;
+        if (isRunning || isRetrying || message.role !== "assistant") {
             return false;
         }
-        const isCutShort = message.turn.state === "failed" || message.turn.state === "stopped";
-        return isCutShort && Boolean(this.questionOf(message));
+        const isLast = message.key === messages.at(-1).key;
+        return isLast && isFinal(message.turn) && Boolean(message.turn.turnId);
     }
 
-    questionOf(message) {
-        const { messages } = this.props.thread;
-        const index = messages.findIndex(({ key }) => key === message.key);
-        const question = messages[index - 1];
-        return question?.role === "user" ? question.text : "";
-    }
-
-    askAgain(message) {
-        this.props.thread.send(this.questionOf(message));
+    retry(message) {
+        this.props.thread.retry(message);
     }
 
     resend(message) {

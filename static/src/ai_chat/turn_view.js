@@ -18,9 +18,12 @@ export class TurnView extends Component {
         /** The stream's status while the turn runs; see StreamReader. */
         connection: { type: String, optional: true },
         isStopping: { type: Boolean, optional: true },
-        canAskAgain: { type: Boolean, optional: true },
-        onAskAgain: { type: Function, optional: true },
+        canRetry: { type: Boolean, optional: true },
+        /** Whether the calls stay visible when the answer is complete. */
+        areCallsShown: { type: Boolean, optional: true },
+        onRetry: { type: Function, optional: true },
     };
+    static defaultProps = { areCallsShown: true };
 
     get isFinal() {
         return isFinal(this.props.turn);
@@ -29,7 +32,9 @@ export class TurnView extends Component {
     /** Every item, with a caption before the first call of each round. */
     get rows() {
         let round = 0;
-        return this.props.turn.items.map((item) => {
+        const isHidden = ({ type }) => type === "tool" && this.isFinal && !this.props.areCallsShown;
+        const items = this.props.turn.items.filter((item) => !isHidden(item));
+        return items.map((item) => {
             const isNewRound = item.type === "tool" && item.call.round > round;
             if (isNewRound) {
                 round = item.call.round;

@@ -188,6 +188,19 @@ export class AiApi {
         });
     }
 
+    /** A new turn on the same question; it takes over the calls that were made. */
+    retryTurn(id) {
+        return this.request("POST", `/api/ai/turns/${id}/retry`, {});
+    }
+
+    preferences() {
+        return this.request("GET", "/api/ai/preferences");
+    }
+
+    setPreferences(values) {
+        return this.request("PATCH", "/api/ai/preferences", values);
+    }
+
     stopTurn(id) {
         return this.request("POST", `/api/ai/turns/${id}/stop`, {});
     }

@@ -198,7 +198,7 @@ describe("a running turn", () => {
         expect(".o_ai_chat_send").toHaveCount(1);
     });
 
-    test("that failed says why and can be asked again", async () => {
+    test("that failed says why and can be retried", async () => {
         const conversation = server.conversation();
         await mountChat({ conversationId: conversation.id });
         await ask("Hi");
@@ -207,12 +207,33 @@ describe("a running turn", () => {
         first.stream.event(1, { type: "error", code: "llm_down", message: "No answer came." });
         await settle();
         expect(".o_ai_chat_ending_failed").toHaveText(/No answer came\./);
-        await click(".o_ai_chat_ask_again");
+        await click(".o_ai_chat_retry");
         await settle();
-        const sent = server.requestsTo("/messages").map(({ body }) => body);
-        expect(sent.map(({ content }) => content)).toEqual(["Hi", "Hi"]);
-        expect(sent[0].client_token).not.toBe(sent[1].client_token);
-        expect(".o_ai_chat_ask_again").toHaveCount(0);
+        expect(server.requestsTo("/messages")).toHaveLength(1);
+        expect(server.requestsTo(`/turns/${first.id}/retry`)).toHaveLength(1);
+        expect(".o_ai_chat_retry").toHaveCount(0);
+        expect(".o_ai_chat_message_user").toHaveCount(1);
+        expect(".o_ai_chat_message_assistant").toHaveCount(1);
+        await say([1, { type: "text", content: "Hello." }]);
+        expect(".o_ai_chat_plain").toHaveText("Hello.");
+    });
+
+    test("shows its calls afterwards only to those who want them", async () => {
+        server.preferences.show_tool_calls = false;
+        const conversation = server.conversation();
+        await mountChat({ conversationId: conversation.id });
+        await ask("Hi");
+        await say([1, CALL]);
+        expect(".o_ai_chat_tool").toHaveCount(1);
+        await say(
+            [2, { type: "tool_result", id: "c1", outcome: "ok", result: "yes" }],
+            [3, { type: "done", state: "done", message_id: null }]
+        );
+        expect(".o_ai_chat_tool").toHaveCount(0);
+        await click(".o_ai_chat_calls");
+        await settle();
+        expect(".o_ai_chat_tool").toHaveCount(1);
+        expect(server.preferences.show_tool_calls).toBe(true);
     });
 
     test("is not held open for a conversation that is not shown", async () => {

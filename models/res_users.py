@@ -1,0 +1,23 @@
+from odoo import fields, models
+
+
+class ResUsers(models.Model):
+    _inherit = "res.users"
+
+    woow_ai_show_calls = fields.Boolean(
+        "Show Tool Calls of Earlier Answers",
+        default=True,
+        help="Whether chats with assistants show the tool calls of answers that are complete.",
+    )
+
+    @property
+    def SELF_READABLE_FIELDS(self):
+        return [*super().SELF_READABLE_FIELDS, "woow_ai_show_calls"]
+
+    @property
+    def SELF_WRITEABLE_FIELDS(self):
+        return [*super().SELF_WRITEABLE_FIELDS, "woow_ai_show_calls"]
+
+    def _woow_ai_preferences(self):
+        self.ensure_one()
+        return {"show_tool_calls": self.woow_ai_show_calls}

@@ -1,0 +1,147 @@
+"""The backend in a real browser: an administrator sets up a server, an internal user chats."""
+
+import re
+
+import pytest
+from chat import Chat, calls, first, then
+from playwright.sync_api import expect
+
+SERVERS = "/odoo/action-woow_paas_platform.mcp_server_action"
+ASSISTANTS = "/odoo/action-woow_paas_platform.ai_assistant_action"
+expect.set_options(timeout=15_000)  # ms; the first page of a server builds its assets
+TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
+
+
+def ask(page, text):
+    page.locator(".o_ai_chat_input").fill(text)
+    page.keyboard.press("Enter")
+
+
+def save(page):
+    page.locator(".o_form_button_save").click()
+    expect(page.locator(".o_form_saved")).to_have_count(1)
+
+
+@pytest.fixture
+def watched(page_of):
+    """A page of a user whose JavaScript errors fail the test."""
+    errors = []
+
+    def open_page(server, login, **options):
+        page = page_of(server, login, **options)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        return page
+
+    yield open_page
+    assert not errors
+
+
+def test_a_new_server_answers_in_a_chat(odoo, scripted_llm, mcp_everything, watched):
+    scripted_llm.script(
+        first("Add two and three", calls(("refs__get-sum", {"a": 2, "b": 3}))),
+        then("Add two and three", {"content": "That makes 5."}),
+    )
+    page = watched(odoo, "admin")
+    page.goto(f"{SERVERS}/new")
+    page.locator("div[name=name] input").fill("refs")
+    page.locator("div[name=url] input").fill(mcp_everything.url)
+    save(page)
+    current = page.locator(".o_statusbar_status .o_arrow_button_current")
+    expect(current).to_have_text("Connected", timeout=15_000)  # nobody pressed a button for it
+    expect(page.locator("div[name=tool_ids] .o_data_row")).to_have_count(13)
+    page.get_by_role("button", name="Sync Tools").click()
+    expect(page.locator(".o_notification")).to_contain_text("“refs” is up to date: 13 tools.")
+
+    page.goto(f"{ASSISTANTS}/new")
+    page.locator("div[name=name] input").fill("Calculator")
+    page.locator("div[name=config_id] input").fill("Demo Model")
+    page.locator(".o-autocomplete--dropdown-item", has_text="Demo Model").first.click()
+    row = page.locator(".o_woow_tool_server[data-server=refs]")
+    row.locator(".o_woow_server_switch input").click()
+    row.locator("[data-tool=get-env] input").click()
+    expect(row.locator(".o_woow_tool_count")).to_have_text("12 of 13 tools")
+    save(page)
+    page.get_by_role("button", name="Chat", exact=True).click()
+    expect(page.locator(".o_ai_chat_start")).to_contain_text("Calculator")
+    ask(page, "Add two and three")
+    expect(page.locator(".o_ai_chat_tool")).to_have_attribute("data-outcome", "ok")
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("That makes 5.")
+
+    assistant = odoo.rpc("ai.assistant", "search", [("name", "=", "Calculator")])
+    page.goto(f"{ASSISTANTS}/{assistant[0]}")
+    expect(page.locator("button[name=action_view_calls]")).to_contain_text("1")
+    page.locator("button[name=action_view_calls]").click()
+    expect(page.locator(".o_data_row")).to_have_count(1)
+    odoo.rpc("ai.assistant", "write", assistant, {"active": False})
+
+
+def test_a_server_that_does_not_answer_is_a_sentence(odoo, watched):
+    page = watched(odoo, "admin")
+    page.goto(f"{SERVERS}/new")
+    page.locator("div[name=name] input").fill("nobody")
+    page.locator("div[name=url] input").fill("http://127.0.0.1:9/mcp")
+    save(page)
+    expect(page.locator(".alert-danger")).to_be_visible(timeout=15_000)
+    page.get_by_role("button", name="Test Connection").click()
+    expect(page.locator(".o_notification")).to_be_visible()
+    expect(page.locator(".o_notification")).not_to_contain_text("Traceback")
+
+
+def test_an_internal_user_chats_in_the_backend(odoo, scripted_llm, watched):
+    scripted_llm.script(
+        first("What time is it", calls(TAIPEI)),
+        then("What time is it", {"content": "It is tea time."}),
+    )
+    page = watched(odoo, "demo", color_scheme="dark")
+    page.context.add_cookies([{"name": "color_scheme", "value": "dark", "url": odoo.url}])
+    page.goto("/odoo/ai-chat")
+    expect(page.locator(".o_main_navbar")).to_contain_text("Chat")
+    expect(page.locator(".o_main_navbar")).not_to_contain_text("Platform")
+    ask(page, "What time is it")
+    answer = page.locator(".o_ai_chat_message_assistant")
+    expect(answer).to_contain_text("It is tea time.")
+    expect(page).to_have_url(re.compile(r"/odoo/ai-chat/\d+$"))
+
+    page.get_by_role("button", name="Rename").click()
+    page.locator(".o_ai_chat_name").fill("Tea")
+    page.keyboard.press("Enter")
+    expect(page.locator(".o_ai_chat_title")).to_have_text("Tea")
+
+    page.get_by_role("button", name="Hide the tool calls").click()
+    expect(page.locator(".o_ai_chat_tool")).to_have_count(0)
+    page.reload()
+    expect(answer).to_contain_text("It is tea time.")
+    expect(page.locator(".o_ai_chat_tool")).to_have_count(0)
+    page.get_by_role("button", name="Show the tool calls").click()
+    expect(page.locator(".o_ai_chat_tool")).to_have_count(1)
+
+    page.get_by_role("button", name="Delete").click()
+    page.locator(".modal .btn-danger").click()
+    expect(page.locator(".o_ai_chat_conversation", has_text="Tea")).to_have_count(0)
+
+
+def test_retry_repeats_no_call(odoo, scripted_llm, watched):
+    slow = {"content": "once upon a time " * 300}
+    scripted_llm.script(
+        first("Tell the time", calls(TAIPEI)),
+        then("Tell the time", slow, latency=30, chunkSize=10),
+    )
+    chat = Chat(odoo, "demo")
+    turn = chat.ask("Tell the time")
+    turn.until("text")
+    turn.stop()
+    turn.wait_ended()
+    scripted_llm.reset()
+    scripted_llm.script(then("Tell the time", {"content": "It is late."}))
+
+    page = watched(odoo, "demo")
+    page.goto(f"/odoo/ai-chat/{chat.id}")
+    page.get_by_role("button", name="Retry the answer").click()
+    answer = page.locator(".o_ai_chat_message_assistant").last
+    expect(answer).to_contain_text("It is late.")
+    expect(answer.locator(".o_ai_chat_tool")).to_have_attribute("data-outcome", "ok")
+    rows = odoo.sql(
+        "SELECT count(*) FROM woow_paas_platform_tool_call c JOIN woow_paas_platform_ai_turn t"
+        f" ON t.id = c.turn_id WHERE t.channel_id = {chat.id}"
+    )
+    assert rows.strip() == "1"

@@ -1,0 +1,164 @@
+from odoo.exceptions import AccessError
+from odoo.tests import tagged
+from odoo.tools import mute_logger
+from psycopg2 import IntegrityError
+
+from .common import AiCase, AiHttpCase
+
+CALLS = [
+    {"id": "call-ok", "alias": "weather__forecast", "arguments": {"city": "Taipei"}},
+    {"id": "call-cut", "alias": "weather__alerts", "arguments": {}},
+]
+
+
+class RetryData:
+    """A turn that was stopped in its second round: one call is finished, one was cut."""
+
+    def _stopped_turn(self, user, channel=None):
+        channel = channel or self._conversation(user)
+        turn = channel._ask("What is the weather?").sudo()
+        turn.write(
+            {
+                "transcript": {
+                    "started": True,
+                    "step": 1,
+                    "round": 0,
+                    "messages": [
+                        {"role": "assistant", "content": "Let me see.", "tool_calls": CALLS},
+                    ],
+                    "usage": {"input_tokens": 5},
+                    "tools_seconds": 3.0,
+                }
+            }
+        )
+        values = {"turn_id": turn.id, "user_id": user.id, "round": 1, "server_name": "weather"}
+        self.env["woow_paas_platform.tool_call"].create(
+            [
+                {
+                    **values,
+                    "call_id": "call-ok",
+                    "tool_name": "forecast",
+                    "arguments": {"city": "Taipei"},
+                    "outcome": "ok",
+                    "result": "sunny",
+                    "llm_text": "sunny",
+                },
+                {**values, "call_id": "call-cut", "tool_name": "alerts", "outcome": "unknown"},
+            ]
+        )
+        turn._end("stopped")
+        return turn
+
+
+@tagged("post_install", "-at_install")
+class TestRetry(RetryData, AiCase):
+    def setUp(self):
+        super().setUp()
+        self.turn = self._stopped_turn(self.member)
+        self.retry = self.turn.with_user(self.member).sudo(False)._retry().sudo()
+
+    def test_every_call_is_taken_over_with_its_result(self):
+        self.assertEqual(self.retry.state, "queued")
+        self.assertEqual(self.retry.message_id, self.turn.message_id)
+        messages = self.retry.transcript["messages"]
+        self.assertEqual([m["role"] for m in messages], ["assistant", "tool", "tool"])
+        self.assertEqual(
+            {m["call_id"]: m["outcome"] for m in messages[1:]},
+            {"call-ok": "ok", "call-cut": "unknown"},
+        )
+        self.assertEqual(messages[1]["content"], "sunny")
+        self.assertEqual((self.retry.transcript["round"], self.retry.transcript["step"]), (1, 1))
+        self.assertFalse(self.retry.call_ids, "nothing is left to call")
+
+    def test_what_was_said_after_the_last_call_is_said_anew(self):
+        self.retry.transcript = {
+            **self.retry.transcript,
+            "messages": [
+                *self.retry.transcript["messages"],
+                {"role": "assistant", "content": "It is"},
+            ],
+        }
+        messages = self.retry._transcript_for_retry()["messages"]
+        self.assertEqual([m["role"] for m in messages], ["assistant", "tool", "tool"])
+
+    def test_the_stream_shows_the_calls_again(self):
+        events = (
+            self.env["woow_paas_platform.ai_turn_event"]
+            .search([("turn_id", "=", self.retry.id)])
+            .mapped("payload")
+        )
+        self.assertEqual(
+            [(event["type"], event.get("id")) for event in events],
+            [
+                ("state", None),
+                ("tool_call", "call-ok"),
+                ("tool_result", "call-ok"),
+                ("tool_call", "call-cut"),
+                ("tool_result", "call-cut"),
+            ],
+        )
+        self.assertEqual(events[2]["result"], "sunny")
+
+    def test_the_model_reads_the_question_once(self):
+        request = self.retry._turn_request()
+        self.assertEqual([m["role"] for m in request.history], ["user"])
+        self.retry._end("done", "<p>Sunny.</p>")
+        later = self.turn.channel_id.with_user(self.member).sudo(False)._ask("And tomorrow?").sudo()
+        self.assertEqual(
+            [m["role"] for m in later._turn_request().history],
+            ["user", "assistant", "tool", "tool", "user"],
+        )
+
+    def test_the_page_shows_the_retry_in_place_of_the_stopped_answer(self):
+        channel = self.turn.channel_id.with_user(self.member)
+        self.retry._end("done", "<p>Sunny.</p>")
+        messages = channel._conversation_page(limit=30)["messages"]
+        self.assertEqual([m["role"] for m in messages], ["user", "assistant"])
+        self.assertEqual(
+            [call["id"] for call in messages[1]["turn"]["tool_calls"]], ["call-ok", "call-cut"]
+        )
+
+    def test_a_turn_is_retried_once(self):
+        with mute_logger("odoo.sql_db"), self.assertRaises(IntegrityError):
+            self.turn.with_user(self.member).sudo(False)._retry()
+
+    def test_who_lost_the_assistant_cannot_retry(self):
+        self.retry._end("stopped")
+        self.assistant.group_ids = self.env.ref("base.group_system")
+        with self.assertRaises(AccessError):
+            self.retry.with_user(self.member).sudo(False)._retry()
+
+
+@tagged("post_install", "-at_install")
+class TestRetryApi(RetryData, AiHttpCase):
+    def test_retry(self):
+        turn = self._stopped_turn(self.member)
+        path = f"/api/ai/turns/{turn.id}/retry"
+        self._sign_in(self.stranger)
+        self.assertEqual(self._call("POST", path, {})[0], 404)
+        self._sign_in(self.member)
+        status, data = self._call("POST", path, {})
+        self.assertEqual(status, 202)
+        self.assertEqual(data["message_id"], turn.message_id.id)
+        status, data = self._call("POST", path, {})
+        self.assertEqual((status, data["error"]["code"]), (409, "turn_running"))
+
+    def test_only_the_last_answer_can_be_retried(self):
+        turn = self._stopped_turn(self.member)
+        turn.channel_id.with_user(self.member)._ask("Next").sudo()._end("stopped")
+        self._sign_in(self.member)
+        status, data = self._call("POST", f"/api/ai/turns/{turn.id}/retry", {})
+        self.assertEqual((status, data["error"]["code"]), (409, "turn_outdated"))
+
+    def test_each_person_decides_whether_calls_are_shown(self):
+        self._sign_in(self.member)
+        self.assertEqual(self._call("GET", "/api/ai/preferences"), (200, {"show_tool_calls": True}))
+        self.assertEqual(
+            self._call("PATCH", "/api/ai/preferences", {"show_tool_calls": False}),
+            (200, {"show_tool_calls": False}),
+        )
+        self.assertEqual(
+            self._call("PATCH", "/api/ai/preferences", {"show_tool_calls": "no"})[0], 400
+        )
+        self._sign_in(self.owner)
+        self.assertEqual(self._call("GET", "/api/ai/preferences"), (200, {"show_tool_calls": True}))
