@@ -32,6 +32,7 @@
         "views/workspace_views.xml",
         "views/ai_turn_views.xml",
         "views/ai_chat_action.xml",
+        "views/discuss_channel_views.xml",
         "views/res_config_settings_views.xml",
         "views/menus.xml",
         "views/portal_templates.xml",

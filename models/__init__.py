@@ -10,6 +10,7 @@ from . import ai_turn
 from . import ai_turn_event
 from . import tool_call
 from . import discuss_channel
+from . import discuss_post
 from . import ir_http
 from . import res_config_settings
 from . import res_users

@@ -2,6 +2,7 @@ import json
 
 from odoo import api, fields, models
 from odoo.exceptions import UserError
+from odoo.fields import Domain
 from odoo.tools import plaintext2html
 
 from ..runtime import limits, notify, process
@@ -12,6 +13,7 @@ HISTORY_CHARS = 48_000  # characters of them at most
 OLD_RESULT_CHARS = 2_000  # characters that stay of a tool result of an earlier turn
 PROMPT_CHARS = 32_000  # characters of one message
 
+CONVERSATION = "woow_ai_chat"  # type of the channels that hold a conversation with an assistant
 FINAL_STATES = ("done", "failed", "stopped")
 
 
@@ -40,6 +42,9 @@ class AiTurn(models.Model):
         "mail.message", "Answer", readonly=True, ondelete="set null"
     )
     prompt = fields.Text(readonly=True)
+    is_from_discuss = fields.Boolean(
+        readonly=True, help="Asked in Discuss, so answered for Discuss."
+    )
     retry_of_id = fields.Many2one(
         "woow_paas_platform.ai_turn",
         "Retry of",
@@ -109,11 +114,14 @@ class AiTurn(models.Model):
     # ------------------------------------------------------------ life of a turn
 
     @api.model
-    def _start(self, channel, content, client_token=None, message=None):
+    def _start(self, channel, content, client_token=None, message=None, assistant=None):
         """Queue a turn for the current user; the caller has checked the access to the channel.
 
         :param message: the question, when it stands in the channel already (Discuss)
+        :param assistant: who answers, when it is not the conversation's own (a mention)
         """
+        is_from_discuss = bool(message)
+        assistant = assistant or channel.woow_assistant_id
         if len(content) > PROMPT_CHARS:
             raise UserError(
                 self.env._(
@@ -131,14 +139,17 @@ class AiTurn(models.Model):
         turn = self.sudo().create(
             {
                 "channel_id": channel.id,
-                "assistant_id": channel.woow_assistant_id.id,
+                "assistant_id": assistant.id,
                 "cloud_service_id": channel.woow_cloud_service_id.id,
                 "user_id": self.env.uid,
                 "message_id": message.id,
                 "prompt": content,
                 "client_token": client_token or False,
+                "is_from_discuss": is_from_discuss,
             }
         )
+        if is_from_discuss:
+            channel._show_typing(turn.assistant_id, True)
         turn._append_events([{"type": "state", "state": "queued"}])
         notify.queued(self.env.cr, turn.id)
         return turn.sudo(False)
@@ -224,7 +235,7 @@ class AiTurn(models.Model):
             notify.stop(self.env.cr, self.id)
             return "running"
         if self.state in ("queued", "waiting"):
-            self._end("stopped")
+            self.with_context(lang=self.user_id.lang)._end("stopped")
         elif self.state == "running":
             self.stop_requested = True
             notify.stop(self.env.cr, self.id)
@@ -237,9 +248,15 @@ class AiTurn(models.Model):
         """
         self.ensure_one()
         held = self.state == "running"
+        if not held:
+            self._close_open_calls()
         message = self.env["mail.message"]
         if text_html:
-            message = self.channel_id._post_answer(self.assistant_id, text_html)
+            message = self.channel_id._post_answer(
+                self.assistant_id,
+                text_html + str(self._call_summary()),
+                silent=not self.is_from_discuss,
+            )
         code, sentence = error or (False, False)
         self.write(
             {
@@ -254,10 +271,10 @@ class AiTurn(models.Model):
             }
         )
         if not held:
-            self._close_open_calls()
             self._append_events(
                 [{"type": "state", "state": state}, self._final_event()],
             )
+        self._tell_discuss(message)
         return message
 
     def _keep_attachments(self, files):
@@ -378,10 +395,13 @@ class AiTurn(models.Model):
         """
         self.ensure_one()
         Server = self.env["woow_paas_platform.mcp_server"]
-        own = [("owner_user_id", "=", self.user_id.id)]
+        own = Domain.FALSE
+        if self._is_private():
+            # in a thread of a channel, others would read what a person's own servers say
+            own |= Domain("owner_user_id", "=", self.user_id.id)
         if self.cloud_service_id:
-            own = ["|", ("cloud_service_id", "=", self.cloud_service_id.id), *own]
-        servers = Server.search([("scope", "=", "user"), *own])
+            own |= Domain("cloud_service_id", "=", self.cloud_service_id.id)
+        servers = Server.search(Domain("scope", "=", "user") & own)
         tools = self.assistant_id._system_tools() | servers.tool_ids.filtered("is_usable")
         return tools - self.assistant_id.mcp_tool_disabled_ids
 
@@ -395,9 +415,16 @@ class AiTurn(models.Model):
             return "The assistant is no longer available to this user."
         if self.cloud_service_id and not as_user.cloud_service_id.has_access("read"):
             return "The user is no longer a member of the cloud service's workspace."
-        if self.user_id.partner_id not in self.channel_id.channel_member_ids.partner_id:
-            return "The user left the conversation."
+        if self._is_private():
+            if self.user_id.partner_id not in self.channel_id.channel_member_ids.partner_id:
+                return "The user left the conversation."
+        elif not as_user.channel_id.has_access("read"):
+            return "The user can no longer read the channel."
         return ""
+
+    def _is_private(self):
+        """Whether only the person reads the conversation; else it is a thread of a channel."""
+        return self.channel_id.channel_type == CONVERSATION
 
     def _turn_request(self):
         """Read everything that the engine needs, in the language of the turn's user."""

@@ -3,7 +3,7 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
 from odoo.tools import html2plaintext
 
-CONVERSATION = "woow_ai_chat"
+from .ai_turn import CONVERSATION
 
 
 class DiscussChannel(models.Model):
@@ -94,15 +94,16 @@ class DiscussChannel(models.Model):
             return Turn
         return Turn.search([("channel_id", "=", self.id), ("client_token", "=", client_token)])
 
-    def _ask(self, content, client_token=None):
+    def _ask(self, content, client_token=None, message=None):
         """Post the person's message and queue its turn.
 
+        :param message: the message, when it was posted already (Discuss)
         :raises AccessError: the assistant is no longer available to the person
         """
         self.ensure_one()
         self.woow_assistant_id.check_access("read")
         self._name_after_first_message(content)
-        return self.env["woow_paas_platform.ai_turn"]._start(self, content, client_token)
+        return self.env["woow_paas_platform.ai_turn"]._start(self, content, client_token, message)
 
     # ------------------------------------------------------------ what the API says
 
@@ -163,12 +164,14 @@ class DiscussChannel(models.Model):
         }
 
     def _message_data(self, message, turn):
+        # chats show the calls as cards
+        body = str(message.body).partition('<div class="o_ai_call_summary">')[0]
         is_answer = message.author_id == self.sudo().woow_assistant_id.partner_id
         return {
             "id": message.id,
             "role": "assistant" if is_answer else "user",
-            "html": str(message.body),
-            "text": html2plaintext(message.body).strip(),
+            "html": body,
+            "text": html2plaintext(body).strip(),
             "author": {"id": message.author_id.id, "name": message.author_id.name or ""},
             "date": fields.Datetime.to_string(message.date).replace(" ", "T") + "Z",
             "turn": turn._ended_data() if turn else None,
@@ -201,7 +204,7 @@ class DiscussChannel(models.Model):
         # sudo: discuss.channel - people may not delete channels, but their own conversation
         self.sudo().unlink()
 
-    def _post_answer(self, assistant, html):
+    def _post_answer(self, assistant, html, silent=False):
         """Post as the assistant; the runner's last act of a turn."""
         # sudo: discuss.channel - the author is the assistant's contact, which has no login
         return (
@@ -210,6 +213,7 @@ class DiscussChannel(models.Model):
             .message_post(
                 body=Markup(html),  # noqa: S704 rendered by services/markdown, raw HTML escaped
                 author_id=assistant.partner_id.id,
+                silent=silent,
                 message_type="comment",
                 subtype_xmlid="mail.mt_comment",
             )
@@ -240,3 +244,10 @@ class DiscussChannelMember(models.Model):
     @api.constrains("partner_id", "guest_id", "channel_id")
     def _check_ai_conversation(self):
         self.channel_id._check_conversation_members()
+
+    @api.ondelete(at_uninstall=False)
+    def _unlink_except_ai_conversation(self):
+        if any(self.channel_id.mapped(lambda channel: channel.channel_type == CONVERSATION)):
+            raise ValidationError(
+                self.env._("The members of a conversation with an assistant are fixed.")
+            )

@@ -1,0 +1,89 @@
+import { fields } from "@mail/core/common/record";
+import { registerThreadAction, threadActionsRegistry } from "@mail/core/common/thread_actions";
+import { Thread } from "@mail/core/common/thread_model";
+import { DiscussApp } from "@mail/core/public_web/discuss_app_model";
+import { DiscussAppCategory } from "@mail/discuss/core/public_web/discuss_app_category_model";
+import { compareDatetime } from "@mail/utils/common/misc";
+import { _t } from "@web/core/l10n/translation";
+import { user } from "@web/core/user";
+import { patch } from "@web/core/utils/patch";
+
+/** Type of the channels that hold a conversation with an assistant. */
+const CONVERSATION = "woow_ai_chat";
+const CATEGORY = "woow_ai_chats";
+
+patch(DiscussApp.prototype, {
+    setup() {
+        super.setup(...arguments);
+        this.aiChats = fields.One("DiscussAppCategory", {
+            compute() {
+                return {
+                    extraClass: "o_ai_chat_category",
+                    hideWhenEmpty: true,
+                    icon: "fa fa-magic",
+                    id: CATEGORY,
+                    name: _t("AI assistants"),
+                    sequence: 35,
+                };
+            },
+            eager: true,
+        });
+    },
+});
+
+patch(DiscussAppCategory.prototype, {
+    sortThreads(t1, t2) {
+        if (this.id === CATEGORY) {
+            return compareDatetime(t2.lastInterestDt, t1.lastInterestDt) || t2.id - t1.id;
+        }
+        return super.sortThreads(...arguments);
+    },
+});
+
+patch(Thread.prototype, {
+    get isAiConversation() {
+        return this.channel_type === CONVERSATION;
+    },
+    get avatarUrl() {
+        if (this.isAiConversation && this.correspondent) {
+            return this.correspondent.avatarUrl;
+        }
+        return super.avatarUrl;
+    },
+    get allowedToUnpinChannelTypes() {
+        return [...super.allowedToUnpinChannelTypes, CONVERSATION];
+    },
+    get isChatChannel() {
+        return this.isAiConversation || super.isChatChannel;
+    },
+    _computeDiscussAppCategory() {
+        if (this.isAiConversation) {
+            return this.store.discuss.aiChats;
+        }
+        return super._computeDiscussAppCategory();
+    },
+});
+
+// The members of a conversation with an assistant are fixed.
+for (const id of ["invite-people", "member-list"]) {
+    const action = threadActionsRegistry.get(id);
+    const isOffered = action.condition;
+    action.condition = (params) => !params.thread?.isAiConversation && isOffered(params);
+}
+
+registerThreadAction("woow-ai-mentions", {
+    condition: ({ store, thread }) =>
+        ["channel", "group"].includes(thread?.channel_type) &&
+        !thread.parent_channel_id &&
+        (user.isAdmin || store.self.main_user_id?.eq(thread.create_uid)),
+    icon: ({ thread }) =>
+        thread.woow_ai_mentions ? "fa fa-fw fa-check-square-o" : "fa fa-fw fa-square-o",
+    name: _t("Assistants answer mentions"),
+    async open({ store, thread }) {
+        const values = { woow_ai_mentions: !thread.woow_ai_mentions };
+        await store.env.services.orm.write("discuss.channel", [thread.id], values);
+        Object.assign(thread, values);
+    },
+    sequence: 40,
+    sequenceGroup: 30,
+});
