@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from tools.dev import demo, lint, node, runners, venvs
+from tools.dev.cache import try_lock
 from tools.dev.instance import Instance, prepare_links
 from tools.dev.paths import DEV
 from tools.dev.progress import DevError, say, warn
@@ -74,6 +75,10 @@ def _odoo(options: argparse.Namespace) -> int:
 
 
 def _clean(_options: argparse.Namespace) -> None:
+    for lock in (DEV / "run").glob("*.lock"):
+        with try_lock(lock) as free:
+            if not free:
+                raise DevError(f"{lock.stem} still runs in this checkout: end it first.")
     shutil.rmtree(DEV, ignore_errors=True)
 
 

@@ -14,6 +14,7 @@ from tools.dev.paths import ADDON, ADDONS, DEV, LOGS, ROOT, VENV, link
 from tools.dev.postgres import Postgres
 
 ODOO_BIN = DEV / "odoo-bin"
+NOT_ODOOS = frozenset({"tools", "node_modules", "__pycache__"})
 LAUNCHER = """#!{python}
 # Generated. A script and not "python -m odoo", because the prefork server starts its gevent process from argv[0].
 import odoo.cli
@@ -115,11 +116,8 @@ class Instance:
 
     def odoo(self, *args: str | Path) -> list[str | Path]:
         """The command line that runs ``odoo-bin`` with this instance's configuration."""
-        command: list[str | Path] = [VENV / "bin/python", ODOO_BIN]
-        if args and not str(args[0]).startswith("-"):
-            command.append(args[0])
-            args = args[1:]
-        return [*command, "-c", self.config, *args]
+        # Last, because a subcommand and its own action come first.
+        return [VENV / "bin/python", ODOO_BIN, *args, "-c", self.config]
 
     def filestore(self, database: str) -> Path:
         return self.data_dir / "filestore" / database
@@ -136,11 +134,27 @@ def _texts(values: Mapping[str, object] | None) -> dict[str, str]:
 
 def prepare_links() -> None:
     """``.dev/odoo-bin``, and the addon under its technical name, which is its folder's name for Odoo."""
-    ADDONS.mkdir(parents=True, exist_ok=True)
-    link(Path("../.."), ADDONS / ADDON)
+    _link_addon()
     ODOO_BIN.write_text(LAUNCHER.format(python=VENV / "bin/python"))
     ODOO_BIN.chmod(0o755)
 
 
-def manifest_exists() -> bool:
-    return (ROOT / "__manifest__.py").exists()
+def _link_addon() -> None:
+    """A folder of links to the entries of the checkout, not one link to the checkout itself.
+
+    Odoo follows links when it walks an addon for its translations and would walk ``.dev`` again and again.
+    """
+    folder = ADDONS / ADDON
+    if folder.is_symlink():
+        folder.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = {
+        entry.name
+        for entry in ROOT.iterdir()
+        if not entry.name.startswith(".") and entry.name not in NOT_ODOOS
+    }
+    for name in wanted:
+        link(Path("../../..") / name, folder / name)
+    for entry in folder.iterdir():
+        if entry.name not in wanted:
+            entry.unlink()

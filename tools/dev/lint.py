@@ -3,10 +3,11 @@
 import os
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 from tools.dev import node, venvs
 from tools.dev.instance import prepare_links
-from tools.dev.paths import ADDON, ADDONS, DEV, ROOT, VENV
+from tools.dev.paths import ADDON, DEV, ROOT, VENV, link
 from tools.dev.progress import say
 
 # Checks of pylint-odoo that do not fit this addon.
@@ -46,7 +47,8 @@ def run_format() -> int:
 
 def pylint() -> int:
     """pylint-odoo over the addon under its technical name, without the folders that Odoo does not load."""
-    # The addon's folder has to be a package below the working directory for pylint to name it.
+    # pylint wants the addon as a folder of its own name, and follows a link only where it begins.
+    link(Path("../.."), DEV / "lint" / ADDON)
     return subprocess.call(
         [
             VENV / "bin/pylint",
@@ -54,8 +56,8 @@ def pylint() -> int:
             f"--disable={','.join(NOT_OURS)}",
             ADDON,
         ],
-        cwd=ADDONS,
-        env={**os.environ, "PYTHONPATH": str(ADDONS)},
+        cwd=DEV / "lint",
+        env={**os.environ, "PYTHONPATH": str(DEV / "lint")},
     )
 
 

@@ -31,6 +31,8 @@ class OdooProcess:
         self.port = port
         self.gevent_port = gevent_port
         self.workers = workers
+        # Behind the proxy Odoo's own HTTP port is not the one that people use.
+        self.http_port = instance.port("behind-proxy") if workers else port
         self.log = log or instance.log
         self._environment = {**os.environ, **instance.postgres.environment, **(environment or {})}
         self._odoo: processes.Process | None = None
@@ -40,18 +42,12 @@ class OdooProcess:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    @property
-    def http_port(self) -> int:
-        """Odoo's own HTTP port: behind the proxy it is not the one that people use."""
-        return self.instance.port("behind-proxy") if self.workers else self.port
-
     def start(self) -> None:
         """Start everything; the instance's configuration has to be written already."""
-        http_port = self.http_port
         self._odoo = processes.start(
             "Odoo",
             self.instance.odoo(
-                f"--http-port={http_port}",
+                f"--http-port={self.http_port}",
                 f"--gevent-port={self.gevent_port}",
                 f"--workers={self.workers}",
                 f"--database={self.instance.database}",
@@ -68,7 +64,7 @@ class OdooProcess:
                     "-m",
                     "tools.dev.proxy",
                     f"--port={self.port}",
-                    f"--http-port={http_port}",
+                    f"--http-port={self.http_port}",
                     f"--gevent-port={self.gevent_port}",
                 ],
                 log=LOGS / f"{self.instance.name}-proxy.log",

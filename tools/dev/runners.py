@@ -39,7 +39,7 @@ def run_tests(only: str | None, arguments: Sequence[str]) -> int:
 
 
 def _run(only: str | None, arguments: Sequence[str]) -> int:
-    for folder in (REPORTS, LOGS / "test"):
+    for folder in (REPORTS, LOGS / "test", LOGS / "e2e"):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
     for log in LOGS.glob("e2e-*.log"):
