@@ -4,6 +4,7 @@ from . import ai_assistant
 from . import workspace
 from . import workspace_access
 from . import cloud_service
+from . import service_link
 from . import mcp_server
 from . import mcp_tool
 from . import ai_turn

@@ -32,6 +32,14 @@ class CloudService(models.Model):
         string="MCP Servers",
         domain=[("scope", "=", "user")],
     )
+    link_ids = fields.One2many(
+        "woow_paas_platform.service_link", "cloud_service_id", string="Linked Records"
+    )
+    conversation_count = fields.Integer(
+        "Conversations",
+        compute="_compute_conversation_count",
+        groups="woow_paas_platform.group_admin",
+    )
     is_manager = fields.Boolean(compute="_compute_is_manager", search="_search_is_manager")
 
     @api.depends_context("uid")
@@ -40,6 +48,18 @@ class CloudService(models.Model):
             # sudo: workspace - reads only the caller's own role
             role = service.sudo().workspace_id._role_of(self.env.user)
             service.is_manager = role in ("owner", "admin")
+
+    def _compute_conversation_count(self):
+        # sudo: discuss.channel - a number for administrators, not what was said
+        counts = dict(
+            self.env["discuss.channel"]
+            .sudo()
+            ._read_group(
+                [("woow_cloud_service_id", "in", self.ids)], ["woow_cloud_service_id"], ["__count"]
+            )
+        )
+        for service in self:
+            service.conversation_count = counts.get(service, 0)
 
     def _search_is_manager(self, operator, value):
         if operator != "in":
@@ -52,6 +72,26 @@ class CloudService(models.Model):
             )
         ]
         return managed if True in value else ["!", *managed]
+
+    def action_chat(self):
+        """Open the chat with a new conversation about this service."""
+        self.ensure_one()
+        self.check_access("read")
+        # sudo: ir.actions.client - the chat, which every internal user may open
+        action = (
+            self.env["ir.actions.actions"].sudo()._for_xml_id("woow_paas_platform.ai_chat_action")
+        )
+        return {**action, "params": {"cloud_service_id": self.id}}
+
+    def action_view_conversations(self):
+        """Turns by conversation: what people said stays in their chats."""
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_turn_action")
+        return {
+            **action,
+            "domain": [("cloud_service_id", "=", self.id)],
+            "context": {"search_default_group_channel": 1},
+        }
 
     def _prompt_facts(self):
         """Name, state and description for the system prompt: never a secret or a raw value."""

@@ -2,6 +2,7 @@ from . import test_access
 from . import test_admin
 from . import test_assistant
 from . import test_chat_api
+from . import test_cloud_service
 from . import test_discuss
 from . import test_mcp_server
 from . import test_retry
