@@ -44,6 +44,15 @@ def make_aliases(tools: Iterable[tuple[str, str]]) -> list[str]:
     return aliases
 
 
+def function_name(name: str) -> str:
+    """A name that a function may have; the very same if it may.
+
+    >>> function_name("get_forecast"), function_name("get forecast")
+    ('get_forecast', 'get_forecast')
+    """
+    return name if LEGAL.fullmatch(name) else _slug(name, "tool")[:MAX_LENGTH]
+
+
 def _join(server: str, tool: str) -> str:
     return f"{_slug(server, 'server')}{SEPARATOR}{_slug(tool, 'tool')}"
 

@@ -131,7 +131,7 @@ class Pool:
         max_sessions: int = const.MAX_SESSIONS,
     ):
         self.opened = 0
-        self._policy = policy
+        self.policy = policy
         self._idle = idle
         self._max = max_sessions
         self._sessions: dict[Key, asyncio.Task[Session]] = {}
@@ -246,7 +246,7 @@ class Pool:
 
     async def _open(self, spec: ServerSpec, key: Key) -> Session:
         remembered = self._transports.pop(spec.fingerprint, "")
-        session = await open_session(spec, self._policy, first=remembered, idle=self._idle)
+        session = await open_session(spec, self.policy, first=remembered, idle=self._idle)
         self._transports[spec.fingerprint] = session.info.transport
         self.opened += 1
         self._alive.add(session)

@@ -74,8 +74,27 @@ class ServerSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OperationSpec:
+    """One operation of an HTTP service. `headers` and `query` carry its credential.
+
+    `joined` are the query parameters whose lists are written with commas.
+    """
+
+    method: str
+    path: str
+    base_url: str
+    content_type: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    query: Mapping[str, str] = field(default_factory=dict, repr=False)
+    joined: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """One tool that the turn may use; `input_schema` is the server's own, not yet cleaned."""
+    """One tool that the turn may use; `input_schema` is the server's own, not yet cleaned.
+
+    `operation` is set where it is not a tool of an MCP server but an operation of an HTTP service.
+    """
 
     id: int
     server_id: int
@@ -85,6 +104,7 @@ class ToolSpec:
     description: str = ""
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     annotations: Mapping[str, Any] = field(default_factory=dict)
+    operation: OperationSpec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +197,15 @@ class CallResult:
     @property
     def is_error(self) -> bool:
         return self.outcome != "ok"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executed:
+    """A call that was made. `raw` is the tool's own answer; where there is none, `error` may say why."""
+
+    result: CallResult
+    raw: Mapping[str, Any] | None = None
+    error: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

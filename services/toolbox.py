@@ -2,13 +2,23 @@
 
 import json
 import time
+from collections.abc import Mapping
 from typing import Any
 
-from . import arguments, content, names, schema, text
+from . import arguments, content, names, operations, schema, text
 from .errors import EngineError, ServerTimeout, SessionExpired, SessionLost
 from .pool import Pool
 from .sessions import OnProgress
-from .specs import CallResult, Outcome, ServerSpec, ToolCall, ToolSpec, TurnRequest
+from .specs import (
+    CallResult,
+    Executed,
+    Limits,
+    Outcome,
+    ServerSpec,
+    ToolCall,
+    ToolSpec,
+    TurnRequest,
+)
 
 MAX_FUNCTIONS = 128  # OpenAI, tools of one request
 MAX_DESCRIPTION = 1_024  # characters, OpenAI function description
@@ -80,51 +90,83 @@ class Toolbox:
 
         :param timeout: seconds
         """
-        begun = time.monotonic()
-        if call.tool is None or call.server is None:
-            return failure("unknown_tool", f"There is no tool called {call.alias!r}.")
-        if call.arguments is None:
-            return failure("invalid_args", call.problem or "The arguments are not a JSON object.")
-        if wrong := arguments.problem(call.arguments, call.tool.input_schema):
-            return failure("invalid_args", wrong)
-        try:
-            result = await self._pool.call(
+        executed = await execute(
+            call,
+            self._pool,
+            self._request.conversation_id,
+            timeout=timeout,
+            limits=self._request.limits,
+            on_progress=on_progress,
+        )
+        return executed.result
+
+
+async def execute(
+    call: ToolCall,
+    pool: Pool,
+    conversation_id: Any,
+    *,
+    timeout: float,
+    limits: Limits = Limits(),  # noqa: B008 frozen
+    on_progress: OnProgress | None = None,
+) -> Executed:
+    """Run one call, of a turn or not. Whatever happens, except being cancelled, is a result.
+
+    :param timeout: seconds
+    """
+    begun = time.monotonic()
+    if call.tool is None or call.server is None:
+        return Executed(result=failure("unknown_tool", f"There is no tool called {call.alias!r}."))
+    if call.arguments is None:
+        return Executed(
+            result=failure("invalid_args", call.problem or "The arguments are not a JSON object.")
+        )
+    if wrong := arguments.problem(call.arguments, call.tool.input_schema):
+        return Executed(result=failure("invalid_args", wrong))
+    try:
+        if call.tool.operation is not None:
+            raw = await operations.perform(
+                call.tool.operation, call.arguments, pool.policy, timeout=timeout
+            )
+        else:
+            raw = await pool.call(
                 call.server,
-                self._request.conversation_id,
+                conversation_id,
                 call.tool.name,
                 call.arguments,
                 timeout=timeout,
                 on_progress=on_progress,
                 may_repeat=_may_repeat(call.tool, call.server),
             )
-            return self._read(result, begun)
-        except ServerTimeout:
-            return failure(
-                "timeout", f"The tool did not answer within {timeout:g} s. {MAYBE}", begun
-            )
-        except SessionExpired as error:
-            return failure("error", str(error), begun)
-        except SessionLost as error:
-            return failure("unknown", f"{error} {MAYBE}", begun)
-        except EngineError as error:
-            return failure("error", str(error), begun)
-        except Exception as error:
-            return failure("error", f"The call failed ({type(error).__name__}).", begun)
-
-    def _read(self, result: dict[str, Any], begun: float) -> CallResult:
-        limits = self._request.limits
-        read = content.read(result, llm_cap=limits.llm_result_cap, ui_cap=limits.ui_result_cap)
-        failed = result.get("isError") is True
-        empty = "The tool failed without a reason." if failed else "The tool returned nothing."
-        return CallResult(
-            outcome="error" if failed else "ok",
-            text=read.text or empty,
-            display=read.display if read.display or read.display == 0 else empty,
-            duration_ms=_ms(begun),
-            bytes=len(json.dumps(result, ensure_ascii=False).encode("utf-8", "replace")),
-            truncated=read.truncated,
-            attachments=tuple(read.attachments),
+        return Executed(result=_read(raw, limits, begun), raw=raw)
+    except ServerTimeout as error:
+        said = f"The tool did not answer within {timeout:g} s. {MAYBE}"
+        return Executed(result=failure("timeout", said, begun), error=error)
+    except SessionExpired as error:
+        return Executed(result=failure("error", str(error), begun), error=error)
+    except SessionLost as error:
+        return Executed(result=failure("unknown", f"{error} {MAYBE}", begun), error=error)
+    except EngineError as error:
+        return Executed(result=failure("error", str(error), begun), error=error)
+    except Exception as error:
+        return Executed(
+            result=failure("error", f"The call failed ({type(error).__name__}).", begun)
         )
+
+
+def _read(result: Mapping[str, Any], limits: Limits, begun: float) -> CallResult:
+    read = content.read(result, llm_cap=limits.llm_result_cap, ui_cap=limits.ui_result_cap)
+    failed = result.get("isError") is True
+    empty = "The tool failed without a reason." if failed else "The tool returned nothing."
+    return CallResult(
+        outcome="error" if failed else "ok",
+        text=read.text or empty,
+        display=read.display if read.display or read.display == 0 else empty,
+        duration_ms=_ms(begun),
+        bytes=len(json.dumps(result, ensure_ascii=False).encode("utf-8", "replace")),
+        truncated=read.truncated,
+        attachments=tuple(read.attachments),
+    )
 
 
 def failure(outcome: Outcome, sentence: str, begun: float | None = None) -> CallResult:

@@ -1,0 +1,186 @@
+"""Performs operations of HTTP services that an OpenAPI document describes, through the egress guard."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from . import const, faults, openapi, text
+from .egress import EgressPolicy
+from .errors import (
+    AuthRequired,
+    ConfigError,
+    ConnectFailed,
+    EngineError,
+    ProtocolError,
+    RateLimited,
+    ResultTooLarge,
+    ServerRefused,
+    ServerTimeout,
+    SessionLost,
+)
+from .network import EgressTransport
+from .specs import OperationSpec
+
+MAX_SAID = 300  # characters of a service's error message
+USER_AGENT = f"{const.CLIENT_NAME}/{const.CLIENT_VERSION}"
+
+_SENTENCES = {
+    ConnectFailed: "The service cannot be reached. Check its address.",
+    ServerTimeout: "The service did not answer in time.",
+    SessionLost: "The connection to the service broke.",
+    ProtocolError: "The service's answer cannot be read.",
+}
+
+
+async def perform(
+    operation: OperationSpec,
+    arguments: Mapping[str, Any],
+    policy: EgressPolicy,
+    *,
+    timeout: float,
+) -> dict[str, Any]:
+    """Make the request. What the service said of it, also a 4xx, has the form of a ``CallToolResult``.
+
+    :param arguments: in layers, see `openapi`
+    :param timeout: seconds
+    :return: with ``_meta.status_code``
+    :raises EngineError: it was not reached, refused our credentials, or is broken (5xx)
+    """
+    parts = openapi.request_parts(operation, arguments)
+    try:
+        async with _client(policy, timeout) as client:
+            request = client.build_request(**parts)
+            async with asyncio.timeout(timeout):
+                response = await client.send(request, stream=True)
+                body = await _read(response)
+    except (httpx.HTTPError, OSError, TimeoutError) as error:
+        raise _of_service(faults.of_exception(error)) from error
+    _check(response, body)
+    return _result(response, body)
+
+
+async def fetch(url: str, policy: EgressPolicy, *, timeout: float) -> bytes:
+    """The bytes of a document, such as an OpenAPI description. Redirects are not followed.
+
+    :raises EngineError: with a sentence
+    """
+    try:
+        async with _client(policy, timeout) as client, asyncio.timeout(timeout):
+            response = await client.send(client.build_request("GET", url), stream=True)
+            body = await _read(response, openapi.MAX_DOCUMENT)
+    except (httpx.HTTPError, OSError, TimeoutError) as error:
+        raise _of_service(faults.of_exception(error)) from error
+    _check(response, body)
+    if response.status_code != 200:
+        raise ServerRefused(
+            f"There is no document at this address (HTTP {response.status_code}).",
+            status=response.status_code,
+        )
+    return body
+
+
+def _client(policy: EgressPolicy, timeout: float) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        transport=EgressTransport(policy),
+        timeout=httpx.Timeout(timeout, connect=min(timeout, const.CONNECT_TIMEOUT)),
+        headers={
+            "user-agent": USER_AGENT,
+            "accept": "application/json, */*;q=0.5",
+            "accept-encoding": "identity",  # what unpacks is as large as the cap allows
+        },
+        follow_redirects=False,
+        trust_env=False,
+    )
+
+
+async def _read(response: httpx.Response, cap: int = const.WIRE_CAP) -> bytes:
+    body = bytearray()
+    try:
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            raise ProtocolError("The service compresses its answers although it was asked not to.")
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > cap:
+                raise ResultTooLarge("The service sent more data than is allowed.")
+    finally:
+        await response.aclose()
+    return bytes(body)
+
+
+def _check(response: httpx.Response, body: bytes) -> None:
+    """:raises EngineError: the service is broken, or does not let us in"""
+    status = response.status_code
+    said = _said(body)
+    detail = f"HTTP {status} {said}".strip()
+    if status in (401, 403):
+        raise AuthRequired("The service refused the credentials.", detail=detail)
+    if status == 429:
+        raise RateLimited(
+            "The service asks to slow down. Try again later.",
+            detail=detail,
+            retry_after=faults.retry_after(response.headers.get("retry-after")),
+        )
+    if status >= 500:
+        sentence = f"The service answered with an error (HTTP {status})"
+        raise ServerRefused(
+            f"{sentence}: {said}" if said else f"{sentence}.", detail=detail, status=status
+        )
+    if 300 <= status < 400:
+        raise ServerRefused(
+            "The address redirects to another place. Enter the final address.",
+            detail=detail,
+            status=status,
+        )
+
+
+def _result(response: httpx.Response, body: bytes) -> dict[str, Any]:
+    status = response.status_code
+    result: dict[str, Any] = {"isError": status >= 400, "_meta": {"status_code": status}}
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind.endswith("json"):
+        try:
+            parsed = json.loads(body) if body.strip() else None
+        except (ValueError, RecursionError) as error:
+            raise ProtocolError(_SENTENCES[ProtocolError], detail="broken JSON") from error
+        if isinstance(parsed, dict):
+            result["structuredContent"] = parsed
+        written = json.dumps(parsed, ensure_ascii=False) if parsed is not None else ""
+    elif kind.startswith("text/") or not kind or kind.endswith(("xml", "yaml")):
+        written = body.decode(response.charset_encoding or "utf-8", "replace")
+    else:
+        written = f"[{text.one_line(kind, 80)}, {text.size(len(body))}: not readable here]"
+    if result["isError"]:
+        written = f"HTTP {status} {written}".strip()
+    result["content"] = [{"type": "text", "text": written}] if written else []
+    return result
+
+
+def _said(body: bytes) -> str:
+    """The service's own words about an error, in one line."""
+    try:
+        parsed = json.loads(body[:20_000])
+    except (ValueError, RecursionError):
+        parsed = None
+    if isinstance(parsed, Mapping):
+        error = parsed.get("error")
+        for said in (
+            error.get("message") if isinstance(error, Mapping) else error,
+            *(parsed.get(key) for key in ("message", "detail", "title")),
+        ):
+            if isinstance(said, str) and said:
+                return text.one_line(said, MAX_SAID)
+        return ""
+    plain = body[:2_000].decode("utf-8", "replace")
+    return "" if plain.lstrip().startswith("<") else text.one_line(plain, MAX_SAID)
+
+
+def _of_service(error: EngineError) -> EngineError:
+    if isinstance(error, ConfigError):
+        return error
+    for kind, sentence in _SENTENCES.items():
+        if type(error) is kind and str(error) == kind.default_message:
+            return kind(sentence, detail=error.detail)
+    return error
