@@ -2,3 +2,4 @@
 UPDATE ai_config SET api_key_encrypted = NULL, active = FALSE;
 UPDATE woow_paas_platform_mcp_server
    SET api_key_encrypted = NULL, headers_json_encrypted = NULL, header_names = NULL, active = FALSE;
+UPDATE woow_paas_platform_toolbox SET credential_encrypted = NULL, active = FALSE;

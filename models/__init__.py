@@ -7,6 +7,11 @@ from . import cloud_service
 from . import service_link
 from . import mcp_server
 from . import mcp_tool
+from . import toolbox
+from . import toolbox_operation
+from . import knowledge_network
+from . import action_type
+from . import action_parameter
 from . import ai_turn
 from . import ai_turn_event
 from . import tool_call

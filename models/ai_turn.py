@@ -496,6 +496,7 @@ class AiTurn(models.Model):
     @api.model
     def _cron_sweep(self):
         """Requeue what nobody holds; the notification wakes a runner."""
+        self.env["woow_paas_platform.tool_call"]._close_lost_direct_calls()
         self.env.cr.execute(
             """
             UPDATE woow_paas_platform_ai_turn

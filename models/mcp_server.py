@@ -1,5 +1,6 @@
 import json
 import logging
+import uuid
 from datetime import timedelta
 
 from odoo import api, fields, models
@@ -23,6 +24,13 @@ class McpServer(models.Model):
     _order = "sequence, name, id"
 
     name = fields.Char(required=True, help="Short name; the model sees it before each tool's name.")
+    mcp_id = fields.Char(
+        "MCP ID",
+        default=lambda self: str(uuid.uuid4()),
+        readonly=True,
+        copy=False,
+        help="Names the server in the action recall API.",
+    )
     sequence = fields.Integer(default=10)
     active = fields.Boolean(default=True, help="Off counts at once, also for running turns.")
     description = fields.Text()
@@ -94,6 +102,7 @@ class McpServer(models.Model):
     protocol_version = fields.Char(readonly=True, copy=False)
     detected_transport = fields.Char(readonly=True, copy=False)
 
+    _mcp_id_unique = models.UniqueIndex("(mcp_id)", "Each MCP server has an ID of its own.")
     _name_unique = models.UniqueIndex(
         "(name, scope, COALESCE(cloud_service_id, 0), COALESCE(owner_user_id, 0))",
         "There is already an MCP server of this name here.",
@@ -107,6 +116,15 @@ class McpServer(models.Model):
         "CHECK (connect_timeout > 0 AND call_timeout > 0 AND call_timeout <= 600)",
         "Time-outs must be positive, and a call may take at most 600 seconds.",
     )
+
+    def _init_column(self, column_name):
+        """Servers that are there already get an id each, not one for all."""
+        if column_name != "mcp_id":
+            return super()._init_column(column_name)
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_mcp_server SET mcp_id = gen_random_uuid() WHERE mcp_id IS NULL"
+        )
+        return None
 
     @api.depends("api_key_encrypted", "headers_json_encrypted")
     def _compute_secrets(self):

@@ -109,6 +109,41 @@ class McpTool(models.Model):
         annotations = json.loads(self.annotations or "{}")
         return bool(annotations.get("readOnlyHint") or annotations.get("idempotentHint"))
 
+    def _is_offered_to(self, user):
+        """Whether this person may use the tool at all, whatever its switches say.
+
+        Tools come with an assistant that the person may chat with, with a server of the person or of a
+        cloud service that the person is a member of, or with the right to manage them.
+        """
+        self.ensure_one()
+        if self.with_user(user).sudo(False).has_access("read"):
+            return True
+        # sudo: mcp_tool, ai.assistant - reads servers and switches to decide, shows nothing of them
+        tool = self.sudo()
+        server = tool.server_id
+        if server.scope == "user":
+            service = server.cloud_service_id.with_user(user).sudo(False)
+            return server.owner_user_id == user or bool(service and service.has_access("read"))
+        assistants = tool.env["ai.assistant"].search(
+            [("mcp_server_ids", "in", server.ids), ("mcp_tool_disabled_ids", "not in", tool.ids)]
+        )
+        return bool(assistants.with_user(user).sudo(False)._filtered_access("read"))
+
+    def _refusal_of_direct_call(self):
+        """:return: why a call outside a chat is denied now, ``""`` if it is not"""
+        self.ensure_one()
+        # sudo: mcp_tool - the switches of a tool that the caller may use
+        tool = self.sudo()
+        if not tool.is_usable or tool.approval_policy == "never":
+            return "This tool is switched off."
+        if tool.approval_policy == "ask":
+            return "A person has to allow each call of this tool. Use it in a chat."
+        return ""
+
+    def _tool_spec(self):
+        self.ensure_one()
+        return self._tool_specs()[0]
+
     def _tool_specs(self):
         """Frozen copies with aliases that are unique among them, in a stable order."""
         tools = self.sorted(lambda tool: (tool.server_id.id, tool.name))

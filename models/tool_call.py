@@ -1,11 +1,12 @@
-from odoo import fields, models
+from odoo import api, fields, models
 
 from ..services.specs import CallResult
 
 
 class ToolCall(models.Model):
     """One tool call, kept for history and audit. The runner writes it in three moments:
-    asked for (created), started (`started_at`), ended (`outcome`)."""
+    asked for (created), started (`started_at`), ended (`outcome`). A direct call, that a program made
+    over the API, belongs to a person but to no turn."""
 
     _name = "woow_paas_platform.tool_call"
     _description = "Tool Call"
@@ -13,7 +14,7 @@ class ToolCall(models.Model):
     _rec_name = "tool_name"
 
     turn_id = fields.Many2one(
-        "woow_paas_platform.ai_turn", required=True, readonly=True, ondelete="cascade", index=True
+        "woow_paas_platform.ai_turn", readonly=True, ondelete="cascade", index="btree_not_null"
     )
     user_id = fields.Many2one("res.users", readonly=True, ondelete="cascade", index=True)
     assistant_id = fields.Many2one(related="turn_id.assistant_id")
@@ -21,6 +22,19 @@ class ToolCall(models.Model):
     round = fields.Integer(readonly=True)
     tool_id = fields.Many2one(
         "woow_paas_platform.mcp_tool", readonly=True, ondelete="set null", index="btree_not_null"
+    )
+    operation_id = fields.Many2one(
+        "woow_paas_platform.toolbox_operation",
+        readonly=True,
+        ondelete="set null",
+        index="btree_not_null",
+    )
+    action_id = fields.Many2one(
+        "woow_paas_platform.action_type",
+        readonly=True,
+        ondelete="set null",
+        index="btree_not_null",
+        help="The action type that offered the tool.",
     )
     tool_name = fields.Char(readonly=True, required=True)
     title = fields.Char(readonly=True)
@@ -53,9 +67,45 @@ class ToolCall(models.Model):
     attachment_ids = fields.Many2many("ir.attachment", string="Files", readonly=True)
     result_pruned = fields.Boolean(readonly=True, help="The result was removed for its age.")
 
+    _has_owner = models.Constraint(
+        "CHECK (turn_id IS NOT NULL OR user_id IS NOT NULL)",
+        "A call belongs to a turn or to a person.",
+    )
+    _open_direct = models.Index("(started_at) WHERE turn_id IS NULL AND outcome IS NULL")
     _unpruned = models.Index("(create_date) WHERE result_pruned IS NOT TRUE")
 
     _call_id_unique = models.Constraint("UNIQUE (call_id)", "Each call has an id of its own.")
+
+    def _end_direct(self, result):
+        """Record what became of a direct call, once.
+
+        :param result: `services.specs.CallResult`
+        """
+        for call in self.filtered(lambda c: not c.outcome):
+            call.write(
+                {
+                    "outcome": result.outcome,
+                    "result": result.display,
+                    "llm_text": result.text,
+                    "duration_ms": result.duration_ms,
+                    "bytes": result.bytes,
+                    "truncated": result.truncated,
+                }
+            )
+
+    @api.model
+    def _close_lost_direct_calls(self):
+        """Direct calls whose process died: no server may take longer than its limit."""
+        self.env.cr.execute(
+            """
+            UPDATE woow_paas_platform_tool_call
+               SET outcome = 'unknown', llm_text = 'The call was not finished.'
+             WHERE turn_id IS NULL AND outcome IS NULL
+               AND started_at < now() AT TIME ZONE 'UTC' - interval '15 minutes'
+            """
+        )
+        if self.env.cr.rowcount:
+            self.invalidate_model()
 
     def _as_result(self):
         self.ensure_one()

@@ -34,6 +34,17 @@ class Engine:
         async with asyncio.timeout(spec.sync_timeout):
             return await pool.discover(spec, self._policy)
 
+    async def call(self, call, conversation_id, timeout):
+        """One call without a turn, see `services.toolbox.execute`."""
+        from ..services import toolbox  # noqa: PLC0415
+
+        return await toolbox.execute(call, self.pool, conversation_id, timeout=timeout)
+
+    async def fetch(self, url, timeout):
+        from ..services import operations  # noqa: PLC0415
+
+        return await operations.fetch(url, self._policy, timeout=timeout)
+
     async def close(self):
         if self._pool is not None:
             await self._pool.close()

@@ -177,10 +177,19 @@ def discover(spec):
     :return: `services.pool.Discovery`
     :raises EngineError: with a sentence
     """
+    return wait_for(lambda engine: engine.discover(spec), spec.sync_timeout)
+
+
+def wait_for(work, timeout: float):
+    """Run ``work(engine)``, a coroutine, on the loop and wait for what it returns.
+
+    :param timeout: seconds; the coroutine keeps to it by itself, a second later it is cancelled
+    :raises EngineError: of the coroutine, or `ServerTimeout`
+    """
     loop = runner()
-    future = loop.submit(_process.engine.discover(spec))
+    future = loop.submit(work(_process.engine))
     try:
-        return future.result(spec.sync_timeout + 1)
+        return future.result(timeout + 1)
     except concurrent.futures.TimeoutError as error:
         future.cancel()
         raise ServerTimeout from error

@@ -17,6 +17,14 @@ MODELS = {
     "turn": "woow_paas_platform.ai_turn",
     "event": "woow_paas_platform.ai_turn_event",
     "call": "woow_paas_platform.tool_call",
+    "direct_call": "woow_paas_platform.tool_call",
+    "network": "woow_paas_platform.knowledge_network",
+    "group_network": "woow_paas_platform.knowledge_network",
+    "action": "woow_paas_platform.action_type",
+    "group_action": "woow_paas_platform.action_type",
+    "parameter": "woow_paas_platform.action_parameter",
+    "toolbox": "woow_paas_platform.toolbox",
+    "operation": "woow_paas_platform.toolbox_operation",
 }
 
 # who may read what; whoever is not named sees nothing
@@ -34,6 +42,14 @@ READERS = {
     "turn": {"admin", "member"},
     "event": {"member"},
     "call": {"admin", "member"},
+    "direct_call": {"admin", "member"},
+    "network": {"admin", "internal", "owner", "member", "guest", "stranger"},
+    "group_network": {"admin", "internal"},
+    "action": {"admin", "internal", "owner", "member", "guest", "stranger"},
+    "group_action": {"admin", "internal"},
+    "parameter": {"admin"},
+    "toolbox": {"admin"},
+    "operation": {"admin"},
 }
 WRITERS = {
     "provider": {"admin"},
@@ -49,6 +65,14 @@ WRITERS = {
     "turn": set(),
     "event": set(),
     "call": set(),
+    "direct_call": set(),
+    "network": {"admin"},
+    "group_network": {"admin"},
+    "action": {"admin"},
+    "group_action": {"admin"},
+    "parameter": {"admin"},
+    "toolbox": {"admin"},
+    "operation": {"admin"},
 }
 
 
@@ -84,6 +108,8 @@ class TestAccess(AiCase):
                 [("turn_id", "=", turn.id)], limit=1
             ),
             "call": call,
+            "direct_call": call.copy({"turn_id": False, "call_id": "direct_1"}),
+            **cls._recall_records(),
         }
         cls.people = {
             "admin": cls.admin,
@@ -93,6 +119,40 @@ class TestAccess(AiCase):
             "guest": cls.guest,
             "stranger": cls.stranger,
             "public": cls.public,
+        }
+
+    @classmethod
+    def _recall_records(cls):
+        box = cls.env["woow_paas_platform.toolbox"].create({"name": "orders"})
+        operation = cls.env["woow_paas_platform.toolbox_operation"].create(
+            {"name": "stock", "method": "GET", "path": "/stock", "toolbox_id": box.id}
+        )
+        network, group_network = cls.env["woow_paas_platform.knowledge_network"].create(
+            [{"name": "All"}, {"name": "Some", "group_ids": cls.env.ref("base.group_user").ids}]
+        )
+        action, group_action = cls.env["woow_paas_platform.action_type"].create(
+            [
+                {
+                    "name": "Stock",
+                    "network_id": of.id,
+                    "model_id": cls.env["ir.model"]._get("res.partner").id,
+                    "source": "tool",
+                    "operation_id": operation.id,
+                }
+                for of in (network, group_network)
+            ]
+        )
+        parameter = cls.env["woow_paas_platform.action_parameter"].create(
+            {"action_id": action.id, "name": "limit", "location": "query"}
+        )
+        return {
+            "network": network,
+            "group_network": group_network,
+            "action": action,
+            "group_action": group_action,
+            "parameter": parameter,
+            "toolbox": box,
+            "operation": operation,
         }
 
     def test_matrix_of_readers(self):

@@ -1,0 +1,461 @@
+import json
+import logging
+import uuid
+from ast import literal_eval
+from urllib.parse import quote
+
+from odoo import api, fields, models
+from odoo.exceptions import ValidationError
+from odoo.fields import Command, Domain
+
+from ..runtime.api_error import ApiError
+from ..services import names, recall
+from ..services.errors import UnusableSchema
+
+_logger = logging.getLogger(__name__)
+
+PREFIX = "/api/agent-retrieval/in/v1"
+STRATEGY = "kn_action_recall"
+ACCOUNT_HEADERS = ("x-account-id", "x-account-type")
+MAX_CANDIDATES = 50  # records that are compared with the arguments of one direct call
+
+UNSUPPORTED = "ErrExtActionRecallUnsupportedType"
+TOOL_NOT_FOUND = "ErrExtActionRecallToolNotFound"
+MCP_CALL_FAILED = "ErrExtActionRecallMCPCallFailed"
+TOOL_CALL_FAILED = "ErrExtActionRecallToolCallFailed"
+SCHEMA_FAILED = "ErrExtActionRecallSchemaConvertFailed"
+
+
+class ActionType(models.Model):
+    """What can be done with the records of a model: a tool, and which of its arguments the record fixes."""
+
+    _name = "woow_paas_platform.action_type"
+    _description = "Action Type"
+    _order = "network_id, sequence, name, id"
+
+    name = fields.Char(required=True, translate=True)
+    sequence = fields.Integer(default=10)
+    active = fields.Boolean(default=True, help="Off counts at once, also for running turns.")
+    at_id = fields.Char(
+        "Action Type ID",
+        required=True,
+        copy=False,
+        default=lambda self: str(uuid.uuid4()),
+        help="Names the action type in the action recall API.",
+    )
+    description = fields.Text(
+        translate=True, help="What the model reads instead of the tool's own description."
+    )
+    network_id = fields.Many2one(
+        "woow_paas_platform.knowledge_network", required=True, ondelete="cascade", index=True
+    )
+    model_id = fields.Many2one(
+        "ir.model",
+        "About",
+        required=True,
+        ondelete="cascade",
+        domain=[("transient", "=", False), ("abstract", "=", False)],
+        groups="woow_paas_platform.group_admin",
+    )
+    model = fields.Char(related="model_id.model", store=True, index=True, string="Model")
+    identity_fields = fields.Char(
+        "Identified by",
+        required=True,
+        default="id",
+        help="The fields of unique_identity, separated by commas: id, or such as ref, company_id.",
+    )
+    domain = fields.Char(
+        "Only for", help="The action is offered for the records that match.", default="[]"
+    )
+    source = fields.Selection(
+        [
+            ("mcp", "Tool of an MCP server"),
+            ("tool", "Operation of a toolbox"),
+            ("manual", "Done by people"),
+        ],
+        string="Action Source",
+        required=True,
+        default="mcp",
+    )
+    tool_id = fields.Many2one(
+        "woow_paas_platform.mcp_tool",
+        "MCP Tool",
+        ondelete="cascade",
+        index="btree_not_null",
+        domain=[("server_id.scope", "=", "system")],
+        context={"active_test": False},
+        groups="woow_paas_platform.group_admin",
+    )
+    operation_id = fields.Many2one(
+        "woow_paas_platform.toolbox_operation",
+        "Toolbox Operation",
+        ondelete="cascade",
+        index="btree_not_null",
+        context={"active_test": False},
+        groups="woow_paas_platform.group_admin",
+    )
+    parameter_ids = fields.One2many(
+        "woow_paas_platform.action_parameter",
+        "action_id",
+        "Parameters",
+        copy=True,
+        groups="woow_paas_platform.group_admin",
+    )
+
+    _at_id_unique = models.Constraint(
+        "UNIQUE (network_id, at_id)", "Another action type of this network has this ID."
+    )
+    _source_complete = models.Constraint(
+        "CHECK ((source <> 'mcp' OR tool_id IS NOT NULL)"
+        " AND (source <> 'tool' OR operation_id IS NOT NULL))",
+        "Choose the tool that the action calls.",
+    )
+
+    @api.constrains("domain", "model_id")
+    def _check_domain(self):
+        for action in self:
+            try:
+                Domain(literal_eval(action.domain or "[]")).validate(self.env[action.model])
+            except (ValueError, SyntaxError, TypeError, KeyError) as error:
+                raise ValidationError(
+                    self.env._("The condition of “%(action)s” is not valid.", action=action.name)
+                ) from error
+
+    @api.constrains("identity_fields", "model_id")
+    def _check_identity(self):
+        for action in self:
+            known = self.env[action.model]._fields
+            wanted = action._identity_names()
+            wrong = [name for name in wanted if name not in known or not known[name].store]
+            if wrong or not wanted:
+                raise ValidationError(
+                    self.env._(
+                        "“%(names)s” are no stored fields of %(model)s.",
+                        names=", ".join(wrong),
+                        model=action.model_id.name,
+                    )
+                )
+
+    @api.onchange("source", "tool_id", "operation_id")
+    def _onchange_source(self):
+        """A line for each argument of the tool; lines that fit stay as they are."""
+        try:
+            slots = self._slots()
+        except UnusableSchema as error:
+            return {"warning": {"title": self.env._("Tool"), "message": str(error)}}
+        known = {parameter._slot for parameter in self.parameter_ids}
+        wanted = {(slot.location, slot.name) for slot in slots}
+        self.parameter_ids = [
+            *(
+                Command.delete(line.id) if line._origin else Command.unlink(line.id)
+                for line in self.parameter_ids
+                if line._slot not in wanted
+            ),
+            *(
+                Command.create(
+                    {
+                        "location": slot.location or False,
+                        "name": slot.name,
+                        "source": "dynamic",
+                        "sequence": number,
+                    }
+                )
+                for number, slot in enumerate(slots)
+                if (slot.location, slot.name) not in known
+            ),
+        ]
+        return None
+
+    def action_try(self):
+        """Choose a record and see what the model would get."""
+        self.ensure_one()
+        return {
+            "type": "ir.actions.act_window",
+            "name": self.env._("Try “%(action)s”", action=self.name),
+            "res_model": "woow_paas_platform.action_try",
+            "view_mode": "form",
+            "target": "new",
+            "context": {"default_action_id": self.id},
+        }
+
+    # ------------------------------------------------------------ source
+
+    @property
+    def _layered(self):
+        return self.source == "tool"
+
+    def _input_schema(self):
+        # sudo: mcp_tool, toolbox_operation - the definition of what the action offers anyway
+        action = self.sudo()
+        described = action.operation_id if self._layered else action.tool_id
+        return json.loads(described.input_schema or "{}")
+
+    def _slots(self):
+        """:raises UnusableSchema: the tool cannot be offered to a model"""
+        if self.source == "manual" or not (self.tool_id or self.operation_id):
+            return []
+        cleaned = recall.parameters(self._input_schema(), layered=self._layered)
+        return recall.slots(cleaned, layered=self._layered)
+
+    def _is_usable(self):
+        """Whether every switch between the action and its tool is on."""
+        self.ensure_one()
+        # sudo: mcp_tool, toolbox_operation - only their switches
+        action = self.sudo()
+        if not (action.active and action.network_id.active):
+            return False
+        if self.source == "mcp":
+            return action.tool_id.is_usable and action.tool_id.approval_policy != "never"
+        return self.source == "tool" and action.operation_id.is_usable
+
+    # ------------------------------------------------------------ record
+
+    def _identity_names(self):
+        names_ = (name.strip() for name in (self.identity_fields or "").split(","))
+        return [name for name in names_ if name]
+
+    def _find_record(self, identity):
+        """The one record that is meant, under the caller's own rights.
+
+        :param identity: what came as ``unique_identity``
+        :raises ApiError: 400 with the details, 404
+        """
+        self.ensure_one()
+        wanted = self._identity_names()
+        missing = [name for name in wanted if identity.get(name) in (None, "")]
+        wrong = [name for name, value in identity.items() if isinstance(value, dict | list)]
+        unknown = sorted(identity.keys() - set(wanted))
+        if missing or wrong or unknown:
+            raise ApiError(
+                400,
+                "invalid_identity",
+                self.env._(
+                    "The unique_identity must have a value for each of: %(names)s.",
+                    names=", ".join(wanted),
+                ),
+                details={"missing": missing, "invalid": wrong, "unknown": unknown},
+            )
+        gone = ApiError.not_found(self.env._("There is no such object."))
+        Model = self.env[self.model]
+        if not Model.has_access("read"):
+            raise gone
+        try:
+            leaves = [
+                (name, "=", self._identity_value(Model._fields[name], identity[name]))
+                for name in wanted
+            ]
+        except ValueError as error:
+            raise gone from error
+        found = Model.search(leaves, limit=2)
+        if not found:
+            raise gone
+        if len(found) > 1:
+            raise ApiError(
+                400,
+                "ambiguous_identity",
+                self.env._("More than one object has this unique_identity."),
+                details={"fields": wanted},
+            )
+        return found
+
+    def _identity_value(self, field, value):
+        if field.type in ("integer", "many2one") or field.name == "id":
+            number = int(value)
+            if not 0 <= number < 2**31:
+                raise ValueError(value)
+            return number
+        return value
+
+    def _applies_to(self, record):
+        return bool(record.filtered_domain(literal_eval(self.domain or "[]")))
+
+    def _fixed(self, record, account=None):
+        """The fixed values for a record, read with the rights of the record's environment.
+
+        :param account: the caller's ``x-account-*`` headers, for operations that ask for them
+        :return: ({(location, name): value}, names of those that the record has nothing for)
+        """
+        self.ensure_one()
+        # sudo: action_parameter - the recipe is the administrator's, the record is read as the caller
+        lines = self.sudo().parameter_ids
+        slots = {(slot.location, slot.name): slot for slot in self.sudo()._slots()}
+        fixed, empty = {}, []
+        for line in lines.filtered(lambda p: p.source != "dynamic"):
+            value = line._fixed_value(record)
+            slot = slots.get(line._slot)
+            if value is None:
+                empty.append(line)
+            else:
+                fixed[line._slot] = recall.fitting(value, slot.schema if slot else {})
+        for location, name in slots:
+            lower = name.lower()
+            if location == "header" and lower in (account or {}):
+                fixed.setdefault((location, name), account[lower])
+        required_empty = [
+            line.name for line in empty if line._slot in slots and slots[line._slot].required
+        ]
+        return fixed, required_empty
+
+    # ------------------------------------------------------------ recall
+
+    @api.model
+    def _visible(self, kn_id, at_id):
+        """The action type that these ids mean to the caller, or an empty set."""
+        return self.search([("network_id.kn_id", "=", kn_id), ("at_id", "=", at_id)], limit=1)
+
+    def _recall(self, record, account=None):
+        """One entry of ``_dynamic_tools`` (document 002, 5.1).
+
+        :raises ApiError: with the statuses and codes of 002, 7
+        """
+        self.ensure_one()
+        if self.source not in ("mcp", "tool"):
+            raise ApiError(
+                400,
+                UNSUPPORTED,
+                self.env._("Actions of this source cannot be called by a program."),
+                details={"type": self.source},
+            )
+        # sudo: mcp_tool, toolbox_operation - what the action type offers to the caller
+        source = self.sudo()
+        tool_name = (source.operation_id if self._layered else source.tool_id).name
+        if not self._is_usable():
+            raise ApiError(
+                404,
+                TOOL_NOT_FOUND,
+                self.env._("The tool “%(tool)s” does not exist.", tool=tool_name),
+                details={"tool_name": tool_name},
+            )
+        if not self._applies_to(record):
+            raise ApiError.not_found(self.env._("The action does not apply to this object."))
+        original = source._input_schema()
+        try:
+            cleaned = recall.parameters(original, layered=self._layered)
+            fixed, empty = self._fixed(record, account)
+        except UnusableSchema as error:
+            _logger.error(
+                "The schema of an action's tool cannot be converted: mcp_id=%s tool_name=%s: %s %s",
+                source.tool_id.server_id.mcp_id or source.operation_id.toolbox_id.box_id,
+                tool_name,
+                error,
+                error.detail,
+            )
+            raise ApiError(
+                500, SCHEMA_FAILED, str(error), details={"tool_name": tool_name}
+            ) from error
+        if empty:
+            raise ApiError(
+                400,
+                "missing_value",
+                self.env._(
+                    "The object has no value for: %(names)s.", names=", ".join(sorted(empty))
+                ),
+                details={"missing": sorted(empty)},
+            )
+        return {
+            "name": names.function_name(tool_name),
+            "description": self._tool_description(),
+            "parameters": recall.described(
+                recall.optional(cleaned, fixed), source._own_descriptions()
+            ),
+            "api_url": self._base_url() + self._call_path(),
+            "original_schema": original,
+            "fixed_params": recall.arguments(fixed, layered=self._layered),
+            "api_call_strategy": STRATEGY,
+        }
+
+    def _own_descriptions(self):
+        return {
+            line._slot: line.description
+            for line in self.parameter_ids
+            if line.description and line.source == "dynamic"
+        }
+
+    def _tool_description(self):
+        # sudo: mcp_tool, toolbox_operation - see `_recall`
+        source = self.sudo()
+        tool = source.operation_id if self._layered else source.tool_id
+        return self.description or tool.description or tool.title or self.name
+
+    def _call_path(self):
+        # sudo: mcp_tool, toolbox_operation - see `_recall`
+        source = self.sudo()
+        if self._layered:
+            operation = source.operation_id
+            box = quote(operation.toolbox_id.box_id, safe="")
+            return f"{PREFIX}/tool/proxy/{box}/tools/{quote(operation.name, safe='')}/call"
+        server = quote(source.tool_id.server_id.mcp_id, safe="")
+        return f"{PREFIX}/mcp/proxy/{server}/tools/{quote(source.tool_id.name, safe='')}/call"
+
+    @api.model
+    def _base_url(self):
+        """Where programs reach this Odoo; internal ones may need another name for it."""
+        # sudo: ir.config_parameter - an address, no secret
+        parameters = self.env["ir.config_parameter"].sudo()
+        url = parameters.get_param("woow_paas_platform.recall_base_url")
+        return (url or parameters.get_param("web.base.url") or "").rstrip("/")
+
+    # ------------------------------------------------------------ direct calls
+
+    @api.model
+    def _that_allows(self, field, source, arguments):
+        """An action type by which the caller may call this tool with these arguments, or an empty set.
+
+        A tool that comes with an action type only may be called for the records that the caller may
+        read: the arguments must hold the fixed values of one of them.
+
+        :param field: ``tool_id`` or ``operation_id``
+        """
+        # sudo: action_type - the field is the administrator's; the types are those the caller sees
+        found = self.sudo().search([(field, "=", source.id)]).sudo(self.env.su)
+        for action in found._filtered_access("read"):
+            if action._is_usable() and action._fits(arguments):
+                return action
+        return self.browse()
+
+    def _fits(self, arguments):
+        Model = self.env[self.model]
+        if not Model.has_access("read"):
+            return False
+        # sudo: action_parameter - see `_fixed`
+        lines = self.sudo().parameter_ids.filtered(lambda p: p.source == "field")
+        domain = Domain(literal_eval(self.domain or "[]"))
+        for line in lines:
+            place = arguments.get(line.location) if line.location else arguments
+            given = place.get(line.name) if isinstance(place, dict) else None
+            if given is None:
+                return False
+            field = _searchable(Model, line.field_path)
+            if field in ("char", "id") and isinstance(given, str | int):
+                if field == "id" and not str(given).isdigit():
+                    return False
+                domain &= Domain(line.field_path, "=", int(given) if field == "id" else str(given))
+        for record in Model.search(domain, limit=MAX_CANDIDATES if lines else 1):
+            fixed, _empty = self._fixed(record)
+            if recall.merged(arguments, fixed) == arguments:
+                return True
+        return False
+
+    @api.model
+    def _for_record(self, record):
+        """The action types that the caller may use for a record now."""
+        if not record or not record.has_access("read"):
+            return self.browse()
+        found = self.search([("model", "=", record._name), ("source", "!=", "manual")])
+        return found.filtered(lambda action: action._is_usable() and action._applies_to(record))
+
+
+def _searchable(model, path):
+    """``char`` or ``id`` when a path can be searched for exactly, else ``""``."""
+    *parts, last = path.split(".")
+    for part in parts:
+        field = model._fields[part]
+        if not field.store:
+            return ""
+        model = model.env[field.comodel_name]
+    field = model._fields[last]
+    if not (field.store or last == "id"):
+        return ""
+    if field.type == "many2one" or last == "id":
+        return "id"
+    return "char" if field.type == "char" else ""
