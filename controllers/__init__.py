@@ -2,4 +2,5 @@ from . import dispatcher
 from . import chat
 from . import health
 from . import portal
+from . import retrieval
 from . import stream

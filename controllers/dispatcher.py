@@ -46,15 +46,8 @@ class AiDispatcher(Json2Dispatcher):
         error = self._as_api_error(exc)
         if error.code >= 500:
             _logger.error("%s failed.", self.request.httprequest.path, exc_info=exc)
-        body = {
-            "error": {
-                "code": error.error_code,
-                "message": error.description,
-                "details": error.details,
-            },
-        }
         return self.request.make_json_response(
-            body, headers=list(error.headers.items()), status=error.code
+            error_body(error), headers=list(error.headers.items()), status=error.code
         )
 
     def _as_api_error(self, exc):
@@ -77,6 +70,17 @@ class AiDispatcher(Json2Dispatcher):
             case HTTPException() if exc.code and exc.code < 500:
                 return ApiError(exc.code, "http_error", exc.description or exc.name)
         return ApiError(500, "internal_error", "Something went wrong. The log has the details.")
+
+
+def error_body(error):
+    """What the wire carries of an `ApiError`."""
+    return {
+        "error": {
+            "code": error.error_code,
+            "message": error.description,
+            "details": error.details,
+        },
+    }
 
 
 def body(**fields):

@@ -6,6 +6,7 @@ from . import test_cloud_service
 from . import test_discuss
 from . import test_mcp_server
 from . import test_recall
+from . import test_recall_api
 from . import test_retry
 from . import test_secrets
 from . import test_store
