@@ -39,7 +39,7 @@ export class AiChat extends Component {
         this.menu = useRef("menu");
         this.ui = useState({ isMenuOpen: false });
         onWillStart(() => this.start());
-        onWillUnmount(() => this.chat.leave());
+        onWillUnmount(() => this.chat.exit());
         useExternalListener(document, "visibilitychange", () => this.onVisibility());
         useEffect(
             (id) => this.props.onShow?.(id),
@@ -50,7 +50,7 @@ export class AiChat extends Component {
     /** Nothing is awaited: the frame stands at once, what is in it follows. */
     start() {
         const { conversationId, newChat } = this.props;
-        this.chat.loadConversations();
+        this.chat.enter();
         this.chat.loadPreferences();
         if (conversationId) {
             this.chat.open(conversationId);

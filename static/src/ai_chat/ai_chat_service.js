@@ -8,6 +8,9 @@ import { ChatThread } from "./chat_thread";
 /** Conversations that one request brings. */
 export const LIST_SIZE = 30;
 
+/** Milliseconds after which the list is read again while an answer goes on that is not shown. */
+export const LIST_REFRESH = 8000;
+
 const DRAFTS_KEY = "woow_paas_platform.ai_chat.drafts";
 const NEW = "new";
 
@@ -45,6 +48,8 @@ export class AiChatStore extends Reactive {
         this.preferences = { showCalls: true };
         this.threads = {};
         this.currentId = null;
+        this.isShown = false;
+        this.listTimer = null;
         this.drafts = readDrafts();
     }
 
@@ -92,7 +97,35 @@ export class AiChatStore extends Reactive {
             this.list.error = error;
         } finally {
             this.list.isLoading = false;
+            this.watchOthers();
         }
+    }
+
+    /** An answer that is not shown has no stream here: the list tells when it is there. */
+    watchOthers() {
+        browser.clearTimeout(this.listTimer);
+        const isElsewhere = ({ id, turn }) =>
+            id !== this.currentId && ["queued", "running"].includes(turn?.state);
+        if (this.isShown && this.list.conversations.some(isElsewhere)) {
+            this.listTimer = browser.setTimeout(() => {
+                if (document.visibilityState === "visible") {
+                    this.loadConversations();
+                }
+            }, LIST_REFRESH);
+        }
+    }
+
+    /** The chat came into view. */
+    enter() {
+        this.isShown = true;
+        return this.loadConversations();
+    }
+
+    /** The chat goes out of view: nothing stays open, nothing is asked again. */
+    exit() {
+        this.isShown = false;
+        browser.clearTimeout(this.listTimer);
+        this.leave();
     }
 
     /** Shows a conversation; what is known of it at once, the truth as soon as it is there. */

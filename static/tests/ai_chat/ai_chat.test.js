@@ -1,4 +1,5 @@
 import {
+    advanceTime,
     animationFrame,
     beforeEach,
     click,
@@ -15,6 +16,7 @@ import {
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { AiChat } from "@woow_paas_platform/ai_chat/ai_chat";
+import { LIST_REFRESH } from "@woow_paas_platform/ai_chat/ai_chat_service";
 import { FakeServer, settle, setVisibility } from "../ai_chat_test_helpers";
 
 describe.current.tags("desktop");
@@ -357,6 +359,21 @@ describe("conversations", () => {
         setVisibility("visible");
         await settle();
         expect(".o_ai_chat_message").toHaveCount(4);
+    });
+
+    test("that answer elsewhere are looked after until they are done", async () => {
+        const other = server.conversation({ name: "Other" });
+        server.startTurn(other);
+        const conversation = server.conversation();
+        await mountChat({ conversationId: conversation.id });
+        expect(".o_ai_chat_conversation .o_ai_chat_spinner").toHaveCount(1);
+        other.turn = null;
+        await advanceTime(LIST_REFRESH);
+        await settle();
+        expect(".o_ai_chat_conversation .o_ai_chat_spinner").toHaveCount(0);
+        const count = server.requests.length;
+        await advanceTime(10 * LIST_REFRESH);
+        expect(server.requests).toHaveLength(count);
     });
 
     test("load earlier messages on demand", async () => {
