@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from counter import Counter
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tools.dev import chromium, mcp_servers, mock_llms, processes, testbed
 from tools.dev.instance import Instance
@@ -13,6 +13,8 @@ from tools.dev.mcp_servers import McpServer
 from tools.dev.mock_llms import FaultLlm, ScriptedLlm
 from tools.dev.paths import LOGS
 from tools.dev.testbed import OdooServer
+
+expect.set_options(timeout=20_000)  # ms; the first turn of a process imports LangChain
 
 E2E_LOGS = LOGS / "e2e"
 CHROMIUM_ARGUMENTS = [
