@@ -11,4 +11,5 @@ from . import test_retry
 from . import test_secrets
 from . import test_store
 from . import test_tours
+from . import test_translations
 from . import test_turn

@@ -1,0 +1,63 @@
+"""The chat, Discuss and the backend in Traditional Chinese, in the dark."""
+
+import pytest
+from chat import calls, first, then
+from playwright.sync_api import expect
+
+expect.set_options(timeout=15_000)  # ms; the first page of a server builds its assets
+TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
+
+
+@pytest.fixture(scope="module")
+def chinese(odoo):
+    """The shared Odoo with Traditional Chinese for two users."""
+    [lang] = odoo.rpc(
+        "res.lang", "search", [("code", "=", "zh_TW")], context={"active_test": False}
+    )
+    [wizard] = odoo.rpc("base.language.install", "create", [{"lang_ids": [(6, 0, [lang])]}])
+    odoo.rpc("base.language.install", "lang_install", [wizard])
+    users = odoo.rpc("res.users", "search", [("login", "in", ("demo", "user"))])
+    odoo.rpc("res.users", "write", users, {"lang": "zh_TW"})
+    yield odoo
+    odoo.rpc("res.users", "write", users, {"lang": "en_US"})
+
+
+@pytest.mark.parametrize(
+    ("login", "path"), [("demo", "/odoo/ai-chat"), ("user", "/my/ai")], ids=["backend", "portal"]
+)
+def test_the_chat(chinese, scripted_llm, page_of, login, path):
+    scripted_llm.script(
+        first("現在幾點", calls(TAIPEI)), then("現在幾點", {"content": "現在是下午茶時間。"})
+    )
+    page = page_of(chinese, login, color_scheme="dark")
+    page.context.add_cookies([{"name": "color_scheme", "value": "dark", "url": chinese.url}])
+    page.goto(path)
+    expect(page.locator(".o_ai_chat_new")).to_have_text("新對話")
+    page.locator(".o_ai_chat_input").fill("現在幾點")
+    page.keyboard.press("Enter")
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("現在是下午茶時間。")
+    expect(page.locator(".o_ai_chat_usage")).to_contain_text("1 次工具呼叫")
+    dark = page.evaluate(
+        "() => { const rgb = getComputedStyle(document.querySelector('.o_ai_chat'))"
+        ".backgroundColor.match(/[\\d.]+/g).map(Number);"
+        " return rgb.slice(0, 3).every((part) => part < 110); }"
+    )
+    assert dark or login == "user"  # Odoo's portal has no dark theme of its own
+
+
+def test_discuss(chinese, scripted_llm, page_of):
+    scripted_llm.script(
+        first("幾點了", calls(TAIPEI)), then("幾點了", {"content": "下午茶時間到了。"})
+    )
+    page = page_of(chinese, "demo")
+    chat = page.context.request.post(
+        f"{chinese.url}/api/ai/conversations",
+        data={"assistant_id": 1},
+        headers={"Content-Type": "application/json"},
+    ).json()
+    page.goto(f"/odoo/discuss?active_id=discuss.channel_{chat['id']}")
+    expect(page.locator(".o_ai_chat_category")).to_contain_text("AI 助理")
+    page.locator(".o-mail-Composer-input").first.fill("幾點了")
+    page.keyboard.press("Enter")
+    answer = page.locator(".o-mail-Message", has_text="下午茶時間到了。")
+    expect(answer.locator(".o_ai_call_summary")).to_contain_text("使用的工具")

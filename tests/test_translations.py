@@ -1,0 +1,76 @@
+import re
+
+import polib
+from odoo.modules.module import get_module_path
+from odoo.tests import tagged
+from odoo.tools.translate import TranslationModuleReader
+
+from .common import AiCase, AiHttpCase
+
+MODULE = "woow_paas_platform"
+LANGUAGES = ("zh_TW", "zh_CN")
+PLACEHOLDER = re.compile(r"%\(\w+\)s|%s|</?\w+")
+
+
+def catalogue(name):
+    return polib.pofile(f"{get_module_path(MODULE)}/i18n/{name}")
+
+
+@tagged("post_install", "-at_install")
+class TestTranslations(AiCase):
+    """When one fails: `odoo-bin i18n export -l pot zh_TW zh_CN`, then translate what is empty."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        reader = TranslationModuleReader(cls.env.cr, modules=[MODULE])
+        cls.terms = {row[4] for row in reader}
+
+    def test_the_template_has_every_term(self):
+        self.assertGreater(len(self.terms), 400)
+        known = {entry.msgid for entry in catalogue(f"{MODULE}.pot")}
+        self.assertEqual(self.terms - known, set())
+
+    def test_no_term_lacks_a_translation(self):
+        for lang in LANGUAGES:
+            with self.subTest(lang=lang):
+                translated = {entry.msgid for entry in catalogue(f"{lang}.po") if entry.msgstr}
+                self.assertEqual(self.terms - translated, set())
+
+    def test_placeholders_and_tags_survive(self):
+        for lang in LANGUAGES:
+            for entry in catalogue(f"{lang}.po"):
+                with self.subTest(lang=lang, term=entry.msgid):
+                    self.assertEqual(
+                        sorted(PLACEHOLDER.findall(entry.msgid)),
+                        sorted(PLACEHOLDER.findall(entry.msgstr)),
+                    )
+
+    def test_the_files_load(self):
+        for lang, name in (("zh_TW", "MCP 伺服器"), ("zh_CN", "MCP 服务器")):
+            with self.subTest(lang=lang):
+                self.env["res.lang"]._activate_lang(lang)
+                self.env["ir.module.module"].search([("name", "=", MODULE)])._update_translations(
+                    lang
+                )
+                action = self.env.ref(f"{MODULE}.mcp_server_action").with_context(lang=lang)
+                self.assertEqual(action.name, name)
+                assistant = self.assistant.with_context(lang=lang)
+                self.assertIn(
+                    "MCP",
+                    assistant.env._("An assistant can use at most %(limit)s MCP servers.", limit=1),
+                )
+                self.assertNotIn("assistant", assistant.env._("This assistant is not available."))
+
+
+@tagged("post_install", "-at_install")
+class TestTranslationsOfThePortal(AiHttpCase):
+    def test_the_portal_loads_the_chats_words(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        found = self.env["ir.http"]._get_translation_frontend_modules_name()
+        self.assertIn(MODULE, found)
+        self._sign_in(self.member)
+        data = self._call("GET", "/web/webclient/translations?lang=zh_TW&mods=" + MODULE)[1]
+        messages = data["modules"][MODULE]["messages"]
+        words = {message["id"]: message["string"] for message in messages}
+        self.assertEqual(words["Write a message"], "寫訊息")
