@@ -42,7 +42,7 @@ def test_the_chat(chinese, scripted_llm, page_of, login, path):
         ".backgroundColor.match(/[\\d.]+/g).map(Number);"
         " return rgb.slice(0, 3).every((part) => part < 110); }"
     )
-    assert dark or login == "user"  # Odoo's portal has no dark theme of its own
+    assert dark
 
 
 def test_discuss(chinese, scripted_llm, page_of):

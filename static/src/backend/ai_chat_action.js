@@ -1,4 +1,5 @@
 import { Component } from "@odoo/owl";
+import { cookie } from "@web/core/browser/cookie";
 import { registry } from "@web/core/registry";
 import { standardActionServiceProps } from "@web/webclient/actions/action_service";
 import { AiChat } from "../ai_chat/ai_chat";
@@ -16,6 +17,11 @@ export class AiChatAction extends Component {
             assistant_id: action.params?.assistant_id,
             cloud_service_id: action.params?.cloud_service_id,
         };
+    }
+
+    /** Without Odoo's dark bundle the page is light; who chose dark gets the chat dark all the same. */
+    get theme() {
+        return cookie.get("color_scheme") === "dark" ? "dark" : undefined;
     }
 
     onShow(conversationId) {
