@@ -95,7 +95,11 @@ def _before_executors_end(function):
 def shutdown():
     """Let turns end or give them back; called on SIGTERM and when a worker is recycled."""
     if _process.runner is not None:
-        _process.runner.stop()
+        from ..services.runner import DRAIN_TIMEOUT  # noqa: PLC0415
+
+        # Odoo's master kills a worker that says nothing for longer.
+        longest = config["limit_time_real"] / 2 if is_prefork_worker() else DRAIN_TIMEOUT
+        _process.runner.stop(min(longest, DRAIN_TIMEOUT))
 
 
 def hub(dbname: str) -> Hub:

@@ -7,6 +7,8 @@ import enum
 import time
 from collections.abc import Iterator
 
+from odoo.tools import config
+
 from . import process
 from .hub import Event, read_events
 
@@ -40,7 +42,7 @@ def tail(dbname: str, turn_id: int, after: int, mode: Mode) -> Iterator[bytes]:
             after = event.seq
             if event.is_final:
                 return
-        until = time.monotonic() + THREADED_LIFETIME
+        until = time.monotonic() + min(THREADED_LIFETIME, config["limit_time_real"] / 2)
         while mode is Mode.TAIL or time.monotonic() < until:
             events = [e for e in subscription.take(KEEPALIVE) if e.seq > after]
             if not events:
