@@ -4,6 +4,7 @@ from odoo import http
 from odoo.http import Response, request
 
 from ..runtime import process, streams
+from ..runtime.admission import RETRY_AFTER
 from ..runtime.api_error import ApiError
 from .chat import ROUTE, visible_or_404
 from .dispatcher import query_int
@@ -23,6 +24,13 @@ class StreamController(http.Controller):
         after = self._last_event_id() or query_int("after", 0)
         if turn._is_streamed_until(after):
             return Response(status=204)
+        if process.is_full():
+            raise ApiError(
+                503,
+                "busy",
+                "Too many streams are open. Try again in a moment.",
+                headers={"Retry-After": str(RETRY_AFTER)},
+            )
         request.session.can_save = False
         if turn.events_pruned:
             final = streams.frame(1, json.dumps(turn._final_event()))

@@ -4,12 +4,18 @@ Odoo takes a cursor for every request before any code of an addon runs, and its 
 So the door stands in front of the WSGI application: a few requests are dispatched at a time, more wait
 their turn, and beyond that the answer is 503 with Retry-After. A stream passes the door only while it is
 opened; its body runs outside.
+
+The door comes with the registry, and whoever knocked while that was loading is inside already. For them
+the pool of connections waits too.
 """
 
 import json
 import logging
+import random
 import threading
+import time
 
+from odoo import sql_db
 from odoo.service import server
 from odoo.tools import config
 
@@ -18,6 +24,7 @@ _logger = logging.getLogger(__name__)
 WAITING = 2000  # requests that may wait
 PATIENCE = 20.0  # s that one waits
 RETRY_AFTER = 2  # s, told to who is turned away
+POOL_RETRY = 0.03, 0.08  # s between two looks into an empty pool
 
 
 class Door:
@@ -64,6 +71,9 @@ class Door:
 
 def install() -> None:
     """Put the door before this gevent server; idempotent."""
+    for pool in (sql_db._Pool, sql_db._Pool_readonly):
+        if pool is not None and "borrow" not in vars(pool):
+            pool.borrow = _patient(pool.borrow)
     httpd = getattr(server.server, "httpd", None)
     if httpd is None or isinstance(httpd.application, Door):
         return
@@ -71,3 +81,19 @@ def install() -> None:
     places = max(2, connections // 3)
     httpd.application = Door(httpd.application, places)
     _logger.info("The gevent process opens at most %s requests at a time.", places)
+
+
+def _patient(borrow):
+    """`ConnectionPool.borrow` that waits for a connection to come back, in greenlets."""
+
+    def wait_and_borrow(connection_info):
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return borrow(connection_info)
+            except sql_db.PoolError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(random.uniform(*POOL_RETRY))  # noqa: S311 no secret
+
+    return wait_and_borrow

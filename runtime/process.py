@@ -167,6 +167,11 @@ def running_count() -> int:
     return _process.runner.count() if _process.runner is not None else 0
 
 
+def is_full() -> bool:
+    """Whether this process holds as many streams as its operator allows."""
+    return sum(h.count() for h in _process.hubs.values()) >= settings.get().max_streams
+
+
 def stream_mode():
     from .streams import Mode  # noqa: PLC0415 streams needs this module
 
