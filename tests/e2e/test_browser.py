@@ -145,3 +145,66 @@ def test_a_phone_shows_the_chat_first(odoo, scripted_llm, page_of):
     ask(page, "small")
     expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("Fits.")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+HIDDEN = """
+Object.defineProperty(document, "visibilityState", { get: () => window.testHidden ? "hidden" : "visible" });
+window.testHide = (hidden) => {
+    window.testHidden = hidden;
+    document.dispatchEvent(new Event("visibilitychange"));
+};
+"""
+
+
+class Streams:
+    """The requests of a browser that read a turn's events."""
+
+    def __init__(self, context):
+        self._context = context
+        self.opened, self.open = [], set()
+        context.on("request", self._begun)
+        context.on("requestfinished", self._ended)
+        context.on("requestfailed", self._ended)
+
+    def wait(self, condition):
+        """Until what the browser reports makes this true."""
+        for _try in range(100):
+            if condition():
+                return
+            self._context.pages[-1].wait_for_timeout(50)
+        raise AssertionError(f"{len(self.opened)} streams were opened, {len(self.open)} are open")
+
+    def _begun(self, request):
+        if re.search(r"/turns/\d+/stream", request.url):
+            self.opened.append(request)
+            self.open.add(request)
+
+    def _ended(self, request):
+        self.open.discard(request)
+
+
+def test_of_seven_tabs_only_the_visible_one_streams(odoo, scripted_llm, page_of):
+    """Browsers open six connections to a host: a seventh tab must not wait for the first six."""
+    scripted_llm.script(first("Seven tabs", {"content": "word " * 2000}, latency=80, chunkSize=8))
+    front = page_of(odoo, "user")
+    front.context.add_init_script(HIDDEN)
+    streams = Streams(front.context)
+    front.goto("/my/ai")
+    ask(front, "Seven tabs")
+    expect(front).to_have_url(re.compile(r"/my/ai/\d+$"))
+    others = [front]
+    for _tab in range(6):
+        tab = front.context.new_page()
+        others[-1].evaluate("testHide(true)")
+        tab.goto(front.url)
+        expect(tab.locator(".o_ai_chat_message_assistant").last).to_contain_text("word")
+        others.append(tab)
+    streams.wait(lambda: len(streams.opened) >= 6 and len(streams.open) == 1)
+    visible = others.pop()
+    visible.get_by_role("button", name="Stop the answer").click()
+    expect(visible.locator(".o_ai_chat_turn").last).to_have_attribute("data-state", "stopped")
+    answer = visible.locator(".o_ai_chat_message_assistant").last.inner_text()
+    for tab in others:
+        tab.evaluate("testHide(false)")
+        expect(tab.locator(".o_ai_chat_turn").last).to_have_attribute("data-state", "stopped")
+        assert tab.locator(".o_ai_chat_message_assistant").last.inner_text() == answer

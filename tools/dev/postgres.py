@@ -11,6 +11,7 @@ import signal
 import stat
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -104,6 +105,28 @@ class Postgres:
         if self.process:
             self.process.stop()
             self.process = None
+
+    def restart(self) -> None:
+        """End the server, whoever started it, with every connection, and start it again as a child of this process.
+
+        A server of the person's own is left alone: only its connections are ended.
+        """
+        if self.external:
+            self.sql(
+                "postgres",
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+                " AND usename = current_user",
+            )
+            return
+        lock = self.folder / "data/postmaster.pid"
+        os.kill(int(lock.read_text().splitlines()[0]), signal.SIGINT)
+        if self.process:
+            self.process.popen.wait(30)
+        deadline = time.monotonic() + 30
+        while lock.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.start()
 
     def _initialise(self, data: Path, prefix: Sequence[str]) -> None:
         run(

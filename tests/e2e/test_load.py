@@ -1,0 +1,248 @@
+"""Many people at once, on the processes that Odoo has in production: two workers and the gevent process."""
+
+import asyncio
+import collections
+import concurrent.futures
+import json
+import random
+import time
+
+import httpx
+import pytest
+from chat import Chat, calls, first, of, text_of, then
+from counter import count
+
+TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
+SEED = 20_260
+CUTS = 100
+BURST = 300
+
+
+def cookie_of(odoo, login="user"):
+    return odoo.session(login).cookies["session_id"]
+
+
+def test_thirty_turns_at_once_while_pages_answer(odoo_prefork, scripted_llm):
+    odoo = odoo_prefork
+    scripted_llm.script(
+        first("busy", calls(TAIPEI), latency=100),
+        then("busy", {"content": "word " * 120}, latency=60, chunkSize=20),
+    )
+    chats = [Chat(odoo) for _chat in range(30)]
+    turns = [chat.ask("busy") for chat in chats]
+    running, pages = 30, []
+    while running:
+        begun = time.monotonic()
+        assert httpx.get(f"{odoo.url}/web/login", timeout=10).status_code == 200
+        pages.append(time.monotonic() - begun)
+        open_turns = "SELECT COUNT(*) FROM woow_paas_platform_ai_turn WHERE ended_at IS NULL"
+        running = int(odoo.sql(open_turns))
+    pages.sort()
+    assert len(pages) >= 3
+    assert pages[len(pages) // 2] < 1.0, pages
+    for turn in turns:
+        events = turn.events()
+        assert (events[-1]["type"], events[-1]["state"]) == ("done", "done")
+        assert [event["outcome"] for event in of(events, "tool_result")] == ["ok"]
+        assert text_of(events).split() == ["word"] * 120
+
+
+def test_a_line_cut_anywhere_goes_on_with_the_identical_events(odoo_prefork, scripted_llm):
+    """100 times: read some events, hang up in the middle of a byte stream, resume from what was seen."""
+    odoo = odoo_prefork
+    random_ = random.Random(SEED)
+    words = " ".join(f"word{number}" for number in range(300))
+    scripted_llm.script(
+        first("cut", calls(TAIPEI)), then("cut", {"content": words}, latency=30, chunkSize=12)
+    )
+    turn = Chat(odoo).ask("cut")
+
+    def reader(cuts):
+        seen = []
+        client = httpx.Client(
+            base_url=odoo.url, cookies={"session_id": cookie_of(odoo)}, timeout=30
+        )
+        with client:
+            while not seen or seen[-1][1]["type"] not in ("done", "error"):
+                # After some bytes the line is cut, often within an event.
+                room = random_.randint(20, 1500) if cuts > 0 else 10**9
+                cuts -= 1
+                seen += part_of(client, turn.url, seen[-1][0] if seen else 0, room)
+        return seen, cuts
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        live = list(pool.map(reader, [CUTS // 4] * 4))
+    whole = turn.numbered()
+    assert [seq for seq, _payload in whole] == list(range(1, len(whole) + 1))
+    for seen, left in live:
+        assert seen == whole
+        assert left < 0, "the turn ended before all cuts were made"
+    assert text_of([payload for _seq, payload in whole]) == words
+
+
+def part_of(client, url, after, room):
+    """The whole events within the first `room` bytes."""
+    with client.stream("GET", url, headers={"Last-Event-ID": str(after)}) as answer:
+        assert answer.status_code == 200
+        data = b""
+        for chunk in answer.iter_raw():
+            data += chunk
+            if len(data) >= room:
+                data = data[:room]
+                break
+    return list(events_in(data))
+
+
+def events_in(data):
+    for block in data.split(b"\n\n")[:-1]:  # what follows the last empty line is not whole
+        fields = dict(line.split(b": ", 1) for line in block.split(b"\n") if b": " in line)
+        if b"data" in fields:
+            yield int(fields[b"id"]), json.loads(fields[b"data"])
+
+
+@pytest.mark.parametrize("start", ["cold", "warm"])
+def test_a_burst_of_streams_is_let_in_or_told_to_wait(bursting_odoo, scripted_llm, start):
+    odoo = bursting_odoo
+    scripted_llm.script(first("burst", {"content": "word " * 40}, latency=100, chunkSize=5))
+    turn = Chat(odoo).ask("burst")
+    statuses, sequences = asyncio.run(burst(odoo, turn.url, BURST))
+    whole = turn.numbered()
+    assert set(statuses) <= {200, 503}, statuses
+    assert statuses[200] >= BURST * 0.9
+    for sequence in sequences:
+        assert sequence == whole
+
+
+@pytest.fixture(scope="module")
+def bursting_odoo(new_odoo):
+    """The gevent process has not served anything when the first test begins."""
+    return new_odoo("burst", workers=2)
+
+
+async def burst(odoo, url, number):
+    """Open `number` streams at the same moment at the gevent port; who gets 503 is told when to come back."""
+    statuses, sequences = collections.Counter(), []
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(
+        base_url=odoo.gevent_url,
+        cookies={"session_id": cookie_of(odoo)},
+        timeout=60,
+        limits=limits,
+    ) as client:
+
+        async def one():
+            async with client.stream("GET", url) as answer:
+                statuses[answer.status_code] += 1
+                body = await answer.aread()
+                if answer.status_code == 200:
+                    sequences.append(list(events_in(body)))
+                elif answer.status_code == 503:
+                    assert int(answer.headers["retry-after"]) > 0
+
+        await asyncio.gather(*(one() for _stream in range(number)))
+    return statuses, sequences
+
+
+def test_a_stream_on_a_worker_closes_at_once(odoo_prefork, scripted_llm):
+    """Without the proxy's rule for streams nothing is pinned: the browser comes again after half a second."""
+    odoo = odoo_prefork
+    scripted_llm.script(first("pinned", {"content": "word " * 60}, latency=100, chunkSize=10))
+    turn = Chat(odoo).ask("pinned")
+    turn.until("text")
+    with httpx.Client(
+        base_url=f"http://127.0.0.1:{odoo.process.http_port}",
+        cookies={"session_id": cookie_of(odoo)},
+    ) as client:
+        begun = time.monotonic()
+        answer = client.get(turn.url)
+        assert time.monotonic() - begun < 1
+        assert answer.text.startswith("retry: 500\n\n")
+        assert "data: " in answer.text
+        assert turn.state() == "running"
+        assert turn.numbered(http=client) == turn.numbered()
+
+
+class TestLimits:
+    """Odoo replaces its workers after some requests and kills those that stand still; turns go on."""
+
+    @pytest.fixture(scope="class")
+    def limited(self, new_odoo, counter):
+        server = new_odoo(
+            "limited",
+            workers=2,
+            options={"limit_request": 30, "limit_time_real": 8},
+            operator={"lease_seconds": 3},
+        )
+        counter.register(server)
+        return server
+
+    def test_a_worker_that_is_replaced_ends_its_calls(self, limited, scripted_llm, counter):
+        names = [f"recycled{number}x" for number in range(8)]
+        for name in names:
+            scripted_llm.script(
+                first(name, calls(count(name, 1.5))),
+                then(name, {"content": "Counted."}),
+            )
+        turns = [Chat(limited).ask(name) for name in names]
+        while any(turn.state() not in ("done", "failed", "stopped") for turn in turns):
+            assert httpx.get(f"{limited.url}/web/login", timeout=20).status_code == 200
+        assert "max request" in limited.log_text()
+        for name, turn in zip(names, turns, strict=True):
+            (result,) = of(turn.events(), "tool_result")
+            assert (result["outcome"], counter.executions(name)) == ("ok", 1)
+
+    def test_a_turn_may_take_longer_than_a_request(self, limited, scripted_llm):
+        """The time limit of requests is 8 s: no worker is killed for a turn of 10 s."""
+        scripted_llm.script(
+            first("patience", {"content": "word " * 100}, latency=200, chunkSize=10)
+        )
+        turn = Chat(limited).ask("patience")
+        begun = time.monotonic()
+        assert turn.wait_ended() == "done"
+        assert time.monotonic() - begun > 8
+        epochs = limited.sql(
+            f"SELECT lease_epoch FROM woow_paas_platform_ai_turn WHERE id = {turn.id}"
+        )
+        assert epochs == "1", "one runner did it all"
+
+
+def test_a_restart_of_postgresql_loses_nothing(odoo, scripted_llm, counter, template):
+    """Two turns are between their calls, two readers are connected; the database goes and comes back."""
+    server = counter.register(odoo)
+    try:
+        for name in ("before", "during"):
+            scripted_llm.script(
+                first(name, calls(count(name, 0.2 if name == "before" else 3.0))),
+                then(name, {"content": "word " * 100}, latency=60, chunkSize=20),
+            )
+        chats = {name: Chat(odoo) for name in ("before", "during")}
+        turns = {name: chat.ask(name) for name, chat in chats.items()}
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            readers = {name: pool.submit(read_on, odoo, turn) for name, turn in turns.items()}
+            turns["before"].until("text")
+            assert counter.executions("during") == 1
+            template.postgres.restart()
+            for name, turn in turns.items():
+                seen = readers[name].result(40)
+                assert seen == turn.numbered()
+                events = [payload for _seq, payload in seen]
+                assert (events[-1]["type"], events[-1]["state"]) == ("done", "done")
+                assert [event["outcome"] for event in of(events, "tool_result")] == ["ok"]
+                assert text_of(events).split() == ["word"] * 100
+                assert counter.executions(name) == 1
+    finally:
+        odoo.rpc("woow_paas_platform.mcp_server", "unlink", [server])
+
+
+def read_on(odoo, turn):
+    """What a browser does: go on from the last event, also after a failed request."""
+    seen = []
+    with httpx.Client(base_url=odoo.url, cookies={"session_id": cookie_of(odoo)}) as client:
+        until = time.monotonic() + 40
+        while not seen or seen[-1][1]["type"] not in ("done", "error"):
+            assert time.monotonic() < until
+            try:
+                seen += part_of(client, turn.url, seen[-1][0] if seen else 0, 10**9)
+            except (httpx.TransportError, AssertionError):
+                time.sleep(0.2)
+    return seen
