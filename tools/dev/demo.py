@@ -185,15 +185,16 @@ class Demo:
         )
 
     def _greet(self, odoo: OdooProcess, seconds: float) -> None:
-        model = f"embedded {llm.MODEL}" if self.own_model else self.facts["WOOW_AI_DEMO_LLM_MODEL"]
         say(f"\nReady after {seconds:.0f} s: {odoo.url}/my/ai   (backend: {odoo.url}/odoo)")
         for login, password, what in LOGINS:
             say(f"  {login + ' / ' + password:<22}{what}")
-        if self.own_model:
+        if self.llm_port:
             say(
-                "  The embedded model is small (1.5B): it shows how things work, not how well a large one answers."
+                "  The model is small (1.5B): it shows how things work, not how well a large one does."
             )
+        if self.own_model:
             say(f"  {OTHER_MODEL}")
+        model = self.facts.get("WOOW_AI_DEMO_LLM_MODEL", "none")
         say(f"  model: {model}   log: {odoo.log.relative_to(DEV.parent)}   Ctrl-C ends everything.")
 
     def _watch(self, odoo: OdooProcess) -> None:
