@@ -93,7 +93,13 @@ class ChatController(http.Controller):
 
     @http.route("/api/ai/conversations", methods=["POST"], **ROUTE)
     def create_conversation(self):
-        values = body(assistant_id=int, cloud_service_id=(int, None), name=(str, None))
+        values = body(
+            assistant_id=int,
+            cloud_service_id=(int, None),
+            name=(str, None),
+            res_model=(str, None),
+            res_id=(int, None),
+        )
         assistant = visible_or_404(
             "ai.assistant", values["assistant_id"], "This assistant does not exist."
         )
@@ -105,9 +111,19 @@ class ChatController(http.Controller):
                 "This cloud service does not exist.",
             )
         channel = request.env["discuss.channel"]._create_ai_conversation(
-            assistant, service, values["name"]
+            assistant, service, values["name"], self._record(values)
         )
         return request.make_json_response(channel._conversation_data(), status=201)
+
+    def _record(self, values):
+        """What the conversation is about; a model that the caller may not read does not exist."""
+        model, res_id = values["res_model"], values["res_id"]
+        if not model and not res_id:
+            return None
+        sentence = "This record does not exist."
+        if model not in request.env or request.env[model]._abstract:
+            raise ApiError.not_found(sentence)
+        return visible_or_404(model, res_id or 0, sentence)
 
     @http.route(
         "/api/ai/conversations/<int:conversation_id>", methods=["GET"], readonly=True, **ROUTE

@@ -2,10 +2,11 @@ import json
 import logging
 import uuid
 from ast import literal_eval
+from dataclasses import replace
 from urllib.parse import quote
 
 from odoo import api, fields, models
-from odoo.exceptions import ValidationError
+from odoo.exceptions import AccessError, ValidationError
 from odoo.fields import Command, Domain
 
 from ..runtime.api_error import ApiError
@@ -135,6 +136,22 @@ class ActionType(models.Model):
                         model=action.model_id.name,
                     )
                 )
+
+    @api.model_create_multi
+    def create(self, vals_list):
+        actions = super().create(vals_list)
+        actions._offer_chat()
+        return actions
+
+    def write(self, vals):
+        result = super().write(vals)
+        if "model_id" in vals:
+            self._offer_chat()
+        return result
+
+    def _offer_chat(self):
+        """The action menu of the models' forms opens a chat about the record."""
+        self.env["woow_paas_platform.service_link"]._offer_chat_on(set(self.mapped("model")))
 
     @api.onchange("source", "tool_id", "operation_id")
     def _onchange_source(self):
@@ -394,6 +411,50 @@ class ActionType(models.Model):
         parameters = self.env["ir.config_parameter"].sudo()
         url = parameters.get_param("woow_paas_platform.recall_base_url")
         return (url or parameters.get_param("web.base.url") or "").rstrip("/")
+
+    # ------------------------------------------------------------ chat
+
+    def _tool_specs(self, record):
+        """Frozen copies of the tools, with what the record fixes, in a stable order.
+
+        :param record: read with the rights of its environment, the chat's person
+        """
+        # sudo: mcp_tool, toolbox_operation - definition and credential, for the engine
+        actions = self.sudo().sorted("id")
+        sources = [a.operation_id if a._layered else a.tool_id for a in actions]
+        aliases = names.make_aliases([("record", source.name) for source in sources])
+        return tuple(
+            replace(
+                source._tool_spec(),
+                alias=alias,
+                title=action.name,
+                description=f"{action.name}: {action._tool_description()}",
+                action_id=action.id,
+                notes=action._own_descriptions(),
+                **action._fixed_or_problem(record),
+            )
+            for action, source, alias in zip(actions, sources, aliases, strict=True)
+        )
+
+    def _fixed_or_problem(self, record):
+        try:
+            fixed, empty = self._fixed(record)
+        except AccessError:
+            return {"problem": self.env._("You may not read what it needs of the record.")}
+        except UnusableSchema as error:
+            return {"problem": str(error)}
+        if empty:
+            sentence = self.env._(
+                "The record has no value for: %(names)s.", names=", ".join(sorted(empty))
+            )
+            return {"problem": sentence}
+        return {"fixed": fixed}
+
+    def _server_specs(self):
+        # sudo: mcp_server, toolbox - addresses and credentials, for the engine
+        actions = self.sudo()
+        servers = [*actions.tool_id.server_id, *actions.operation_id.toolbox_id]
+        return tuple(server._server_spec() for server in servers)
 
     # ------------------------------------------------------------ direct calls
 

@@ -6,6 +6,7 @@ from odoo.fields import Domain
 from odoo.tools import plaintext2html
 
 from ..runtime import limits, notify, process
+from ..services import text
 from ..services.specs import Limits, TurnRequest
 
 HISTORY_TURNS = 20  # earlier turns that the model is shown at most
@@ -405,6 +406,16 @@ class AiTurn(models.Model):
         tools = self.assistant_id._system_tools() | servers.tool_ids.filtered("is_usable")
         return tools - self.assistant_id.mcp_tool_disabled_ids
 
+    def _record(self):
+        """The record that the conversation is about, as its person may read it, or None."""
+        return self.channel_id._about(self.user_id)
+
+    def _actions(self):
+        """The actions that this turn may use now on the conversation's record."""
+        self.ensure_one()
+        Action = self.env["woow_paas_platform.action_type"].with_user(self.user_id).sudo(False)
+        return Action._for_record(self._record())
+
     def _check_still_allowed(self):
         """:return: a sentence when the person may no longer use this chat, else ``""``"""
         self.ensure_one()
@@ -431,7 +442,9 @@ class AiTurn(models.Model):
         self.ensure_one()
         assistant = self.assistant_id
         tools = self._tools()
-        servers = tools.server_id
+        actions = self._actions()
+        servers = {server.id: server._server_spec() for server in tools.server_id}
+        servers |= {spec.id: spec for spec in actions._server_specs()}
         return TurnRequest(
             turn_id=self.id,
             conversation_id=self.channel_id.id,
@@ -439,8 +452,8 @@ class AiTurn(models.Model):
             llm=assistant.config_id._llm_spec(),
             system_prompt=self._system_prompt(),
             history=(*self._history(), {"role": "user", "content": self.prompt}),
-            servers=tuple(server._server_spec() for server in servers),
-            tools=tools._tool_specs(),
+            servers=tuple(servers.values()),
+            tools=(*tools._tool_specs(), *actions._tool_specs(self._record())),
             limits=Limits(max_rounds=assistant.max_rounds),
         )
 
@@ -450,6 +463,13 @@ class AiTurn(models.Model):
             parts.append(
                 "This conversation is about the following cloud service.\n"
                 + self.cloud_service_id._prompt_facts()
+            )
+        if record := self._record():
+            parts.append(
+                "This conversation is about the following record. Whatever the person calls “this” is it.\n"
+                f"Kind: {record._description}\n"
+                f"Name: {text.one_line(record.display_name or '', 200)}\n"
+                "Tools whose names begin with record__ act on this very record: its values are filled in."
             )
         return "\n\n".join(filter(None, parts))
 

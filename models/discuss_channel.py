@@ -28,19 +28,24 @@ class DiscussChannel(models.Model):
     woow_cloud_service_id = fields.Many2one(
         "woow_paas_platform.cloud_service", "Cloud Service", readonly=True, ondelete="set null"
     )
+    woow_res_model = fields.Char("About Model", readonly=True)
+    woow_res_id = fields.Many2oneReference("About", model_field="woow_res_model", readonly=True)
     woow_turn_ids = fields.One2many(
         "woow_paas_platform.ai_turn", "channel_id", "AI Turns", readonly=True
     )
 
     @api.model
-    def _create_ai_conversation(self, assistant, cloud_service=None, name=None):
+    def _create_ai_conversation(self, assistant, cloud_service=None, name=None, record=None):
         """The one way to make a conversation of the current user.
 
-        :raises AccessError: the user may not use the assistant or the cloud service
+        :param record: what it is about; its actions are offered beside the assistant's tools
+        :raises AccessError: the user may not use the assistant, the cloud service or the record
         """
         assistant.check_access("read")
         if cloud_service:
             cloud_service.check_access("read")
+        if record:
+            record.check_access("read")
         # sudo: ai.assistant - its contact's id only
         partners = self.env.user.partner_id | assistant.sudo().partner_id
         # sudo: discuss.channel - people cannot create this type themselves; the members are fixed here
@@ -51,6 +56,8 @@ class DiscussChannel(models.Model):
                 "woow_assistant_id": assistant.id,
                 "woow_user_id": self.env.uid,
                 "woow_cloud_service_id": cloud_service.id if cloud_service else False,
+                "woow_res_model": record._name if record else False,
+                "woow_res_id": record.id if record else False,
                 "channel_member_ids": [
                     fields.Command.create({"partner_id": partner.id}) for partner in partners
                 ],
@@ -75,6 +82,15 @@ class DiscussChannel(models.Model):
             .filtered(lambda c: c.channel_type == CONVERSATION and c.woow_user_id == self.env.user)
         )
         return own.sudo(False)
+
+    def _about(self, user):
+        """The record that the conversation is about, with this person's rights; empty without them."""
+        # sudo: discuss.channel - which record it is; reading it is up to the person's rights
+        model, res_id = self.sudo().woow_res_model, self.sudo().woow_res_id
+        if not model or not res_id or model not in self.env:
+            return None
+        record = self.env[model].with_user(user).sudo(False).browse(res_id).exists()
+        return record if record and record.has_access("read") else None
 
     def _running_turn(self):
         return self.env["woow_paas_platform.ai_turn"].search(
@@ -113,6 +129,7 @@ class DiscussChannel(models.Model):
         channel = self.sudo()
         turn = self._running_turn()
         service = channel.woow_cloud_service_id
+        record = self._about(self.env.user)
         return {
             "id": channel.id,
             "name": channel.name,
@@ -121,6 +138,9 @@ class DiscussChannel(models.Model):
                 "name": channel.woow_assistant_id.name or "",
             },
             "cloud_service": {"id": service.id, "name": service.name} if service else None,
+            "record": {"model": record._name, "id": record.id, "name": record.display_name}
+            if record
+            else None,
             "last_message_at": fields.Datetime.to_string(channel.last_interest_dt).replace(" ", "T")
             + "Z",
             "turn": {"id": turn.id, "state": turn.state} if turn else None,

@@ -55,9 +55,14 @@ class ServiceLink(models.Model):
 
     def _offer_chat(self):
         """The action menu of the linked records' models offers the chat; made once for each model."""
+        self._offer_chat_on({link.record._name for link in self})
+
+    @api.model
+    def _offer_chat_on(self, models_):
+        """:param models_: names of models"""
         # sudo: ir.model, ir.actions.server - a fixed action of ours, which checks access when it is run
         Action = self.env["ir.actions.server"].sudo()
-        for name in {link.record._name for link in self}:
+        for name in models_:
             model = self.env["ir.model"].sudo()._get(name)
             if not Action.search_count(
                 [("binding_model_id", "=", model.id), ("woow_ai_chat", "=", True)], limit=1
@@ -79,17 +84,24 @@ class ServiceLink(models.Model):
 
     @api.model
     def action_chat_about(self, model, record_id):
-        """Open the chat of the cloud service that a record is linked to."""
+        """Open a chat about a record: with its actions, and with the cloud service that it is linked to."""
         record = self.env[model].browse(record_id)
         record.check_access("read")
         link = self.search([("record", "=", f"{model},{record_id}")])
-        if not link:
-            raise UserError(
-                self.env._(
-                    "“%(record)s” is not linked to a cloud service.", record=record.display_name
-                )
+        about = {"res_model": model, "res_id": record_id, "res_name": record.display_name}
+        if link:
+            action = link.cloud_service_id.action_chat()
+            return {**action, "params": {**action["params"], **about}}
+        if self.env["woow_paas_platform.action_type"]._for_record(record):
+            # sudo: ir.actions.client - the chat, which every internal user may open
+            Actions = self.env["ir.actions.actions"].sudo()
+            return {**Actions._for_xml_id("woow_paas_platform.ai_chat_action"), "params": about}
+        raise UserError(
+            self.env._(
+                "“%(record)s” has no actions for an assistant and is not linked to a cloud service.",
+                record=record.display_name,
             )
-        return link.cloud_service_id.action_chat()
+        )
 
     @api.autovacuum
     def _gc_dangling(self):

@@ -43,6 +43,7 @@ class ToolCall(models.Model):
     )
     server_name = fields.Char(readonly=True)
     arguments = fields.Json(readonly=True)
+    fixed = fields.Json(readonly=True, help="Names of the arguments that the record filled in.")
     result = fields.Json(readonly=True, help="What people see of the result, capped.")
     llm_text = fields.Text(readonly=True, help="What the model read of the result, capped.")
     outcome = fields.Selection(
@@ -175,5 +176,6 @@ class ToolCall(models.Model):
             "title": self.title or self.tool_name,
             "server": self.server_name or "",
             "args": self.arguments or {},
+            "fixed": self.fixed or [],
             "round": self.round,
         }

@@ -206,10 +206,9 @@ class OdooStore:
                         "user_id": turn.user_id.id,
                         "call_id": call.id,
                         "round": call.round,
-                        "tool_id": call.tool.id if call.tool else False,
+                        **_origin(call),
                         "tool_name": call.tool.name if call.tool else call.alias,
                         "title": call.tool.title if call.tool else False,
-                        "server_id": call.server.id if call.server else False,
                         "server_name": call.server.name if call.server else False,
                         "arguments": call.arguments or {},
                     }
@@ -237,7 +236,10 @@ class OdooStore:
                 return Verdict(kind="lost")
             if reason := turn._check_still_allowed():
                 return Verdict(kind="deny", reason=reason)
-            if row.tool_id and row.tool_id not in turn._tools():
+            if row.action_id:
+                if row.action_id not in turn._actions():
+                    return Verdict(kind="deny", reason="This action is no longer offered.")
+            elif row.tool_id and row.tool_id not in turn._tools():
                 return Verdict(kind="deny", reason="This tool is switched off.")
             row.write({"started_at": fields.Datetime.now(), "started_epoch": claim.epoch})
             return Verdict(kind="run")
@@ -338,3 +340,16 @@ class OdooStore:
                 ._record_failure(sentence)
             ),
         )
+
+
+def _origin(call):
+    """Where a call's tool comes from: a server, or an operation of a toolbox; and the action's part."""
+    tool = call.tool
+    if tool is None:
+        return {}
+    source = (
+        {"operation_id": tool.id}
+        if tool.operation is not None
+        else {"tool_id": tool.id, "server_id": call.server.id if call.server else False}
+    )
+    return {**source, "action_id": tool.action_id or False, "fixed": tool.fixed_names or False}

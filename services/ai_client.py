@@ -10,7 +10,7 @@ import time
 import uuid
 from typing import Any
 
-from . import llm, markdown, text, transcript
+from . import llm, markdown, recall, text, transcript
 from .answer import Answer
 from .calls import Calls
 from .errors import LlmError, LlmProtocolError, LlmTimeout
@@ -179,6 +179,8 @@ class _Turn:
         for asked in answer.calls[:MAX_CALLS]:
             tool, server = self.toolbox.resolve(asked.name) or (None, None)
             arguments, problem = answer.arguments_of(asked)
+            if tool is not None and arguments is not None:
+                arguments = recall.merged(arguments, tool.fixed)
             calls.append(
                 ToolCall(
                     id=f"call_{uuid.uuid4().hex}",

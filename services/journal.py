@@ -84,6 +84,7 @@ class TurnJournal:
                 "title": (call.tool.title or call.tool.name) if call.tool else call.alias,
                 "round": call.round,
                 "max_rounds": self.max_rounds,
+                **({"fixed": call.tool.fixed_names} if call.tool and call.tool.fixed else {}),
             }
             for call in calls
         ]

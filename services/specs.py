@@ -94,6 +94,8 @@ class ToolSpec:
     """One tool that the turn may use; `input_schema` is the server's own, not yet cleaned.
 
     `operation` is set where it is not a tool of an MCP server but an operation of an HTTP service.
+    `action_id` is the action type that offers it, with arguments that it has `fixed` (see `recall`) and
+    `notes` about others; `problem` says why it cannot be offered now.
     """
 
     id: int
@@ -105,6 +107,15 @@ class ToolSpec:
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     annotations: Mapping[str, Any] = field(default_factory=dict)
     operation: OperationSpec | None = None
+    action_id: int = 0
+    fixed: Mapping[tuple[str, str], Any] = field(default_factory=dict)
+    notes: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    problem: str = ""
+
+    @property
+    def fixed_names(self) -> list[str]:
+        """The fixed arguments as a person reads them: ``customer_id`` or ``path.customer_id``."""
+        return [".".join(filter(None, slot)) for slot in self.fixed]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from . import arguments, content, names, operations, schema, text
+from . import arguments, content, names, operations, recall, schema, text
 from .errors import EngineError, ServerTimeout, SessionExpired, SessionLost
 from .pool import Pool
 from .sessions import OnProgress
@@ -44,6 +44,8 @@ class Toolbox:
 
     def _offer(self, tool: ToolSpec) -> str:
         """Add a tool; a sentence if that is not possible."""
+        if tool.problem:
+            return tool.problem
         if tool.server_id not in self._servers:
             return "Its server is not available."
         if not names.LEGAL.fullmatch(tool.alias) or tool.alias in self._tools:
@@ -52,6 +54,8 @@ class Toolbox:
             return f"A language model takes at most {MAX_FUNCTIONS} tools."
         try:
             parameters = schema.clean(tool.input_schema)
+            if tool.action_id:
+                parameters = recall.described(recall.hidden(parameters, tool.fixed), tool.notes)
         except EngineError as error:
             return str(error)
         title = (

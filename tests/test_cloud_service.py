@@ -55,7 +55,9 @@ class TestCloudService(AiCase):
         run = action.with_user(self.internal).with_context(
             active_model="res.partner", active_id=self.record.id, active_ids=self.record.ids
         )
-        self.assertEqual(run.run()["params"], {"cloud_service_id": self.service.id})
+        params = run.run()["params"]
+        self.assertEqual(params["cloud_service_id"], self.service.id)
+        self.assertEqual((params["res_model"], params["res_id"]), ("res.partner", self.record.id))
 
     def test_only_who_sees_the_service_chats_about_it(self):
         self._link()

@@ -1,4 +1,11 @@
-from services import recall
+from dataclasses import replace
+
+from turns import tools_of, turn
+
+from services import openapi, recall
+from services.specs import OperationSpec
+from services.testing.fake_api import DOCUMENT, FakeApi
+from services.testing.scripted_llm import Reply, ScriptedLlm
 
 FLAT = {
     "type": "object",
@@ -74,7 +81,9 @@ def test_nothing_given_is_changed():
 
 
 def test_own_descriptions_win():
-    found = recall.described(LAYERED, {("body", "x"): "the x", ("query", "no"): "n", ("", "z"): "z"})
+    found = recall.described(
+        LAYERED, {("body", "x"): "the x", ("query", "no"): "n", ("", "z"): "z"}
+    )
     assert found["properties"]["body"]["properties"]["x"]["description"] == "the x"
 
 
@@ -101,3 +110,58 @@ def test_values_take_the_type_that_is_wanted():
         (None, {"type": "string"}, None),
     ):
         assert recall.fitting(value, described) == wanted
+
+
+async def test_the_model_cannot_override_a_fixed_value(fake):
+    (add,) = tools_of(fake, only=["add"])
+    action = replace(add, alias="record__add", action_id=5, fixed={("", "a"): 40})
+    async with ScriptedLlm(
+        Reply(calls=[("record__add", {"a": 666, "b": 2}), ("record__add", {"b": 3})]), Reply("42")
+    ) as llm:
+        done = await turn(llm, fake, tools=(action,))
+    offered = llm.requests[0]["tools"][0]["function"]["parameters"]
+    assert list(offered["properties"]) == ["b"] and offered["required"] == ["b"]
+    assert sorted(r.display for r in done.journal.results) == ["42", "43"]
+    assert [call["args"] for call in done.journal.of("tool_call")] == [
+        {"a": 40, "b": 2},
+        {"a": 40, "b": 3},
+    ]
+    assert [call[2] for call in fake.calls] == [{"a": 40, "b": 2}, {"a": 40, "b": 3}]
+
+
+async def test_an_operation_is_a_tool_of_a_turn_like_any_other(fake):
+    found = {operation.key: operation for operation in openapi.read(DOCUMENT).operations}
+    with FakeApi() as api:
+        note = found["addNote"]
+        (some,) = tools_of(fake, only=["echo"])
+        tool = replace(
+            some,
+            name="addNote",
+            alias="record__addNote",
+            input_schema=note.input_schema,
+            action_id=5,
+            fixed={("path", "customer_id"): 7, ("body", "author"): "me@example.com"},
+            operation=OperationSpec(
+                method="POST",
+                path=note.path,
+                base_url=f"{api.url}/v1",
+                content_type=note.content_type,
+            ),
+        )
+        reply = Reply(calls=[("record__addNote", {"body": {"text": "hi", "author": "you"}})])
+        async with ScriptedLlm(reply, Reply("Noted.")) as llm:
+            done = await turn(llm, fake, tools=(tool,))
+        (result,) = done.journal.results
+        assert result.outcome == "ok"
+        ((method, path, _headers, body),) = api.requests
+    assert (method, path) == ("POST", "/v1/customers/7/notes")
+    assert body == {"text": "hi", "author": "me@example.com"}
+
+
+async def test_an_action_that_lacks_a_value_is_left_out_and_told(fake):
+    (add,) = tools_of(fake, only=["add"])
+    async with ScriptedLlm(Reply("ok")) as llm:
+        done = await turn(llm, fake, tools=(replace(add, problem="The record has no e-mail."),))
+    (notice,) = done.journal.of("notice")
+    assert "The record has no e-mail." in notice["message"]
+    assert "tools" not in llm.requests[0]

@@ -25,7 +25,7 @@ export class AiChat extends Component {
     static components = { ChatHeader, Composer, ConversationList, NewChat, Thread };
     static props = {
         conversationId: { type: [Number, { value: false }], optional: true },
-        /** {assistant_id?, cloud_service_id?}: a new chat with this choice made. */
+        /** {assistant_id?, cloud_service_id?, record?}: a new chat with this choice made. */
         newChat: { type: Object, optional: true },
         /** Told which conversation is shown; null for a new chat. */
         onShow: { type: Function, optional: true },
@@ -58,6 +58,7 @@ export class AiChat extends Component {
             this.chat.prepare({
                 assistantId: newChat?.assistant_id,
                 cloudServiceId: newChat?.cloud_service_id,
+                record: newChat?.record,
             });
         }
     }

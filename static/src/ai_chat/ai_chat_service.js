@@ -42,7 +42,7 @@ export class AiChatStore extends Reactive {
             isLoading: false,
             error: null,
         };
-        this.selection = { assistantId: null, cloudServiceId: null };
+        this.selection = { assistantId: null, cloudServiceId: null, record: null };
         this.starting = { isBusy: false, error: null };
         /** Of the person, on every device. */
         this.preferences = { showCalls: true };
@@ -201,11 +201,13 @@ export class AiChatStore extends Reactive {
     // New chat ---------------------------------------------------------------
 
     /** Shows the empty chat; nothing is created before the first message. */
-    async prepare({ assistantId, cloudServiceId } = {}) {
+    async prepare({ assistantId, cloudServiceId, record } = {}) {
         this.leave();
         this.currentId = null;
         this.starting.error = null;
         this.selection.cloudServiceId = cloudServiceId || null;
+        /** {model, id, name} of what the chat is about. */
+        this.selection.record = record || null;
         if (assistantId) {
             this.selection.assistantId = assistantId;
         }

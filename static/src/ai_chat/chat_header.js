@@ -31,7 +31,9 @@ export class ChatHeader extends Component {
 
     get context() {
         const { thread } = this.props;
-        return [thread?.assistant?.name, thread?.cloudService?.name].filter(Boolean).join(" · ");
+        return [thread?.assistant?.name, thread?.cloudService?.name, thread?.record?.name]
+            .filter(Boolean)
+            .join(" · ");
     }
 
     get callsLabel() {

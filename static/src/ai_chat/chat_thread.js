@@ -67,6 +67,7 @@ export class ChatThread extends Reactive {
         this.name = conversation.name || "";
         this.assistant = conversation.assistant || null;
         this.cloudService = conversation.cloud_service || null;
+        this.record = conversation.record || null;
         /** @type {ChatMessage[]} oldest first */
         this.messages = [];
         this.hasMore = false;
@@ -129,6 +130,7 @@ export class ChatThread extends Reactive {
             this.name = data.name;
             this.assistant = data.assistant;
             this.cloudService = data.cloud_service;
+            this.record = data.record;
             this.mergeLatest(data);
             this.isLoaded = true;
         } catch (error) {

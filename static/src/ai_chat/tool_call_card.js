@@ -100,6 +100,11 @@ export class ToolCallCard extends Component {
         return prettyValue(this.props.call.args);
     }
 
+    /** The arguments that the model could not choose. */
+    get fixed() {
+        return (this.props.call.fixed || []).join(", ");
+    }
+
     get hasArgs() {
         const { args } = this.props.call;
         return typeof args === "object" && args ? Boolean(Object.keys(args).length) : Boolean(args);

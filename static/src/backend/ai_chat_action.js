@@ -16,6 +16,11 @@ export class AiChatAction extends Component {
         this.newChat = {
             assistant_id: action.params?.assistant_id,
             cloud_service_id: action.params?.cloud_service_id,
+            record: action.params?.res_id && {
+                model: action.params.res_model,
+                id: action.params.res_id,
+                name: action.params.res_name,
+            },
         };
     }
 

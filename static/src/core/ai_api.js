@@ -164,10 +164,11 @@ export class AiApi {
         return this.request("GET", withQuery(`/api/ai/conversations/${id}`, { limit, before }));
     }
 
-    createConversation({ assistantId, cloudServiceId, name }) {
+    createConversation({ assistantId, cloudServiceId, record, name }) {
         return this.request("POST", "/api/ai/conversations", {
             assistant_id: assistantId,
             ...(cloudServiceId ? { cloud_service_id: cloudServiceId } : {}),
+            ...(record ? { res_model: record.model, res_id: record.id } : {}),
             ...(name ? { name } : {}),
         });
     }

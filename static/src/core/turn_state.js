@@ -79,6 +79,7 @@ function toolCall(data) {
         title: data.title || "",
         server: data.server || "",
         args: data.args ?? {},
+        fixed: data.fixed || [],
         result: data.result ?? null,
         outcome: data.outcome || null,
         isError: Boolean(data.is_error),
