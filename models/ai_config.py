@@ -5,6 +5,7 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
 from odoo.orm.models import NO_ACCESS
 
+from ..services import const
 from ..services.specs import LlmSpec
 
 _logger = logging.getLogger(__name__)
@@ -61,7 +62,23 @@ class AiConfig(models.Model):
         default=True,
         help="Some endpoints refuse this option of streamed answers: switch it off for them.",
     )
+    first_token_timeout = fields.Float(
+        "First Word Within",
+        required=True,
+        default=const.LLM_FIRST_TOKEN_TIMEOUT,
+        help="Seconds of silence before an answer begins. A model on a slow machine needs more.",
+    )
+    idle_timeout = fields.Float(
+        "Next Word Within",
+        required=True,
+        default=const.LLM_IDLE_TIMEOUT,
+        help="Seconds of silence in the middle of an answer.",
+    )
     assistant_ids = fields.One2many("ai.assistant", "config_id", string="Assistants")
+
+    _timeouts_positive = models.Constraint(
+        "CHECK (first_token_timeout > 0 AND idle_timeout > 0)", "Time-outs must be positive."
+    )
 
     @api.depends("api_key_encrypted")
     def _compute_api_key(self):
@@ -96,6 +113,8 @@ class AiConfig(models.Model):
             tool_protocol=self.tool_protocol,
             supports_vision=self.supports_vision,
             stream_usage=self.stream_usage,
+            first_token_timeout=self.first_token_timeout,
+            idle_timeout=self.idle_timeout,
         )
 
     @api.model

@@ -335,7 +335,17 @@ class AiTurn(models.Model):
                 "The answer of the language model was cut or damaged. Try again."
             ),
         }
-        return sentences.get(code, fallback)
+        # What the engine says where it knows more than the code does.
+        narrower = {
+            "The quota of the language model is used up. An administrator must check it.": _(
+                "The quota of the language model is used up. An administrator must check it."
+            ),
+            "The answer took too long and was ended.": sentences["turn_timeout"],
+            "The language model called tools instead of answering. Try again.": _(
+                "The language model called tools instead of answering. Try again."
+            ),
+        }
+        return narrower.get(fallback) or sentences.get(code, fallback)
 
     def _final_event(self):
         self.ensure_one()
