@@ -44,7 +44,7 @@ class AiDispatcher(Json2Dispatcher):
 
     def handle_error(self, exc):
         error = self._as_api_error(exc)
-        if error.code >= 500:
+        if error.code >= 500 and error is not exc:  # what a route raises itself needs no traceback
             _logger.error("%s failed.", self.request.httprequest.path, exc_info=exc)
         return self.request.make_json_response(
             error_body(error), headers=list(error.headers.items()), status=error.code
