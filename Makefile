@@ -6,7 +6,7 @@ DEV = $(PYTHON) -m tools.dev
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
-	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-7s %s\n", $$1, $$2}'
+	@awk -F ':  ## ' '/^[a-z]+:  ## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo:  ## Start Odoo, PostgreSQL, MCP servers and a small LLM with demo data; Ctrl-C ends all of it
 	@$(DEV) demo
