@@ -100,7 +100,8 @@ def test_a_tool_switched_off_meanwhile_is_denied(odoo, scripted_llm):
     )
     turn = Chat(odoo).ask("switch")
     turn.until("tool_call")
-    (tool,) = odoo.rpc("woow_paas_platform.mcp_tool", "search", [("name", "=", "echo")])
+    of_demo = [("name", "=", "echo"), ("server_id.name", "=", "everything")]
+    (tool,) = odoo.rpc("woow_paas_platform.mcp_tool", "search", of_demo)
     odoo.rpc("woow_paas_platform.mcp_tool", "write", [tool], {"active": False})
     try:
         (denied,) = [e for e in of(turn.events(), "tool_result") if e["tool"] == "echo"]
