@@ -106,9 +106,10 @@ class ServiceLink(models.Model):
     @api.autovacuum
     def _gc_dangling(self):
         """A link goes with its record."""
-        for link in self.search([]):
-            if not link.record or not link.record.exists():
-                link.unlink()
+        last = 0
+        while links := self.search([("id", ">", last)], order="id", limit=1000):
+            last = links[-1].id
+            links.filtered(lambda link: not link.record or not link.record.exists()).unlink()
 
 
 class IrActionsServer(models.Model):
