@@ -8,21 +8,18 @@ not, it writes a JSON-RPC error itself and keeps the typed error in `faults` for
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import Awaitable
 from typing import Any, TypeVar
 
 import anyio
 import httpx
 
-from . import const, faults, rpc
-from .errors import EngineError, ProtocolError, ResultTooLarge, ServerTimeout, SessionLost
+from . import const, faults, rpc, wire
+from .errors import EngineError, ProtocolError, ServerTimeout, SessionLost
 from .streams import AnswerStream, LegacyStream, ListenStream
 
-ERROR_BODY = 2_000  # bytes of an error's body that are read
-ERROR_BODY_TIMEOUT = 0.05  # s
 CLOSE_TIMEOUT = 1.0  # s, the DELETE that ends a session
 NOTIFY_TIMEOUT = 5.0  # s, a notification that must arrive before the next message
-MAX_REDIRECTS = 5  # requests in a row
 SHORT_LISTENS = 3  # streams in a row that end at once, then the server is not listened to any more
 
 _T = TypeVar("_T")
@@ -128,9 +125,9 @@ class GuardTransport(httpx.AsyncBaseTransport):
     async def _request(self, request: httpx.Request, request_id: rpc.Id) -> httpx.Response:
         flight = self.flights[request_id] = Flight()
         try:
-            response = await flight.run(self._send(request))
+            response = await flight.run(wire.send(self._inner, request))
             if response.status_code != 200:
-                raise await self._refusal(response, "mcp-session-id" in request.headers)
+                raise await wire.refusal(response, in_session="mcp-session-id" in request.headers)
             return await self._answer(request, response, request_id, flight)
         except Aborted:
             error: EngineError = ServerTimeout()
@@ -141,63 +138,17 @@ class GuardTransport(httpx.AsyncBaseTransport):
     async def _answer(
         self, request: httpx.Request, response: httpx.Response, request_id: rpc.Id, flight: Flight
     ) -> httpx.Response:
-        kind = response.headers.get("content-type", "").lower()
-        if response.headers.get("content-encoding", "identity").lower() != "identity":
-            await response.aclose()
-            raise ProtocolError(
-                "The MCP server compresses its answers although it was asked not to."
-            )
-        if kind.startswith("text/event-stream"):
+        await wire.check_encoding(response)
+        if wire.is_stream(response):
             stream = AnswerStream(self, response, request_id, flight)
-            return _with(response, request, stream=stream)
-        if kind.startswith("application/json"):
-            body = await flight.run(self._read(response))
+            return wire.with_body(response, request, stream=stream)
+        if wire.is_json(response):
+            body = await flight.run(wire.read(response, self.cap))
             content = rpc.check_answer(body, request_id)
             self.flights.pop(request_id, None)
-            return _with(response, request, content=content)
+            return wire.with_body(response, request, content=content)
         await response.aclose()
-        raise ProtocolError(detail=f"content type {kind[:100]!r}")
-
-    async def _read(self, response: httpx.Response) -> bytes:
-        body = bytearray()
-        try:
-            async for chunk in _chunks(response):
-                body += chunk
-                if len(body) > self.cap:
-                    raise ResultTooLarge(detail=f"an answer larger than {self.cap} bytes")
-        finally:
-            await response.aclose()
-        return bytes(body)
-
-    async def _send(self, request: httpx.Request) -> httpx.Response:
-        """Follows redirects that keep origin and method; any other is the answer."""
-        for _ in range(MAX_REDIRECTS):
-            response = await self._inner.handle_async_request(request)
-            target = _redirect(request, response)
-            if target is None:
-                break
-            await response.aclose()
-            request = httpx.Request(
-                request.method,
-                target,
-                headers=request.headers,
-                content=await request.aread() or None,
-                extensions=request.extensions,
-            )
-        return response
-
-    async def _refusal(self, response: httpx.Response, in_session: bool) -> EngineError:
-        body = bytearray()
-        with anyio.move_on_after(ERROR_BODY_TIMEOUT), contextlib.suppress(httpx.TransportError):
-            async for chunk in _chunks(response):
-                body += chunk
-                if len(body) >= ERROR_BODY:
-                    break
-        with anyio.move_on_after(ERROR_BODY_TIMEOUT, shield=True):
-            await response.aclose()
-        return faults.of_response(
-            response.status_code, response.headers, bytes(body[:ERROR_BODY]), in_session=in_session
-        )
+        raise ProtocolError(detail=f"content type {wire.content_type(response)[:100]!r}")
 
     # ------------------------------------------------------------ everything else
 
@@ -212,13 +163,13 @@ class GuardTransport(httpx.AsyncBaseTransport):
 
     async def _send_only(self, request: httpx.Request) -> None:
         with contextlib.suppress(Exception), anyio.move_on_after(NOTIFY_TIMEOUT):
-            await self._refusal(await self._send(request), False)
+            await wire.refusal(await wire.send(self._inner, request), in_session=False)
 
     async def _post_behind(self, request: httpx.Request, request_id: rpc.Id) -> None:
         flight = self.flights[request_id]
         try:
-            response = await flight.run(self._send(request))
-            error = await self._refusal(response, True)
+            response = await flight.run(wire.send(self._inner, request))
+            error = await wire.refusal(response, in_session=True)
             if response.is_success:
                 return
         except Aborted:
@@ -235,21 +186,21 @@ class GuardTransport(httpx.AsyncBaseTransport):
         if self._short_listens >= SHORT_LISTENS:
             return httpx.Response(405, request=request)
         try:
-            response = await self._send(request)
+            response = await wire.send(self._inner, request)
         except httpx.TransportError as caught:
             if self._legacy:
                 raise faults.of_exception(caught) from caught
             raise
         if self._legacy:
             if response.status_code != 200:
-                raise await self._refusal(response, False)
-            if not _is_stream(response):
+                raise await wire.refusal(response, in_session=False)
+            if not wire.is_stream(response):
                 await response.aclose()
                 raise ProtocolError(detail="the SSE endpoint does not stream events")
             self._legacy.open(response)
-            return _with(response, request, stream=self._legacy)
-        if response.status_code == 200 and _is_stream(response):
-            return _with(response, request, stream=ListenStream(self, response))
+            return wire.with_body(response, request, stream=self._legacy)
+        if response.status_code == 200 and wire.is_stream(response):
+            return wire.with_body(response, request, stream=ListenStream(self, response))
         await response.aclose()
         self._short_listens = SHORT_LISTENS
         return httpx.Response(405, request=request)
@@ -258,12 +209,12 @@ class GuardTransport(httpx.AsyncBaseTransport):
         """The stream of one answer broke and may go on (2025-11-25, basic/transports, resumability)."""
         flight = self.flights.get(request_id) or Flight()
         try:
-            response = await flight.run(self._send(request))
-            if response.status_code == 200 and _is_stream(response):
-                return _with(
+            response = await flight.run(wire.send(self._inner, request))
+            if response.status_code == 200 and wire.is_stream(response):
+                return wire.with_body(
                     response, request, stream=AnswerStream(self, response, request_id, flight)
                 )
-            error = await self._refusal(response, False)
+            error = await wire.refusal(response, in_session=False)
         except Aborted:
             error = ServerTimeout()
         except Exception as caught:
@@ -291,45 +242,3 @@ class GuardTransport(httpx.AsyncBaseTransport):
         task = asyncio.get_running_loop().create_task(coroutine)
         self._behind.add(task)
         task.add_done_callback(self._behind.discard)
-
-
-def _redirect(request: httpx.Request, response: httpx.Response) -> httpx.URL | None:
-    """Where a redirect leads, if it stays at this origin and the request stays what it is."""
-    if response.status_code not in (307, 308) and (
-        request.method != "GET" or response.status_code // 100 != 3
-    ):
-        return None
-    try:
-        target = request.url.join(response.headers["location"])
-    except (KeyError, httpx.InvalidURL):
-        return None
-    origin = (request.url.scheme, request.url.host, request.url.port)
-    return (
-        target
-        if (target.scheme, target.host, target.port) == origin and not target.userinfo
-        else None
-    )
-
-
-def _is_stream(response: httpx.Response) -> bool:
-    return response.headers.get("content-type", "").lower().startswith("text/event-stream")
-
-
-def _chunks(response: httpx.Response) -> AsyncIterator[bytes]:
-    return response.stream.__aiter__()
-
-
-def _with(response: httpx.Response, request: httpx.Request, **body: Any) -> httpx.Response:
-    """The same response with another body."""
-    headers = [
-        (name, value)
-        for name, value in response.headers.multi_items()
-        if name.lower() not in ("content-length", "transfer-encoding")
-    ]
-    return httpx.Response(
-        response.status_code,
-        headers=headers,
-        request=request,
-        extensions=response.extensions,
-        **body,
-    )

@@ -1,0 +1,122 @@
+"""HTTP as MCP clients need it: redirects within the origin, capped bodies, refusals as typed errors."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import httpx
+
+from . import faults
+from .errors import EngineError, ProtocolError, ResultTooLarge
+
+ERROR_BODY = 2_000  # bytes of an error's body that are read
+ERROR_BODY_TIMEOUT = 0.05  # s
+MAX_REDIRECTS = 5  # requests in a row
+
+
+async def send(inner: httpx.AsyncBaseTransport, request: httpx.Request) -> httpx.Response:
+    """Follows redirects that keep origin and method; any other is the answer."""
+    for _ in range(MAX_REDIRECTS):
+        response = await inner.handle_async_request(request)
+        target = _redirect(request, response)
+        if target is None:
+            break
+        await response.aclose()
+        request = httpx.Request(
+            request.method,
+            target,
+            headers=request.headers,
+            content=await request.aread() or None,
+            extensions=request.extensions,
+        )
+    return response
+
+
+async def read(response: httpx.Response, cap: int) -> bytes:
+    """:raises ResultTooLarge: the body has more than `cap` bytes"""
+    body = bytearray()
+    try:
+        async for chunk in chunks(response):
+            body += chunk
+            if len(body) > cap:
+                raise ResultTooLarge(detail=f"an answer larger than {cap} bytes")
+    finally:
+        await response.aclose()
+    return bytes(body)
+
+
+async def error_body(response: httpx.Response) -> bytes:
+    """The first bytes of a refusal, read in a moment whatever the server does; the response is closed then."""
+    body = bytearray()
+    with anyio.move_on_after(ERROR_BODY_TIMEOUT), contextlib.suppress(httpx.TransportError):
+        async for chunk in chunks(response):
+            body += chunk
+            if len(body) >= ERROR_BODY:
+                break
+    with anyio.move_on_after(ERROR_BODY_TIMEOUT, shield=True):
+        await response.aclose()
+    return bytes(body[:ERROR_BODY])
+
+
+async def refusal(response: httpx.Response, *, in_session: bool) -> EngineError:
+    """The typed error for a response that is not 200, its body read and closed."""
+    body = await error_body(response)
+    return faults.of_response(response.status_code, response.headers, body, in_session=in_session)
+
+
+async def check_encoding(response: httpx.Response) -> None:
+    """:raises ProtocolError: the body is compressed, so its size on the wire says nothing"""
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        await response.aclose()
+        raise ProtocolError("The MCP server compresses its answers although it was asked not to.")
+
+
+def is_stream(response: httpx.Response) -> bool:
+    return content_type(response).startswith("text/event-stream")
+
+
+def is_json(response: httpx.Response) -> bool:
+    return content_type(response).startswith("application/json")
+
+
+def content_type(response: httpx.Response) -> str:
+    return response.headers.get("content-type", "").lower()
+
+
+def chunks(response: httpx.Response) -> AsyncIterator[bytes]:
+    return response.stream.__aiter__()
+
+
+def with_body(response: httpx.Response, request: httpx.Request, **body: Any) -> httpx.Response:
+    """The same response with another body."""
+    headers = [
+        (name, value)
+        for name, value in response.headers.multi_items()
+        if name.lower() not in ("content-length", "transfer-encoding")
+    ]
+    return httpx.Response(
+        response.status_code,
+        headers=headers,
+        request=request,
+        extensions=response.extensions,
+        **body,
+    )
+
+
+def _redirect(request: httpx.Request, response: httpx.Response) -> httpx.URL | None:
+    """Where a redirect leads, if it stays at this origin and the request stays what it is."""
+    if response.status_code not in (307, 308) and (
+        request.method != "GET" or response.status_code // 100 != 3
+    ):
+        return None
+    try:
+        target = request.url.join(response.headers["location"])
+    except (KeyError, httpx.InvalidURL):
+        return None
+    origin = (request.url.scheme, request.url.host, request.url.port)
+    return (
+        target
+        if (target.scheme, target.host, target.port) == origin and not target.userinfo
+        else None
+    )
