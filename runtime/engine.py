@@ -29,10 +29,10 @@ class Engine:
         return markdown.render(text)
 
     async def discover(self, spec):
-        from ..services import pool  # noqa: PLC0415
+        from ..services import discovery  # noqa: PLC0415
 
         async with asyncio.timeout(spec.sync_timeout):
-            return await pool.discover(spec, self._policy)
+            return await discovery.discover(spec, self._policy)
 
     async def call(self, call, conversation_id, timeout):
         """One call without a turn, see `services.toolbox.execute`."""

@@ -22,3 +22,5 @@ MAX_SESSIONS = 50  # pooled sessions of one process
 
 CLIENT_NAME = "woow_paas_platform"  # what MCP servers see of us
 CLIENT_VERSION = "1.0"
+HTTP_HEADERS = {"accept-encoding": "identity", "user-agent": CLIENT_NAME}  # identity: caps count
+MODERN_VERSION = "2026-07-28"  # the first revision without a handshake

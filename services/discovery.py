@@ -1,18 +1,66 @@
 """Reads the tools of a server: every page, one broken entry costs only itself."""
 
+import asyncio
+import logging
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from . import text
+from . import connect, param_headers, text
+from .egress import EgressPolicy
 from .errors import ProtocolError, ServerTimeout
-from .sessions import Session
-from .specs import DiscoveredTool
+from .sessions import ServerInfo, Session
+from .specs import DiscoveredTool, ServerSpec
+
+_logger = logging.getLogger(__name__)
+
+SYNC_MARGIN = 0.2  # s, so that the typed error comes before the caller's own limit
 
 MAX_PAGES = 100
 MAX_TOOLS = 1_000  # of one server; the host offers fewer, see const.MAX_TOOLS_PER_SERVER
 MAX_NAME = 200  # characters; MCP says 128 (SEP-986)
 MAX_DESCRIPTION = 8_000  # characters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """What a server offers, and how it was reached. `tried` holds (way, sentence) of what failed."""
+
+    tools: list[DiscoveredTool]
+    info: ServerInfo
+    tried: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def transport(self) -> str:
+        return self.info.transport
+
+    @property
+    def era(self) -> str:
+        return self.info.era
+
+    @property
+    def protocol_version(self) -> str:
+        return self.info.protocol_version
+
+
+async def discover(spec: ServerSpec, policy: EgressPolicy) -> Discovery:
+    """Connect once, read the tools, disconnect: for a sync or a connection test.
+
+    :raises EngineError: within ``spec.sync_timeout`` seconds
+    """
+    tried: list[tuple[str, str]] = []
+    session = None
+    try:
+        async with asyncio.timeout(max(0.1, spec.sync_timeout - SYNC_MARGIN)):
+            session = await connect.open_session(spec, policy, first=spec.last_way, tried=tried)
+            tools = await list_tools(session, spec.sync_timeout)
+        return Discovery(tools=tools, info=session.info, tried=tuple(tried))
+    except TimeoutError as error:
+        raise ServerTimeout from error
+    finally:
+        if session is not None:
+            session.close()
 
 
 async def list_tools(session: Session, timeout: float) -> list[DiscoveredTool]:
@@ -33,8 +81,15 @@ async def list_tools(session: Session, timeout: float) -> list[DiscoveredTool]:
         if not isinstance(tools, list):
             raise ProtocolError("The MCP server sent a list of tools that is not a list.")
         for item in tools:
-            if (tool := _tool(item)) and len(found) < MAX_TOOLS:
-                found.setdefault(tool.name, tool)
+            tool = _tool(item)
+            if tool is None or len(found) >= MAX_TOOLS:
+                continue
+            if session.era == "modern" and (why := param_headers.problem(tool.input_schema)):
+                _logger.warning(
+                    "%s: the tool %s is left out: %s.", session.spec.name, tool.name, why
+                )
+                continue
+            found.setdefault(tool.name, tool)
         cursor = page.get("nextCursor")
         if not isinstance(cursor, str) or not cursor or cursor in seen or len(found) >= MAX_TOOLS:
             break

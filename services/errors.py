@@ -8,7 +8,7 @@
     │   ├── ConnectFailed       the request never left us: safe to retry
     │   ├── AuthRequired        401/403, or a sign-in is needed
     │   ├── RateLimited         429, `retry_after` in seconds
-    │   ├── ServerRefused       any other HTTP error, `status`
+    │   ├── ServerRefused       any other HTTP error, `status`, or JSON-RPC error, `rpc_code` and `data`
     │   ├── ProtocolError       the answer is not MCP
     │   ├── ResultTooLarge      more bytes than the cap
     │   ├── ServerTimeout       no answer in time; the call may have happened
@@ -24,6 +24,8 @@
 
 `code` and the text of the class are what may go on the wire; `detail` is for the log only.
 """
+
+from . import text
 
 
 class EngineError(Exception):
@@ -88,9 +90,30 @@ class ServerRefused(ServerError):
     code = "server_refused"
     default_message = "The MCP server answered with an error."
 
-    def __init__(self, message: str = "", *, detail: str = "", status: int = 0):
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        detail: str = "",
+        status: int = 0,
+        rpc_code: int = 0,
+        data: object = None,
+    ):
         super().__init__(message, detail=detail)
         self.status = status
+        self.rpc_code = rpc_code
+        self.data = data
+
+    @classmethod
+    def of_rpc(cls, code: int, message: str, data: object = None) -> "ServerRefused":
+        """The server answered with a JSON-RPC error; `data` is the server's own."""
+        said = text.one_line(str(message), 500) or "no reason"
+        return cls(
+            f"The MCP server answered: {said}",
+            detail=f"JSON-RPC error {code}",
+            rpc_code=code,
+            data=data,
+        )
 
 
 class ProtocolError(ServerError):

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from . import text
+from . import rpc, text
 from .errors import (
     AuthRequired,
     ConnectFailed,
@@ -52,7 +52,8 @@ def of_response(
     """The typed error for an HTTP answer that is not a success.
 
     :param body: the first bytes, only for the log and to see why a session was refused
-    :param in_session: the request named a session; 404 and many a 400 then mean that it is over
+    :param in_session: the request named a session; 404 and many a 400 then mean that it is over, also
+        because the server speaks another revision now
     """
     said = _message(body)
     detail = f"HTTP {status} {said}".strip()
@@ -64,7 +65,10 @@ def of_response(
         return AuthRequired(detail=f"{detail} {headers.get('www-authenticate', '')}".strip())
     if status == 429:
         return RateLimited(detail=detail, retry_after=retry_after(headers.get("retry-after")))
-    if in_session and (status == 404 or (status == 400 and "session" in said.lower())):
+    if in_session and (
+        status == 404
+        or (status == 400 and ("session" in said.lower() or _code(body) in rpc.MODERN_ERRORS))
+    ):
         return SessionExpired(detail=detail)
     if 300 <= status < 400:
         return ServerRefused(
@@ -100,12 +104,27 @@ def retry_after(value: str | None) -> float | None:
     return min(max(seconds, 0.0), MAX_RETRY_AFTER)
 
 
+def _code(body: bytes) -> Any:
+    parsed = rpc.parse(body)
+    error = parsed.get("error") if isinstance(parsed, dict) else None
+    return error.get("code") if isinstance(error, dict) else None
+
+
 def _message(body: bytes) -> str:
     try:
         parsed: Any = json.loads(body)
         return text.one_line(str(parsed["error"]["message"]), 300)
     except (ValueError, LookupError, TypeError, RecursionError):
         return text.one_line(body.decode("utf-8", "replace"), 300)
+
+
+def flatten(error: BaseException):
+    """The exceptions of a group, and of the groups in it."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from flatten(inner)
+    else:
+        yield error
 
 
 def _chain(error: BaseException | None):

@@ -6,115 +6,19 @@ A pool belongs to the event loop it is first used on; after a fork the child nee
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from . import const, discovery
+from . import connect, const, discovery, inputs
+from .discovery import SYNC_MARGIN
 from .egress import EgressPolicy
-from .errors import (
-    ConnectFailed,
-    EngineError,
-    ProtocolError,
-    ServerError,
-    ServerRefused,
-    ServerTimeout,
-    SessionLost,
-)
-from .sessions import OnProgress, ServerInfo, Session
+from .errors import ConnectFailed, ServerError, ServerRefused, ServerTimeout, SessionLost
+from .inputs import OnInput
+from .sessions import OnProgress, Session
 from .specs import DiscoveredTool, ServerSpec
 
 CLOSE_TIMEOUT = 2.0  # s, for all sessions together
-SYNC_MARGIN = 0.2  # s, so that the typed error comes before the caller's own limit
-
-_HTTP = ("streamable_http", "sse")
-_NAMES = {"streamable_http": "streamable HTTP", "sse": "SSE", "stdio": "stdio"}
 
 Key = tuple[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discovery:
-    """What a server offers, and how it was reached. `tried` holds (transport, sentence) of what failed."""
-
-    tools: list[DiscoveredTool]
-    info: ServerInfo
-    tried: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def transport(self) -> str:
-        return self.info.transport
-
-    @property
-    def protocol_version(self) -> str:
-        return self.info.protocol_version
-
-
-async def open_session(
-    spec: ServerSpec,
-    policy: EgressPolicy,
-    *,
-    first: str = "",
-    tried: list | None = None,
-    **options: Any,
-) -> Session:
-    """Open a session, with ``transport="auto"`` over the first transport that the server speaks.
-
-    :param first: the transport to try first
-    :param tried: collects (transport, sentence) of what failed
-    :param options: for `Session`
-    :raises EngineError: what the first transport said
-    """
-    order = (
-        sorted(_HTTP, key=lambda transport: transport != first)
-        if spec.transport == "auto"
-        else [spec.transport]
-    )
-    if spec.transport == "auto" and spec.command:
-        order = ["stdio"]
-    failures: list[tuple[str, EngineError]] = []
-    for transport in order:
-        session = Session(spec, policy, transport, **options)
-        try:
-            await session.opened()
-            return session
-        except (ServerRefused, ProtocolError) as error:
-            failures.append((transport, error))
-        except BaseException:
-            session.close()
-            raise
-        finally:
-            if tried is not None:
-                tried[:] = [(transport, str(error)) for transport, error in failures]
-    raise _what_failed(failures)
-
-
-def _what_failed(failures: list[tuple[str, EngineError]]) -> EngineError:
-    """The most telling failure: a server that refused says more than a path without a server."""
-    if len(failures) == 1:
-        return failures[0][1]
-    said = "; ".join(
-        f"{_NAMES[transport]}: {error.detail or error}" for transport, error in failures
-    )
-    return ProtocolError(detail=said)
-
-
-async def discover(spec: ServerSpec, policy: EgressPolicy) -> Discovery:
-    """Connect once, read the tools, disconnect: for a sync or a connection test.
-
-    :raises EngineError: within ``spec.sync_timeout`` seconds
-    """
-    tried: list[tuple[str, str]] = []
-    session = None
-    try:
-        async with asyncio.timeout(max(0.1, spec.sync_timeout - SYNC_MARGIN)):
-            session = await open_session(spec, policy, tried=tried)
-            tools = await discovery.list_tools(session, spec.sync_timeout)
-        return Discovery(tools=tools, info=session.info, tried=tuple(tried))
-    except TimeoutError as error:
-        raise ServerTimeout from error
-    finally:
-        if session is not None:
-            session.close()
 
 
 class Pool:
@@ -136,7 +40,7 @@ class Pool:
         self._max = max_sessions
         self._sessions: dict[Key, asyncio.Task[Session]] = {}
         self._alive: set[Session] = set()
-        self._transports: dict[str, str] = {}
+        self._ways: dict[str, connect.Way] = {}
 
     async def call(
         self,
@@ -146,27 +50,39 @@ class Pool:
         arguments: Mapping[str, Any],
         *,
         timeout: float,
+        schema: Mapping[str, Any] | None = None,
         on_progress: OnProgress | None = None,
+        on_input: OnInput | None = None,
         may_repeat: bool = False,
     ) -> dict[str, Any]:
         """Call a tool; the ``CallToolResult`` as a plain dict.
 
         A call that never reached the tool is made once more on a new session.
 
-        :param timeout: seconds, a new connection included
+        :param timeout: seconds, a new connection included; while a person is asked it does not run
+        :param schema: the tool's own, for the headers that it may ask for
+        :param on_input: answers what the server asks the user; without it such questions are cancelled
         :param may_repeat: the tool has no side effects, so a call that may have happened is repeated too
         :raises EngineError: the call failed; a tool's own failure is a result with ``isError``
         """
         params = {"name": tool_name, "arguments": dict(arguments)}
-        return await self.request(
-            spec,
-            conversation_id,
-            "tools/call",
-            params,
-            timeout=timeout,
-            on_progress=on_progress,
-            may_repeat=may_repeat,
-        )
+        more: dict[str, Any] = {}
+        for _ in range(inputs.MAX_ROUNDS):
+            result = await self.request(
+                spec,
+                conversation_id,
+                "tools/call",
+                params | more,
+                timeout=timeout,
+                schema=schema,
+                on_progress=on_progress,
+                on_input=on_input,
+                may_repeat=may_repeat,
+            )
+            if result.get("resultType", "complete") != inputs.REQUIRED:
+                return result
+            more = await inputs.answer_all(result, on_input)
+        raise ServerRefused("The MCP server does not stop asking questions.")
 
     async def list_tools(self, spec: ServerSpec, conversation_id: Any) -> list[DiscoveredTool]:
         """All tools of a server, every page.
@@ -188,10 +104,10 @@ class Pool:
         params: Mapping[str, Any] | None = None,
         *,
         timeout: float,
-        on_progress: OnProgress | None = None,
         may_repeat: bool = False,
+        **options: Any,
     ) -> dict[str, Any]:
-        """Any MCP request on the session of this conversation."""
+        """Any MCP request on the session of this conversation; `options` as for `Session.request`."""
         deadline = time.monotonic() + timeout
         renew, repeat = True, may_repeat
         while True:
@@ -203,7 +119,7 @@ class Pool:
                 raise ConnectFailed("The MCP server could not be connected in time.") from error
             left = max(0.0, deadline - time.monotonic())
             try:
-                return await session.request(method, params, timeout=left, on_progress=on_progress)
+                return await session.request(method, params, timeout=left, **options)
             except ServerError as error:
                 if renew and reused and error.safe_to_retry and not session.is_open:
                     renew = False
@@ -245,9 +161,9 @@ class Pool:
         return await asyncio.shield(task)
 
     async def _open(self, spec: ServerSpec, key: Key) -> Session:
-        remembered = self._transports.pop(spec.fingerprint, "")
-        session = await open_session(spec, self.policy, first=remembered, idle=self._idle)
-        self._transports[spec.fingerprint] = session.info.transport
+        first = self._ways.pop(spec.fingerprint, None) or spec.last_way
+        session = await connect.open_session(spec, self.policy, first=first, idle=self._idle)
+        self._ways[spec.fingerprint] = connect.way_of(session)
         self.opened += 1
         self._alive.add(session)
         session.on_closed(lambda: self._alive.discard(session))

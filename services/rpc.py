@@ -6,6 +6,12 @@ from typing import Any
 from .errors import ProtocolError
 
 Id = int | str
+METHOD_NOT_FOUND = -32601
+NOT_UNDERSTOOD = (-32600, -32000)  # what legacy servers say to a request without a session
+HEADER_MISMATCH = -32020  # this and the next two only modern servers send (MCP 2026-07-28, schema)
+MISSING_CAPABILITY = -32021
+UNSUPPORTED_VERSION = -32022
+MODERN_ERRORS = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
 FAULT = -32099  # code of the errors that the guard writes itself (server-defined range of JSON-RPC)
 
 

@@ -48,6 +48,8 @@ class ServerSpec:
     url: str = ""
     title: str = ""
     transport: Transport = "auto"
+    era: Literal["auto", "legacy", "modern"] = "auto"
+    last_way: tuple[str, str] | None = None  # era and transport that worked last, tried first
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     api_key: str = field(default="", repr=False)
     command: tuple[str, ...] = ()
@@ -58,12 +60,21 @@ class ServerSpec:
     sync_timeout: float = const.SYNC_TIMEOUT
 
     @property
+    def request_headers(self) -> dict[str, str]:
+        """The configured headers and the key, for every HTTP request to the server."""
+        headers = dict(self.headers)
+        if self.api_key and not any(name.lower() == "authorization" for name in headers):
+            headers["Authorization"] = f"Bearer {self.api_key}"
+        return headers
+
+    @property
     def fingerprint(self) -> str:
         """Changes whenever address or credential changes; reveals neither."""
         raw = json.dumps(
             [
                 self.url,
                 self.transport,
+                self.era,
                 sorted(self.headers.items()),
                 self.api_key,
                 self.command,

@@ -81,6 +81,8 @@ class AnswerStream(httpx.AsyncByteStream):
             return Event(id=event.id, retry=event.retry).encode(), False
         message = rpc.parse(event.data)
         if isinstance(message, dict) and isinstance(message.get("method"), str):
+            if "id" in message:
+                self._guard.asked[str(message["id"])] = self._id
             event.data = rpc.dump(message).decode()
             return event.encode(), False
         event.data = rpc.dump(rpc.normal_answer(message, self._id)).decode()

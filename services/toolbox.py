@@ -139,6 +139,7 @@ async def execute(
                 call.tool.name,
                 call.arguments,
                 timeout=timeout,
+                schema=call.tool.input_schema,
                 on_progress=on_progress,
                 may_repeat=_may_repeat(call.tool, call.server),
             )

@@ -73,6 +73,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
         self.flights: dict[rpc.Id, Flight] = {}
         self.aborted: set[str] = set()
         self.resumable: dict[str, rpc.Id] = {}
+        self.asked: dict[str, rpc.Id] = {}
         self._inner = inner
         self._legacy = LegacyStream(self, on_lost) if legacy else None
         self._behind: set[asyncio.Task] = set()

@@ -12,6 +12,7 @@ from .errors import EngineError, ProtocolError, ResultTooLarge
 
 ERROR_BODY = 2_000  # bytes of an error's body that are read
 ERROR_BODY_TIMEOUT = 0.05  # s
+DRAIN_TIMEOUT = 0.05  # s
 MAX_REDIRECTS = 5  # requests in a row
 
 
@@ -44,6 +45,16 @@ async def read(response: httpx.Response, cap: int) -> bytes:
     finally:
         await response.aclose()
     return bytes(body)
+
+
+async def drain(response: httpx.Response) -> None:
+    """Read what little is left behind an answer, so that its connection serves the next request."""
+    with anyio.move_on_after(DRAIN_TIMEOUT, shield=True), contextlib.suppress(Exception):
+        left = 65_536
+        async for chunk in chunks(response):
+            left -= len(chunk)
+            if left <= 0:
+                break
 
 
 async def error_body(response: httpx.Response) -> bytes:

@@ -1,8 +1,8 @@
 """A small MCP server on loopback that does what it is told, every fault included.
 
-Speaks streamable HTTP (2025-11-25) at ``/mcp`` and HTTP+SSE (2024-11-05) at ``/sse``, written on bare
-sockets so that it can also break them. Tools are coroutines ``(call) -> result dict``; `FAULTS` are tools
-that answer with a fault of the transport.
+Speaks streamable HTTP at ``/mcp`` (2025-11-25, and 2026-07-28 where asked to) and HTTP+SSE (2024-11-05)
+at ``/sse``, written on bare sockets so that it can also break them. Tools are coroutines
+``(call) -> result dict``; `FakeMcp.faults` answer with a fault of the transport instead.
 """
 
 import asyncio
@@ -18,6 +18,15 @@ from typing import Any
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(24)).decode()
 NO_SESSION = {"code": -32001, "message": "Session not found"}
+MODERN = "2026-07-28"
+NO_VERSION = {
+    "jsonrpc": "2.0",
+    "error": {"code": -32600, "message": "Bad Request: Unsupported protocol version"},
+}
+NOT_MODERN = {
+    "jsonrpc": "2.0",
+    "error": {"code": -32022, "message": "Too old", "data": {"supported": [MODERN]}},
+}
 OBJECT = {"type": "object", "properties": {}}
 
 
@@ -125,6 +134,7 @@ class FakeMcp:
     """``async with FakeMcp() as fake:`` serves until the end of the block.
 
     :param stream: answer with an event stream instead of JSON
+    :param eras: of the protocol that it speaks at ``/mcp``
     :param tools: name -> (coroutine function, input schema)
     """
 
@@ -135,8 +145,10 @@ class FakeMcp:
         tools: dict | None = None,
         page: int = 100,
         listen: bool = True,
+        eras: tuple[str, ...] = ("legacy",),
     ):
         self.stream = stream
+        self.eras = eras
         self.tools = dict(TOOLS if tools is None else tools)
         self.page = page
         self.listen = listen
@@ -151,6 +163,7 @@ class FakeMcp:
         self.calls: list[tuple[str, str, dict]] = []
         self.methods: list[str] = []
         self.cancelled: list[Any] = []
+        self.answers: dict[Any, dict] = {}  # to requests of ours
         self.headers: list[dict[str, str]] = []
         self.counts: dict[str, int] = {}
         self.sessions: set[str] = set()
@@ -207,6 +220,11 @@ class FakeMcp:
                 self.changed.clear()
                 await self.changed.wait()
 
+    async def answered(self, request_id: Any) -> dict:
+        """The client's answer to a request that a tool sent."""
+        await self.until(lambda: request_id in self.answers)
+        return self.answers.pop(request_id)
+
     # ------------------------------------------------------------ HTTP
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -215,7 +233,7 @@ class FakeMcp:
         self._tasks.add(task := asyncio.current_task())
         try:
             while request := await read_request(reader):
-                await self._answer(*request, writer)
+                await self._answer(*request, reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
@@ -224,7 +242,9 @@ class FakeMcp:
             with contextlib.suppress(Exception):
                 writer.close()
 
-    async def _answer(self, method: str, path: str, headers: dict, body: bytes, writer) -> None:
+    async def _answer(
+        self, method: str, path: str, headers: dict, body: bytes, reader, writer
+    ) -> None:
         self.headers.append(headers)
         if seen := self.paths.get(path):
             seen()
@@ -251,10 +271,20 @@ class FakeMcp:
         self.methods.append(message.get("method", ""))
         self._change()
         if "id" not in message or "method" not in message:
+            if "result" in message:
+                self.answers[message["id"]] = message["result"]
+                self._change()
             if message.get("method") == "notifications/cancelled":
                 self.cancelled.append(message["params"]["requestId"])
                 self._change()
             return await respond(writer, 202)
+        if path == "/mcp" and headers.get("mcp-protocol-version") == MODERN:
+            if "modern" in self.eras:
+                return await self._reply_modern(message, headers, reader, writer)
+            return await respond(writer, 400, {"id": message["id"], **NO_VERSION})
+        if "legacy" not in self.eras and not legacy:
+            error = NOT_MODERN if "modern" in self.eras else NO_VERSION
+            return await respond(writer, 400, {"id": message["id"], **error})
         if message["method"] == "initialize" and not legacy:
             session = f"s{next(self._ids)}"
             self.sessions.add(session)
@@ -317,6 +347,24 @@ class FakeMcp:
             writer.close()
         return None
 
+    async def _reply_modern(self, message, headers, reader, writer) -> None:
+        """Without a session: `counts` go by the credential. A client that closes has cancelled."""
+        self.last_id = message["id"]
+        session = headers.get("authorization", "")
+        work = asyncio.ensure_future(self._reply(message, session, headers, writer))
+        gone = asyncio.ensure_future(reader.read(1))
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                self.cancelled.append(message["id"])
+                self._change()
+                raise ConnectionError
+            await work
+        finally:
+            work.cancel()
+            gone.cancel()
+            await asyncio.wait({work, gone})
+
     def _fault(self, message):
         return self.faults.get((message.get("params") or {}).get("name") or message["method"])
 
@@ -326,6 +374,16 @@ class FakeMcp:
                 "result": {
                     "protocolVersion": call.params["protocolVersion"],
                     "capabilities": {"tools": {"listChanged": True}},
+                    "serverInfo": {"name": "fake", "version": "1"},
+                    "instructions": "Be kind.",
+                }
+            }
+        if method == "server/discover":
+            return {
+                "result": {
+                    "resultType": "complete",
+                    "supportedVersions": [MODERN],
+                    "capabilities": {"tools": {}},
                     "serverInfo": {"name": "fake", "version": "1"},
                     "instructions": "Be kind.",
                 }

@@ -1,3 +1,5 @@
+import contextlib
+
 import pytest
 
 from services.egress import EgressPolicy
@@ -8,11 +10,36 @@ from services.testing.fake_mcp import FakeMcp
 POLICY = EgressPolicy.parse("127.0.0.1:*")
 
 
-@pytest.fixture(params=["json", "stream", "sse"])
+LEGACY = ["json", "stream", "sse"]
+MODERN = ["modern", "modern stream"]
+
+
+@pytest.fixture(params=[*LEGACY, *MODERN])
 async def any_fake(request):
-    """The same server over each HTTP transport, with a spec for it."""
-    async with FakeMcp(stream=request.param == "stream") as fake:
-        fake.spec = spec_of(fake, legacy=request.param == "sse")
+    """The same server over each HTTP transport of each era, with a spec for it."""
+    async with fake_of(request.param) as fake:
+        yield fake
+
+
+@pytest.fixture(params=LEGACY)
+async def legacy_fake(request):
+    """As `any_fake`, but with sessions."""
+    async with fake_of(request.param) as fake:
+        yield fake
+
+
+@pytest.fixture(params=MODERN)
+async def modern_fake(request):
+    """As `any_fake`, but of the 2026-07-28 revision only."""
+    async with fake_of(request.param) as fake:
+        yield fake
+
+
+@contextlib.asynccontextmanager
+async def fake_of(kind):
+    eras = ("modern",) if kind in MODERN else ("legacy",)
+    async with FakeMcp(stream=kind.endswith("stream"), eras=eras) as fake:
+        fake.spec = spec_of(fake, legacy=kind == "sse")
         yield fake
 
 

@@ -8,8 +8,9 @@ import pytest
 from conftest import POLICY, spec_of
 
 from services import const
+from services.discovery import discover
 from services.errors import AuthRequired
-from services.pool import Pool, discover
+from services.pool import Pool
 from services.testing.fake_mcp import FakeMcp, reset, respond, start_stream
 
 LIMIT = 0.25  # s; the aim is 0.1 on an idle machine
@@ -132,10 +133,11 @@ FAULTS = {
 }
 
 
+@pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize("name", FAULTS)
-async def test_fault_of_one_call(name):
+async def test_fault_of_one_call(name, era):
     fault, code = FAULTS[name]
-    async with FakeMcp(listen=False) as fake:
+    async with FakeMcp(listen=False, eras=(era,)) as fake:
         fake.faults["echo"] = fault
         pool, spec = Pool(POLICY), spec_of(fake)
         await pool.call(spec, 1, "count", {}, timeout=5)

@@ -8,7 +8,8 @@ import time
 import pytest
 from conftest import POLICY
 
-from services.pool import Pool, discover
+from services.discovery import discover
+from services.pool import Pool
 from services.specs import ServerSpec
 
 SERVER = """

@@ -1,0 +1,107 @@
+"""Opens a session, and finds out first what the server speaks where nobody said.
+
+The order is the one of MCP 2026-07-28 (basic/versioning): a modern request, then the handshake of the
+legacy revisions, then the HTTP+SSE of 2024-11-05. What worked is worth remembering per server.
+"""
+
+from typing import Any
+
+from . import rpc
+from .egress import EgressPolicy
+from .errors import (
+    ConfigError,
+    EngineError,
+    ProtocolError,
+    ServerRefused,
+    ServerTimeout,
+    SessionLost,
+)
+from .legacy import LegacySession
+from .modern import ModernSession
+from .sessions import Session
+from .specs import ServerSpec
+
+Way = tuple[str, str]
+"""Era and transport."""
+
+WAYS: tuple[Way, ...] = (
+    ("modern", "streamable_http"),
+    ("legacy", "streamable_http"),
+    ("legacy", "sse"),
+    ("legacy", "stdio"),
+)
+_NAMES = {
+    ("modern", "streamable_http"): "streamable HTTP of 2026-07-28",
+    ("legacy", "streamable_http"): "streamable HTTP",
+    ("legacy", "sse"): "SSE",
+    ("legacy", "stdio"): "stdio",
+}
+
+
+def ways_of(spec: ServerSpec, first: Way | None = None) -> list[Way]:
+    """The ways to try, in order."""
+    transports = {spec.transport}
+    if spec.transport == "auto":
+        transports = {"stdio"} if spec.command else {"streamable_http", "sse"}
+    ways = [way for way in WAYS if way[1] in transports and spec.era in ("auto", way[0])]
+    return sorted(ways, key=lambda way: way != first)
+
+
+async def open_session(
+    spec: ServerSpec,
+    policy: EgressPolicy,
+    *,
+    first: Way | None = None,
+    tried: list | None = None,
+    **options: Any,
+) -> Session:
+    """Open a session over the first way that the server speaks.
+
+    :param first: the way to try first
+    :param tried: collects (name of the way, sentence) of what failed
+    :param options: for `Session`
+    :raises EngineError: what the most telling way said
+    """
+    failures: list[tuple[Way, EngineError]] = []
+    for way in ways_of(spec, first):
+        kind = ModernSession if way[0] == "modern" else LegacySession
+        session = kind(spec, policy, way[1], **options)
+        try:
+            await session.opened()
+            return session
+        except (ServerRefused, ProtocolError, SessionLost) as error:
+            if getattr(error, "rpc_code", 0) in rpc.MODERN_ERRORS and not _speaks_legacy(error):
+                raise
+            failures.append((way, error))
+        except ServerTimeout as error:
+            if not failures:  # it has never said anything
+                raise
+            failures.append((way, error))
+        except BaseException:
+            session.close()
+            raise
+        finally:
+            if tried is not None:
+                tried[:] = [(_NAMES[way], str(error)) for way, error in failures]
+    raise _what_failed(failures)
+
+
+def way_of(session: Session) -> Way:
+    return session.era, session.info.transport
+
+
+def _speaks_legacy(error: ServerRefused) -> bool:
+    """Whether a modern refusal names older revisions, which open with a handshake."""
+    supported = error.data.get("supported") if isinstance(error.data, dict) else None
+    return isinstance(supported, list) and any(isinstance(version, str) for version in supported)
+
+
+def _what_failed(failures: list[tuple[Way, EngineError]]) -> EngineError:
+    """Of one transport the oldest revision is the most telling; of several, none says what the address is."""
+    if not failures:
+        return ConfigError("No revision of the protocol goes with this transport.")
+    if len({way[1] for way, _ in failures}) == 1:
+        return failures[-1][1]
+    tried = " ".join(f"{_NAMES[way]}: {error}" for way, error in failures)
+    detail = "; ".join(f"{_NAMES[way]}: {error.detail or error}" for way, error in failures)
+    return ProtocolError(f"{ProtocolError.default_message} Tried {tried}", detail=detail)

@@ -1,0 +1,237 @@
+"""Sessions of the revisions 2024-11-05 to 2025-11-25: a handshake, then a `ClientSession` of the MCP SDK."""
+
+import asyncio
+import contextlib
+import functools
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import httpx
+
+from . import const, faults, inputs, text
+from .errors import (
+    ConfigError,
+    ConnectFailed,
+    EngineError,
+    ServerError,
+    ServerRefused,
+    SessionExpired,
+    SessionLost,
+)
+from .network import EgressTransport
+from .sessions import Request, ServerInfo, Session
+from .transport import GuardTransport
+
+CONNECTION_CLOSED = -32000  # mcp.types.CONNECTION_CLOSED
+GOODBYE_TIMEOUT = 0.3  # s, for cancellations that are on their way when a session closes
+NOTIFY_TIMEOUT = 1.0  # s, to hand a notification to the transport
+
+
+class LegacySession(Session):
+    era = "legacy"
+
+    def __init__(self, *args: Any, **options: Any):
+        self._guard: GuardTransport | None = None
+        self._session: Any = None
+        self._asking: dict[int, Request] = {}
+        super().__init__(*args, **options)
+
+    async def _open(self, stack: contextlib.AsyncExitStack) -> ServerInfo:
+        _quieten_libraries()
+        from langchain_mcp_adapters.sessions import create_session  # noqa: PLC0415
+
+        self._session = await stack.enter_async_context(create_session(self._connection()))
+        self._answer_beside(self._session)
+        hello = await self._session.initialize()
+        return ServerInfo(
+            transport=self._transport,
+            protocol_version=str(hello.protocolVersion),
+            name=text.one_line(hello.serverInfo.name, 200),
+            version=text.one_line(hello.serverInfo.version, 100),
+            instructions=text.cap(text.clean(hello.instructions or ""), 4_000),
+            capabilities=hello.capabilities.model_dump(exclude_none=True),
+        )
+
+    async def _say_goodbye(self) -> None:
+        """Cancellations that are on their way still reach the server."""
+        if self._behind:
+            await asyncio.wait(list(self._behind), timeout=GOODBYE_TIMEOUT)
+        if self._guard:
+            await self._guard.posted(GOODBYE_TIMEOUT)
+
+    # ------------------------------------------------------------ connection
+
+    def _connection(self) -> dict[str, Any]:
+        """For `create_session`, which changes the dict it gets: so a new one each time."""
+        from mcp.types import Implementation  # noqa: PLC0415
+
+        session_kwargs = {
+            "client_info": Implementation(name=const.CLIENT_NAME, version=const.CLIENT_VERSION),
+            "message_handler": self._hear,
+            "elicitation_callback": self._elicit,
+        }
+        spec = self.spec
+        if self._transport == "stdio":
+            if not spec.command:
+                raise ConfigError("The MCP server has no command.")
+            command, *args = spec.command
+            return {
+                "transport": "stdio",
+                "command": command,
+                "args": args,
+                "env": dict(spec.env),
+                "session_kwargs": session_kwargs,
+            }
+        return {
+            "transport": self._transport,
+            "url": spec.url,
+            "headers": spec.request_headers,
+            "timeout": spec.connect_timeout * 0.9,
+            "sse_read_timeout": None,
+            "httpx_client_factory": self._client,
+            "session_kwargs": session_kwargs,
+        }
+
+    def _client(self, headers=None, timeout=None, auth=None):
+        self._guard = GuardTransport(
+            EgressTransport(self._policy), legacy=self._transport == "sse", on_lost=self.retire
+        )
+        return httpx.AsyncClient(
+            headers={**(headers or {}), **const.HTTP_HEADERS},
+            timeout=timeout,
+            auth=auth,
+            transport=self._guard,
+            trust_env=False,
+        )
+
+    # ------------------------------------------------------------ what the server says by itself
+
+    async def _hear(self, message: Any) -> None:
+        """Runs in the receive loop: only passes the word on."""
+        self._heard(getattr(getattr(message, "root", None), "method", None))
+
+    def _answer_beside(self, session: Any) -> None:
+        """The SDK answers the server's requests in its receive loop; a person would hold up every call there."""
+        answer = session._received_request
+
+        async def answer_beside(responder: Any) -> None:
+            self._spawn(answer(responder))
+
+        session._received_request = answer_beside
+
+    async def _elicit(self, context: Any, params: Any) -> Any:
+        from mcp.types import ElicitResult  # noqa: PLC0415
+
+        request = self._asker(context.request_id)
+        if request is None:
+            return ElicitResult(action="cancel")
+        with request.paused():
+            answer = await inputs.answer(params.model_dump(by_alias=True), request.on_input)
+        return ElicitResult.model_validate(answer)
+
+    def _asker(self, asked_id: Any) -> Request | None:
+        """The call that a question of the server belongs to: its stream tells, or there is only one."""
+        call_id = self._guard.asked.pop(str(asked_id), None) if self._guard else None
+        if call_id in self._asking:
+            return self._asking[call_id]
+        return next(reversed(self._asking.values()), None)
+
+    # ------------------------------------------------------------ requests
+
+    async def _send(self, request: Request) -> dict[str, Any]:
+        async def progressed(progress: float, total: float | None, message: str | None) -> None:
+            request.progressed(progress, total, message)
+
+        request.id = self._session._request_id
+        if request.on_input:
+            self._asking[request.id] = request
+        try:
+            return await self._session.send_request(
+                _Request(request.method, request.params),
+                _Raw,
+                progress_callback=progressed if request.on_progress else None,
+            )
+        finally:
+            self._asking.pop(request.id, None)
+
+    def _error(self, request: Request, caught: BaseException) -> EngineError:
+        fault = self._guard.faults.pop(request.id, None) if self._guard else None
+        error = fault or self._rpc_error(caught) or faults.of_exception(caught)
+        if isinstance(error, SessionExpired) or (isinstance(error, SessionLost) and not fault):
+            self.retire()
+        return error
+
+    def _opening_error(self, caught: BaseException) -> EngineError:
+        if error := next(iter(self._guard.faults.values()), None) if self._guard else None:
+            return error
+        for inner in faults.flatten(caught):
+            if isinstance(inner, FileNotFoundError | PermissionError):
+                return ConfigError(
+                    "The command of the MCP server cannot be started.", detail=str(inner)
+                )
+            if error := self._rpc_error(inner):
+                return error
+        return faults.of_exception(next(faults.flatten(caught)))
+
+    def _rpc_error(self, caught: BaseException) -> ServerError | None:
+        from mcp import McpError  # noqa: PLC0415
+
+        if isinstance(caught, anyio.ClosedResourceError | anyio.BrokenResourceError):
+            return SessionExpired(detail="the session was closed before the request was sent")
+        if not isinstance(caught, McpError):
+            return None
+        said = caught.error
+        if said.code == CONNECTION_CLOSED and said.message == "Connection closed":
+            if not self.info:
+                return ConnectFailed("The MCP server ended the connection.")
+            # over HTTP+SSE the guard has named the fault of every request that it sent
+            return SessionExpired() if self._transport == "sse" else SessionLost()
+        return ServerRefused.of_rpc(said.code, said.message, said.data)
+
+    def _abandon(self, request: Request, reason: str) -> None:
+        """Tell the server that nobody waits any more (MCP 2025-11-25, basic/utilities/cancellation)."""
+        if request.id is not None and not self._owner.done():
+            self._spawn(self._cancel(request.id, reason))
+
+    async def _cancel(self, request_id: int, reason: str) -> None:
+        notification = _Request(
+            "notifications/cancelled", {"requestId": request_id, "reason": reason}
+        )
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(self._session.send_notification(notification), NOTIFY_TIMEOUT)
+        if self._guard:
+            self._guard.abort(request_id)
+            self._guard.faults.pop(request_id, None)
+
+
+class _Request:
+    """What `send_request` needs of a request: arguments go out as they are, unknown methods too."""
+
+    def __init__(self, method: str, params: Mapping[str, Any] | None):
+        self._method = method
+        self._params = params
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        if self._params is None:
+            return {"method": self._method}
+        return {"method": self._method, "params": dict(self._params)}
+
+
+class _Raw:
+    """What `send_request` needs of a result type: the result stays a dict, unknown content kinds too."""
+
+    @staticmethod
+    def model_validate(value: dict[str, Any]) -> dict[str, Any]:
+        return value
+
+
+@functools.cache
+def _quieten_libraries() -> None:
+    """They log URLs, session ids and bodies."""
+    for name in ("httpx", "httpcore", "mcp", "client"):
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.WARNING)
+    logging.getLogger("mcp.client").setLevel(logging.CRITICAL)

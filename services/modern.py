@@ -1,0 +1,222 @@
+"""Sessions of the 2026-07-28 revision: no handshake, each request stands alone over streamable HTTP.
+
+Closing the response is how a request is cancelled, so nothing has to be told to the server: whoever
+cancels the task closes the connection.
+"""
+
+import contextlib
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from . import const, faults, inputs, param_headers, rpc, text, wire
+from .errors import (
+    AuthRequired,
+    EngineError,
+    ProtocolError,
+    RateLimited,
+    ResultTooLarge,
+    ServerRefused,
+    SessionExpired,
+    SessionLost,
+)
+from .network import EgressTransport
+from .sessions import Request, ServerInfo, Session
+from .sse import Decoder
+
+MAX_PAGES = 100  # of tools/list, to find a tool whose headers have changed
+_META = "io.modelcontextprotocol/"
+_NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_ACCEPT = "application/json, text/event-stream"
+
+
+class NotModern(ServerRefused):
+    """The server speaks, but not this revision."""
+
+    default_message = "The MCP server does not speak this revision of the protocol."
+
+
+class ModernSession(Session):
+    era = "modern"
+
+    def __init__(self, *args: Any, **options: Any):
+        self._ids = itertools.count(1)
+        super().__init__(*args, **options)
+
+    async def _open(self, stack: contextlib.AsyncExitStack) -> ServerInfo:
+        self._http = await stack.enter_async_context(EgressTransport(self._policy))
+        found = await self._send(Request(method="server/discover"))
+        versions = found.get("supportedVersions")
+        if not isinstance(versions, list) or const.MODERN_VERSION not in versions:
+            raise NotModern(detail=f"server/discover offers {text.one_line(str(versions), 200)}")
+        return _info(found, self._transport)
+
+    # ------------------------------------------------------------ requests
+
+    async def _send(self, request: Request) -> dict[str, Any]:
+        try:
+            return await self._round_trip(request)
+        except ServerRefused as error:
+            if error.rpc_code == rpc.UNSUPPORTED_VERSION and _offers_ours(error.data):
+                return await self._round_trip(request)
+            if error.rpc_code == rpc.HEADER_MISMATCH and request.method == "tools/call":
+                request.schema = await self._schema_now(request.params["name"])
+                return await self._round_trip(request)
+            raise
+
+    async def _round_trip(self, request: Request) -> dict[str, Any]:
+        request.id = next(self._ids)
+        response = await wire.send(self._http, self._http_request(request))
+        try:
+            if response.status_code != 200:
+                message = await self._refused(response, request.id)
+            else:
+                await wire.check_encoding(response)
+                message = await self._answer(response, request)
+        finally:
+            await response.aclose()
+        if "error" in message:
+            said = message["error"]
+            raise ServerRefused.of_rpc(said["code"], said["message"], said.get("data"))
+        return message["result"]
+
+    def _http_request(self, request: Request) -> httpx.Request:
+        params = dict(request.params or {})
+        meta = params.get("_meta")
+        params["_meta"] = {
+            **(meta if isinstance(meta, Mapping) else {}),
+            f"{_META}protocolVersion": const.MODERN_VERSION,
+            f"{_META}clientInfo": {"name": const.CLIENT_NAME, "version": const.CLIENT_VERSION},
+            f"{_META}clientCapabilities": inputs.CAPABILITIES,
+        }
+        if request.on_progress:
+            params["_meta"]["progressToken"] = request.id
+        headers = {
+            **self.spec.request_headers,
+            **const.HTTP_HEADERS,
+            "accept": _ACCEPT,
+            "content-type": "application/json",
+            "mcp-protocol-version": const.MODERN_VERSION,
+            "mcp-method": request.method,
+        }
+        if (key := _NAMES.get(request.method)) and key in params:
+            headers["mcp-name"] = param_headers.encode(params[key])
+        if request.method == "tools/call":
+            headers |= param_headers.of_call(request.schema, params.get("arguments") or {})
+        message = {
+            "jsonrpc": "2.0",
+            "id": request.id,
+            "method": request.method,
+            "params": params,
+        }
+        timeout = dict.fromkeys(("connect", "write", "pool"), self.spec.connect_timeout * 0.9)
+        return httpx.Request(
+            "POST",
+            self.spec.url,
+            headers=headers,
+            content=rpc.dump(message),
+            extensions={"timeout": {**timeout, "read": None}},
+        )
+
+    async def _answer(self, response: httpx.Response, request: Request) -> dict[str, Any]:
+        if wire.is_json(response):
+            body = rpc.parse(await wire.read(response, const.WIRE_CAP))
+            return rpc.normal_answer(body, request.id)
+        if not wire.is_stream(response):
+            raise ProtocolError(detail=f"content type {wire.content_type(response)[:100]!r}")
+        decoder, size = Decoder(const.WIRE_CAP), 0
+        async for chunk in wire.chunks(response):
+            size += len(chunk)
+            if size > const.WIRE_CAP:
+                raise ResultTooLarge(detail=f"a stream larger than {const.WIRE_CAP} bytes")
+            for event in decoder.feed(chunk):
+                if event.event != "message" or not event.data:
+                    continue
+                message = rpc.parse(event.data)
+                if not (isinstance(message, dict) and isinstance(message.get("method"), str)):
+                    answer = rpc.normal_answer(message, request.id)
+                    await wire.drain(response)
+                    return answer
+                self._notified(message, request)
+        raise SessionLost("The connection ended before the MCP server had answered.")
+
+    def _notified(self, message: dict[str, Any], request: Request) -> None:
+        if message["method"] != "notifications/progress":
+            return self._heard(message["method"])
+        params = message.get("params")
+        if isinstance(params, Mapping) and str(params.get("progressToken")) == str(request.id):
+            request.progressed(params.get("progress"), params.get("total"), params.get("message"))
+        return None
+
+    async def _refused(self, response: httpx.Response, request_id: rpc.Id) -> dict[str, Any]:
+        """The JSON-RPC error that a refusal carries.
+
+        :raises ServerError: it carries none, or the status says more
+        """
+        body = await wire.error_body(response)
+        error = faults.of_response(
+            response.status_code, response.headers, body, in_session=self.info is not None
+        )
+        if isinstance(error, AuthRequired | RateLimited):
+            raise error
+        message = rpc.parse(body)
+        if not (isinstance(message, dict) and isinstance(message.get("error"), Mapping)):
+            raise error
+        try:
+            answer = rpc.normal_answer(message, request_id)
+        except ProtocolError:
+            raise error from None
+        code = answer["error"]["code"]
+        if code in rpc.MODERN_ERRORS or (self.info and code == rpc.METHOD_NOT_FOUND):
+            return answer
+        if self.info and response.status_code == 400 and code in rpc.NOT_UNDERSTOOD:
+            raise SessionExpired(detail=error.detail)  # another server answers here now
+        if not self.info or isinstance(error, SessionExpired):
+            raise error
+        return answer
+
+    async def _schema_now(self, name: str) -> Mapping[str, Any] | None:
+        """The schema of a tool that asks for other headers than the one that the caller knows."""
+        cursor = None
+        for _ in range(MAX_PAGES):
+            params = {"cursor": cursor} if cursor else None
+            page = await self._round_trip(Request(method="tools/list", params=params))
+            for tool in page.get("tools") or ():
+                if isinstance(tool, Mapping) and tool.get("name") == name:
+                    schema = tool.get("inputSchema")
+                    return schema if isinstance(schema, Mapping) else None
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str) or not cursor:
+                break
+        return None
+
+    def _error(self, request: Request, caught: BaseException) -> EngineError:
+        error = faults.of_exception(caught)
+        if isinstance(error, SessionExpired):
+            self.retire()
+        return error
+
+
+def _offers_ours(data: Any) -> bool:
+    supported = data.get("supported") if isinstance(data, Mapping) else None
+    return isinstance(supported, list) and const.MODERN_VERSION in supported
+
+
+def _info(found: Mapping[str, Any], transport: str) -> ServerInfo:
+    meta = found.get("_meta")
+    server = found.get("serverInfo") or (
+        meta.get(f"{_META}serverInfo") if isinstance(meta, Mapping) else None
+    )
+    server = server if isinstance(server, Mapping) else {}
+    capabilities = found.get("capabilities")
+    return ServerInfo(
+        transport=transport,
+        era="modern",
+        protocol_version=const.MODERN_VERSION,
+        name=text.one_line(str(server.get("name", "")), 200),
+        version=text.one_line(str(server.get("version", "")), 100),
+        instructions=text.cap(text.clean(str(found.get("instructions") or "")), 4_000),
+        capabilities=dict(capabilities) if isinstance(capabilities, Mapping) else {},
+    )

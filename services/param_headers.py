@@ -1,0 +1,109 @@
+"""Request headers of the 2026-07-28 revision: names and arguments mirrored for proxies to read.
+
+Source: MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata".
+"""
+
+import base64
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+ANNOTATION = "x-mcp-header"
+PREFIX = "Mcp-Param-"
+MAX_SAFE_INTEGER = 2**53 - 1  # of JavaScript
+MAX_NODES = 20_000  # schema parts that are looked at
+
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
+_PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+_PRIMITIVES = ("string", "integer", "boolean")
+
+Path = tuple[str, ...]
+
+
+def encode(value: str | int | bool) -> str:
+    """A header value for an argument, in Base64 where it is not plain ASCII.
+
+    >>> encode("us-west1"), encode(True), encode(" padded ")
+    ('us-west1', 'true', '=?base64?IHBhZGRlZCA=?=')
+    """
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    looks_encoded = text.startswith("=?base64?") and text.endswith("?=")
+    if text and (looks_encoded or not _PLAIN.fullmatch(text)):
+        return f"=?base64?{base64.b64encode(text.encode('utf-8', 'replace')).decode()}?="
+    return text
+
+
+def of_call(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> dict[str, str]:
+    """The headers that a tool's schema asks for in this call."""
+    headers = {}
+    for path, name in _annotated(schema or {}):
+        value: Any = arguments
+        for key in path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, str | int):
+            headers[f"{PREFIX}{name}"] = encode(value)
+    return headers
+
+
+def problem(schema: Mapping[str, Any] | None) -> str:
+    """Why a tool with this schema must not be offered, empty if it may."""
+    schema = schema or {}
+    seen: set[str] = set()
+    reachable = 0
+    for path, name in _annotated(schema):
+        reachable += 1
+        where = ".".join(path)
+        if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+            return f"{ANNOTATION} of {where} is not a header name"
+        if name.lower() in seen:
+            return f"{ANNOTATION} {name} is used twice"
+        seen.add(name.lower())
+        if _at(schema, path).get("type") not in _PRIMITIVES:
+            return f"{ANNOTATION} of {where} is on a value that is not a string, integer or boolean"
+    if _count(schema) != reachable:
+        return f"{ANNOTATION} is in a place where it has no meaning"
+    return ""
+
+
+def _annotated(schema: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Properties with the annotation that are reached through ``properties`` alone."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping) or len(path) > 50:
+        return
+    for key, value in properties.items():
+        if isinstance(value, Mapping):
+            if ANNOTATION in value:
+                yield (*path, key), value[ANNOTATION]
+            yield from _annotated(value, (*path, key))
+
+
+def _at(schema: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    for key in path:
+        schema = schema["properties"][key]
+    return schema
+
+
+# Keywords whose value is data, not a schema; `properties` holds schemas under names that mean nothing.
+_DATA = ("default", "const", "enum", "examples", "required")
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+
+
+def _count(schema: Any) -> int:
+    """How many annotations the schema has anywhere."""
+    count, left = 0, [(schema, False)]
+    for _ in range(MAX_NODES):
+        if not left:
+            break
+        node, named = left.pop()
+        if isinstance(node, list):
+            left += [(item, False) for item in node]
+        elif isinstance(node, Mapping):
+            count += not named and ANNOTATION in node
+            left += [
+                (value, not named and key in _NAMED)
+                for key, value in node.items()
+                if named or key not in _DATA
+            ]
+    return count

@@ -1,0 +1,313 @@
+"""The 2026-07-28 revision: headers, metadata, input that is required, and how the era is found."""
+
+import asyncio
+import json
+
+import pytest
+from conftest import POLICY, spec_of
+
+from services import param_headers
+from services.discovery import discover
+from services.errors import ProtocolError, ServerRefused
+from services.inputs import InputAnswer, with_defaults
+from services.pool import Pool
+from services.specs import ServerSpec
+from services.testing.fake_mcp import FakeMcp, respond, text
+
+META = "io.modelcontextprotocol/"
+REGION = {
+    "type": "object",
+    "properties": {
+        "region": {"type": "string", "x-mcp-header": "Region"},
+        "deep": {
+            "type": "object",
+            "properties": {"count": {"type": "integer", "x-mcp-header": "Count"}},
+        },
+    },
+}
+
+
+async def test_every_request_carries_its_metadata(modern_fake, pool):
+    bodies = []
+    answer = modern_fake._reply
+
+    async def reply(message, *rest, **options):
+        bodies.append(message)
+        await answer(message, *rest, **options)
+
+    modern_fake._reply = reply
+    await pool.call(modern_fake.spec, 1, "echo", {"message": "x"}, timeout=3)
+    for body, headers in zip(bodies, modern_fake.headers, strict=True):
+        meta = body["params"]["_meta"]
+        assert meta[f"{META}protocolVersion"] == headers["mcp-protocol-version"] == "2026-07-28"
+        assert meta[f"{META}clientInfo"]["name"] and f"{META}clientCapabilities" in meta
+        assert headers["mcp-method"] == body["method"]
+        assert "application/json" in headers["accept"] and "text/event-stream" in headers["accept"]
+    assert modern_fake.headers[-1]["mcp-name"] == "echo"
+    assert "mcp-session-id" not in modern_fake.headers[-1]
+    assert modern_fake.methods == ["server/discover", "tools/call"]
+
+
+async def test_arguments_are_mirrored_into_headers(modern_fake, pool):
+    arguments = {"region": "台北", "deep": {"count": 3}, "message": "x"}
+    await pool.call(modern_fake.spec, 1, "echo", arguments, timeout=3, schema=REGION)
+    headers = modern_fake.headers[-1]
+    assert (
+        headers["mcp-param-region"] == "=?base64?5Y+w5YyX?=" and headers["mcp-param-count"] == "3"
+    )
+    await pool.call(modern_fake.spec, 1, "echo", {"region": None}, timeout=3, schema=REGION)
+    assert not [name for name in modern_fake.headers[-1] if name.startswith("mcp-param")]
+
+
+async def test_a_tool_whose_headers_changed_is_looked_up_again(modern_fake, pool):
+    modern_fake.tools["where"] = (lambda call: _said(call.headers["mcp-param-region"]), REGION)
+
+    async def mismatch(call, writer):
+        modern_fake.faults.clear()
+        error = {"code": -32020, "message": "Header mismatch"}
+        await respond(writer, 400, {"jsonrpc": "2.0", "id": call.id, "error": error})
+
+    modern_fake.faults["where"] = mismatch
+    result = await pool.call(modern_fake.spec, 1, "where", {"region": "eu"}, timeout=3)
+    assert result["content"][0]["text"] == "eu"
+
+
+async def _said(value):
+    return text(value)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"type": "string", "x-mcp-header": ""}}},
+        {"properties": {"a": {"type": "string", "x-mcp-header": "a b"}}},
+        {"properties": {"a": {"type": "number", "x-mcp-header": "A"}}},
+        {"properties": {"a": {"type": "object", "x-mcp-header": "A"}}},
+        {"properties": {"a": {"type": ["string", "null"], "x-mcp-header": "A"}}},
+        {"properties": {"a": {"type": "string", "x-mcp-header": 5}}},
+        {"properties": {n: {"type": "string", "x-mcp-header": n} for n in ("a", "A")}},
+        {"properties": {"a": {"items": {"type": "string", "x-mcp-header": "A"}}}},
+        {"anyOf": [{"properties": {"a": {"type": "string", "x-mcp-header": "A"}}}]},
+        {"$defs": {"a": {"type": "string", "x-mcp-header": "A"}}},
+    ],
+)
+async def test_tools_with_unusable_headers_are_left_out(modern_fake, schema, caplog):
+    assert param_headers.problem(schema)
+    modern_fake.tools["bad"] = (_said, schema)
+    modern_fake.tools["good"] = (_said, REGION)
+    names = [tool.name for tool in (await discover(modern_fake.spec, POLICY)).tools]
+    assert "bad" not in names and "good" in names
+    assert "bad is left out" in caplog.text
+
+
+def test_an_annotation_as_data_or_name_is_none():
+    schema = {
+        "properties": {
+            "x-mcp-header": {"type": "string"},
+            "a": {"type": "string", "default": {"x-mcp-header": "A"}},
+        }
+    }
+    assert param_headers.problem(schema) == "" and param_headers.of_call(schema, {"a": "b"}) == {}
+
+
+# ---------------------------------------------------------------- input that is required
+
+
+def asks(*questions, state=None):
+    """A tool that asks each question in turn, then says what it was told."""
+
+    async def tool(call):
+        asked = call.fake.asked = getattr(call.fake, "asked", 0) + 1
+        given = call.params.get("inputResponses") or {}
+        if asked <= len(questions):
+            ask = {"method": "elicitation/create", "params": questions[asked - 1]}
+            more = {"requestState": state} if state else {}
+            return {"resultType": "input_required", "inputRequests": {"q": ask}, **more}
+        return text(json.dumps([given, call.params.get("requestState")]))
+
+    return tool
+
+
+NAME = {"type": "object", "properties": {"name": {"type": "string", "default": "Ann"}}}
+QUESTION = {"mode": "form", "message": "Who?", "requestedSchema": NAME}
+
+
+async def test_input_is_asked_for_and_sent_back(modern_fake, pool):
+    modern_fake.tools["ask"] = (asks(QUESTION, state="opaque"), {"type": "object"})
+    seen = []
+
+    async def on_input(asked):
+        seen.append(asked)
+        await asyncio.sleep(0.9)  # longer than the call may take
+        return InputAnswer(action="accept")
+
+    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=0.7, on_input=on_input)
+    given, state = json.loads(result["content"][0]["text"])
+    assert given == {"q": {"action": "accept", "content": {"name": "Ann"}}} and state == "opaque"
+    assert seen[0].message == "Who?" and seen[0].schema == NAME
+
+
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+async def test_input_that_is_refused(modern_fake, pool, action):
+    modern_fake.tools["ask"] = (asks(QUESTION), {"type": "object"})
+
+    async def on_input(asked):
+        return InputAnswer(action=action, content={"name": "x"})
+
+    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=3, on_input=on_input)
+    assert json.loads(result["content"][0]["text"]) == [{"q": {"action": action}}, None]
+
+
+async def test_input_without_somebody_to_ask_is_cancelled(modern_fake, pool):
+    modern_fake.tools["ask"] = (asks(QUESTION), {"type": "object"})
+    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=3)
+    assert json.loads(result["content"][0]["text"])[0]["q"] == {"action": "cancel"}
+
+
+async def test_a_server_that_never_stops_asking(modern_fake, pool):
+    modern_fake.tools["ask"] = (asks(*[QUESTION] * 50), {"type": "object"})
+    with pytest.raises(ServerRefused, match="does not stop asking"):
+        await pool.call(modern_fake.spec, 1, "ask", {}, timeout=3)
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"inputRequests": {"a": {"method": "sampling/createMessage"}}}]
+)
+async def test_input_that_nobody_can_give(modern_fake, pool, asked):
+    async def tool(call):
+        return {"resultType": "input_required", **asked}
+
+    modern_fake.tools["ask"] = (tool, {"type": "object"})
+    with pytest.raises(ProtocolError):
+        await pool.call(modern_fake.spec, 1, "ask", {}, timeout=3)
+
+
+def test_defaults_fill_what_was_left_out():
+    schema = {"properties": {"a": {"default": 1}, "b": {"default": 2}, "c": {}, "d": "junk"}}
+    assert with_defaults({"a": 5}, schema) == {"a": 5, "b": 2}
+    assert with_defaults({}, {"properties": "junk"}) == {}
+
+
+# ---------------------------------------------------------------- which era
+
+
+@pytest.mark.parametrize("eras", [("modern",), ("legacy", "modern")])
+async def test_a_modern_server_is_found(eras):
+    async with FakeMcp(eras=eras) as fake:
+        found = await discover(ServerSpec(id=1, name="new", url=fake.url), POLICY)
+        assert found.era == "modern" and found.protocol_version == "2026-07-28"
+        assert "initialize" not in fake.methods and found.tried == ()
+
+
+async def test_the_era_can_be_fixed():
+    async with FakeMcp(eras=("legacy", "modern")) as fake:
+        spec = ServerSpec(id=1, name="old", url=fake.url, era="legacy")
+        assert (await discover(spec, POLICY)).era == "legacy"
+        assert fake.methods[0] == "initialize"
+
+
+async def test_what_worked_is_tried_first_and_forgotten_when_it_fails():
+    async with FakeMcp() as fake:
+        spec = ServerSpec(id=1, name="one", url=fake.url)
+        pool = Pool(POLICY)
+        await pool.call(spec, 1, "echo", {"message": "x"}, timeout=3)
+        assert fake.methods.count("server/discover") == 1
+        await pool.call(spec, 2, "echo", {"message": "x"}, timeout=3)
+        assert fake.methods.count("server/discover") == 1  # legacy is known
+        await fake.restart()
+        fake.eras = ("modern",)
+        result = await pool.call(spec, 2, "echo", {"message": "now modern"}, timeout=3)
+        assert result["content"][0]["text"] == "now modern"
+        fake.eras = ("legacy",)
+        result = await pool.call(spec, 2, "echo", {"message": "and back"}, timeout=3)
+        assert result["content"][0]["text"] == "and back"
+        await pool.close()
+
+
+async def test_the_host_may_remember_the_way():
+    async with FakeMcp() as fake:
+        way = ("legacy", "streamable_http")
+        spec = ServerSpec(id=1, name="one", url=fake.url, last_way=way)
+        await discover(spec, POLICY)
+        assert "server/discover" not in fake.methods
+
+
+async def test_a_result_that_is_no_discovery_means_legacy():
+    """Some old servers answer any method with an empty result."""
+    async with FakeMcp(eras=("legacy", "modern")) as fake:
+
+        async def empty(call, writer):
+            await respond(writer, 200, {"jsonrpc": "2.0", "id": call.id, "result": {}})
+
+        fake.faults["server/discover"] = empty
+        found = await discover(spec_of(fake), POLICY)
+        assert found.era == "legacy" and found.tried[0][0].endswith("2026-07-28")
+
+
+async def test_a_version_that_was_refused_by_mistake_is_tried_again():
+    async with FakeMcp(eras=("modern",)) as fake:
+
+        async def once(call, writer):
+            fake.faults.clear()
+            error = {"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}}
+            await respond(writer, 400, {"jsonrpc": "2.0", "id": call.id, "error": error})
+
+        fake.faults["server/discover"] = once
+        assert (await discover(spec_of(fake), POLICY)).era == "modern"
+
+
+async def test_a_revision_that_nobody_knows():
+    async with FakeMcp(eras=("modern",)) as fake:
+
+        async def newer(call, writer):
+            error = {"code": -32022, "message": "too old", "data": {"supported": []}}
+            await respond(writer, 400, {"jsonrpc": "2.0", "id": call.id, "error": error})
+
+        fake.faults["server/discover"] = newer
+        with pytest.raises(ServerRefused, match="too old"):
+            await discover(spec_of(fake), POLICY)
+        assert "initialize" not in fake.methods
+
+
+async def test_no_mcp_server_says_what_was_tried():
+    async with FakeMcp(eras=(), listen=False) as fake:
+        fake.refuse_sse = 405
+        with pytest.raises(ProtocolError, match=r"Tried streamable HTTP of 2026-07-28.*SSE"):
+            await discover(ServerSpec(id=1, name="none", url=fake.url), POLICY)
+
+
+async def test_unknown_method_is_an_answer(modern_fake, pool):
+    async def not_found(call, writer):
+        error = {"code": -32601, "message": "Method not found"}
+        await respond(writer, 404, {"jsonrpc": "2.0", "id": call.id, "error": error})
+
+    modern_fake.faults["prompts/list"] = not_found
+    with pytest.raises(ServerRefused, match="Method not found"):
+        await pool.request(modern_fake.spec, 1, "prompts/list", timeout=3)
+    await pool.call(modern_fake.spec, 1, "echo", {"message": "x"}, timeout=3)
+    assert pool.opened == 1
+
+
+async def test_legacy_questions_during_a_call(legacy_fake, pool):
+    async def ask(call):
+        await call.send(
+            {"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create", "params": QUESTION}
+        )
+        answer = await call.fake.answered("q1")
+        return text(json.dumps(answer))
+
+    legacy_fake.stream = True
+    legacy_fake.tools["ask"] = (ask, {"type": "object"})
+    beside = []
+
+    async def on_input(asked):
+        assert asked.message == "Who?"
+        beside.append(await pool.call(legacy_fake.spec, 1, "echo", {"message": "x"}, timeout=1))
+        await asyncio.sleep(0.9)
+        return InputAnswer(action="accept", content={"name": "Bob"})
+
+    result = await pool.call(legacy_fake.spec, 1, "ask", {}, timeout=0.7, on_input=on_input)
+    answer = json.loads(result["content"][0]["text"])
+    assert answer == {"action": "accept", "content": {"name": "Bob"}} and beside
+    result = await pool.call(legacy_fake.spec, 1, "ask", {}, timeout=3)
+    assert json.loads(result["content"][0]["text"])["action"] == "cancel"
