@@ -13,12 +13,17 @@ def problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     """A sentence for the LLM about what is wrong, empty if nothing is.
 
     A schema that cannot be applied counts as satisfied: the server has the last word anyway. Patterns are
-    not tried, because a stranger's regular expression can take for ever.
+    not tried, because a stranger's regular expression can take for ever. Models write null for what they
+    leave out: where a property is optional, that passes.
     """
     if not schema:
         return ""
     try:
-        errors = list(_validator()(schema, registry=_registry()).iter_errors(dict(arguments)))
+        required = schema.get("required") or ()
+        given = {
+            key: value for key, value in arguments.items() if value is not None or key in required
+        }
+        errors = list(_validator()(schema, registry=_registry()).iter_errors(given))
     except Exception:  # whatever a stranger's schema provokes
         return ""
     said = "; ".join(_say(error) for error in errors[:MAX_PROBLEMS])

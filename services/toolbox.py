@@ -7,6 +7,7 @@ from typing import Any
 
 from . import arguments, content, names, operations, recall, schema, text
 from .errors import EngineError, ServerTimeout, SessionExpired, SessionLost
+from .inputs import OnInput
 from .pool import Pool
 from .sessions import OnProgress
 from .specs import (
@@ -88,11 +89,17 @@ class Toolbox:
         ]
 
     async def call(
-        self, call: ToolCall, *, timeout: float, on_progress: OnProgress | None = None
+        self,
+        call: ToolCall,
+        *,
+        timeout: float,
+        on_progress: OnProgress | None = None,
+        on_input: OnInput | None = None,
     ) -> CallResult:
         """Run one call. Whatever happens, except being cancelled, is a result.
 
         :param timeout: seconds
+        :param on_input: asks the user what the server wants to know meanwhile
         """
         executed = await execute(
             call,
@@ -141,6 +148,7 @@ async def execute(
                 timeout=timeout,
                 schema=call.tool.input_schema,
                 on_progress=on_progress,
+                on_input=on_input,
                 may_repeat=_may_repeat(call.tool, call.server),
             )
         return Executed(result=_read(raw, limits, begun), raw=raw)

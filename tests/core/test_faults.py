@@ -93,7 +93,7 @@ FAULTS = {
     "403": (status(403), "auth_required"),
     "404": (status(404), "session_lost"),
     "400 session": (status(400, {"error": {"message": "No valid session ID"}}), "session_lost"),
-    "400": (status(400, {"error": {"message": "bad"}}), "server_refused"),
+    "400": (status(400, {"error": {"code": -32602, "message": "bad"}}), "server_refused"),
     "405": (status(405), "server_refused"),
     "409": (status(409), "server_refused"),
     "429": (status(429, retry_after="7"), "rate_limited"),

@@ -6,7 +6,7 @@ import json
 import pytest
 from conftest import POLICY, spec_of
 
-from services import param_headers
+from services import arguments, param_headers
 from services.discovery import discover
 from services.errors import ProtocolError, ServerRefused
 from services.inputs import InputAnswer, with_defaults
@@ -49,8 +49,8 @@ async def test_every_request_carries_its_metadata(modern_fake, pool):
 
 
 async def test_arguments_are_mirrored_into_headers(modern_fake, pool):
-    arguments = {"region": "台北", "deep": {"count": 3}, "message": "x"}
-    await pool.call(modern_fake.spec, 1, "echo", arguments, timeout=3, schema=REGION)
+    given = {"region": "台北", "deep": {"count": 3}, "message": "x"}
+    await pool.call(modern_fake.spec, 1, "echo", given, timeout=3, schema=REGION)
     headers = modern_fake.headers[-1]
     assert (
         headers["mcp-param-region"] == "=?base64?5Y+w5YyX?=" and headers["mcp-param-count"] == "3"
@@ -311,3 +311,9 @@ async def test_legacy_questions_during_a_call(legacy_fake, pool):
     assert answer == {"action": "accept", "content": {"name": "Bob"}} and beside
     result = await pool.call(legacy_fake.spec, 1, "ask", {}, timeout=3)
     assert json.loads(result["content"][0]["text"])["action"] == "cancel"
+
+
+def test_null_for_what_is_optional_counts_as_left_out():
+    schema = {"properties": {"a": {"type": "boolean"}}, "required": ["a"]}
+    assert arguments.problem({"a": None}, schema)
+    assert not arguments.problem({"a": None}, {"properties": schema["properties"]})
