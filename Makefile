@@ -2,17 +2,20 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m tools.dev
 
-.PHONY: help demo test lint format dev odoo clean
+.PHONY: help demo test conformance lint format dev odoo clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
-	@awk -F ':  ## ' '/^[a-z]+:  ## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':  ## ' '/^[a-z]+:  ## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo:  ## Start Odoo, PostgreSQL, MCP servers and a small LLM with demo data; Ctrl-C ends all of it
 	@$(DEV) demo
 
-test:  ## Run all tests: ONLY=core|odoo|e2e for one runner, ARGS='-k name' for pytest
+test:  ## Run all tests: ONLY=core|odoo|e2e|conformance for one runner, ARGS='-k name' for pytest
 	@$(DEV) test $(if $(ONLY),--only $(ONLY)) -- $(ARGS)
+
+conformance:  ## Run the official suite of MCP against the engine
+	@$(DEV) test --only conformance
 
 lint:  ## Run ruff, pylint-odoo, eslint and prettier over all files
 	@$(DEV) lint

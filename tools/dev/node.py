@@ -19,15 +19,15 @@ LOCK_FILES = ("package.json", "package-lock.json", ".npmrc")
 
 
 @functools.cache
-def node() -> Path:
-    """A Node.js of at least version 20: this machine's own, else one from a Python wheel."""
+def node(oldest: int = OLDEST) -> Path:
+    """A Node.js of at least this version: this machine's own, else one from a Python wheel."""
     own = shutil.which("node")
     if own and shutil.which("npm"):
         found = subprocess.run(
             [own, "--version"], capture_output=True, text=True, check=False
         ).stdout
         major = re.match(r"v(\d+)", found)
-        if major and int(major[1]) >= OLDEST:
+        if major and int(major[1]) >= oldest:
             return Path(own)
     return venvs.extra("node") / "bin/node"
 

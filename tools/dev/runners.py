@@ -1,8 +1,9 @@
-"""``make test``: three pytest runs over one set-up, and the plain line at the end.
+"""``make test``: three pytest runs and a suite over one set-up, and the plain line at the end.
 
 * *core*: ``tests/core``, the engine alone, while the database is made
 * *odoo*: ``tests/test_*.py`` by pytest-odoo, in a database with the addon and its demo data
 * *e2e*: ``tests/e2e``, against real processes
+* *conformance*: ``tests/conformance``, the official suite of MCP
 """
 
 import os
@@ -16,14 +17,14 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools.dev import addon, chromium, node, odoo_log, report, testbed, venvs
+from tools.dev import addon, chromium, conformance, node, odoo_log, report, testbed, venvs
 from tools.dev.cache import try_lock
 from tools.dev.instance import Instance, prepare_links
 from tools.dev.paths import ADDON, ADDONS, DEV, LOGS, REPORTS, ROOT, VENV
 from tools.dev.processes import die_with_parent
 from tools.dev.progress import DevError, say, step
 
-RUNNERS = ("core", "odoo", "e2e")
+RUNNERS = ("core", "odoo", "e2e", "conformance")
 OTHER_FOLDERS = ("core", "e2e", "conformance")  # of tests/, not pytest-odoo's
 ODOO_DATABASE = "woow_test"
 TIME_LIMIT = 1500  # seconds for one runner; a hanging one fails with a report instead of holding CI
@@ -58,8 +59,10 @@ def _run(only: str | None, arguments: Sequence[str]) -> int:
                 outcomes.append(_odoo(instance, arguments))
             if "e2e" in chosen:
                 outcomes.append(_e2e(instance, arguments))
-    elif chosen:
+    elif "core" in chosen:
         outcomes.append(Pytest("core", _core(arguments)).finish())
+    if "conformance" in chosen:
+        outcomes.append(conformance.run(LOGS / "test"))
     return report.close(outcomes)
 
 
@@ -77,6 +80,8 @@ def _set_up(chosen: Sequence[str]) -> None:
         waiting = [pool.submit(venvs.extra, "mcp")] if "e2e" in chosen else []
         if set(chosen) & {"odoo", "e2e"}:
             waiting.append(pool.submit(chromium.ensure))
+        if "conformance" in chosen:
+            waiting.append(pool.submit(node.node, conformance.NODE))
         node.node_modules()
         venvs.main()
         for part in waiting:

@@ -1,0 +1,122 @@
+"""What the official conformance suite of MCP starts as the client under test: ``client.py <server-url>``.
+
+Everything goes through the product's own egress, sessions and toolbox: it lists what the server offers and
+uses all of it once. The suite watches from the server's side.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from services.egress import EgressPolicy
+from services.errors import ServerError
+from services.inputs import InputAnswer
+from services.names import make_aliases
+from services.pool import Pool
+from services.specs import LlmSpec, ServerSpec, ToolCall, ToolSpec, TurnRequest
+from services.toolbox import Toolbox
+
+TIMEOUT = 60  # s; the suite starts a client for each scenario at once
+SAMPLES = {"integer": 2, "number": 2.5, "boolean": True, "array": [], "object": {}, "string": "hi"}
+
+
+def sample(schema):
+    """A value for each required property; the rest is left to defaults."""
+    properties = schema.get("properties") or {}
+    return {
+        name: properties.get(name, {}).get(
+            "default", SAMPLES[properties[name].get("type", "string")]
+        )
+        for name in schema.get("required") or ()
+        if name in properties
+    }
+
+
+async def accept(asked):
+    return InputAnswer(action="accept", content=sample(asked.schema))
+
+
+async def use_tools(pool, server, context):
+    found = await pool.list_tools(server, 1)
+    aliases = make_aliases((server.name, tool.name) for tool in found)
+    tools = {
+        tool.name: ToolSpec(
+            id=number,
+            server_id=server.id,
+            name=tool.name,
+            alias=alias,
+            input_schema=tool.input_schema,
+        )
+        for number, (tool, alias) in enumerate(zip(found, aliases, strict=True))
+    }
+    print("tools:", *tools)
+    toolbox = Toolbox(turn_of(server, tools.values()), pool)
+    if "json_schema_echo" in tools:
+        schema = tools.pop("json_schema_2020_12_tool").input_schema
+        asked = [("json_schema_echo", {"schema": schema})]
+    else:
+        asked = [(tool.name, sample(tool.input_schema)) for tool in tools.values()]
+    if calls := context.get("toolCalls"):
+        asked = [(call["name"], call["arguments"]) for call in calls if call["name"] in tools]
+    for name, arguments in asked:
+        tool = tools[name]
+        call = ToolCall(
+            id="1", alias=tool.alias, round=1, tool=tool, server=server, arguments=arguments
+        )
+        result = await toolbox.call(call, timeout=TIMEOUT, on_input=accept)
+        print(f"{name}: {result.outcome}: {result.text[:200]}")
+
+
+def turn_of(server, tools):
+    return TurnRequest(
+        turn_id=1,
+        conversation_id=1,
+        assistant="conformance",
+        llm=LlmSpec(id=1, base_url="", model=""),
+        system_prompt="",
+        history=(),
+        servers=(server,),
+        tools=tuple(tools),
+    )
+
+
+async def use_the_rest(pool, server):
+    """Resources and prompts, where the server has them."""
+    listed = (
+        ("resources/list", "resources", "resources/read", "uri"),
+        ("prompts/list", "prompts", "prompts/get", "name"),
+    )
+    for list_, key, use, by in listed:
+        try:
+            page = await pool.request(server, 1, list_, timeout=TIMEOUT)
+            for item in page.get(key) or ():
+                await pool.request(server, 1, use, {by: item[by]}, timeout=TIMEOUT)
+        except ServerError as error:
+            print(f"{list_}: {error}")
+
+
+async def main(url):
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr)
+    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    server = ServerSpec(
+        id=1,
+        name="conformance",
+        url=url,
+        connect_timeout=TIMEOUT,
+        sync_timeout=TIMEOUT,
+    )
+    pool = Pool(EgressPolicy.parse("localhost:*, 127.0.0.1:*, [::1]:*"))
+    try:
+        await use_tools(pool, server, context)
+        await use_the_rest(pool, server)
+    finally:
+        await pool.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(asyncio.wait_for(main(sys.argv[-1]), 60))
