@@ -108,6 +108,7 @@ class Toolbox:
             timeout=timeout,
             limits=self._request.limits,
             on_progress=on_progress,
+            on_input=on_input,
         )
         return executed.result
 
@@ -120,10 +121,12 @@ async def execute(
     timeout: float,
     limits: Limits = Limits(),  # noqa: B008 frozen
     on_progress: OnProgress | None = None,
+    on_input: OnInput | None = None,
 ) -> Executed:
     """Run one call, of a turn or not. Whatever happens, except being cancelled, is a result.
 
     :param timeout: seconds
+    :param on_input: asks the user what the server wants to know meanwhile
     """
     begun = time.monotonic()
     if call.tool is None or call.server is None:
