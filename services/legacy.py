@@ -39,9 +39,7 @@ class LegacySession(Session):
         super().__init__(*args, **options)
 
     async def _open(self, stack: contextlib.AsyncExitStack) -> ServerInfo:
-        _quieten_libraries()
-        from langchain_mcp_adapters.sessions import create_session  # noqa: PLC0415
-
+        create_session = await asyncio.to_thread(_load)
         self._session = await stack.enter_async_context(create_session(self._connection()))
         self._answer_beside(self._session)
         hello = await self._session.initialize()
@@ -228,6 +226,14 @@ class _Raw:
 
 
 @functools.cache
+def _load() -> Any:
+    """The adapters' way to open a session. The first import takes a second, so not on the loop's thread."""
+    from langchain_mcp_adapters.sessions import create_session  # noqa: PLC0415
+
+    _quieten_libraries()
+    return create_session
+
+
 def _quieten_libraries() -> None:
     """They log URLs, session ids and bodies."""
     for name in ("httpx", "httpcore", "mcp", "client"):

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import langchain_mcp_adapters.sessions  # noqa: F401  takes a second that no test should measure
 from conftest import POLICY, spec_of
 
 from services.ai_client import run_turn
