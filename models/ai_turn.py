@@ -12,6 +12,7 @@ from ..services.specs import Limits, TurnRequest
 HISTORY_TURNS = 20  # earlier turns that the model is shown at most
 HISTORY_CHARS = 48_000  # characters of them at most
 OLD_RESULT_CHARS = 2_000  # characters that stay of a tool result of an earlier turn
+RETENTION_BATCH = 500  # turns, or calls, that one transaction of the cron prunes
 PROMPT_CHARS = 32_000  # characters of one message
 
 CONVERSATION = "woow_ai_chat"  # type of the channels that hold a conversation with an assistant
@@ -71,7 +72,9 @@ class AiTurn(models.Model):
         default="queued",
     )
     round = fields.Integer(readonly=True)
-    transcript = fields.Json(readonly=True, help="The turn's progress, on disk after every step.")
+    transcript = fields.Json(
+        readonly=True, prefetch=False, help="The turn's progress, on disk after every step."
+    )
     usage = fields.Json(readonly=True)
     error_code = fields.Char(readonly=True)
     error_message = fields.Char(readonly=True)
@@ -90,6 +93,7 @@ class AiTurn(models.Model):
     _open = models.Index("(id) WHERE state IN ('queued', 'running')")
     _held = models.Index("(lease_until) WHERE state = 'running'")
     _channel = models.Index("(channel_id, id)")
+    _question = models.Index("(message_id) WHERE message_id IS NOT NULL")
     _answer = models.Index("(answer_message_id) WHERE answer_message_id IS NOT NULL")
     _ended = models.Index("(ended_at) WHERE ended_at IS NOT NULL AND events_pruned IS NOT TRUE")
     _client_token_unique = models.UniqueIndex(
@@ -543,23 +547,48 @@ class AiTurn(models.Model):
     @api.model
     def _cron_retention(self):
         """Events of old turns go, later the results of their calls; turn and audit line stay."""
+        commit = self.env["ir.cron"]._commit_progress
+        for prune in (self._prune_events, self._prune_results):
+            while done := prune(RETENTION_BATCH):
+                if not commit(done, remaining=done == RETENTION_BATCH):
+                    return
+
+    @api.model
+    def _prune_events(self, limit):
+        """:return: the number of turns whose events were removed"""
         self.env.cr.execute(
             """
             WITH old AS (
                 UPDATE woow_paas_platform_ai_turn SET events_pruned = TRUE
-                 WHERE ended_at < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
-                   AND events_pruned IS NOT TRUE
-             RETURNING id)
-            DELETE FROM woow_paas_platform_ai_turn_event e USING old WHERE e.turn_id = old.id
+                 WHERE id IN (
+                        SELECT id FROM woow_paas_platform_ai_turn
+                         WHERE ended_at < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
+                           AND events_pruned IS NOT TRUE
+                         ORDER BY ended_at LIMIT %s
+                           FOR UPDATE SKIP LOCKED)
+             RETURNING id),
+            gone AS (
+                DELETE FROM woow_paas_platform_ai_turn_event e USING old WHERE e.turn_id = old.id)
+            SELECT COUNT(*) FROM old
             """,
-            [limits.get(self.env, "event_retention_days")],
+            [limits.get(self.env, "event_retention_days"), limit],
         )
+        return self.env.cr.fetchone()[0]
+
+    @api.model
+    def _prune_results(self, limit):
+        """:return: the number of calls whose results were removed"""
         self.env.cr.execute(
             """
             UPDATE woow_paas_platform_tool_call
                SET result = NULL, llm_text = NULL, result_pruned = TRUE
-             WHERE create_date < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
-               AND outcome IS NOT NULL AND result_pruned IS NOT TRUE
+             WHERE id IN (
+                    SELECT id FROM woow_paas_platform_tool_call
+                     WHERE create_date < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
+                       AND outcome IS NOT NULL AND result_pruned IS NOT TRUE
+                     ORDER BY create_date LIMIT %s
+                       FOR UPDATE SKIP LOCKED)
             """,
-            [limits.get(self.env, "result_retention_days")],
+            [limits.get(self.env, "result_retention_days"), limit],
         )
+        return self.env.cr.rowcount

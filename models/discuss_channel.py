@@ -167,6 +167,11 @@ class DiscussChannel(models.Model):
             ]
         )
         turns = turns.sorted("id")  # a retry comes after what it retries
+        # Read at once what is shown call by call.
+        calls = turns.call_ids
+        calls.mapped("tool_name")
+        # sudo: ir.attachment - names and types, see `tool_call._attachment_data`
+        calls.sudo().attachment_ids.mapped("name")
         by_answer = {turn.answer_message_id.id: turn for turn in turns if turn.answer_message_id}
         by_question = {turn.message_id.id: turn for turn in turns}
         data = []

@@ -1,6 +1,7 @@
 """Records that most tests need. The turns of these tests are run by hand: no runner thread is started."""
 
 import json
+from unittest.mock import patch
 
 from odoo import Command
 from odoo.addons.base.tests.common import HttpCase
@@ -98,6 +99,12 @@ class AiCase(AiData, TransactionCase):
     def setUpClass(cls):
         super().setUpClass()
         cls._make_data()
+
+
+def retention(env):
+    """Run the cron as if each of its commits left time for more."""
+    with patch.object(env.registry["ir.cron"], "_commit_progress", lambda *_, **__: 1.0):
+        env["woow_paas_platform.ai_turn"]._cron_retention()
 
 
 class AiHttpCase(AiData, HttpCase):

@@ -10,7 +10,7 @@ from ..models import mcp_server as mcp_server_module
 from ..runtime import limits
 from ..services.errors import ServerTimeout
 from ..services.specs import DiscoveredTool
-from .common import AiCase
+from .common import AiCase, retention
 
 
 def discovery(*names):
@@ -213,7 +213,7 @@ class TestAdmin(AiCase):
             " WHERE id = %s",
             [old.id],
         )
-        turn._cron_retention()
+        retention(self.env)
         self.env.invalidate_all()
         self.assertFalse(old.result or old.llm_text)
         self.assertEqual((old.outcome, old.arguments), ("ok", {"city": "Taipei"}))

@@ -3,7 +3,7 @@ from datetime import timedelta
 from odoo import fields
 from odoo.tests import tagged
 
-from .common import AiCase
+from .common import AiCase, retention
 
 
 @tagged("post_install", "-at_install")
@@ -93,7 +93,7 @@ class TestTurn(AiCase):
         turn._request_stop()
         turn.ended_at = fields.Datetime.now() - timedelta(days=8)
         self.env.flush_all()
-        self.env["woow_paas_platform.ai_turn"]._cron_retention()
+        retention(self.env)
         self.env.invalidate_all()
         self.assertFalse(self._events(turn))
         self.assertTrue(turn.events_pruned)

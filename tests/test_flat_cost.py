@@ -1,0 +1,162 @@
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from odoo import fields, sql_db
+from odoo.tests import tagged
+
+from ..runtime import hub
+from ..runtime.store import OdooStore
+from .common import AiHttpCase
+
+OLD = 10_000  # turns that ended long ago
+TABLES = (
+    "woow_paas_platform_ai_turn",
+    "woow_paas_platform_ai_turn_event",
+    "woow_paas_platform_tool_call",
+    "mail_message",
+)
+
+
+@tagged("post_install", "-at_install")
+class TestFlatCost(AiHttpCase):
+    """What a turn costs does not grow with what was said before."""
+
+    @classmethod
+    def _make_data(cls):
+        super()._make_data()
+        cls.turn = cls._ask(cls.member, service=cls.service).sudo()
+        cls.env.flush_all()
+        cls.env.cr.execute(
+            """
+            INSERT INTO mail_message (model, res_id, message_type, body, author_id, date)
+            SELECT 'discuss.channel', %(channel)s, 'comment', '<p>Old</p>', %(author)s, now()
+              FROM generate_series(1, %(old)s);
+            INSERT INTO woow_paas_platform_ai_turn
+                   (channel_id, assistant_id, user_id, prompt, state, lease_epoch, create_date, ended_at,
+                    message_id)
+            SELECT %(channel)s, %(assistant)s, %(user)s, 'Old', 'done', 1, now(), now(),
+                   (SELECT MAX(id) FROM mail_message) - g
+              FROM generate_series(1, %(old)s) g;
+            INSERT INTO woow_paas_platform_ai_turn_event (turn_id, seq, payload)
+            SELECT id, seq, '{"type": "text", "content": "Old"}'
+              FROM woow_paas_platform_ai_turn, generate_series(1, 3) seq WHERE prompt = 'Old';
+            INSERT INTO woow_paas_platform_tool_call
+                   (turn_id, user_id, call_id, tool_name, outcome, create_date)
+            SELECT id, user_id, 'old' || id, 'old', 'ok', now()
+              FROM woow_paas_platform_ai_turn WHERE prompt = 'Old';
+            """,
+            {
+                "channel": cls.turn.channel_id.id,
+                "author": cls.member.partner_id.id,
+                "assistant": cls.turn.assistant_id.id,
+                "user": cls.member.id,
+                "old": OLD,
+            },
+        )
+        for table in TABLES:
+            cls.env.cr.execute(f"ANALYZE {table}")
+
+    def setUp(self):
+        super().setUp()
+        # The new turn comes after all old ones.
+        self.turn.write({"state": "done", "ended_at": fields.Datetime.now()})
+        self.channel = self.turn.channel_id.with_user(self.member)
+        self.newest = self.channel._ask("And now?").sudo()
+        self.env.flush_all()
+        self.env.invalidate_all()
+        self.store = OdooStore(self.env.cr.dbname)
+
+    @contextmanager
+    def _queries(self):
+        """The statements on our tables that were run."""
+        seen = []
+        execute = sql_db.Cursor.execute
+
+        def record(cursor, query, params=None, *args, **kwargs):
+            execute(cursor, query, params, *args, **kwargs)
+            text = cursor._obj.query.decode()
+            if any(table in text for table in TABLES) and not text.startswith("INSERT"):
+                seen.append(text)
+
+        with patch.object(sql_db.Cursor, "execute", record):
+            yield seen
+
+    def _assert_indexed(self, statements):
+        self.assertTrue(statements)
+        for statement in statements:
+            self.env.cr.execute(b"EXPLAIN " + statement.encode())
+            plan = "\n".join(line for (line,) in self.env.cr.fetchall())
+            for table in TABLES:
+                self.assertNotIn(f"Seq Scan on {table} ", plan, statement)
+
+    def test_claiming_and_sweeping_read_only_what_is_open(self):
+        with self._queries() as statements:
+            (claim,) = self.store.claim("one", 8, 15.0)
+            self.store.heartbeat([claim], 15.0)
+            self.store.sweep()
+        self.assertEqual(claim.turn_id, self.newest.id)
+        self._assert_indexed(statements)
+
+    def test_a_turn_reads_little_of_its_conversation(self):
+        with self._queries() as statements:
+            (claim,) = self.store.claim("one", 8, 15.0)
+            loaded = self.store.load(claim)
+            self.store.append({claim: [(claim.next_seq, {"type": "text", "content": "Hi"})]})
+        self.assertLess(len(loaded.request.history), 50)
+        self._assert_indexed(statements)
+
+    def test_a_question_and_its_answer_read_no_old_messages(self):
+        self.newest._end("done", "<p>Yes.</p>")
+        self.env.flush_all()
+        with self._queries() as statements:
+            turn = self.channel._ask("What else?").sudo()
+            turn._end("done", "<p>Nothing.</p>")
+            self.env.flush_all()
+        self._assert_indexed(statements)
+
+    def test_a_page_of_a_long_conversation(self):
+        with self._queries() as statements:
+            page = self.channel._conversation_page(30)
+            self.env["discuss.channel"].with_user(self.member)._ai_conversations()
+        self.assertLessEqual(len(page["messages"]), 60)
+        self.assertLess(len(statements), 12)
+        self._assert_indexed(statements)
+
+    def test_a_stream_reads_its_own_events(self):
+        with self._queries() as statements:
+            hub.read_events(self.env.cr.dbname, [(self.newest.id, 0), (self.turn.id, 0)])
+        self._assert_indexed(statements)
+
+    def test_retention_goes_in_batches(self):
+        sizes = []
+
+        def commit(_crons, processed=0, *, remaining=None, **_more):
+            sizes.append((processed, remaining))
+            return 100.0
+
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_ai_turn SET ended_at = ended_at - interval '1 year'"
+            " WHERE prompt = 'Old' AND id % 8 = 0"
+        )
+        with patch.object(self.env.registry["ir.cron"], "_commit_progress", commit):
+            self.env["woow_paas_platform.ai_turn"]._cron_retention()
+        self.assertEqual(sum(done for done, _left in sizes), OLD // 8)
+        self.assertEqual({done for done, left in sizes if left}, {500})
+        self.assertFalse(sizes[-1][1])
+        self.env.cr.execute(
+            "SELECT COUNT(*) FROM woow_paas_platform_ai_turn_event e"
+            " JOIN woow_paas_platform_ai_turn t ON t.id = e.turn_id WHERE t.events_pruned"
+        )
+        self.assertEqual(self.env.cr.fetchone(), (0,))
+
+    def test_retention_stops_when_the_time_is_over(self):
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_ai_turn SET ended_at = ended_at - interval '1 year'"
+            " WHERE prompt = 'Old'"
+        )
+        with patch.object(
+            self.env.registry["ir.cron"], "_commit_progress", lambda *_args, **_more: 0.0
+        ):
+            self.env["woow_paas_platform.ai_turn"]._cron_retention()
+        self.env.cr.execute("SELECT COUNT(*) FROM woow_paas_platform_ai_turn WHERE events_pruned")
+        self.assertEqual(self.env.cr.fetchone(), (500,))
