@@ -30,11 +30,11 @@ def then(text, response, **pace):
 class Chat:
     """One conversation of one user."""
 
-    def __init__(self, odoo, login="user", cloud_service_id=None, client=None):
+    def __init__(self, odoo, login="user", cloud_service_id=None, client=None, **about):
         self.odoo = odoo
         self.http = client or odoo.session(login)
         assistant = self.json("GET", "/api/ai/assistants")["assistants"][0]["id"]
-        body = {"assistant_id": assistant}
+        body = {"assistant_id": assistant, **about}
         if cloud_service_id:
             body["cloud_service_id"] = cloud_service_id
         self.id = self.json("POST", "/api/ai/conversations", body)["id"]
