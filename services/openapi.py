@@ -26,7 +26,7 @@ LAYERS = ("path", "query", "header", "body")
 
 _METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
 _IGNORED_HEADERS = {"accept", "content-type", "authorization"}  # OpenAPI: "SHALL be ignored"
-_JSON = re.compile(r"application/(?:[\w.+-]+\+)?json")
+_JSON = re.compile(r"application/(?:[\w.+-]+\+)?json|\*/\*")
 _FORM = "application/x-www-form-urlencoded"
 _PREFIX = "#/components/schemas/"
 
@@ -183,7 +183,7 @@ def _body(document, described) -> tuple[dict[str, Any] | None, bool, str, str]:
         plain = str(kind).partition(";")[0].strip().lower()
         if _JSON.fullmatch(plain) or plain == _FORM:
             schema = dict(_mapping(_mapping(media).get("schema")))
-            return schema, required, plain, ""
+            return schema, required, "application/json" if plain == "*/*" else plain, ""
     if required:
         return (
             None,

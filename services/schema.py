@@ -7,6 +7,7 @@ it becomes a property without a type. The server's own schema still decides whet
 
 import json
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 from urllib.parse import unquote
 
@@ -179,24 +180,26 @@ def _annotations(schema: Mapping) -> dict[str, Any]:
     if (isinstance(kind, list) and kind) or (isinstance(kind, str) and kind in _TYPES):
         out["type"] = kind
     text = schema.get("description") or schema.get("title")
-    if isinstance(text, str):
+    if isinstance(text, str) and text:
         out["description"] = text[:MAX_TEXT]
     return out
 
 
 def _scalars(schema: Mapping) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    if isinstance(schema.get("enum"), list) and schema["enum"]:
+    if isinstance(schema.get("enum"), list) and schema["enum"] and _is_json(schema["enum"]):
         out["enum"] = schema["enum"]
     for key in ("const", "default"):
-        if key in schema:
+        if key in schema and _is_json(schema[key]):
             out[key] = schema[key]
     for key in _NUMBERS:
-        if isinstance(schema.get(key), int | float) and not isinstance(schema[key], bool):
-            out[key] = schema[key]
+        number = schema.get(key)
+        if _is_number(number) and (key != "multipleOf" or number > 0):
+            out[key] = number
     for key in _COUNTS:
-        if isinstance(schema.get(key), int) and not isinstance(schema[key], bool):
-            out[key] = schema[key]
+        count = schema.get(key)
+        if _is_number(count) and count >= 0 and count == int(count):
+            out[key] = int(count)
     if _is_text(schema.get("format")) and schema["format"] in _FORMATS:
         out["format"] = schema["format"]
     if _is_portable(pattern := schema.get("pattern")):
@@ -283,6 +286,21 @@ def _list_or_one(value: Any) -> list:
 
 def _mapping(value: Any) -> Mapping:
     return value if isinstance(value, Mapping) else {}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+def _is_json(value: Any) -> bool:
+    """Whether it can be written down: Python reads ``NaN``, which no endpoint does."""
+    if isinstance(value, str | int | bool) or value is None:
+        return True
+    try:
+        json.dumps(value, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return True
 
 
 def _is_text(value: Any) -> bool:

@@ -3,8 +3,10 @@ import statistics
 import time
 
 import pytest
-from hypothesis import given, settings
+from corpus import keywords
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from services.errors import UnusableSchema
 from services.schema import clean, local_references
@@ -222,45 +224,76 @@ def test_the_servers_schema_is_not_touched():
     assert json.dumps(schema) == before
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    "type",
-                    "$ref",
-                    "properties",
-                    "items",
-                    "anyOf",
-                    "allOf",
-                    "required",
-                    "enum",
-                    "$defs",
-                    "a",
-                    "oneOf",
-                    "additionalProperties",
-                    "prefixItems",
-                ]
-            ),
-            inner | st.sampled_from(["object", "array", "#", "#/$defs/a", "string"]),
-            max_size=5,
-        )
+KEYWORDS = {
+    "type": st.sampled_from(["object", "array", "string", "null", ["string", "null"], ["x"], 5]),
+    "$ref": st.sampled_from(
+        ["#", "#/$defs/a", "#/definitions/b", "#/$defs/none", "#a", "https://x.example.com/s", 7]
     ),
-    max_leaves=25,
-)
+    "$dynamicRef": st.just("#a"),
+    "$anchor": st.just("a"),
+    "$id": st.just("https://x.example.com/s"),
+    "nullable": st.booleans(),
+    "format": st.sampled_from(["date", "uuid", "made-up", 4]),
+    "pattern": st.sampled_from(["^a$", "(?i)x", "[", 3]),
+    "enum": st.lists(st.none() | st.integers() | st.text(max_size=2), max_size=3) | st.just("x"),
+    "required": st.lists(st.sampled_from(["a", "b", 1]), max_size=3) | st.booleans(),
+    "title": st.text(max_size=3) | st.integers(),
+    "description": st.text(max_size=3),
+    **dict.fromkeys(
+        ["minimum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+        st.integers(-2, 2) | st.floats() | st.booleans(),
+    ),
+    **dict.fromkeys(["minLength", "maxItems"], st.integers(-2, 5) | st.floats(0, 5) | st.none()),
+}
 
 
-@settings(max_examples=150, deadline=None)
-@given(json_values)
-def test_any_json_gives_an_object_or_the_typed_error(schema):
+def _schemas(inner):
+    """Nested schemas, right and wrong ones of every draft."""
+    named = st.dictionaries(st.sampled_from(["a", "b", "$ref", "type"]), inner, max_size=3)
+    several = st.lists(inner, max_size=3)
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            **KEYWORDS,
+            **dict.fromkeys(
+                ["properties", "$defs", "definitions", "patternProperties"], named | inner
+            ),
+            **dict.fromkeys(["anyOf", "oneOf", "allOf", "prefixItems"], several | inner),
+            **dict.fromkeys(["items", "additionalProperties"], inner | several | st.booleans()),
+            **dict.fromkeys(["not", "if", "then", "contains"], inner),
+            **dict.fromkeys(["const", "default"], st.none() | st.integers() | st.text(max_size=2)),
+        },
+    )
+
+
+leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
+any_schema = st.recursive(leaves, _schemas, max_leaves=12)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@given(any_schema)
+def test_any_schema_gives_a_valid_one_or_the_typed_error(schema):
     try:
         cleaned = clean(schema)
     except UnusableSchema:
         return
     assert cleaned["type"] == "object" and isinstance(cleaned["properties"], dict)
-    json.dumps(cleaned)
+    written = json.dumps(cleaned, allow_nan=False)
+    for _, key, _ in keywords(cleaned):
+        assert key not in ("$ref", "$defs", "definitions", "allOf", "oneOf"), written
+    Draft202012Validator.check_schema(cleaned)
+    assert clean(cleaned) == cleaned, "what is clean stays as it is"
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(any_schema, st.integers(0, 4))
+def test_nothing_lies_deeper_than_the_limit(schema, depth):
+    try:
+        cleaned = clean(schema, depth=depth)
+    except UnusableSchema:
+        return
+    # A union and the items of an array are a level each, so the limit is of schemas within schemas.
+    assert max((level for level, _, _ in keywords(cleaned)), default=0) <= depth
 
 
 def test_a_usual_schema_takes_less_than_a_millisecond():
