@@ -1,0 +1,57 @@
+"""Every schema of real MCP servers, over stdio, through the one resolver and into LangChain."""
+
+import statistics
+import time
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from services import names, recall, schema
+from services.egress import EgressPolicy
+from services.pool import discover
+from services.specs import ServerSpec
+from tools.dev import mcp_servers, node, venvs
+
+# name: (command, the least number of tools that it has)
+SERVERS = {
+    "everything": (lambda _: _node("server-everything", "stdio"), 13),
+    "filesystem": (lambda folder: _node("server-filesystem", str(folder)), 14),
+    "memory": (lambda _: _node("server-memory"), 9),
+    "time": (lambda _: _python("mcp-server-time", "--local-timezone", "UTC"), 2),
+    "git": (lambda _: _python("mcp-server-git"), 12),
+    "fetch": (lambda _: _python("mcp-server-fetch"), 1),
+}
+
+
+def _node(package, *arguments):
+    return (str(node.node()), str(mcp_servers.script(package)), *arguments)
+
+
+def _python(program, *arguments):
+    return (str(venvs.extra("mcp") / "bin" / program), *arguments)
+
+
+@pytest.mark.parametrize("name", SERVERS)
+async def test_every_tool_of_a_real_server_is_offered(name, tmp_path):
+    from langchain_openai import ChatOpenAI
+
+    command, least = SERVERS[name]
+    spec = ServerSpec(id=1, name=name, command=command(tmp_path), sync_timeout=30.0)
+    tools = (await discover(spec, EgressPolicy())).tools
+    assert len(tools) >= least
+    times, functions = [], []
+    for tool, alias in zip(
+        tools, names.make_aliases([(name, tool.name) for tool in tools]), strict=True
+    ):
+        begun = time.thread_time()
+        cleaned = schema.clean(tool.input_schema)
+        times.append(time.thread_time() - begun)
+        Draft202012Validator.check_schema(cleaned)
+        given = set((tool.input_schema.get("properties") or {}).keys())
+        assert set(cleaned["properties"]) == given, tool.name
+        short = recall.parameters(tool.input_schema, layered=False)
+        assert {slot.name for slot in recall.slots(short, layered=False)} == given
+        functions.append({"type": "function", "function": {"name": alias, "parameters": cleaned}})
+    ChatOpenAI(model="x", api_key="x", base_url="http://127.0.0.1:9/v1").bind_tools(functions)
+    assert statistics.median(times) <= 0.001
+    assert max(times) <= 0.1
