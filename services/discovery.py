@@ -10,6 +10,7 @@ from typing import Any
 from . import connect, param_headers, text
 from .egress import EgressPolicy
 from .errors import ProtocolError, ServerTimeout
+from .oauth import OAuth
 from .sessions import ServerInfo, Session
 from .specs import DiscoveredTool, ServerSpec
 
@@ -44,16 +45,21 @@ class Discovery:
         return self.info.protocol_version
 
 
-async def discover(spec: ServerSpec, policy: EgressPolicy) -> Discovery:
+async def discover(
+    spec: ServerSpec, policy: EgressPolicy, *, oauth: OAuth | None = None
+) -> Discovery:
     """Connect once, read the tools, disconnect: for a sync or a connection test.
 
+    :param oauth: the tokens for this server, see `Pool.oauth`
     :raises EngineError: within ``spec.sync_timeout`` seconds
     """
     tried: list[tuple[str, str]] = []
     session = None
     try:
         async with asyncio.timeout(max(0.1, spec.sync_timeout - SYNC_MARGIN)):
-            session = await connect.open_session(spec, policy, first=spec.last_way, tried=tried)
+            session = await connect.open_session(
+                spec, policy, first=spec.last_way, tried=tried, oauth=oauth
+            )
             tools = await list_tools(session, spec.sync_timeout)
         return Discovery(tools=tools, info=session.info, tried=tuple(tried))
     except TimeoutError as error:

@@ -6,7 +6,8 @@
     │   └── SecretUnreadable    a stored secret does not decrypt
     ├── ServerError             one MCP server, the others go on
     │   ├── ConnectFailed       the request never left us: safe to retry
-    │   ├── AuthRequired        401/403, or a sign-in is needed
+    │   ├── AuthRequired        401/403
+    │   │   └── SignInRequired  a person has to sign in at `url`
     │   ├── RateLimited         429, `retry_after` in seconds
     │   ├── ServerRefused       any other HTTP error, `status`, or JSON-RPC error, `rpc_code` and `data`
     │   ├── ProtocolError       the answer is not MCP
@@ -75,6 +76,18 @@ class ConnectFailed(ServerError):
 class AuthRequired(ServerError):
     code = "auth_required"
     default_message = "The MCP server refused the credentials."
+
+
+class SignInRequired(AuthRequired):
+    """`url` is for the browser of the person, `state` comes back from there."""
+
+    code = "sign_in_required"
+    default_message = "The MCP server wants you to sign in."
+
+    def __init__(self, message: str = "", *, detail: str = "", url: str = "", state: str = ""):
+        super().__init__(message, detail=detail)
+        self.url = url
+        self.state = state
 
 
 class RateLimited(ServerError):

@@ -20,7 +20,6 @@ from .errors import (
     SessionExpired,
     SessionLost,
 )
-from .network import EgressTransport
 from .sessions import Request, ServerInfo, Session
 from .transport import GuardTransport
 
@@ -94,7 +93,7 @@ class LegacySession(Session):
 
     def _client(self, headers=None, timeout=None, auth=None):
         self._guard = GuardTransport(
-            EgressTransport(self._policy), legacy=self._transport == "sse", on_lost=self.retire
+            self._http_transport(), legacy=self._transport == "sse", on_lost=self.retire
         )
         return httpx.AsyncClient(
             headers={**(headers or {}), **const.HTTP_HEADERS},

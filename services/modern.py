@@ -22,7 +22,6 @@ from .errors import (
     SessionExpired,
     SessionLost,
 )
-from .network import EgressTransport
 from .sessions import Request, ServerInfo, Session
 from .sse import Decoder
 
@@ -46,7 +45,7 @@ class ModernSession(Session):
         super().__init__(*args, **options)
 
     async def _open(self, stack: contextlib.AsyncExitStack) -> ServerInfo:
-        self._http = await stack.enter_async_context(EgressTransport(self._policy))
+        self._http = await stack.enter_async_context(self._http_transport())
         found = await self._send(Request(method="server/discover"))
         versions = found.get("supportedVersions")
         if not isinstance(versions, list) or const.MODERN_VERSION not in versions:

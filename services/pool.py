@@ -13,6 +13,7 @@ from .discovery import SYNC_MARGIN
 from .egress import EgressPolicy
 from .errors import ConnectFailed, ServerError, ServerRefused, ServerTimeout, SessionLost
 from .inputs import OnInput
+from .oauth import OAuth, TokenStore
 from .sessions import OnProgress, Session
 from .specs import DiscoveredTool, ServerSpec
 
@@ -23,6 +24,7 @@ Key = tuple[str, Any]
 
 class Pool:
     """:param policy: where connections may go
+    :param tokens: the host's store, for servers with `ServerSpec.oauth`
     :param idle: seconds without a call after which a session is closed
     :param max_sessions: open sessions; beyond it the one that is idle longest is closed
     """
@@ -33,11 +35,13 @@ class Pool:
         *,
         idle: float = const.SESSION_IDLE,
         max_sessions: int = const.MAX_SESSIONS,
+        tokens: TokenStore | None = None,
     ):
         self.opened = 0
         self.policy = policy
         self._idle = idle
         self._max = max_sessions
+        self._tokens = tokens
         self._sessions: dict[Key, asyncio.Task[Session]] = {}
         self._alive: set[Session] = set()
         self._ways: dict[str, connect.Way] = {}
@@ -128,6 +132,10 @@ class Pool:
                 else:
                     raise
 
+    def oauth(self, spec: ServerSpec) -> OAuth | None:
+        """The tokens for a server, None where it needs none."""
+        return OAuth(spec, self.policy, self._tokens) if spec.oauth and self._tokens else None
+
     def is_connected(self, spec: ServerSpec, conversation_id: Any) -> bool:
         """Whether there is an open session for this conversation."""
         session = _opened(self._sessions.get((spec.fingerprint, conversation_id)))
@@ -162,7 +170,9 @@ class Pool:
 
     async def _open(self, spec: ServerSpec, key: Key) -> Session:
         first = self._ways.pop(spec.fingerprint, None) or spec.last_way
-        session = await connect.open_session(spec, self.policy, first=first, idle=self._idle)
+        session = await connect.open_session(
+            spec, self.policy, first=first, idle=self._idle, oauth=self.oauth(spec)
+        )
         self._ways[spec.fingerprint] = connect.way_of(session)
         self.opened += 1
         self._alive.add(session)

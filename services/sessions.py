@@ -12,10 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import httpx
+
 from . import const, faults, rpc, text
 from .egress import EgressPolicy
 from .errors import EngineError, ServerTimeout, SessionExpired, SessionLost
 from .inputs import OnInput
+from .network import EgressTransport
+from .oauth import OAuth, OAuthTransport
 from .specs import ServerSpec
 
 OnProgress = Callable[[float, float | None, str], None]
@@ -77,6 +81,7 @@ class Request:
 class Session:
     """:param transport: "streamable_http", "sse" or "stdio"
     :param idle: seconds without a request after which the session closes itself
+    :param oauth: the tokens of this credential, where the server wants some
     :param on_notification: called with the method of each notification of the server, e.g.
         ``notifications/tools/list_changed``; must not block
     """
@@ -90,6 +95,7 @@ class Session:
         transport: str,
         *,
         idle: float = const.SESSION_IDLE,
+        oauth: OAuth | None = None,
         on_notification: Callable[[str], None] | None = None,
     ):
         self.spec = spec
@@ -97,6 +103,7 @@ class Session:
         self.in_flight = 0
         self.used = time.monotonic()
         self._policy = policy
+        self._oauth = oauth
         self._transport = transport
         self._idle = idle
         self._on_notification = on_notification
@@ -204,6 +211,11 @@ class Session:
                 self.close()
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._over.wait(), left)
+
+    def _http_transport(self) -> httpx.AsyncBaseTransport:
+        """Our egress, with tokens where the server wants some."""
+        transport = EgressTransport(self._policy)
+        return OAuthTransport(transport, self._oauth) if self._oauth else transport
 
     def _spawn(self, coroutine) -> asyncio.Task:
         """Run something beside the requests, until it ends or the session does."""

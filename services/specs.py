@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any, Literal
 
 from . import const
@@ -40,6 +40,27 @@ class LlmSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OAuthSpec:
+    """How tokens for a server are had. `key` names the credential in the host's token store.
+
+    The client is the registered one (`client_id`, given out by `client_issuer`), else the document at
+    `client_metadata_url`, else one that is registered on the way. With `private_key` (PEM) the client
+    signs assertions instead of sending a secret.
+    """
+
+    key: str
+    redirect_uri: str = ""
+    grant: Literal["authorization_code", "client_credentials"] = "authorization_code"
+    scope: str = ""
+    client_metadata_url: str = ""
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
+    client_issuer: str = ""
+    private_key: str = field(default="", repr=False)
+    private_key_algorithm: str = "ES256"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSpec:
     """One MCP server as the turn's user may use it. `headers` and `api_key` are secrets."""
 
@@ -52,6 +73,7 @@ class ServerSpec:
     last_way: tuple[str, str] | None = None  # era and transport that worked last, tried first
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     api_key: str = field(default="", repr=False)
+    oauth: OAuthSpec | None = None
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     trust_level: TrustLevel = "none"
@@ -75,6 +97,7 @@ class ServerSpec:
                 self.url,
                 self.transport,
                 self.era,
+                astuple(self.oauth) if self.oauth else None,
                 sorted(self.headers.items()),
                 self.api_key,
                 self.command,

@@ -158,6 +158,7 @@ class FakeMcp:
         self.posts: dict[str, Callable] = {}  # the same, for the POST of a legacy session
         self.paths: dict[str, Callable] = {}  # path -> called when it is asked for
         self.resume: Callable | None = None  # (headers, writer), for a GET with Last-Event-ID
+        self.guard: Callable | None = None  # headers -> (status, headers) of a refusal, or None
         self.refuse_sse = 0  # HTTP status
         self.last_id: Any = None
         self.calls: list[tuple[str, str, dict]] = []
@@ -248,6 +249,8 @@ class FakeMcp:
         self.headers.append(headers)
         if seen := self.paths.get(path):
             seen()
+        if self.guard and (refused := self.guard(headers)):
+            return await respond(writer, refused[0], headers=refused[1])
         if method == "GET" and "last-event-id" in headers:
             return await (self.resume(headers, writer) if self.resume else respond(writer, 405))
         if method == "GET" and path.startswith("/sse"):

@@ -13,15 +13,19 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+import httpx
+
+from services import toolbox
 from services.egress import EgressPolicy
-from services.errors import ServerError
+from services.errors import ServerError, SignInRequired
 from services.inputs import InputAnswer
 from services.names import make_aliases
 from services.pool import Pool
-from services.specs import LlmSpec, ServerSpec, ToolCall, ToolSpec, TurnRequest
-from services.toolbox import Toolbox
+from services.specs import Limits, OAuthSpec, ServerSpec, ToolCall, ToolSpec
+from services.testing.memory_tokens import MemoryTokens
 
 TIMEOUT = 60  # s; the suite starts a client for each scenario at once
+SIGN_INS = 4
 SAMPLES = {"integer": 2, "number": 2.5, "boolean": True, "array": [], "object": {}, "string": "hi"}
 
 
@@ -42,7 +46,7 @@ async def accept(asked):
 
 
 async def use_tools(pool, server, context):
-    found = await pool.list_tools(server, 1)
+    found = await signed_in(pool, server, lambda: pool.list_tools(server, 1))
     aliases = make_aliases((server.name, tool.name) for tool in found)
     tools = {
         tool.name: ToolSpec(
@@ -55,7 +59,6 @@ async def use_tools(pool, server, context):
         for number, (tool, alias) in enumerate(zip(found, aliases, strict=True))
     }
     print("tools:", *tools)
-    toolbox = Toolbox(turn_of(server, tools.values()), pool)
     if "json_schema_echo" in tools:
         schema = tools.pop("json_schema_2020_12_tool").input_schema
         asked = [("json_schema_echo", {"schema": schema})]
@@ -64,25 +67,21 @@ async def use_tools(pool, server, context):
     if calls := context.get("toolCalls"):
         asked = [(call["name"], call["arguments"]) for call in calls if call["name"] in tools]
     for name, arguments in asked:
-        tool = tools[name]
-        call = ToolCall(
-            id="1", alias=tool.alias, round=1, tool=tool, server=server, arguments=arguments
-        )
-        result = await toolbox.call(call, timeout=TIMEOUT, on_input=accept)
-        print(f"{name}: {result.outcome}: {result.text[:200]}")
+        await signed_in(pool, server, lambda n=name, a=arguments: call(pool, server, tools[n], a))
 
 
-def turn_of(server, tools):
-    return TurnRequest(
-        turn_id=1,
-        conversation_id=1,
-        assistant="conformance",
-        llm=LlmSpec(id=1, base_url="", model=""),
-        system_prompt="",
-        history=(),
-        servers=(server,),
-        tools=tuple(tools),
+async def call(pool, server, tool, arguments):
+    done = await toolbox.execute(
+        ToolCall(id="1", alias=tool.alias, round=1, tool=tool, server=server, arguments=arguments),
+        pool,
+        1,
+        timeout=TIMEOUT,
+        limits=Limits(),
+        on_input=accept,
     )
+    print(f"{tool.name}: {done.result.outcome}: {done.result.text[:200]}")
+    if isinstance(done.error, SignInRequired):
+        raise done.error
 
 
 async def use_the_rest(pool, server):
@@ -100,6 +99,35 @@ async def use_the_rest(pool, server):
             print(f"{list_}: {error}")
 
 
+async def signed_in(pool, server, work):
+    """Do the work; where a person would have to sign in, be that person."""
+    for _ in range(SIGN_INS):
+        try:
+            return await work()
+        except SignInRequired as wanted:
+            async with httpx.AsyncClient() as browser:
+                answer = await browser.get(wanted.url)
+            back = httpx.URL(answer.headers["location"])
+            await pool.oauth(server).complete(dict(back.params))
+    raise SystemExit("The server wants a sign-in again and again.")
+
+
+def oauth_of(scenario, context):
+    if not scenario.startswith("auth/"):
+        return None
+    by_client = scenario.startswith("auth/client-credentials")
+    return OAuthSpec(
+        key="conformance",
+        redirect_uri="http://localhost:3000/callback",
+        grant="client_credentials" if by_client else "authorization_code",
+        client_metadata_url="https://conformance-test.local/client-metadata.json",
+        client_id=context.get("client_id", ""),
+        client_secret=context.get("client_secret", ""),
+        private_key=context.get("private_key_pem", ""),
+        private_key_algorithm=context.get("signing_algorithm", "ES256"),
+    )
+
+
 async def main(url):
     logging.basicConfig(level=logging.INFO, stream=sys.stderr)
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
@@ -107,10 +135,11 @@ async def main(url):
         id=1,
         name="conformance",
         url=url,
+        oauth=oauth_of(os.environ.get("MCP_CONFORMANCE_SCENARIO", ""), context),
         connect_timeout=TIMEOUT,
         sync_timeout=TIMEOUT,
     )
-    pool = Pool(EgressPolicy.parse("localhost:*, 127.0.0.1:*, [::1]:*"))
+    pool = Pool(EgressPolicy.parse("localhost:*, 127.0.0.1:*, [::1]:*"), tokens=MemoryTokens())
     try:
         await use_tools(pool, server, context)
         await use_the_rest(pool, server)
@@ -119,4 +148,4 @@ async def main(url):
 
 
 if __name__ == "__main__":
-    asyncio.run(asyncio.wait_for(main(sys.argv[-1]), 60))
+    asyncio.run(asyncio.wait_for(main(sys.argv[-1]), TIMEOUT))

@@ -1,0 +1,390 @@
+"""Tokens for MCP servers by OAuth 2.1 (MCP 2026-07-28, basic/authorization), with or without a person.
+
+A request that needs a person raises `SignInRequired` with a link; the host shows it, and hands what the
+browser brings back to `OAuth.complete`. Everything in between lies in the host's `TokenStore`, so any
+process may finish what another one began.
+"""
+
+import base64
+import contextlib
+import hashlib
+import secrets
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any, Protocol
+from urllib.parse import quote, urlencode
+
+import httpx
+
+from . import const
+from .egress import EgressPolicy
+from .errors import AuthRequired, SignInRequired
+from .network import EgressTransport
+from .oauth_metadata import Authority, Challenge, Directory, Resource, challenge_of
+from .specs import OAuthSpec, ServerSpec
+
+EARLY = 30.0  # s before its end that a token is renewed
+PENDING = 600.0  # s, a sign-in that nobody finished is void
+ASSERTION = 300  # s, life of a signed client assertion
+OFFLINE = "offline_access"  # scope that brings a refresh token
+
+Grant = dict[str, Any]
+"""What is kept per credential, JSON: access_token, refresh_token, expires_at (Unix s), scope, issuer, resource,
+client {client_id, client_secret, method, issuer}."""
+
+
+class TokenStore(Protocol):
+    """The host's storage of grants, encrypted there; `key` is ``OAuthSpec.key``."""
+
+    async def load(self, key: str) -> Grant | None: ...
+
+    async def save(self, key: str, grant: Grant) -> None: ...
+
+    async def put_pending(self, key: str, state: str, pending: dict[str, Any]) -> None:
+        """Keep a sign-in that has begun, bound to the user who is signed in."""
+
+    async def take_pending(self, key: str, state: str) -> dict[str, Any] | None:
+        """The sign-in of this state, only once."""
+
+    def lock(self, key: str) -> contextlib.AbstractAsyncContextManager:
+        """Held while a token is renewed, so that a refresh token is used once over all processes."""
+
+
+class OAuth:
+    """The tokens of one credential; shared by the sessions of a process."""
+
+    def __init__(self, server: ServerSpec, policy: EgressPolicy, store: TokenStore):
+        self._spec: OAuthSpec = server.oauth
+        self._url = server.url
+        self._timeout = server.connect_timeout
+        self._policy = policy
+        self._store = store
+
+    async def token(self) -> str:
+        """The access token to send, empty if there is none; renewed shortly before its end."""
+        grant = await self._store.load(self._spec.key)
+        if not grant:
+            return ""
+        ends = grant.get("expires_at")
+        if ends and ends - EARLY < time.time() and (fresh := await self._refreshed(grant)):
+            return fresh
+        return grant.get("access_token", "")
+
+    async def renew(self, refused: str, challenge: Challenge) -> str:
+        """A token in place of the one that was refused (empty if none was sent).
+
+        :raises SignInRequired: a person has to sign in
+        :raises AuthRequired: there is no way to a token that would do
+        """
+        async with self._store.lock(self._spec.key):
+            grant = await self._store.load(self._spec.key) or {}
+            if grant.get("access_token", "") not in ("", refused):
+                return grant["access_token"]  # somebody else renewed it meanwhile
+            more_scope = challenge.error == "insufficient_scope"
+            async with self._directory() as directory:
+                resource = await directory.resource(self._url, challenge)
+                issuer = _choose(resource, grant)
+                same = grant.get("issuer") == issuer
+                if same and not more_scope and (fresh := await self._refresh(directory, grant)):
+                    return fresh
+                scope = self._scope(resource, challenge, grant if same and more_scope else {})
+                if (
+                    more_scope
+                    and same
+                    and set(scope.split()) <= set(grant.get("asked", "").split())
+                ):
+                    raise AuthRequired(
+                        "The MCP server wants more rights than it can be given.",
+                        detail=f"scope {scope}",
+                    )
+                authority = await directory.authority(issuer)
+                client = await self._client(directory, authority, grant if same else {})
+                if self._spec.grant == "client_credentials":
+                    return await self._by_client(directory, authority, resource, client, scope)
+                await self._ask(authority, resource, client, scope)
+        raise AuthRequired
+
+    async def complete(self, answer: Mapping[str, str]) -> None:
+        """Finish a sign-in with the query of the callback.
+
+        :raises AuthRequired: with a sentence; nothing of a forged answer is shown
+        """
+        key = self._spec.key
+        pending = await self._store.take_pending(key, answer.get("state", ""))
+        if not pending or pending["begun"] + PENDING < time.time():
+            raise AuthRequired("This sign-in is not known or too old. Start it again.")
+        issuer = answer.get("iss")
+        if issuer is None and pending["sends_issuer"]:
+            raise AuthRequired("The answer of the sign-in does not say who sent it.")
+        if issuer is not None and issuer != pending["issuer"]:
+            raise AuthRequired("The answer of the sign-in came from somebody else.")
+        if not answer.get("code"):
+            raise AuthRequired(
+                "The sign-in was not completed.", detail=f"error {answer.get('error', '')[:200]}"
+            )
+        async with self._store.lock(key), self._directory() as directory:
+            data = {
+                "grant_type": "authorization_code",
+                "code": answer["code"],
+                "redirect_uri": self._spec.redirect_uri,
+                "code_verifier": pending["verifier"],
+                "resource": pending["resource"],
+            }
+            grant = {
+                name: pending[name]
+                for name in ("issuer", "resource", "token_endpoint", "client", "asked")
+            }
+            await self._exchange(directory, grant, data)
+
+    # ------------------------------------------------------------ with a person
+
+    async def _ask(
+        self, authority: Authority, resource: Resource, client: dict, scope: str
+    ) -> None:
+        if not (authority.authorization_endpoint and authority.token_endpoint and authority.pkce):
+            raise AuthRequired(
+                "The MCP server's sign-in does not offer what is needed (PKCE with S256)."
+            )
+        verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(32)
+        pending = {
+            "begun": time.time(),
+            "verifier": verifier,
+            "issuer": authority.issuer,
+            "sends_issuer": authority.sends_issuer,
+            "token_endpoint": authority.token_endpoint,
+            "resource": resource.url,
+            "client": client,
+            "asked": scope,
+        }
+        await self._store.put_pending(self._spec.key, state, pending)
+        digest = hashlib.sha256(verifier.encode()).digest()
+        query = {
+            "response_type": "code",
+            "client_id": client["client_id"],
+            "redirect_uri": self._spec.redirect_uri,
+            "state": state,
+            "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+            "code_challenge_method": "S256",
+            "resource": resource.url,
+        }
+        if scope_now := self._with_offline(scope, authority):
+            query["scope"] = scope_now
+        if OFFLINE in scope_now.split():
+            query["prompt"] = "consent"  # OpenID Connect Core 1.0, 11
+        joint = "&" if "?" in authority.authorization_endpoint else "?"
+        raise SignInRequired(
+            url=f"{authority.authorization_endpoint}{joint}{urlencode(query)}", state=state
+        )
+
+    def _with_offline(self, scope: str, authority: Authority) -> str:
+        if OFFLINE in authority.scopes and OFFLINE not in scope.split():
+            return f"{scope} {OFFLINE}".strip()
+        return scope
+
+    def _scope(self, resource: Resource, challenge: Challenge, grant: Grant) -> str:
+        wanted: Iterable[str] = challenge.scope.split() or resource.scopes or ()
+        if self._spec.scope and not challenge.scope:
+            wanted = self._spec.scope.split()
+        return " ".join(dict.fromkeys([*grant.get("asked", "").split(), *wanted]))
+
+    # ------------------------------------------------------------ the client
+
+    async def _client(self, directory: Directory, authority: Authority, grant: Grant) -> dict:
+        """Who we are to this authorization server: as agreed before, by our own document, or registered now."""
+        spec = self._spec
+        if spec.client_id:
+            if spec.client_issuer and spec.client_issuer != authority.issuer:
+                raise AuthRequired(
+                    "The MCP server's sign-in has moved. Enter the client of the new one.",
+                    detail=f"client of {spec.client_issuer}, now {authority.issuer}",
+                )
+            client = {"client_id": spec.client_id, "client_secret": spec.client_secret}
+            return client | {"method": _method(client, authority.auth_methods)}
+        if authority.takes_metadata_url and spec.client_metadata_url:
+            return {"client_id": spec.client_metadata_url, "client_secret": "", "method": "none"}
+        if known := grant.get("client"):
+            return known
+        if authority.registration_endpoint and spec.grant == "authorization_code":
+            return await self._register(directory, authority)
+        raise AuthRequired("The MCP server's sign-in needs a client that was registered there.")
+
+    async def _register(self, directory: Directory, authority: Authority) -> dict:
+        """RFC 7591, for authorization servers that know nothing newer."""
+        wanted = {
+            "client_name": const.CLIENT_NAME,
+            "redirect_uris": [self._spec.redirect_uri],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "application_type": "web" if self._spec.redirect_uri.startswith("https") else "native",
+            "token_endpoint_auth_method": _method({"client_secret": "-"}, authority.auth_methods),
+        }
+        status, found = await directory.post(authority.registration_endpoint, {}, json=wanted)
+        if status not in (200, 201) or not isinstance(found.get("client_id"), str):
+            raise AuthRequired(
+                "The MCP server's sign-in did not accept this client.",
+                detail=f"HTTP {status} {str(found.get('error', ''))[:200]}",
+            )
+        client = {
+            "client_id": found["client_id"],
+            "client_secret": str(found.get("client_secret") or ""),
+        }
+        method = found.get("token_endpoint_auth_method")
+        return client | {
+            "method": method
+            if method in ("none", "client_secret_basic", "client_secret_post")
+            else _method(client, authority.auth_methods)
+        }
+
+    # ------------------------------------------------------------ tokens
+
+    async def _by_client(
+        self,
+        directory: Directory,
+        authority: Authority,
+        resource: Resource,
+        client: dict,
+        scope: str,
+    ) -> str:
+        data = {"grant_type": "client_credentials", "resource": resource.url}
+        if scope:
+            data["scope"] = scope
+        grant = {
+            "issuer": authority.issuer,
+            "resource": resource.url,
+            "token_endpoint": authority.token_endpoint,
+            "client": client,
+            "asked": scope,
+        }
+        return await self._exchange(directory, grant, data)
+
+    async def _refreshed(self, stale: Grant) -> str:
+        """Renew a token that ends soon; empty if that did not work out."""
+        async with self._store.lock(self._spec.key), self._directory() as directory:
+            grant = await self._store.load(self._spec.key) or {}
+            if grant.get("access_token") != stale.get("access_token"):
+                return grant.get("access_token", "")
+            return await self._refresh(directory, grant)
+
+    async def _refresh(self, directory: Directory, grant: Grant) -> str:
+        if not grant.get("refresh_token"):
+            return ""
+        data = {
+            "grant_type": "refresh_token",
+            "refresh_token": grant["refresh_token"],
+            "resource": grant["resource"],
+        }
+        try:
+            return await self._exchange(directory, grant, data)
+        except AuthRequired:
+            await self._store.save(self._spec.key, {**grant, "refresh_token": ""})
+            return ""
+
+    async def _exchange(self, directory: Directory, grant: Grant, data: dict[str, str]) -> str:
+        """Ask the token endpoint and keep what it gives."""
+        headers, more = self._authenticated(grant)
+        status, found = await directory.post(grant["token_endpoint"], headers, data=data | more)
+        token = found.get("access_token")
+        if status != 200 or not isinstance(token, str) or not token:
+            raise AuthRequired(
+                "The MCP server's sign-in gave no access.",
+                detail=f"HTTP {status} {str(found.get('error', ''))[:200]}",
+            )
+        if str(found.get("token_type", "bearer")).lower() != "bearer":
+            raise AuthRequired("The MCP server's sign-in gave a token of an unknown kind.")
+        life = found.get("expires_in")
+        grant = {
+            **grant,
+            "access_token": token,
+            "refresh_token": found.get("refresh_token") or grant.get("refresh_token") or "",
+            "expires_at": time.time() + life if isinstance(life, int | float) else None,
+            "scope": found.get("scope") or grant.get("asked", ""),
+        }
+        await self._store.save(self._spec.key, grant)
+        return token
+
+    def _authenticated(self, grant: Grant) -> tuple[dict[str, str], dict[str, str]]:
+        """Headers and fields by which the token endpoint knows the client."""
+        client = grant["client"]
+        if self._spec.private_key:
+            return {}, {
+                "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+                "client_assertion": self._assertion(grant["issuer"]),
+            }
+        if client["method"] == "client_secret_basic":
+            pair = (
+                f"{quote(client['client_id'], safe='')}:{quote(client['client_secret'], safe='')}"
+            )
+            return {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}, {}
+        if client["method"] == "client_secret_post":
+            return {}, {
+                "client_id": client["client_id"],
+                "client_secret": client["client_secret"],
+            }
+        return {}, {"client_id": client["client_id"]}
+
+    def _assertion(self, audience: str) -> str:
+        """RFC 7523, 3."""
+        import jwt  # noqa: PLC0415
+
+        now = int(time.time())
+        claims = {
+            "iss": self._spec.client_id,
+            "sub": self._spec.client_id,
+            "aud": audience,
+            "jti": secrets.token_urlsafe(16),
+            "iat": now,
+            "exp": now + ASSERTION,
+        }
+        return jwt.encode(
+            claims, self._spec.private_key, algorithm=self._spec.private_key_algorithm
+        )
+
+    @contextlib.asynccontextmanager
+    async def _directory(self) -> AsyncIterator[Directory]:
+        async with EgressTransport(self._policy, max_connections=2) as transport:
+            yield Directory(transport, self._policy, self._timeout)
+
+
+def _choose(resource: Resource, grant: Grant) -> str:
+    """The authorization server to use: the one that we know, if it is still named."""
+    if grant.get("issuer") in resource.authorities:
+        return grant["issuer"]
+    if not resource.authorities:
+        raise AuthRequired("The MCP server does not say where to sign in.")
+    return resource.authorities[0]
+
+
+def _method(client: Mapping[str, str], offered: Iterable[str]) -> str:
+    if not client.get("client_secret"):
+        return "none"
+    known = ("client_secret_basic", "client_secret_post", "none")
+    return next((method for method in known if method in offered), "client_secret_basic")
+
+
+class OAuthTransport(httpx.AsyncBaseTransport):
+    """Sends the token with each request; what is refused for want of one is sent once more with a better one."""
+
+    TRIES = 3
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, oauth: OAuth):
+        self._inner = inner
+        self._oauth = oauth
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        token = await self._oauth.token()
+        for left in range(self.TRIES - 1, -1, -1):
+            if token:
+                request.headers["authorization"] = f"Bearer {token}"
+            response = await self._inner.handle_async_request(request)
+            challenge = challenge_of(response.headers)
+            wanted = response.status_code == 401 or (
+                response.status_code == 403 and challenge.error == "insufficient_scope"
+            )
+            if not wanted or not left:
+                return response
+            await response.aclose()
+            token = await self._oauth.renew(token, challenge)
+        return response
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

@@ -1,0 +1,110 @@
+"""A small authorization server on loopback, and the guard that makes a `FakeMcp` ask for its tokens."""
+
+import asyncio
+import base64
+import hashlib
+import itertools
+import secrets
+from urllib.parse import parse_qs, urlsplit
+
+from .fake_mcp import FakeMcp, read_request, respond
+
+
+class FakeOAuth:
+    """``async with FakeOAuth(fake_mcp) as authority:`` guards the MCP server until the end of the block.
+
+    :ivar metadata: what is changed of its own metadata
+    :ivar resource: what is changed of the metadata of the MCP server
+    :ivar grants: forms that came to the token endpoint
+    :ivar answer: what is changed of a token response; ``{"error": …}`` refuses
+    :ivar life: seconds that a token lives
+    """
+
+    def __init__(self, mcp: FakeMcp, *, scope: str = ""):
+        self.mcp = mcp
+        self.scope = scope
+        self.metadata: dict = {}
+        self.resource: dict = {}
+        self.grants: list[dict] = []
+        self.answer: dict = {}
+        self.life = 3600
+        self.tokens: set[str] = set()
+        self.clients: dict[str, dict] = {}
+        self._codes: dict[str, dict] = {}
+        self._ids = itertools.count(1)
+
+    async def __aenter__(self):
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.issuer = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        self.mcp.guard = self._guard
+        return self
+
+    async def __aexit__(self, *_):
+        self._server.close()
+
+    def _guard(self, headers: dict) -> tuple[int, dict] | None:
+        if headers.get("authorization", "").removeprefix("Bearer ") in self.tokens:
+            return None
+        where = f"{self.issuer}/.well-known/oauth-protected-resource/mcp"
+        scope = f', scope="{self.scope}"' if self.scope else ""
+        return 401, {"www-authenticate": f'Bearer resource_metadata="{where}"{scope}'}
+
+    def sign_in(self, url: str, **more: str) -> dict[str, str]:
+        """What the browser brings back to the callback after the person has agreed."""
+        asked = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        code = secrets.token_urlsafe(8)
+        self._codes[code] = asked
+        return {"code": code, "state": asked["state"], **more}
+
+    async def _serve(self, reader, writer) -> None:
+        while request := await read_request(reader):
+            _, path, headers, body = request
+            status, answer = self._answer(path, headers, body)
+            await respond(writer, status, answer)
+
+    def _answer(self, path: str, headers: dict, body: bytes) -> tuple[int, dict]:
+        if path.startswith("/.well-known/oauth-protected-resource"):
+            return 200, {
+                "resource": self.mcp.url,
+                "authorization_servers": [self.issuer],
+                **self.resource,
+            }
+        if path.startswith("/.well-known/oauth-authorization-server"):
+            return 200, {
+                "issuer": self.issuer,
+                "authorization_endpoint": f"{self.issuer}/authorize",
+                "token_endpoint": f"{self.issuer}/token",
+                "registration_endpoint": f"{self.issuer}/register",
+                "code_challenge_methods_supported": ["S256"],
+                **self.metadata,
+            }
+        if path == "/register":
+            client = {"client_id": f"client{next(self._ids)}", "client_secret": "s3cret"}
+            return 201, client
+        if path == "/token":
+            form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
+            self.grants.append(form | {"authorization": headers.get("authorization", "")})
+            if "error" in self.answer or not self._verified(form):
+                return 400, {"error": "invalid_grant"}
+            token = f"token{next(self._ids)}"
+            self.tokens.add(token)
+            return 200, {
+                "access_token": token,
+                "token_type": "Bearer",
+                "expires_in": self.life,
+                "refresh_token": f"refresh{next(self._ids)}",
+                **self.answer,
+            }
+        return 404, {}
+
+    def _verified(self, form: dict) -> bool:
+        if form["grant_type"] != "authorization_code":
+            return True
+        asked = self._codes.pop(form["code"], {})
+        digest = hashlib.sha256(form["code_verifier"].encode()).digest()
+        challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        return (
+            challenge == asked.get("code_challenge")
+            and form["redirect_uri"] == asked["redirect_uri"]
+            and form["resource"] == asked["resource"]
+        )
