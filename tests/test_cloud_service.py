@@ -70,6 +70,12 @@ class TestCloudService(AiCase):
         )
         with self.assertRaisesRegex(UserError, "not linked"):
             self.Link.with_user(other).action_chat_about("res.partner", self.record.id)
+        self.Link.create(
+            {
+                "cloud_service_id": self.service.id,
+                "record": f"woow_paas_platform.mcp_server,{self.server.id}",
+            }
+        )
         with self.assertRaises(AccessError):
             self.Link.with_user(self.internal).action_chat_about(
                 "woow_paas_platform.mcp_server", self.server.id

@@ -157,7 +157,9 @@ class TestDiscuss(AiCase):
 
     def test_only_where_the_owner_allowed_it(self):
         channel = self._channel(allow=False)
-        self._mention(channel)
+        channel.sudo().group_public_id = False  # so that anybody can be mentioned
+        message = self._mention(channel)
+        self.assertEqual(message.partner_ids, self.assistant.partner_id)
         self.assertFalse(channel.sub_channel_ids)
         self.assertFalse(self.Turn.search([]))
 
