@@ -7,7 +7,7 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
 from odoo.orm.models import NO_ACCESS
 
-from ..runtime import limits, process
+from ..runtime import limits, process, sentences
 from ..services import const, egress
 from ..services.errors import ConfigError, EngineError
 from ..services.specs import ServerSpec
@@ -95,6 +95,7 @@ class McpServer(models.Model):
         copy=False,
     )
     state_message = fields.Char(readonly=True, copy=False)
+    state_sentence = fields.Char("Reason", compute="_compute_state_sentence")
     last_sync = fields.Datetime(readonly=True, copy=False)
     last_attempt = fields.Datetime(
         readonly=True, copy=False, help="When it was last asked, whatever came of it."
@@ -125,6 +126,13 @@ class McpServer(models.Model):
             "UPDATE woow_paas_platform_mcp_server SET mcp_id = gen_random_uuid() WHERE mcp_id IS NULL"
         )
         return None
+
+    @api.depends("state_message")
+    @api.depends_context("lang")
+    def _compute_state_sentence(self):
+        for server in self:
+            message = server.state_message
+            server.state_sentence = message and sentences.translated(self.env, message)
 
     @api.depends("api_key_encrypted", "headers_json_encrypted")
     def _compute_secrets(self):
@@ -172,7 +180,7 @@ class McpServer(models.Model):
             try:
                 egress.check_url(server.url)
             except ConfigError as error:
-                raise ValidationError(str(error)) from error
+                raise ValidationError(sentences.translated(self.env, str(error))) from error
 
     @api.model_create_multi
     def create(self, vals_list):
@@ -329,7 +337,7 @@ class McpServer(models.Model):
         except EngineError as error:
             _logger.info("Discovery of MCP server %s failed: %s %s", self.id, error, error.detail)
             process.store(self.env.cr.dbname).server_failed(self.id, str(error))
-            raise UserError(str(error)) from error
+            raise UserError(sentences.translated(self.env, str(error))) from error
 
     def _sync_after_commit(self):
         ids, dbname = self.ids, self.env.cr.dbname

@@ -5,6 +5,8 @@ from odoo.modules.module import get_module_path
 from odoo.tests import tagged
 from odoo.tools.translate import TranslationModuleReader
 
+from ..runtime import sentences
+from ..services import errors
 from .common import AiCase, AiHttpCase
 
 MODULE = "woow_paas_platform"
@@ -61,6 +63,28 @@ class TestTranslations(AiCase):
                     assistant.env._("An assistant can use at most %(limit)s MCP servers.", limit=1),
                 )
                 self.assertNotIn("assistant", assistant.env._("This assistant is not available."))
+
+
+@tagged("post_install", "-at_install")
+class TestSentencesOfTheEngine(AiCase):
+    """What the engine says reaches people in their language."""
+
+    def test_every_default_sentence_is_known(self):
+        classes = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+        inner = (errors.LlmError, errors.LeaseLost, errors.TurnGone)
+        for kind in classes:
+            if issubclass(kind, errors.EngineError) and not issubclass(kind, inner):
+                with self.subTest(error=kind.__name__):
+                    self.assertIn(kind.default_message, sentences._BY_SOURCE)
+
+    def test_a_failure_is_told_in_the_readers_language(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        self.server._record_failure("The MCP server did not answer in time.")
+        server = self.server.with_context(lang="zh_TW")
+        self.assertEqual(server.state_sentence, "MCP 伺服器未在時限內回應。")
+        self.assertIn("in time", self.server.with_context(lang="en_US").state_sentence)
+        server.state_message = "10.0.0.1:80 is not a public address."
+        self.assertEqual(server.state_sentence, "10.0.0.1:80 is not a public address.")
 
 
 @tagged("post_install", "-at_install")

@@ -1,0 +1,44 @@
+"""The engine's fixed English sentences in the reader's language.
+
+`services/` knows no Odoo and so no translations; what it says passes through here on its way to a person.
+Sentences that hold a name or a number stay as the engine wrote them.
+"""
+
+from odoo.tools.translate import LazyTranslate
+
+_lt = LazyTranslate(__name__)
+
+_KNOWN = (
+    _lt("Something went wrong in the AI engine."),
+    _lt("The configuration is not usable."),
+    _lt("This address is not allowed: only public addresses may be reached."),
+    _lt("The stored secret cannot be read with the current key. Enter it again."),
+    _lt("The MCP server failed."),
+    _lt("The MCP server cannot be reached. Check its address."),
+    _lt("The MCP server could not be connected in time."),
+    _lt("The MCP server did not complete the connection in time."),
+    _lt("The MCP server ended the connection."),
+    _lt("The MCP server refused the credentials."),
+    _lt("The MCP server wants you to sign in."),
+    _lt("The MCP server asks to slow down. Try again later."),
+    _lt("The MCP server answered with an error."),
+    _lt("The address answers, but not as an MCP server."),
+    _lt("The MCP server sent more data than is allowed."),
+    _lt("The MCP server did not answer in time."),
+    _lt("The connection to the MCP server broke."),
+    _lt("The MCP server ended the session."),
+    _lt("The tool describes its arguments in a way that no language model accepts."),
+    _lt("The address is too long."),
+    _lt("The address contains blanks or characters that do not belong there."),
+    _lt("The address is not a valid URL."),
+    _lt("The address must start with http:// or https://."),
+    _lt("The address has no valid host."),
+    _lt("The address must not contain a “#” part."),
+)
+_BY_SOURCE = {sentence._source: sentence for sentence in _KNOWN}
+
+
+def translated(env, sentence: str) -> str:
+    """The sentence in the language of `env`, or as it is."""
+    known = _BY_SOURCE.get(str(sentence))
+    return env._(known) if known is not None else str(sentence)
