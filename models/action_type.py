@@ -122,6 +122,15 @@ class ActionType(models.Model):
                     self.env._("The condition of “%(action)s” is not valid.", action=action.name)
                 ) from error
 
+    @api.constrains("tool_id")
+    def _check_tool(self):
+        """A server of one service or person, with its credential, serves nobody else."""
+        for action in self:
+            if action.tool_id and action.tool_id.server_id.scope != "system":
+                raise ValidationError(
+                    self.env._("Choose a tool of a server that belongs to the whole system.")
+                )
+
     @api.constrains("identity_fields", "model_id")
     def _check_identity(self):
         for action in self:
@@ -222,7 +231,9 @@ class ActionType(models.Model):
         if not (action.active and action.network_id.active):
             return False
         if self.source == "mcp":
-            return action.tool_id.is_usable and action.tool_id.approval_policy != "never"
+            tool = action.tool_id
+            is_shared = tool.server_id.scope == "system"
+            return is_shared and tool.is_usable and tool.approval_policy != "never"
         return self.source == "tool" and action.operation_id.is_usable
 
     # ------------------------------------------------------------ record

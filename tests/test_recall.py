@@ -344,6 +344,13 @@ class TestRecallModels(RecallData, AiCase):
             with self.subTest(domain=domain), self.assertRaises(ValidationError):
                 self.planning.domain = domain
 
+    def test_a_server_of_one_service_serves_no_action(self):
+        with self.assertRaises(ValidationError):
+            self.planning.tool_id = self.run_flow
+        self.assertTrue(self.planning._is_usable())
+        self.crm.write({"scope": "user", "cloud_service_id": self.service.id})
+        self.assertFalse(self.planning._is_usable())
+
     def test_values_of_a_record(self):
         line = self.planning.parameter_ids[0]
         child = self.env["res.partner"].create({"name": "Kid", "parent_id": self.ada.id})
