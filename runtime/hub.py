@@ -72,11 +72,13 @@ def read_events(dbname: str, positions: list[tuple[int, int]]) -> list[tuple[int
     with _readers, db.read_cursor(dbname) as cr:
         found = cr.execute_values(
             """
-            SELECT e.turn_id, e.seq, e.payload::text, e.payload->>'type'
+            SELECT p.turn_id, e.seq, e.payload::text, e.payload->>'type'
               FROM (VALUES %s) AS p (turn_id, after, page)
-              JOIN woow_paas_platform_ai_turn_event e
-                ON e.turn_id = p.turn_id AND e.seq > p.after AND e.seq <= p.after + p.page
-             ORDER BY e.turn_id, e.seq
+             CROSS JOIN LATERAL (
+                    SELECT seq, payload FROM woow_paas_platform_ai_turn_event
+                     WHERE turn_id = p.turn_id AND seq > p.after
+                     ORDER BY seq LIMIT p.page) AS e
+             ORDER BY p.turn_id, e.seq
             """,
             [(turn, after, FETCH_LIMIT) for turn, after in positions],
             fetch=True,
@@ -178,8 +180,8 @@ class Hub:
             with self._lock:
                 wanted = {
                     turn: min(s.after for s in subscriptions)
-                    for turn, subscriptions in self._subscriptions.items()
-                    if turns is None or turn in turns
+                    for turn in (self._subscriptions if turns is None else turns)
+                    if (subscriptions := self._subscriptions.get(turn))
                 }
             if not wanted:
                 return
