@@ -250,9 +250,13 @@ def test_a_process_that_stood_still_before_a_call_asks_again(store, start):
     executed = []
     call = ToolCall(id="call_1", alias="x", round=1, arguments={})
 
+    async def freeze():
+        time.sleep(0.1)  # what SIGSTOP does to the loop
+
     def stand_still():
         store.steal(1)
-        time.sleep(0.06)
+        runner.submit(freeze())
+        time.sleep(0.02)
 
     async def one_call(_request, progress, journal, _stop):
         await journal.save_step(progress, (call,))

@@ -246,3 +246,12 @@ def read_on(odoo, turn):
             except (httpx.TransportError, AssertionError):
                 time.sleep(0.2)
     return seen
+
+
+def test_a_process_that_has_not_chatted_has_loaded_no_langchain(odoo):
+    loaded = odoo.shell(
+        "import sys\n"
+        "names = ('langchain_core', 'langchain_openai', 'langchain_mcp_adapters', 'openai', 'mcp')\n"
+        "result = [name for name in names if name in sys.modules]"
+    )
+    assert loaded == []
