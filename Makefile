@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m tools.dev
 
-.PHONY: help demo test conformance lint format dev odoo clean
+.PHONY: help demo test conformance lint format dev odoo bench nginx clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -28,6 +28,14 @@ dev:  ## Get Odoo 19, the Python and Node environments; start nothing
 
 odoo:  ## Run odoo-bin on the development database: make odoo ARGS='-i woow_paas_platform --stop-after-init'
 	@$(DEV) odoo -- $(ARGS)
+
+bench:  ## Measure a turn beside an idle server and the bare library: ARGS=streams for one part
+	@$(DEV) setup
+	@.dev/venv/bin/python -m benchmarks.turn $(ARGS)
+
+nginx:  ## Run a turn through a real nginx with the block of docs/deployment.md
+	@$(DEV) setup
+	@.dev/venv/bin/python -m tools.dev.try_nginx
 
 clean:  ## Remove .dev of this checkout (the shared cache stays)
 	@$(DEV) clean
