@@ -1,23 +1,33 @@
 """Checks what an LLM wrote as arguments against the server's own schema."""
 
 import functools
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from . import text
 
 MAX_PROBLEMS = 3  # named in one sentence
+MAX_STEPS = 5_000  # keywords that are applied: references may fan out exponentially
+
+_steps: ContextVar[Iterator[int]] = ContextVar("steps")
+
+
+class _TooManySteps(Exception):
+    pass
 
 
 def problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     """A sentence for the LLM about what is wrong, empty if nothing is.
 
-    A schema that cannot be applied counts as satisfied: the server has the last word anyway. Patterns are
-    not tried, because a stranger's regular expression can take for ever. Models write null for what they
-    leave out: where a property is optional, that passes.
+    A schema that cannot be applied in `MAX_STEPS` counts as satisfied: the server has the last word anyway.
+    Patterns are not tried, because a stranger's regular expression can take for ever. Models write null for
+    what they leave out: where a property is optional, that passes.
     """
     if not schema:
         return ""
+    _steps.set(itertools.count(1))
     try:
         required = schema.get("required") or ()
         given = {
@@ -44,10 +54,38 @@ def _validator():
     def pass_all(*_):
         return ()
 
-    return validators.extend(
-        Draft202012Validator,
-        {"pattern": pass_all, "patternProperties": pass_all, "format": pass_all},
+    def additional(validator, value, instance, schema):
+        """Which properties are additional is a question of patterns, where there are any."""
+        checks = Draft202012Validator.VALIDATORS["additionalProperties"]
+        return (
+            () if "patternProperties" in schema else checks(validator, value, instance, schema)
+        )
+
+    unbounded = (
+        "pattern",
+        "patternProperties",
+        "format",
+        # these two walk the schema by themselves, uncounted, and try its patterns
+        "unevaluatedItems",
+        "unevaluatedProperties",
     )
+    keywords = {
+        **Draft202012Validator.VALIDATORS,
+        "additionalProperties": additional,
+        **dict.fromkeys(unbounded, pass_all),
+    }
+    return validators.extend(
+        Draft202012Validator, {name: _counted(check) for name, check in keywords.items()}
+    )
+
+
+def _counted(check: Callable) -> Callable:
+    def counted(validator, value, instance, schema):
+        if next(_steps.get()) > MAX_STEPS:
+            raise _TooManySteps
+        return check(validator, value, instance, schema)
+
+    return counted
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from .errors import UnusableSchema
 
 MAX_DEPTH = 12  # nested schemas; what lies deeper keeps its type and description
 MAX_NODES = 2_000  # schemas in one result: references may fan out exponentially
+MAX_TRAIL = 32  # references that lead to each other
 MAX_TEXT = 1_000  # characters of one description
 
 Resolver = Callable[[str], Any]
@@ -78,12 +79,14 @@ class _Cleaner:
         self.nodes += 1
         if not isinstance(schema, Mapping):
             return {}
+        if self.nodes > MAX_NODES:
+            return _typed(_annotations(schema))
         top = self.nodes == 1
         schema, trail, whole = self._follow(schema, trail)
         if top and not whole:
             self.problems.add("$unresolved")
         out = _annotations(schema)
-        if not whole or depth <= 0 or self.nodes > MAX_NODES:
+        if not whole or depth <= 0:
             return _typed(out)
         if "allOf" in schema:
             schema = self._merged(schema, trail, depth)
@@ -112,7 +115,7 @@ class _Cleaner:
                 return beside, trail, False
             if not isinstance(target, Mapping):
                 return beside, trail, target is True
-            if reference in trail:
+            if reference in trail or len(trail) >= MAX_TRAIL:
                 return _annotations(target) | beside, trail, False
             trail = (*trail, reference)
             schema = {**target, **beside}
