@@ -1,6 +1,7 @@
 """The event log of a held turn, as the engine sees it: ordered, batched, guarded by the lease."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -9,6 +10,8 @@ from typing import Any
 from . import const
 from .errors import LeaseLost
 from .specs import CallResult, ToolCall, TurnProgress, Verdict
+
+_logger = logging.getLogger(__name__)
 
 UNKNOWN_TEXT = (
     "The connection was interrupted while this call ran. It may or may not have taken effect."
@@ -165,14 +168,25 @@ class Writer:
             await journal.lock.acquire()  # never waits: nothing ran since the check
         try:
             batch = {j.claim: events for j in free if not j.lost and (events := j.drain())}
-            if batch:
-                lost = await self._db(self._store.append, batch)
-                for journal in free:
-                    if journal.claim in lost:
-                        journal.lose()
+            lost = await self._append(batch) if batch else ()
+            for journal in free:
+                if journal.claim in lost:
+                    journal.lose()
         finally:
             for journal in free:
                 journal.lock.release()
+
+    async def _append(self, batch: dict) -> set:
+        """The claims that are lost. What cannot be written costs its own turn, never the others."""
+        try:
+            return await self._db(self._store.append, batch)
+        except LeaseLost:
+            return set(batch)
+        except Exception:
+            if len(batch) == 1:
+                _logger.exception("Events of turn %s cannot be written.", next(iter(batch)).turn_id)
+                return set(batch)
+        return {lost for claim in batch for lost in await self._append({claim: batch[claim]})}
 
 
 def _same_step(event, fields):

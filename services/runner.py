@@ -295,7 +295,17 @@ class Runner:
         except Exception as error:
             _logger.exception("Turn %s of %s broke.", running.claim.turn_id, store.name)
             result = TurnResult(state="failed", error=error)
-        await journal.finish(lambda seq: self._ending(result, progress, begun, seq))
+        try:
+            await journal.finish(lambda seq: self._ending(result, progress, begun, seq))
+        except (LeaseLost, TurnGone):
+            raise
+        except Exception as error:
+            # It must end all the same, or runner after runner would ask the model again.
+            _logger.exception(
+                "The end of turn %s of %s cannot be written.", running.claim.turn_id, store.name
+            )
+            failed = TurnResult(state="failed", error=error)
+            await journal.finish(lambda seq: self._ending(failed, None, begun, seq))
 
     def _ending(self, result: TurnResult, progress, begun: float, next_seq: int) -> Ending:
         error = result.error

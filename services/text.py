@@ -1,6 +1,11 @@
 """Text from strangers: what does not show is removed, what is too long is cut in the middle."""
 
+import math
 import re
+from collections.abc import Mapping
+from typing import Any
+
+MAX_DEPTH = 100  # of what is stored; Python's encoder and PostgreSQL's parser take more
 
 _ANSI = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC, hyperlinks and titles
@@ -14,6 +19,7 @@ _INVISIBLE = re.compile(
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
     "\U000e0000-\U000e0fff\ud800-\udfff]"  # tags, selectors, lone surrogates
 )
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _JOINERS = re.compile(  # these belong in emoji and in Indic or Persian words only
     "(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]+|[\u200c\u200d]+(?![^\x00-\x7f\u200c\u200d])|(?<=[\u200c\u200d])[\u200c\u200d]"
 )
@@ -27,6 +33,25 @@ def clean(text: str) -> str:
     text = _INVISIBLE.sub("", text)
     text = _JOINERS.sub("", text)
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def storable(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """JSON that PostgreSQL takes: it refuses NUL, lone surrogates, NaN and infinities.
+
+    >>> storable({"a\\0": ["b\\ud800", float("inf"), 1]})
+    {'a': ['b', None, 1]}
+    """
+    if isinstance(value, str):
+        return value if value.isascii() and "\0" not in value else _UNSTORABLE.sub("", value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping | list | tuple):
+        if depth <= 0:
+            return "…"
+        if isinstance(value, Mapping):
+            return {storable(str(k)): storable(item, depth - 1) for k, item in value.items()}
+        return [storable(item, depth - 1) for item in value]
+    return value
 
 
 def cap(text: str, limit: int) -> str:

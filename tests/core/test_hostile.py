@@ -6,7 +6,7 @@ import pytest
 
 from services import arguments, schema
 
-PATIENCE = 2.0  # s, far above what the limits allow and far below what the attacks take without them
+PATIENCE = 2.0  # s, far above what the limits allow
 
 
 @pytest.fixture(autouse=True)

@@ -364,3 +364,50 @@ def test_a_child_process_makes_its_own(store, start):
         os._exit(0)
     os.waitpid(pid, 0)
     assert os.read(read, 4) == b"done"
+
+
+def poisoned(store, monkeypatch, method):
+    """As when PostgreSQL refuses a value: the write of turn 1 fails whenever it holds the poison."""
+    inner = getattr(store, method)
+
+    def write(*args):
+        if "poison" in repr(args):
+            raise ValueError("refused")
+        return inner(*args)
+
+    monkeypatch.setattr(store, method, write)
+
+
+def test_events_that_cannot_be_written_cost_only_their_turn(store, start, monkeypatch, caplog):
+    poisoned(store, monkeypatch, "append")
+    both = asyncio.Barrier(2)
+
+    async def speak(request, progress, journal, stop):
+        await both.wait()
+        journal.emit("text", content="poison" if request.turn_id == 1 else "fine", step=0)
+        await asyncio.sleep(0.2)
+        journal.emit("text", content="still here", step=0)
+        return await answer(request, progress, journal, stop)
+
+    store.queue(1)
+    store.queue(2)
+    start(speak)
+    assert store.wait_ended(2).state == "done"
+    assert [e["content"] for e in store.events[2].values() if e["type"] == "text"][0] == "fine"
+    assert 1 not in store.endings
+    store.queue(3)
+    store.queue(4)
+    store.wait_ended(3)
+    assert store.events[3][3]["content"] == "fine", "the writer lives"
+
+
+def test_an_end_that_cannot_be_written_is_a_failed_turn(store, start, monkeypatch):
+    poisoned(store, monkeypatch, "finish")
+
+    async def speak(*_):
+        return TurnResult(state="done", text="poison")
+
+    store.queue(1)
+    start(speak)
+    ending = store.wait_ended(1)
+    assert (ending.state, ending.error_code) == ("failed", "internal_error")

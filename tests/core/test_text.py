@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from services import text
@@ -36,3 +38,16 @@ def test_cap_keeps_head_and_tail_within_the_limit():
 def test_one_line():
     assert text.one_line("a\n  b\x1b[1m c", 10) == "a b c"
     assert len(text.one_line("x" * 1000, 20)) == 20
+
+
+def test_what_postgresql_cannot_store_is_left_out():
+    deep = []
+    for _ in range(5_000):
+        deep = [deep]
+    stored = text.storable(
+        {"n\0": "a\0b", "s": "\ud83d", "x": [float("nan"), -float("inf")], "d": deep}
+    )
+    assert stored["n"] == "ab"
+    assert stored["s"] == ""
+    assert stored["x"] == [None, None]
+    json.dumps(stored, allow_nan=False).encode()
