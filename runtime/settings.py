@@ -22,6 +22,7 @@ KEYS = frozenset(
         "egress_allow",
         "in_process_runner",
         "runner_capacity",
+        "turns_per_person",
         "lease_seconds",
         "max_streams",
     }
@@ -36,6 +37,7 @@ class Settings:
     egress_allow: frozenset[tuple[str, int | None]]
     in_process_runner: bool
     runner_capacity: int
+    turns_per_person: int
     lease_seconds: float
     max_streams: int
 
@@ -109,6 +111,7 @@ def get() -> Settings:
         in_process_runner=values.get("in_process_runner", "True").strip().lower()
         not in ("false", "0", "no", "off"),
         runner_capacity=int(values.get("runner_capacity", 32)),
+        turns_per_person=int(values.get("turns_per_person", 24)),
         lease_seconds=float(values.get("lease_seconds", 15)),
         max_streams=int(values.get("max_streams", 2000)),
     )

@@ -10,10 +10,11 @@ import logging
 
 from odoo import fields
 
+from ..services import text
 from ..services.errors import EngineError, LeaseLost, TurnGone
 from ..services.runner import Claim, Loaded
 from ..services.specs import TurnProgress, Verdict
-from . import db, notify
+from . import db, notify, settings
 
 _logger = logging.getLogger(__name__)
 
@@ -28,32 +29,50 @@ class OdooStore:
     # ------------------------------------------------------------ queue and lease
 
     def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]:
-        """Take queued turns, at most one of a conversation, each for `lease` seconds."""
+        """Take queued turns, at most one of a conversation, each for `lease` seconds.
+
+        Who has fewest goes first, and nobody has more than `turns_per_person` at a time.
+        """
 
         def work(env):
             env.cr.execute(
                 """
+                WITH busy AS (
+                    SELECT user_id, COUNT(*) AS turns FROM woow_paas_platform_ai_turn
+                     WHERE state = 'running' GROUP BY user_id),
+                line AS (
+                    SELECT w.id,
+                           ROW_NUMBER() OVER (PARTITION BY w.user_id ORDER BY w.id)
+                           + COALESCE(busy.turns, 0) AS place
+                      FROM woow_paas_platform_ai_turn w LEFT JOIN busy USING (user_id)
+                     WHERE w.state = 'queued'
+                       AND NOT EXISTS (
+                            SELECT 1 FROM woow_paas_platform_ai_turn o
+                             WHERE o.channel_id = w.channel_id AND o.id < w.id
+                               AND o.state IN ('queued', 'running', 'waiting'))),
+                taken AS MATERIALIZED (
+                    SELECT q.id FROM woow_paas_platform_ai_turn q JOIN line ON line.id = q.id
+                     WHERE q.state = 'queued' AND line.place <= %(per_person)s
+                     ORDER BY line.place, q.id
+                       FOR UPDATE OF q SKIP LOCKED
+                     LIMIT %(limit)s)
                 UPDATE woow_paas_platform_ai_turn t
                    SET state = 'running', lease_owner = %(runner)s,
                        lease_epoch = COALESCE(t.lease_epoch, 0) + 1,
                        lease_until = now() AT TIME ZONE 'UTC' + %(lease)s * interval '1 second',
                        started_at = COALESCE(t.started_at, now() AT TIME ZONE 'UTC')
-                 WHERE t.id IN (
-                        SELECT q.id FROM woow_paas_platform_ai_turn q
-                         WHERE q.state = 'queued'
-                           AND NOT EXISTS (
-                                SELECT 1 FROM woow_paas_platform_ai_turn o
-                                 WHERE o.channel_id = q.channel_id AND o.id < q.id
-                                   AND o.state IN ('queued', 'running', 'waiting'))
-                         ORDER BY q.id
-                           FOR UPDATE SKIP LOCKED
-                         LIMIT %(limit)s)
-                   AND t.state = 'queued'
+                  FROM taken
+                 WHERE t.id = taken.id AND t.state = 'queued'
              RETURNING t.id, t.lease_epoch,
                        (SELECT COALESCE(MAX(seq), 0) + 1
                           FROM woow_paas_platform_ai_turn_event e WHERE e.turn_id = t.id)
                 """,
-                {"runner": runner_id, "lease": lease, "limit": limit},
+                {
+                    "runner": runner_id,
+                    "lease": lease,
+                    "limit": limit,
+                    "per_person": settings.get().turns_per_person,
+                },
             )
             return [Claim(*row) for row in sorted(env.cr.fetchall())]
 
@@ -178,7 +197,7 @@ class OdooStore:
 
     def _insert(self, env, batch):
         rows = [
-            (claim.turn_id, seq, json.dumps(payload, ensure_ascii=False))
+            (claim.turn_id, seq, json.dumps(text.storable(payload), ensure_ascii=False))
             for claim, events in batch.items()
             for seq, payload in events
         ]
@@ -195,7 +214,7 @@ class OdooStore:
     def save_step(self, claim, progress, calls, events) -> None:
         def work(env):
             turn = self._held(env, claim)
-            turn.write({"transcript": progress, "round": progress["round"]})
+            turn.write({"transcript": text.storable(progress), "round": progress["round"]})
             known = set(
                 env[CALL].search([("call_id", "in", [call.id for call in calls])]).mapped("call_id")
             )
@@ -210,7 +229,7 @@ class OdooStore:
                         "tool_name": call.tool.name if call.tool else call.alias,
                         "title": call.tool.title if call.tool else False,
                         "server_name": call.server.name if call.server else False,
-                        "arguments": call.arguments or {},
+                        "arguments": text.storable(call.arguments or {}),
                     }
                     for call in calls
                     if call.id not in known
@@ -254,8 +273,8 @@ class OdooStore:
                 row.write(
                     {
                         "outcome": result.outcome,
-                        "result": result.display,
-                        "llm_text": result.text,
+                        "result": text.storable(result.display),
+                        "llm_text": text.storable(result.text),
                         "duration_ms": result.duration_ms,
                         "bytes": result.bytes,
                         "truncated": result.truncated,
@@ -282,14 +301,17 @@ class OdooStore:
             user = turn.user_id
             turn = turn.with_context(lang=user.lang, tz=user.tz)
             if ending.progress:
-                turn.write({"transcript": ending.progress, "round": ending.progress["round"]})
+                progress = text.storable(ending.progress)
+                turn.write({"transcript": progress, "round": progress["round"]})
             if ending.state == "waiting":
                 turn.write({"state": "waiting", "lease_owner": False, "lease_until": False})
                 last = [{"type": "state", "state": "waiting"}]
             else:
                 error = None
                 if ending.error_code:
-                    sentence = turn._error_sentence(ending.error_code, ending.error_message)
+                    sentence = turn._error_sentence(
+                        ending.error_code, text.storable(ending.error_message)
+                    )
                     error = (ending.error_code, sentence)
                 turn._end(ending.state, ending.html, usage=ending.usage, error=error)
                 last = [
@@ -337,7 +359,7 @@ class OdooStore:
                 env["woow_paas_platform.mcp_server"]
                 .browse(server_id)
                 .exists()
-                ._record_failure(sentence)
+                ._record_failure(text.storable(sentence))
             ),
         )
 
