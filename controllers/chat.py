@@ -9,6 +9,7 @@ from .dispatcher import body, query_int
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
 PAGE = 30
+TOKEN_CHARS = 200  # of a client_token; an index holds it
 SHOWN_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
@@ -151,6 +152,13 @@ class ChatController(http.Controller):
         content = values["content"].strip()
         if not content:
             raise ApiError(400, "empty_message", "Write a message first.")
+        if len(values["client_token"] or "") > TOKEN_CHARS:
+            raise ApiError(
+                400,
+                "invalid_field",
+                f"The field “client_token” takes at most {TOKEN_CHARS} characters.",
+                details={"field": "client_token"},
+            )
         turn = channel._turn_of_token(values["client_token"])
         if not turn:
             refuse_while_busy(channel)

@@ -6,7 +6,9 @@ from odoo.exceptions import AccessDenied, AccessError, MissingError, UserError, 
 from odoo.http import Json2Dispatcher, Response, SessionExpiredException, request
 from werkzeug.exceptions import HTTPException
 
+from ..models.ai_turn import TooManyTurns
 from ..runtime.api_error import ApiError
+from ..services import text
 from ..services.errors import EngineError
 
 _logger = logging.getLogger(__name__)
@@ -32,7 +34,7 @@ class AiDispatcher(Json2Dispatcher):
                 raise ApiError(415, "not_json", "Send the body as application/json.")
             try:
                 self.jsonrequest = self.request.get_json_data()
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ApiError(400, "bad_json", "The body is not valid JSON.") from error
             if not isinstance(self.jsonrequest, dict):
                 raise ApiError(400, "bad_json", "The body must be a JSON object.")
@@ -61,6 +63,10 @@ class AiDispatcher(Json2Dispatcher):
                 return ApiError(404, "not_found", "This record does not exist.")
             case AccessError():
                 return ApiError(403, "forbidden", "You are not allowed to do this.")
+            case TooManyTurns():
+                return ApiError(
+                    429, "too_many_turns", str(exc.args[0]), headers={"Retry-After": "5"}
+                )
             case ValidationError():
                 return ApiError(422, "invalid", str(exc.args[0]))
             case UserError():
@@ -104,7 +110,7 @@ def body(**fields):
         if value is None and optional:
             values[name] = None
         elif isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
-            values[name] = value
+            values[name] = text.storable(value)
         else:
             raise ApiError(
                 400,
@@ -117,11 +123,11 @@ def body(**fields):
 
 def query_int(name, default=None, low=0, high=2**31 - 1):
     """An integer of the query string, within its bounds."""
-    text = request.httprequest.args.get(name)
-    if text is None or text == "":
+    given = request.httprequest.args.get(name)
+    if given is None or given == "":
         return default
     try:
-        value = int(text)
+        value = int(given)
     except ValueError:
         value = None
     if value is None or not low <= value <= high:

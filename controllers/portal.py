@@ -1,3 +1,5 @@
+import re
+
 from odoo import http
 from odoo.addons.portal.controllers.portal import CustomerPortal
 from odoo.http import request
@@ -17,9 +19,9 @@ class AiPortal(CustomerPortal):
             if not channel._own_conversation():
                 return request.redirect("/my/ai")
         props = {"conversationId": conversation_id or False}
-        if assistant_id and assistant_id.isdigit():
+        if assistant_id and re.fullmatch("[0-9]{1,9}", assistant_id):
             props["newChat"] = {"assistant_id": int(assistant_id)}
-            if cloud_service_id and cloud_service_id.isdigit():
+            if cloud_service_id and re.fullmatch("[0-9]{1,9}", cloud_service_id):
                 props["newChat"]["cloud_service_id"] = int(cloud_service_id)
         values = {"page_name": "ai", "conversation_id": conversation_id, "props": props}
         return request.render("woow_paas_platform.portal_my_ai", values)

@@ -1,4 +1,5 @@
 import json
+import re
 
 from odoo import http
 from odoo.http import Response, request
@@ -40,6 +41,6 @@ class StreamController(http.Controller):
 
     def _last_event_id(self):
         text = request.httprequest.headers.get("Last-Event-ID", "")
-        if text and not text.isdigit():
+        if text and not re.fullmatch("[0-9]{1,9}", text):
             raise ApiError(400, "invalid_last_event_id", "Last-Event-ID must be a number.")
         return int(text or 0)

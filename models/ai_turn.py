@@ -16,7 +16,13 @@ RETENTION_BATCH = 500  # turns, or calls, that one transaction of the cron prune
 PROMPT_CHARS = 32_000  # characters of one message
 
 CONVERSATION = "woow_ai_chat"  # type of the channels that hold a conversation with an assistant
+MAX_OPEN_TURNS = 100  # of one person
+
 FINAL_STATES = ("done", "failed", "stopped")
+
+
+class TooManyTurns(UserError):
+    """One person has too many turns that wait."""
 
 
 class AiTurn(models.Model):
@@ -78,7 +84,11 @@ class AiTurn(models.Model):
     usage = fields.Json(readonly=True)
     error_code = fields.Char(readonly=True)
     error_message = fields.Char(readonly=True)
-    lease_owner = fields.Char(readonly=True)
+    lease_owner = fields.Char(
+        readonly=True,
+        groups="woow_paas_platform.group_admin",
+        help="Host and process that run the turn.",
+    )
     lease_epoch = fields.Integer(readonly=True, default=0)
     lease_until = fields.Datetime(readonly=True)
     stop_requested = fields.Boolean(readonly=True)
@@ -125,6 +135,7 @@ class AiTurn(models.Model):
         :param message: the question, when it stands in the channel already (Discuss)
         :param assistant: who answers, when it is not the conversation's own (a mention)
         """
+        self._check_open_turns()
         is_from_discuss = bool(message)
         assistant = assistant or channel.woow_assistant_id
         if len(content) > PROMPT_CHARS:
@@ -166,6 +177,7 @@ class AiTurn(models.Model):
         """
         self.ensure_one()
         self.assistant_id.check_access("read")
+        self._check_open_turns()
         # sudo: ai_turn - people have no write access; the caller may read, so owns, the turn
         old = self.sudo()
         turn = old.create(
@@ -186,6 +198,15 @@ class AiTurn(models.Model):
         turn._append_events(events)
         notify.queued(self.env.cr, turn.id)
         return turn.sudo(False)
+
+    def _check_open_turns(self):
+        """:raises TooManyTurns: the person has queued more than anybody reads"""
+        # sudo: ai_turn - the caller's own, counted
+        mine = [("user_id", "=", self.env.uid), ("state", "in", ("queued", "running", "waiting"))]
+        if self.sudo().search_count(mine, limit=MAX_OPEN_TURNS) >= MAX_OPEN_TURNS:
+            raise TooManyTurns(
+                self.env._("Too many of your messages wait for an answer. Try again in a moment.")
+            )
 
     def _transcript_for_retry(self):
         """The transcript up to the last call; a call without a message gets the one of its row."""
@@ -288,7 +309,11 @@ class AiTurn(models.Model):
         :param files: ``{"name", "mimetype", "data"}`` with base64 data
         """
         self.ensure_one()
-        return self.env["ir.attachment"].create(
+        # A stranger's picture is not decoded: a few kB of PNG can stand for gigabytes. HTML and SVG are text.
+        Attachment = self.env["ir.attachment"].with_context(
+            image_no_postprocess=True, attachments_mime_plainxml=True
+        )
+        return Attachment.create(
             [
                 {
                     "name": file["name"],
@@ -500,15 +525,21 @@ class AiTurn(models.Model):
         )
         history, room = [], HISTORY_CHARS
         for turn in earlier:
-            messages = turn._messages_for_history()
+            messages = turn._messages_for_history(with_calls=turn.user_id == self.user_id)
             room -= len(json.dumps(messages, ensure_ascii=False))
             if room < 0:
                 break
             history = messages + history
         return history
 
-    def _messages_for_history(self):
+    def _messages_for_history(self, with_calls=True):
+        """:param with_calls: whether what tools said may be told; in a thread, that was for who asked"""
         messages = [{"role": "user", "content": self.prompt}]
+        if not with_calls:
+            said = [
+                m for m in (self.transcript or {}).get("messages", ()) if not m.get("tool_calls")
+            ]
+            return messages + [m for m in said if m["role"] == "assistant"]
         answered = {
             message["call_id"]
             for message in (self.transcript or {}).get("messages", ())

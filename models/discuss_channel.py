@@ -1,9 +1,21 @@
 from markupsafe import Markup
 from odoo import api, fields, models
-from odoo.exceptions import UserError, ValidationError
+from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tools import html2plaintext
 
 from .ai_turn import CONVERSATION
+
+NAME_CHARS = 120  # characters of a conversation's name
+FIXED = frozenset(  # set when the conversation is made, by the system only
+    {
+        "woow_assistant_id",
+        "woow_user_id",
+        "woow_cloud_service_id",
+        "woow_res_model",
+        "woow_res_id",
+        "woow_turn_ids",
+    }
+)
 
 
 class DiscussChannel(models.Model):
@@ -34,6 +46,24 @@ class DiscussChannel(models.Model):
         "woow_paas_platform.ai_turn", "channel_id", "AI Turns", readonly=True
     )
 
+    @api.model_create_multi
+    def create(self, vals_list):
+        channels = super().create(vals_list)
+        if not self.env.su and any(
+            # sudo: discuss.channel - only whether it is a conversation, nothing is shown
+            channel.channel_type == CONVERSATION or any(channel[name] for name in FIXED)
+            for channel in channels.sudo()
+        ):
+            raise AccessError(self.env._("Conversations with assistants are made in the chat."))
+        return channels
+
+    def write(self, vals):
+        if not self.env.su and not FIXED.isdisjoint(vals):
+            raise AccessError(
+                self.env._("Who talks to whom, and about what, does not change in a conversation.")
+            )
+        return super().write(vals)
+
     @api.model
     def _create_ai_conversation(self, assistant, cloud_service=None, name=None, record=None):
         """The one way to make a conversation of the current user.
@@ -51,7 +81,7 @@ class DiscussChannel(models.Model):
         # sudo: discuss.channel - people cannot create this type themselves; the members are fixed here
         channel = self.sudo().create(
             {
-                "name": name or self.env._("New conversation"),
+                "name": (name or "").strip()[:NAME_CHARS] or self.env._("New conversation"),
                 "channel_type": CONVERSATION,
                 "woow_assistant_id": assistant.id,
                 "woow_user_id": self.env.uid,
@@ -217,7 +247,7 @@ class DiscussChannel(models.Model):
 
     def _rename_ai_conversation(self, name):
         # sudo: discuss.channel - portal users may not write channels, but name their own conversation
-        self.sudo().name = name.strip()[:120] or self.env._("New conversation")
+        self.sudo().name = name.strip()[:NAME_CHARS] or self.env._("New conversation")
 
     def _delete_ai_conversation(self):
         """Messages, turns, events and calls go with it."""

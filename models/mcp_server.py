@@ -114,8 +114,9 @@ class McpServer(models.Model):
         "A system server belongs to nobody; a user server belongs to one cloud service or one person.",
     )
     _timeouts_positive = models.Constraint(
-        "CHECK (connect_timeout > 0 AND call_timeout > 0 AND call_timeout <= 600)",
-        "Time-outs must be positive, and a call may take at most 600 seconds.",
+        "CHECK (connect_timeout > 0 AND connect_timeout <= 60"
+        " AND call_timeout > 0 AND call_timeout <= 600)",
+        "Time-outs must be positive; a connection may take 60 seconds and a call 600 at most.",
     )
 
     def _init_column(self, column_name):
@@ -181,6 +182,26 @@ class McpServer(models.Model):
                 egress.check_url(server.url)
             except ConfigError as error:
                 raise ValidationError(sentences.translated(self.env, str(error))) from error
+
+    @api.constrains("scope", "cloud_service_id", "owner_user_id")
+    def _check_number(self):
+        """Each one is asked again and again: nobody turns this Odoo against a list of addresses."""
+        limit = limits.get(self.env, "max_servers_per_assistant")
+        for name in ("cloud_service_id", "owner_user_id"):
+            owners = self[name]
+            # sudo: mcp_server - a number, nothing is shown
+            counts = (
+                self.sudo()
+                .with_context(active_test=False)
+                ._read_group([(name, "in", owners.ids)], [name], ["__count"])
+            )
+            if any(count > limit for _owner, count in counts):
+                raise ValidationError(
+                    self.env._(
+                        "A cloud service or a person can have at most %(limit)s MCP servers.",
+                        limit=limit,
+                    )
+                )
 
     @api.model_create_multi
     def create(self, vals_list):

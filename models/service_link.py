@@ -44,6 +44,8 @@ class ServiceLink(models.Model):
 
     def write(self, vals):
         result = super().write(vals)
+        if "cloud_service_id" in vals:
+            self.check_access("write")  # who moves a link must manage the service it goes to
         if "record" in vals:
             self._check_record_access()
             self._offer_chat()

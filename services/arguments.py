@@ -57,9 +57,7 @@ def _validator():
     def additional(validator, value, instance, schema):
         """Which properties are additional is a question of patterns, where there are any."""
         checks = Draft202012Validator.VALIDATORS["additionalProperties"]
-        return (
-            () if "patternProperties" in schema else checks(validator, value, instance, schema)
-        )
+        return () if "patternProperties" in schema else checks(validator, value, instance, schema)
 
     unbounded = (
         "pattern",

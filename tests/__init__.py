@@ -1,6 +1,7 @@
 from . import test_access
 from . import test_admin
 from . import test_assistant
+from . import test_attack
 from . import test_chat_api
 from . import test_cloud_service
 from . import test_discuss
