@@ -38,7 +38,7 @@ class AiDispatcher(Json2Dispatcher):
                 raise ApiError(400, "bad_json", "The body is not valid JSON.") from error
             if not isinstance(self.jsonrequest, dict):
                 raise ApiError(400, "bad_json", "The body must be a JSON object.")
-        self.request.params = dict(args)
+        self.request.params = text.storable(dict(args))
         result = self.request.registry["ir.http"]._dispatch(endpoint)
         if isinstance(result, Response):
             return result

@@ -15,7 +15,7 @@ from ..models.action_type import (
 )
 from ..runtime import direct_call, process
 from ..runtime.api_error import ApiError
-from ..services import arguments
+from ..services import arguments, text
 from ..services.specs import CallResult, ToolCall
 from .chat import ROUTE
 from .dispatcher import body, error_body
@@ -96,7 +96,7 @@ class RetrievalController(http.Controller):
         return account
 
     def _query(self, name):
-        value = request.httprequest.args.get(name, "").strip()
+        value = text.storable(request.httprequest.args.get(name, "")).strip()
         if not value:
             raise ApiError(
                 400,

@@ -1,5 +1,6 @@
 from odoo import api, fields, models
 
+from ..services import text
 from ..services.specs import CallResult
 
 
@@ -86,8 +87,8 @@ class ToolCall(models.Model):
             call.write(
                 {
                     "outcome": result.outcome,
-                    "result": result.display,
-                    "llm_text": result.text,
+                    "result": text.storable(result.display),
+                    "llm_text": text.storable(result.text),
                     "duration_ms": result.duration_ms,
                     "bytes": result.bytes,
                     "truncated": result.truncated,

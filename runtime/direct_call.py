@@ -12,6 +12,7 @@ from odoo import fields
 from odoo.http import Response
 from odoo.tools import json_default
 
+from ..services import text
 from ..services.errors import EngineError
 from ..services.specs import CallResult, Executed
 from . import db, process
@@ -34,7 +35,7 @@ class AfterCommit(Response):
     def __call__(self, environ, start_response):
         data, status = self._work()
         self.status_code = status
-        self.data = json.dumps(data, ensure_ascii=False, default=json_default)
+        self.data = json.dumps(text.storable(data), ensure_ascii=False, default=json_default)
         return super().__call__(environ, start_response)
 
 
@@ -72,7 +73,7 @@ def record(env, call, values=None, result=None):
                 "tool_name": call.tool.name if call.tool else call.alias,
                 "title": call.tool.title if call.tool else False,
                 "server_name": call.server.name if call.server else False,
-                "arguments": call.arguments or {},
+                "arguments": text.storable(call.arguments or {}),
                 "started_at": False if result else fields.Datetime.now(),
                 **(values or {}),
             }

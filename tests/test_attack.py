@@ -366,6 +366,18 @@ class TestAttackOnTheApi(AiHttpCase):
         self.assertEqual(status, 201)
         self.assertLessEqual(len(data["name"]), 120)
 
+    def test_ids_that_postgresql_refuses(self):
+        prefix = "/api/agent-retrieval/in/v1"
+        account = {"x-account-id": "1", "x-account-type": "user"}
+        for path in (
+            f"{prefix}/mcp/proxy/a%00/tools/b%00/call",
+            f"{prefix}/tool/proxy/a%00/tools/b%00/call",
+            f"{prefix}/kn/get_action_info?kn_id=a%00&at_id=b%00",
+        ):
+            with self.subTest(path=path):
+                body = {"unique_identity": {"id": "a\0"}} if "kn_id" in path else {}
+                self.assertEqual(self._call("POST", path, body, account)[0], 404)
+
     def test_a_token_that_no_index_takes(self):
         token = base64.b85encode(zlib.compress(bytes(range(256)) * 40, 0)).decode()
         status, data = self._call(
