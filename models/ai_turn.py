@@ -101,6 +101,7 @@ class AiTurn(models.Model):
 
     _queued = models.Index("(id) WHERE state = 'queued'")
     _open = models.Index("(id) WHERE state IN ('queued', 'running')")
+    _open_of_user = models.Index("(user_id) WHERE state IN ('queued', 'running', 'waiting')")
     _held = models.Index("(lease_until) WHERE state = 'running'")
     _channel = models.Index("(channel_id, id)")
     _question = models.Index("(message_id) WHERE message_id IS NOT NULL")

@@ -169,18 +169,21 @@ class TestAttackOnRecords(AiCase):
 
     def test_a_connection_is_not_awaited_for_ever(self):
         for value in (1e9, float("inf"), float("nan")):
-            with self.subTest(value=value), mute_logger("odoo.sql_db"):
-                with self.assertRaises(IntegrityError), self.env.cr.savepoint():
-                    self._as(self.owner, SERVER).create(
-                        {
-                            "name": "tarpit",
-                            "url": "https://example.com/mcp",
-                            "scope": "user",
-                            "owner_user_id": self.owner.id,
-                            "connect_timeout": value,
-                        }
-                    )
-                    self.env.flush_all()
+            values = {
+                "name": "tarpit",
+                "url": "https://example.com/mcp",
+                "scope": "user",
+                "owner_user_id": self.owner.id,
+                "connect_timeout": value,
+            }
+            with (
+                self.subTest(value=value),
+                mute_logger("odoo.sql_db"),
+                self.assertRaises(IntegrityError),
+                self.env.cr.savepoint(),
+            ):
+                self._as(self.owner, SERVER).create(values)
+                self.env.flush_all()
 
     def test_a_person_has_a_bounded_number_of_servers(self):
         def make(count):
