@@ -25,6 +25,10 @@ SUM_UP = (
     "You have used all rounds of tool calls. Do not call tools any more. "
     "Answer the user now with what you have found and say plainly what is missing."
 )
+STOP_AND_ANSWER = (
+    "The user does not want you to call tools any more. "
+    "Answer the user now with what you have found and say plainly what is missing."
+)
 
 
 async def run_turn(
@@ -42,7 +46,7 @@ async def run_turn(
         step that was cut had said, by a `state` event with that `step`
     :param stop: set when the user stops the turn
     :param chat_model: a LangChain chat model instead of the one that ``request.llm`` describes
-    :return: state done, stopped or failed; `text` is what the last step has said
+    :return: state done, stopped, failed or waiting; `text` is what the last step has said
     :raises LeaseLost, TurnGone: from the journal, after everything that runs was cancelled
     """
     async with contextlib.AsyncExitStack() as stack:
@@ -65,10 +69,13 @@ class _Turn:
     async def run(self) -> TurnResult:
         self._begin()
         if calls := transcript.open_calls(self.progress, self.toolbox.resolve):
-            await self._run_calls(calls)
+            if not await self._run_calls(calls):
+                return self._wait()
         elif self._is_finished():
             return TurnResult(state="done", text=self._last_text())
         while not self.stop.is_set():
+            if self._must_confirm():
+                return self._wait(confirm=self.progress.round + 1)
             answer = Answer()
             try:
                 await self._ask(answer)
@@ -85,8 +92,14 @@ class _Turn:
             await self._save_answer(answer, calls)
             if not calls:
                 return TurnResult(state="done", text=answer.text)
-            await self._run_calls(calls)
+            if not await self._run_calls(calls):
+                return self._wait()
         return TurnResult(state="stopped", text=self._last_text())
+
+    def _wait(self, confirm: int = 0) -> TurnResult:
+        if self.stop.is_set():
+            return TurnResult(state="stopped", text=self._last_text())
+        return TurnResult(state="waiting", text=self._last_text(), confirm=confirm)
 
     # ------------------------------------------------------------ beginning
 
@@ -125,12 +138,19 @@ class _Turn:
     # ------------------------------------------------------------ LLM
 
     def _is_last_word(self) -> bool:
-        return self.progress.round >= self.request.limits.max_rounds
+        return self.progress.sum_up or self.progress.round >= self.request.limits.max_rounds
+
+    def _must_confirm(self) -> bool:
+        """Asked once, before the round that the assistant names."""
+        round_ = self.progress.round + 1
+        is_named = round_ == self.request.limits.confirm_round
+        return is_named and self.progress.confirmed != round_ and not self._is_last_word()
 
     async def _ask(self, answer: Answer) -> None:
         prompt, functions = self.request.system_prompt, self.toolbox.functions
         if self._is_last_word():
-            prompt, functions = f"{prompt}\n\n{SUM_UP}".strip(), []
+            said = STOP_AND_ANSWER if self.progress.sum_up else SUM_UP
+            prompt, functions = f"{prompt}\n\n{said}".strip(), []
         messages = transcript.to_langchain(prompt, [*self.request.history, *self.progress.messages])
         model = self.model.bind_tools(functions) if functions else self.model
         stream = markdown.BlockStream()
@@ -205,7 +225,8 @@ class _Turn:
 
     # ------------------------------------------------------------ tools
 
-    async def _run_calls(self, calls: list[ToolCall]) -> None:
+    async def _run_calls(self, calls: list[ToolCall]) -> bool:
+        """Whether every call has its result; else the turn waits for a person."""
         progress = self.progress
         runner = Calls(
             self.journal,
@@ -223,7 +244,10 @@ class _Turn:
                 "outcome": results[call.id].outcome,
             }
             for call in calls
+            if call.id in results
         ]
         progress.tools_seconds = round(progress.tools_seconds + seconds, 3)
-        progress.round += 1
+        is_complete = len(results) == len(calls)
+        progress.round += is_complete
         await self.journal.save_step(progress)
+        return is_complete

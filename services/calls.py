@@ -1,16 +1,19 @@
 """Runs the calls of one answer in parallel and gives each exactly one result."""
 
 import asyncio
+import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from .ports import Journal
 from .specs import CallResult, ToolCall
-from .toolbox import Toolbox, failure
+from .toolbox import Toolbox, failure, refusal
 
 PROGRESS_INTERVAL = 0.1  # s between two progress events of one call
 DENIED = "The user or an administrator did not allow this call."
 STOPPED = "The user stopped the turn before this call had ended."
+CHANGED = "The user changed the arguments of this call to {} and allowed it."
 EXHAUSTED = (
     "The time for tools in this turn is used up, so the tool was not called. "
     "Answer with what you have and say what is missing."
@@ -40,20 +43,31 @@ class Calls:
     async def run(self, calls: list[ToolCall]) -> tuple[dict[str, CallResult], float]:
         """The result of each call id, and the seconds that the longest took.
 
+        A call without a result waits for a person; the others were brought to their end.
+
         :raises LeaseLost, TurnGone: what the journal says ends all calls at once
         """
         begun = time.monotonic()
         tasks = {asyncio.ensure_future(self._one(call)): call.id for call in calls}
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-            results = {call_id: task.result() for task, call_id in tasks.items() if task.done()}
+            results = {
+                call_id: result
+                for task, call_id in tasks.items()
+                if task.done() and (result := task.result()) is not None
+            }
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+        if self._stop.is_set():
+            for call in calls:
+                if call.id not in results:
+                    results[call.id] = failure("cancelled", STOPPED)
+                    await self._journal.end_call(call, results[call.id])
         return results, time.monotonic() - begun
 
-    async def _one(self, call: ToolCall) -> CallResult:
+    async def _one(self, call: ToolCall) -> CallResult | None:
         verdict = await self._journal.begin_call(call)
         if verdict.kind == "done" and verdict.result is not None:
             return verdict.result
@@ -61,8 +75,16 @@ class Calls:
             result = failure("denied", verdict.reason or DENIED)
         elif self._stop.is_set():
             result = failure("cancelled", STOPPED)
-        else:
+        elif verdict.kind == "ask":
+            result = refusal(call)  # nobody is asked about what cannot be called
+            if result is None:
+                return None
+        elif verdict.arguments is None or verdict.arguments == call.arguments:
             result = await self._execute(call)
+        else:
+            result = await self._execute(replace(call, arguments=verdict.arguments))
+            said = CHANGED.format(json.dumps(verdict.arguments, ensure_ascii=False))
+            result = replace(result, text=f"{said}\n{result.text}")
         await self._journal.end_call(call, result)
         return result
 

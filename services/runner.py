@@ -57,6 +57,7 @@ class Ending:
     progress: dict[str, Any] | None = None
     error_code: str = ""
     error_message: str = ""
+    confirm: int = 0
     next_seq: int = 1
 
 
@@ -329,6 +330,7 @@ class Runner:
             progress=asdict(progress) if progress else None,
             error_code=error.code if error is not None else "",
             error_message=str(error) if error is not None else "",
+            confirm=result.confirm,
             next_seq=next_seq,
         )
 

@@ -167,6 +167,7 @@ class DiscoveredTool:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     max_rounds: int = const.MAX_ROUNDS
+    confirm_round: int = 0  # the turn asks before this round; 0 is never
     turn_tools_timeout: float = const.TURN_TOOLS_TIMEOUT
     turn_timeout: float = const.TURN_TIMEOUT
     llm_result_cap: int = const.LLM_RESULT_CAP
@@ -200,6 +201,7 @@ class TurnProgress:
 
     `step` counts finished LLM answers, `round` finished LLM -> tools cycles,
     `messages` continues `TurnRequest.history`, `tools_seconds` is what calls have used of the turn's budget.
+    The host sets `confirmed` to the round that the person let go on, or `sum_up` when it said “stop and answer”.
     """
 
     started: bool = False
@@ -208,6 +210,8 @@ class TurnProgress:
     messages: list[dict[str, Any]] = field(default_factory=list)
     usage: dict[str, int] = field(default_factory=dict)
     tools_seconds: float = 0.0
+    confirmed: int = 0
+    sum_up: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,19 +261,25 @@ class Executed:
 class Verdict:
     """The host's word at the start of a call.
 
-    run: execute it now · deny: `reason` goes to the LLM · done: it has its result, take `result` ·
+    run: execute it now, with `arguments` if a person changed them · deny: `reason` goes to the LLM ·
+    ask: a person decides, the turn waits · done: it has its result, take `result` ·
     lost: it was in flight when its runner died (the journal turns this into done, outcome unknown)
     """
 
-    kind: Literal["run", "deny", "done", "lost"]
+    kind: Literal["run", "deny", "ask", "done", "lost"]
     reason: str = ""
     result: CallResult | None = None
+    arguments: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnResult:
-    """How `run_turn` ended. `error` is set for state "failed" only."""
+    """How `run_turn` ended. `error` is set for state "failed" only.
+
+    A turn that waits does so for the calls without a result, or, with `confirm`, for the word to begin that round.
+    """
 
     state: Literal["done", "stopped", "waiting", "failed"]
     text: str = ""
     error: Exception | None = None
+    confirm: int = 0

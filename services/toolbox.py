@@ -129,14 +129,8 @@ async def execute(
     :param on_input: asks the user what the server wants to know meanwhile
     """
     begun = time.monotonic()
-    if call.tool is None or call.server is None:
-        return Executed(result=failure("unknown_tool", f"There is no tool called {call.alias!r}."))
-    if call.arguments is None:
-        return Executed(
-            result=failure("invalid_args", call.problem or "The arguments are not a JSON object.")
-        )
-    if wrong := arguments.problem(call.arguments, call.tool.input_schema):
-        return Executed(result=failure("invalid_args", wrong))
+    if refused := refusal(call):
+        return Executed(result=refused)
     try:
         if call.tool.operation is not None:
             raw = await operations.perform(
@@ -168,6 +162,17 @@ async def execute(
         return Executed(
             result=failure("error", f"The call failed ({type(error).__name__}).", begun)
         )
+
+
+def refusal(call: ToolCall) -> CallResult | None:
+    """The result of a call that cannot be made at all; None if it can."""
+    if call.tool is None or call.server is None:
+        return failure("unknown_tool", f"There is no tool called {call.alias!r}.")
+    if call.arguments is None:
+        return failure("invalid_args", call.problem or "The arguments are not a JSON object.")
+    if wrong := arguments.problem(call.arguments, call.tool.input_schema):
+        return failure("invalid_args", wrong)
+    return None
 
 
 def _read(result: Mapping[str, Any], limits: Limits, begun: float) -> CallResult:

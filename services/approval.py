@@ -1,0 +1,100 @@
+"""Whether a call runs, waits for a person or is refused. Pure rules; the host brings the facts."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from . import conditions
+from .specs import TrustLevel
+
+Policy = Literal["auto", "ask", "never"]
+Reason = Literal["", "never", "rule", "tool", "tainted", "destructive", "unknown"]
+ONCE = ("approve_once", "deny")
+ALL = ("approve_once", "approve_conversation", "approve_always", "deny")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`policy` holds for calls whose arguments meet `condition`; an empty one is always met."""
+
+    policy: Policy
+    condition: str = ""
+
+    def applies(self, arguments: Mapping[str, Any]) -> bool:
+        """A condition that cannot be decided restricts and never permits."""
+        if not self.condition:
+            return True
+        try:
+            return conditions.holds(self.condition, arguments)
+        except (conditions.ConditionError, conditions.Undecided):
+            return self.policy != "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """:ivar reason: why, for the host to say in the person's language
+    :ivar choices: what the person may answer when `policy` is "ask"
+    :ivar grantable: whether an earlier “always” of the person is enough
+    """
+
+    policy: Policy
+    reason: Reason = ""
+    grantable: bool = True
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return ALL if self.grantable else ONCE
+
+
+def is_destructive(annotations: Mapping[str, Any]) -> bool:
+    """A server's word against its own tool is believed whatever the server is trusted with."""
+    return (
+        annotations.get("destructiveHint") is True and annotations.get("readOnlyHint") is not True
+    )
+
+
+def is_untrusted(annotations: Mapping[str, Any], trust: TrustLevel) -> bool:
+    """Whether a stranger may have written what the tool returns."""
+    return trust == "none" or annotations.get("openWorldHint") is True
+
+
+def default_policy(annotations: Mapping[str, Any], trust: TrustLevel) -> Policy:
+    """What holds for a tool nobody has decided about; annotations count only on a trusted server."""
+    if trust == "none":
+        return "ask"
+    if annotations.get("readOnlyHint") is True:
+        return "auto"
+    if trust == "full" and not is_destructive(annotations):
+        return "auto"
+    return "ask"
+
+
+def decide(
+    arguments: Mapping[str, Any],
+    *,
+    policy: str,
+    rules: Iterable[Rule] = (),
+    annotations: Mapping[str, Any],
+    trust: TrustLevel,
+    asks_by_default: bool = True,
+    is_tainted: bool = False,
+) -> Decision:
+    """The policy of one call.
+
+    :param policy: the tool's own: auto, ask, never or default
+    :param rules: in order, the first that applies wins over the tool's own policy; none can lift a `never`
+    :param asks_by_default: the assistant's switch; without it a tool without a policy just runs
+    :param is_tainted: an untrusted result came earlier in the turn
+    """
+    rule = next((rule for rule in rules if rule.applies(arguments)), None)
+    if policy == "never" or (rule and rule.policy == "never"):
+        return Decision("never", "never")
+    if is_tainted and is_destructive(annotations):
+        return Decision("ask", "tainted", grantable=False)
+    if rule:
+        return Decision(rule.policy, "rule", grantable=not rule.condition)
+    if policy != "default":
+        return Decision(policy, "tool")
+    if asks_by_default and default_policy(annotations, trust) == "ask":
+        return Decision("ask", "destructive" if is_destructive(annotations) else "unknown")
+    return Decision("auto")
