@@ -1,5 +1,6 @@
 from . import dispatcher
 from . import chat
+from . import decision
 from . import health
 from . import portal
 from . import retrieval

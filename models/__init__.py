@@ -15,6 +15,9 @@ from . import action_parameter
 from . import ai_turn
 from . import ai_turn_event
 from . import tool_call
+from . import approval_rule
+from . import tool_grant
+from . import approval
 from . import discuss_channel
 from . import discuss_post
 from . import ir_http

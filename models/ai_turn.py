@@ -494,7 +494,10 @@ class AiTurn(models.Model):
             history=(*self._history(), {"role": "user", "content": self.prompt}),
             servers=tuple(servers.values()),
             tools=(*tools._tool_specs(), *actions._tool_specs(self._record())),
-            limits=Limits(max_rounds=assistant.max_rounds),
+            limits=Limits(
+                max_rounds=assistant.max_rounds,
+                confirm_round=assistant.confirm_round if self._is_private() else 0,
+            ),
         )
 
     def _system_prompt(self):

@@ -41,6 +41,11 @@ class ResConfigSettings(models.TransientModel):
         "Days of Results",
         "How many days the results of tool calls are kept. The line of the audit stays for ever.",
     )
+    woow_approval_hours = _limit(
+        "approval_hours",
+        "Hours to Decide",
+        "How many hours a tool call waits for a person's decision before it counts as denied.",
+    )
     woow_sync_interval_hours = _limit(
         "sync_interval_hours",
         "Hours between Syncs",

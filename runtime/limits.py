@@ -10,6 +10,7 @@ DEFAULTS = {
     "max_rounds": const.MAX_ROUNDS,  # of assistants made from now on
     "event_retention_days": 7,  # days after its end that a turn can be replayed
     "result_retention_days": 180,  # days that the results of tool calls are kept
+    "approval_hours": 24,  # hours that a turn waits for a person's decision
     "sync_interval_hours": 24,  # hours after which the cron reads a server's tools again
 }
 

@@ -260,8 +260,10 @@ class OdooStore:
                     return Verdict(kind="deny", reason="This action is no longer offered.")
             elif row.tool_id and row.tool_id not in turn._tools():
                 return Verdict(kind="deny", reason="This tool is switched off.")
+            if verdict := row._approval_verdict():
+                return verdict
             row.write({"started_at": fields.Datetime.now(), "started_epoch": claim.epoch})
-            return Verdict(kind="run")
+            return Verdict(kind="run", arguments=row._changed_arguments())
 
         return db.transaction(self.name, work)
 
@@ -286,6 +288,8 @@ class OdooStore:
             for _seq, event in events:
                 if event["type"] == "tool_result" and event.get("id") == call_id:
                     event["attachments"] = row._attachment_data()
+                    if (arguments := row._changed_arguments()) is not None:
+                        event["args"] = arguments
             self._insert(env, {claim: events})
 
         db.transaction(self.name, work)
@@ -304,8 +308,7 @@ class OdooStore:
                 progress = text.storable(ending.progress)
                 turn.write({"transcript": progress, "round": progress["round"]})
             if ending.state == "waiting":
-                turn.write({"state": "waiting", "lease_owner": False, "lease_until": False})
-                last = [{"type": "state", "state": "waiting"}]
+                last = turn._begin_wait(ending.confirm)
             else:
                 error = None
                 if ending.error_code:
@@ -321,6 +324,8 @@ class OdooStore:
                 ]
             env.flush_all()
             self._insert(env, {claim: [*events, *enumerate(last, ending.next_seq)]})
+            if ending.state == "waiting" and turn.stop_requested:
+                turn._end("stopped")
             notify.queued(env.cr, 0)  # the conversation's next turn may be waiting
 
         db.transaction(self.name, work)

@@ -1,5 +1,6 @@
 from . import test_access
 from . import test_admin
+from . import test_approval
 from . import test_assistant
 from . import test_attack
 from . import test_chat_api

@@ -60,11 +60,12 @@ class AiData:
             }
         )
         Tool = env["woow_paas_platform.mcp_tool"]
+        tool = {"input_schema": SCHEMA, "approval_policy": "auto"}
         cls.forecast, cls.alerts, cls.run_flow = Tool.create(
             [
-                {"name": "forecast", "server_id": cls.server.id, "input_schema": SCHEMA},
-                {"name": "alerts", "server_id": cls.server.id, "input_schema": SCHEMA},
-                {"name": "run_flow", "server_id": cls.user_server.id, "input_schema": SCHEMA},
+                {"name": "forecast", "server_id": cls.server.id, **tool},
+                {"name": "alerts", "server_id": cls.server.id, **tool},
+                {"name": "run_flow", "server_id": cls.user_server.id, **tool},
             ]
         )
         cls.provider = env["ai.config"].create(

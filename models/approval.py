@@ -1,0 +1,347 @@
+"""Decisions of people: calls that wait for one, rounds that wait for one, and what becomes of them."""
+
+import json
+from datetime import timedelta
+
+from markupsafe import Markup
+from odoo import api, fields, models
+
+from ..runtime import limits, notify
+from ..services import approval, schema
+from ..services.errors import EngineError
+from ..services.specs import Verdict
+
+NOBODY_TO_ASK = (
+    "This call needs the user's permission, and nobody can be asked here. "
+    "Tell the user to ask for it in a conversation with the assistant."
+)
+
+
+def _utc(moment):
+    return fields.Datetime.to_string(moment).replace(" ", "T") + "Z"
+
+
+class ToolCall(models.Model):
+    _inherit = "woow_paas_platform.tool_call"
+
+    approval = fields.Selection(
+        [
+            ("pending", "Waits for a decision"),
+            ("granted", "Allowed before"),
+            ("approved", "Allowed"),
+            ("denied", "Denied"),
+            ("expired", "Not decided in time"),
+            ("cancelled", "Not decided"),
+        ],
+        readonly=True,
+        help="Empty: nobody had to be asked.",
+    )
+    approval_reason = fields.Char(readonly=True, help="Why the person was asked.")
+    approval_choices = fields.Json(readonly=True)
+    approval_definition = fields.Char(readonly=True, help="What was asked about.")
+    decision = fields.Selection(
+        [
+            ("approve_once", "Allow once"),
+            ("approve_conversation", "Allow in this conversation"),
+            ("approve_always", "Allow always"),
+            ("deny", "Deny"),
+        ],
+        readonly=True,
+    )
+    decision_reason = fields.Char(readonly=True)
+    decided_by_id = fields.Many2one("res.users", "Decided by", readonly=True, ondelete="set null")
+    decided_at = fields.Datetime(readonly=True)
+    is_changed = fields.Boolean("Arguments Changed", readonly=True)
+    asked_arguments = fields.Json(
+        readonly=True, help="What the model had asked for, if the person changed the arguments."
+    )
+
+    def _approval_verdict(self):
+        """Whether the call may start now, read anew each time.
+
+        :return: a `Verdict` that denies or asks, None when nothing is in the way
+        """
+        self.ensure_one()
+        tool = self.tool_id
+        if not tool:
+            return None
+        decision = self._policy_decision()
+        if decision.policy == "never":
+            return Verdict(kind="deny", reason="An administrator does not allow this call.")
+        if self.approval in ("denied", "expired"):
+            return Verdict(kind="deny", reason=self._denial())
+        if decision.policy == "auto":
+            return None
+        Grant = self.env["woow_paas_platform.tool_grant"]
+        definition = Grant._definition_of(tool)
+        if self.approval == "approved" and self.approval_definition == definition:
+            return None
+        if decision.grantable and Grant._is_granted(self.turn_id, tool):
+            self.approval = "granted"
+            return None
+        if not self.turn_id._is_private():
+            return Verdict(kind="deny", reason=NOBODY_TO_ASK)
+        self.write(
+            {
+                "approval": "pending",
+                "approval_reason": decision.reason,
+                "approval_choices": list(decision.choices),
+                "approval_definition": definition,
+            }
+        )
+        return Verdict(kind="ask")
+
+    def _policy_decision(self):
+        tool, assistant = self.tool_id, self.turn_id.assistant_id
+        return approval.decide(
+            self.arguments or {},
+            policy=tool.approval_policy,
+            rules=self.env["woow_paas_platform.approval_rule"]._rules_of(tool, assistant),
+            annotations=tool._annotations(),
+            trust=tool.server_id.trust_level,
+            asks_by_default=assistant.approval_mode == "policy",
+            is_tainted=self._comes_after_untrusted_result(),
+        )
+
+    def _comes_after_untrusted_result(self):
+        """Whether the model has read in this turn what a stranger may have written."""
+        return any(
+            approval.is_untrusted(
+                call.tool_id._annotations(), call.tool_id.server_id.trust_level or "none"
+            )
+            for call in self.turn_id._calls_with_taken_over()
+            if call.round < self.round and call.outcome in ("ok", "error")
+        )
+
+    def _changed_arguments(self):
+        """What the person made of the arguments, None if they are the model's own."""
+        return self.arguments or {} if self.is_changed else None
+
+    def _denial(self):
+        """What the model is told."""
+        if self.approval == "expired":
+            return "The user did not decide about this call in time, so it was not made."
+        if self.decision_reason:
+            return f"The user denied this call. The user's reason: {self.decision_reason}"
+        return "The user denied this call."
+
+    def _decide(self, decision, arguments=None, reason=None):
+        """Record the person's word; the caller has checked the person and the arguments."""
+        for call in self:
+            changed = arguments is not None and arguments != (call.arguments or {})
+            call.write(
+                {
+                    "approval": "denied" if decision == "deny" else "approved",
+                    "decision": decision,
+                    "decision_reason": reason or False,
+                    "decided_by_id": self.env.uid,
+                    "decided_at": fields.Datetime.now(),
+                }
+            )
+            if changed:
+                call.write(
+                    {
+                        "is_changed": True,
+                        "asked_arguments": call.arguments,
+                        "arguments": arguments,
+                    }
+                )
+            scope = {"approve_conversation": "conversation", "approve_always": "always"}
+            if decision in scope:
+                # sudo: tool_grant - people have no create access; made for who decides
+                self.env["woow_paas_platform.tool_grant"].sudo()._grant(
+                    call.turn_id, call.tool_id, scope[decision]
+                )
+            call.turn_id._append_events([call._decided_event()])
+
+    def _decided_event(self):
+        event = {
+            "type": "decided",
+            "id": self.call_id,
+            "decision": self.decision or "expired",
+            "by": self.decided_by_id.name or "",
+            "reason": self.decision_reason or "",
+        }
+        if (arguments := self._changed_arguments()) is not None:
+            event["args"] = arguments
+        return event
+
+    def _approval_event(self):
+        self.ensure_one()
+        try:
+            form = schema.clean(self.tool_id._schema())
+        except EngineError:
+            form = {"type": "object"}
+        return {
+            "type": "approval_required",
+            "id": self.call_id,
+            "tool": self.tool_name,
+            "server": self.server_name or "",
+            "title": self.title or self.tool_name,
+            "args": self.arguments or {},
+            "schema": form,
+            "choices": self.approval_choices,
+            "reason": self._approval_sentence(),
+            "expires_at": _utc(self.turn_id.waiting_until),
+        }
+
+    def _approval_sentence(self):
+        _ = self.env._
+        return {
+            "rule": _("A rule asks for your decision on calls like this one."),
+            "tool": _("Every call of this tool needs your permission."),
+            "tainted": _(
+                "This tool can destroy something, and the assistant has read what a stranger may have written."
+            ),
+            "destructive": _("This tool can destroy something."),
+        }.get(self.approval_reason, _("Nobody has said yet that this tool is harmless."))
+
+    def _api_format(self):
+        data = super()._api_format()
+        if self.approval:
+            data["approval"] = {
+                "state": self.approval,
+                "decision": self.decision or None,
+                "reason": self.decision_reason or "",
+                "by": self.decided_by_id.name or "",
+                "at": _utc(self.decided_at) if self.decided_at else None,
+            }
+        return data
+
+
+class McpTool(models.Model):
+    _inherit = "woow_paas_platform.mcp_tool"
+
+    approval_rule_ids = fields.One2many(
+        "woow_paas_platform.approval_rule",
+        "tool_id",
+        "Approval Rules",
+        groups="woow_paas_platform.group_admin",
+    )
+
+    def _schema(self):
+        return json.loads(self.input_schema or "{}")
+
+    def _annotations(self):
+        said = json.loads(self.annotations or "{}")
+        return said if isinstance(said, dict) else {}
+
+
+class AiTurn(models.Model):
+    _inherit = "woow_paas_platform.ai_turn"
+
+    waiting_round = fields.Integer(
+        readonly=True, help="The round that waits for the person's word; 0: it waits for calls."
+    )
+    waiting_until = fields.Datetime(readonly=True)
+    _waiting = models.Index("(waiting_until) WHERE state = 'waiting'")
+
+    # ------------------------------------------------------------ waiting
+
+    def _begin_wait(self, confirm):
+        """Let go of the turn until a person has decided.
+
+        :param confirm: the round to confirm, 0 when calls wait
+        :return: the events that say so
+        """
+        self.ensure_one()
+        hours = limits.get(self.env, "approval_hours")
+        self.write(
+            {
+                "state": "waiting",
+                "lease_owner": False,
+                "lease_until": False,
+                "waiting_round": confirm,
+                "waiting_until": fields.Datetime.now() + timedelta(hours=hours),
+            }
+        )
+        self._tell_discuss_to_decide()
+        return [*self._waiting_for(), {"type": "state", "state": "waiting"}]
+
+    def _waiting_for(self):
+        """The questions that are open, as the events that asked them."""
+        if self.state != "waiting":
+            return []
+        if self.waiting_round:
+            return [self._confirm_event()]
+        return [call._approval_event() for call in self._pending_calls()]
+
+    def _pending_calls(self):
+        return self.call_ids.filtered(lambda call: call.approval == "pending" and not call.outcome)
+
+    def _confirm_event(self):
+        return {
+            "type": "confirm_required",
+            "id": f"round-{self.waiting_round}",
+            "round": self.waiting_round,
+            "max_rounds": self.assistant_id.max_rounds,
+            "choices": ["continue", "stop"],
+            "expires_at": _utc(self.waiting_until),
+        }
+
+    def _tell_discuss_to_decide(self):
+        if not self.is_from_discuss:
+            return
+        self.channel_id._show_typing(self.assistant_id, False)
+        link = Markup('<a href="/my/ai/%s">%s</a>') % (
+            self.channel_id.id,
+            self.env._("Decide in the chat"),
+        )
+        sentence = Markup("%s %s") % (self.env._("The assistant waits for your decision."), link)
+        self.channel_id._post_ending(self.assistant_id, sentence)
+
+    # ------------------------------------------------------------ decisions
+
+    def _lock_for_decision(self):
+        """One decision at a time; a second one of the same moment is run again and sees the first."""
+        self.env.cr.execute(
+            "SELECT id FROM woow_paas_platform_ai_turn WHERE id = %s FOR NO KEY UPDATE", [self.id]
+        )
+        self.invalidate_recordset()
+        self.call_ids.invalidate_recordset()
+
+    def _decide_round(self, decision, by=""):
+        """:param decision: continue, stop or, when nobody answered, expired"""
+        self.ensure_one()
+        change = {"confirmed": self.waiting_round} if decision == "continue" else {"sum_up": True}
+        self.transcript = {**(self.transcript or {}), **change}
+        question = self._confirm_event()["id"]
+        self._append_events([{"type": "decided", "id": question, "decision": decision, "by": by}])
+        self.waiting_round = 0
+
+    def _go_on_when_decided(self):
+        """Queue the turn again when nothing is left to decide."""
+        self.ensure_one()
+        if self.state != "waiting" or self.waiting_round or self._pending_calls():
+            return
+        self.write({"state": "queued", "waiting_until": False})
+        self._append_events([{"type": "state", "state": "queued"}])
+        notify.queued(self.env.cr, self.id)
+
+    def _close_open_calls(self):
+        self._pending_calls().approval = "cancelled"
+        return super()._close_open_calls()
+
+    def _running_data(self):
+        # sudo: ai_turn - names and schemas of the tools that the person is asked about
+        return {**super()._running_data(), "waiting_for": self.sudo()._waiting_for()}
+
+    @api.model
+    def _cron_expire_decisions(self):
+        """What nobody decided in time is denied; a round that nobody confirmed ends the turn's calls."""
+        late = self.sudo().search(
+            [("state", "=", "waiting"), ("waiting_until", "<", fields.Datetime.now())]
+        )
+        for turn in late:
+            if turn.try_lock_for_update(allow_referencing=True):
+                turn._expire_decisions()
+                self.env["ir.cron"]._commit_progress(1)
+
+    def _expire_decisions(self):
+        self.ensure_one()
+        if self.waiting_round:
+            self._decide_round("expired")
+        for call in self._pending_calls():
+            call.approval = "expired"
+            self._append_events([call._decided_event()])
+        self._go_on_when_decided()

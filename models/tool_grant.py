@@ -1,0 +1,99 @@
+import hashlib
+
+from odoo import api, fields, models
+
+
+class ToolGrant(models.Model):
+    """A person's “always” for one tool. It ends when the person takes it back or the tool changes."""
+
+    _name = "woow_paas_platform.tool_grant"
+    _description = "Tool Grant"
+    _order = "id desc"
+
+    name = fields.Char(required=True, readonly=True)
+    user_id = fields.Many2one(
+        "res.users", required=True, readonly=True, ondelete="cascade", index=True
+    )
+    tool_id = fields.Many2one(
+        "woow_paas_platform.mcp_tool", required=True, readonly=True, ondelete="cascade", index=True
+    )
+    scope = fields.Selection(
+        [("conversation", "In one conversation"), ("always", "Always")],
+        required=True,
+        readonly=True,
+    )
+    channel_id = fields.Many2one(
+        "discuss.channel",
+        "Conversation",
+        readonly=True,
+        ondelete="cascade",
+        index="btree_not_null",
+    )
+    definition = fields.Char(required=True, readonly=True, help="What the person has agreed to.")
+
+    _scope_channel = models.Constraint(
+        "CHECK ((scope = 'conversation') = (channel_id IS NOT NULL))",
+        "A grant for one conversation names it.",
+    )
+    _unique = models.UniqueIndex(
+        "(user_id, tool_id, COALESCE(channel_id, 0))", "This tool is allowed already."
+    )
+
+    @api.model
+    def _definition_of(self, tool):
+        """Changes with the tool's definition and with the address that it is called at."""
+        said = f"{tool.definition_hash or ''} {tool.server_id.url or ''}"
+        return hashlib.sha256(said.encode()).hexdigest()
+
+    @api.model
+    def _grants_of(self, turn, tool):
+        return self.search(
+            [
+                ("user_id", "=", turn.user_id.id),
+                ("tool_id", "=", tool.id),
+                ("channel_id", "in", (False, turn.channel_id.id)),
+            ]
+        )
+
+    @api.model
+    def _is_granted(self, turn, tool):
+        definition = self._definition_of(tool)
+        return any(grant.definition == definition for grant in self._grants_of(turn, tool))
+
+    @api.model
+    def _grant(self, turn, tool, scope):
+        """Remember the decision of the turn's user."""
+        channel = turn.channel_id if scope == "conversation" else turn.channel_id.browse()
+        definition = self._definition_of(tool)
+        grant = self._grants_of(turn, tool).filtered(lambda known: known.channel_id == channel)
+        if grant:
+            grant.definition = definition
+            return grant
+        return self.create(
+            {
+                "name": tool.display_name,
+                "user_id": turn.user_id.id,
+                "tool_id": tool.id,
+                "scope": scope,
+                "channel_id": channel.id,
+                "definition": definition,
+            }
+        )
+
+    def _grant_data(self):
+        return [
+            {
+                "id": grant.id,
+                "tool": grant.name,
+                "scope": grant.scope,
+                # sudo: discuss.channel - the name of the person's own conversation
+                "conversation": {
+                    "id": grant.channel_id.id,
+                    "name": grant.sudo().channel_id.name,
+                }
+                if grant.channel_id
+                else None,
+                "granted_at": fields.Datetime.to_string(grant.write_date).replace(" ", "T") + "Z",
+            }
+            for grant in self
+        ]
