@@ -39,7 +39,7 @@ class Counter:
         (server,) = odoo.rpc(
             "woow_paas_platform.mcp_server",
             "create",
-            [{"name": "counter", "url": self.url, **values}],
+            [{"name": "counter", "url": self.url, "trust_level": "full", **values}],
             context={"woow_no_sync": True},
         )
         assistants = odoo.rpc("ai.assistant", "search", [])

@@ -175,7 +175,7 @@ def test_one_dead_server_leaves_the_others(odoo, scripted_llm):
     result = odoo.shell(
         """
 server = env["woow_paas_platform.mcp_server"].with_context(woow_no_sync=True).create(
-    {"name": "broken", "url": "http://127.0.0.1:9/mcp"})
+    {"name": "broken", "url": "http://127.0.0.1:9/mcp", "trust_level": "full"})
 env["woow_paas_platform.mcp_tool"].create({"name": "anything", "server_id": server.id})
 env.ref("woow_paas_platform.ai_assistant_demo").mcp_server_ids += server
 result = server.id
