@@ -57,7 +57,10 @@ class DecisionController(http.Controller):
     def _check_arguments(self, calls, decision, arguments):
         if decision == "deny" or len(calls) > 1:
             raise ApiError(400, "invalid_field", "Arguments belong to one call that is allowed.")
-        if problem := checks.problem(arguments, calls.tool_id._schema()):
+        problem = checks.problem(arguments, calls._input_schema())
+        if not calls._keeps_fixed(arguments):
+            problem = request.env._("What is filled in from the record cannot be changed.")
+        if problem:
             raise ApiError(422, "invalid_arguments", problem)
 
     def _too_late(self):

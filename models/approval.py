@@ -21,6 +21,12 @@ def _utc(moment):
     return fields.Datetime.to_string(moment).replace(" ", "T") + "Z"
 
 
+def _dig(data, path):
+    for key in path:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
 class ToolCall(models.Model):
     _inherit = "woow_paas_platform.tool_call"
 
@@ -63,7 +69,7 @@ class ToolCall(models.Model):
         """
         self.ensure_one()
         tool = self.tool_id
-        if not tool:
+        if not tool and not self.operation_id:
             return None
         decision = self._policy_decision()
         if decision.policy == "never":
@@ -73,10 +79,11 @@ class ToolCall(models.Model):
         if decision.policy == "auto":
             return None
         Grant = self.env["woow_paas_platform.tool_grant"]
-        definition = Grant._definition_of(tool)
+        definition = Grant._definition_of(tool or self.operation_id)
         if self.approval == "approved" and self.approval_definition == definition:
             return None
-        if decision.grantable and Grant._is_granted(self.turn_id, tool):
+        is_grantable = decision.grantable and bool(tool)
+        if is_grantable and Grant._is_granted(self.turn_id, tool):
             self.approval = "granted"
             return None
         if not self.turn_id._is_private():
@@ -85,7 +92,7 @@ class ToolCall(models.Model):
             {
                 "approval": "pending",
                 "approval_reason": decision.reason,
-                "approval_choices": list(decision.choices),
+                "approval_choices": list(decision.choices if is_grantable else approval.ONCE),
                 "approval_definition": definition,
             }
         )
@@ -93,6 +100,15 @@ class ToolCall(models.Model):
 
     def _policy_decision(self):
         tool, assistant = self.tool_id, self.turn_id.assistant_id
+        if not tool:
+            return approval.decide(
+                self.arguments or {},
+                policy="default",
+                annotations=self.operation_id._annotations(),
+                trust="annotations",
+                asks_by_default=assistant.approval_mode == "policy",
+                is_tainted=self._comes_after_untrusted_result(),
+            )
         return approval.decide(
             self.arguments or {},
             policy=tool.approval_policy,
@@ -110,8 +126,22 @@ class ToolCall(models.Model):
                 call.tool_id._annotations(), call.tool_id.server_id.trust_level or "none"
             )
             for call in self.turn_id._calls_with_taken_over()
-            if call.round < self.round and call.outcome in ("ok", "error")
+            if call.round < self.round and call.outcome in ("ok", "error") and not call.operation_id
         )
+
+    def _input_schema(self):
+        """What the arguments must fit."""
+        return json.loads((self.tool_id or self.operation_id).input_schema or "{}")
+
+    def _keeps_fixed(self, arguments):
+        """Whether these arguments leave alone what the conversation's record has filled in."""
+        before = self.arguments or {}
+        for name in self.fixed or []:
+            part, _dot, inner = name.partition(".")
+            path = [name] if name in before else [part, inner]
+            if _dig(before, path) != _dig(arguments, path):
+                return False
+        return True
 
     def _changed_arguments(self):
         """What the person made of the arguments, None if they are the model's own."""
@@ -169,7 +199,7 @@ class ToolCall(models.Model):
     def _approval_event(self):
         self.ensure_one()
         try:
-            form = schema.clean(self.tool_id._schema())
+            form = schema.clean(self._input_schema())
         except EngineError:
             form = {"type": "object"}
         return {
@@ -179,6 +209,7 @@ class ToolCall(models.Model):
             "server": self.server_name or "",
             "title": self.title or self.tool_name,
             "args": self.arguments or {},
+            "fixed": self.fixed or [],
             "schema": form,
             "choices": self.approval_choices,
             "reason": self._approval_sentence(),
@@ -219,12 +250,20 @@ class McpTool(models.Model):
         groups="woow_paas_platform.group_admin",
     )
 
-    def _schema(self):
-        return json.loads(self.input_schema or "{}")
-
     def _annotations(self):
         said = json.loads(self.annotations or "{}")
         return said if isinstance(said, dict) else {}
+
+
+class ToolboxOperation(models.Model):
+    _inherit = "woow_paas_platform.toolbox_operation"
+
+    def _annotations(self):
+        """What the HTTP method promises."""
+        return {
+            "readOnlyHint": self.method in ("GET", "HEAD"),
+            "destructiveHint": self.method == "DELETE",
+        }
 
 
 class AiTurn(models.Model):

@@ -42,7 +42,10 @@ class ToolGrant(models.Model):
     @api.model
     def _definition_of(self, tool):
         """Changes with the tool's definition and with the address that it is called at."""
-        said = f"{tool.definition_hash or ''} {tool.server_id.url or ''}"
+        if tool._name == "woow_paas_platform.mcp_tool":
+            said = f"{tool.definition_hash or ''} {tool.server_id.url or ''}"
+        else:
+            said = f"{tool.method} {tool.path} {tool.input_schema or ''}"
         return hashlib.sha256(said.encode()).hexdigest()
 
     @api.model

@@ -243,7 +243,7 @@ class TestRecallInChat(RecallData, AiHttpCase):
         self.list_orders.active = False
         self.env.flush_all()
         verdicts = {call.tool.name: store.begin_call(claim, call.id).kind for call in calls}
-        self.assertEqual(verdicts, {"make_plan": "deny", "listOrders": "deny", "addNote": "run"})
+        self.assertEqual(verdicts, {"make_plan": "deny", "listOrders": "deny", "addNote": "ask"})
         self.env.invalidate_all()
         rows = {row.tool_name: row for row in turn.call_ids}
         self.assertEqual(rows["make_plan"].tool_id, self.plan)
