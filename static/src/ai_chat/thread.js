@@ -1,6 +1,6 @@
 import { Component, useEffect, useRef, xml } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { isFinal, runningCalls } from "../core/turn_state";
+import { isFinal, openQuestions, runningCalls } from "../core/turn_state";
 import { Message } from "./message";
 import { useStickToBottom } from "./stick_to_bottom";
 
@@ -18,6 +18,12 @@ export class ThreadStatus extends Component {
         const turn = this.props.thread.messages.at(-1)?.turn;
         if (!turn) {
             return "";
+        }
+        const asked = openQuestions(turn).length;
+        if (asked) {
+            return asked === 1
+                ? _t("The assistant waits for your decision.")
+                : _t("The assistant waits for %(count)s decisions of yours.", { count: asked });
         }
         const call = runningCalls(turn).at(-1)?.call;
         if (call) {

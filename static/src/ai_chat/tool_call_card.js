@@ -1,6 +1,7 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { capText, formatDuration, prettyValue } from "../core/format";
+import { ApprovalCard, decisionSentence } from "./approval_card";
 
 /** What a card shows before "Show all" is asked for. */
 const RESULT_CAP = { maxLines: 200, maxChars: 20000 };
@@ -54,6 +55,7 @@ let lastId = 0;
 /** One call of a tool: a line that opens to its arguments and its result. */
 export class ToolCallCard extends Component {
     static template = "woow_paas_platform.ToolCallCard";
+    static components = { ApprovalCard };
     static props = {
         call: Object,
     };
@@ -79,7 +81,23 @@ export class ToolCallCard extends Component {
         return OUTCOMES[this.props.call.outcome] || OUTCOMES.unknown;
     }
 
+    /** The person is asked about this call. */
+    get isAsked() {
+        return this.isRunning && Boolean(this.props.call.approval);
+    }
+
+    get isUndecided() {
+        return this.isAsked && !this.props.call.approval.decision;
+    }
+
+    get decision() {
+        return decisionSentence(this.props.call.approval);
+    }
+
     get statusLabel() {
+        if (this.isUndecided) {
+            return _t("Waits for your decision");
+        }
         return this.isRunning ? _t("Running") : this.outcome.label;
     }
 

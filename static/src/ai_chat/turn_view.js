@@ -2,7 +2,8 @@ import { Component, markup } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { formatFloat } from "@web/core/utils/numbers";
 import { formatDuration } from "../core/format";
-import { isFinal, runningCalls } from "../core/turn_state";
+import { isFinal, openQuestions, runningCalls } from "../core/turn_state";
+import { DecideAll, RoundCard } from "./approval_card";
 import { ToolCallCard } from "./tool_call_card";
 
 function formatCount(value) {
@@ -12,7 +13,7 @@ function formatCount(value) {
 /** What the assistant did about one message: text, calls and notices, live or from the history. */
 export class TurnView extends Component {
     static template = "woow_paas_platform.TurnView";
-    static components = { ToolCallCard };
+    static components = { DecideAll, RoundCard, ToolCallCard };
     static props = {
         turn: Object,
         /** The stream's status while the turn runs; see StreamReader. */
@@ -54,6 +55,10 @@ export class TurnView extends Component {
         return markup(item.html);
     }
 
+    get questions() {
+        return openQuestions(this.props.turn);
+    }
+
     get activity() {
         const { turn, connection, isStopping } = this.props;
         if (this.isFinal) {
@@ -66,7 +71,7 @@ export class TurnView extends Component {
             return _t("Stopping…");
         }
         if (turn.state === "waiting") {
-            return _t("The assistant waits for a decision.");
+            return _t("The assistant waits for your decision.");
         }
         if (turn.items.at(-1)?.type === "text" || runningCalls(turn).length) {
             return "";

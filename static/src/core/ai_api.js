@@ -206,6 +206,16 @@ export class AiApi {
         return this.request("POST", `/api/ai/turns/${id}/stop`, {});
     }
 
+    /** Answers what the assistant asked; see `approval_required` and `confirm_required`. */
+    decide(turnId, { id, decision, args, reason }) {
+        return this.request("POST", `/api/ai/turns/${turnId}/decision`, {
+            id,
+            decision,
+            ...(args ? { arguments: args } : {}),
+            ...(reason ? { reason } : {}),
+        });
+    }
+
     /**
      * Opens the event stream of a turn after event `after`.
      *

@@ -13,11 +13,12 @@
  * @property {Object|null} usage
  * @property {number|null} messageId
  *
- * @typedef {TextItem|BlockItem|ToolItem|NoticeItem} TurnItem
+ * @typedef {TextItem|BlockItem|ToolItem|NoticeItem|ConfirmItem} TurnItem
  * @typedef {{type: "text", key: string, step: number, text: string}} TextItem the open block
  * @typedef {{type: "block", key: string, step: number, html: string, text: string}} BlockItem
  * @typedef {{type: "tool", key: string, call: ToolCall}} ToolItem
  * @typedef {{type: "notice", key: string, code: string, message: string}} NoticeItem
+ * @typedef {{type: "confirm", key: string, round: number, approval: Approval}} ConfirmItem
  *
  * @typedef {Object} ToolCall
  * @property {string} id
@@ -33,6 +34,20 @@
  * @property {number|null} maxRounds
  * @property {boolean} truncated
  * @property {{progress: number, total: number|null, message: string}|null} progress
+ * @property {Approval|null} approval
+ *
+ * @typedef {Object} Approval what the person is, or was, asked about a call or a round
+ * @property {string} id
+ * @property {number|null} turnId
+ * @property {string|null} decision null while it is open
+ * @property {string[]} choices
+ * @property {Object} args
+ * @property {string[]} fixed
+ * @property {Object} schema
+ * @property {string} reason
+ * @property {string} by
+ * @property {string} said the person's reason
+ * @property {string|null} expiresAt ISO
  */
 
 export const FINAL_STATES = ["done", "failed", "stopped"];
@@ -64,6 +79,17 @@ export function runningCalls(turn) {
     return turn.items.filter((item) => item.type === "tool" && !item.call.outcome);
 }
 
+/** @returns {Approval[]} what waits for the person's word */
+export function openQuestions(turn) {
+    if (turn.state !== "waiting") {
+        return [];
+    }
+    return turn.items
+        .filter(({ type, call }) => type === "confirm" || (type === "tool" && !call.outcome))
+        .map((item) => (item.type === "confirm" ? item.approval : item.call.approval))
+        .filter((approval) => approval && !approval.decision);
+}
+
 /** @returns {string} all that the assistant said, as text */
 export function turnText(turn) {
     return turn.items
@@ -88,7 +114,30 @@ function toolCall(data) {
         maxRounds: data.max_rounds || null,
         truncated: Boolean(data.truncated),
         progress: null,
+        approval: data.approval ? pastApproval(data) : null,
     };
+}
+
+function newApproval(turn, event) {
+    return {
+        id: event.id,
+        turnId: turn.turnId,
+        decision: null,
+        choices: event.choices || [],
+        args: event.args || {},
+        fixed: event.fixed || [],
+        schema: event.schema || {},
+        reason: event.reason || "",
+        by: "",
+        said: "",
+        expiresAt: event.expires_at || null,
+    };
+}
+
+/** Of a call of the history, which waits for nobody any more. */
+function pastApproval({ id, approval: { state, decision, by, reason } }) {
+    const past = newApproval({ turnId: null }, { id });
+    return { ...past, decision: decision || state, by: by || "", said: reason || "" };
 }
 
 function replaceItem(turn, index, item) {
@@ -192,6 +241,36 @@ const HANDLERS = {
             durationMs: event.duration_ms ?? null,
             truncated: Boolean(event.truncated),
             progress: null,
+        });
+    },
+
+    approval_required(turn, event) {
+        return updateCall(turn, event, { approval: newApproval(turn, event) });
+    },
+
+    confirm_required(turn, event) {
+        const key = `confirm-${event.seq}`;
+        const approval = newApproval(turn, event);
+        return addItem(turn, { type: "confirm", key, round: event.round || 0, approval });
+    },
+
+    decided(turn, event) {
+        const decided = { decision: event.decision, by: event.by || "", said: event.reason || "" };
+        const index = turn.items.findIndex(
+            (item) => item.type === "confirm" && item.approval.id === event.id
+        );
+        if (index !== -1) {
+            const item = turn.items[index];
+            return replaceItem(turn, index, {
+                ...item,
+                approval: { ...item.approval, ...decided },
+            });
+        }
+        const known = turn.items[findCall(turn, event.id)]?.call;
+        const approval = { ...(known?.approval || newApproval(turn, event)), ...decided };
+        return updateCall(turn, event, {
+            approval,
+            ...(event.args && known ? { args: event.args } : {}),
         });
     },
 

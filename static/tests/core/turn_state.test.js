@@ -5,6 +5,7 @@ import {
     hasOpenText,
     isFinal,
     newTurnState,
+    openQuestions,
     runningCalls,
     turnStateFromMessage,
     turnText,
@@ -203,4 +204,45 @@ test("a message of the history has the same shape", () => {
     expect(turnStateFromMessage({ id: 1, html: "<p>Hi</p>", text: "Hi", turn: null }).state).toBe(
         "done"
     );
+});
+
+test("a call waits for the person, is decided and runs with what the person made of it", () => {
+    const call = { type: "tool_call", id: "a", tool: "pay", args: { amount: 5000 }, round: 1 };
+    const question = {
+        type: "approval_required",
+        id: "a",
+        args: { amount: 5000 },
+        schema: { type: "object" },
+        choices: ["approve_once", "deny"],
+        reason: "Why.",
+    };
+    const decided = { type: "decided", id: "a", decision: "approve_once", by: "Ada" };
+    const events = numbered([
+        { type: "turn_started", turn_id: 7 },
+        call,
+        question,
+        { type: "state", state: "waiting" },
+        { ...decided, args: { amount: 5 } },
+        { type: "state", state: "queued" },
+    ]);
+    const waiting = applyEvents(newTurnState(), events.slice(0, 4));
+    const [open] = openQuestions(waiting);
+    expect(open).toMatchObject({ id: "a", turnId: 7, decision: null, reason: "Why." });
+    const turn = applyEvents(waiting, events.slice(4));
+    expect(openQuestions(turn)).toEqual([]);
+    expect(turn.items[0].call.args).toEqual({ amount: 5 });
+    expect(turn.items[0].call.approval).toMatchObject({ decision: "approve_once", by: "Ada" });
+});
+
+test("a round waits for a word", () => {
+    const events = numbered([
+        { type: "confirm_required", id: "round-2", round: 2, choices: ["continue", "stop"] },
+        { type: "state", state: "waiting" },
+        { type: "decided", id: "round-2", decision: "stop" },
+    ]);
+    const waiting = applyEvents(newTurnState(3), events.slice(0, 2));
+    expect(openQuestions(waiting)).toHaveLength(1);
+    const turn = applyEvents(waiting, events.slice(2));
+    expect(openQuestions(turn)).toEqual([]);
+    expect(turn.items[0]).toMatchObject({ round: 2, approval: { decision: "stop", turnId: 3 } });
 });

@@ -1,0 +1,112 @@
+"""The card that asks, in a real browser; decided with the keyboard, after a reload, in a second browser."""
+
+import re
+
+import pytest
+from chat import calls, first, then
+from counter import count
+from playwright.sync_api import expect
+
+
+@pytest.fixture(scope="module")
+def careful(odoo, counter):
+    """The shared Odoo with a server that nobody trusts."""
+    server = counter.register(odoo, trust_level="none")
+    yield odoo
+    odoo.rpc("woow_paas_platform.mcp_server", "unlink", [server])
+
+
+def ask(page, text):
+    page.locator(".o_ai_chat_input").fill(text)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/my/ai/\d+$"))
+
+
+def test_allow_with_changed_arguments_after_a_reload(careful, scripted_llm, counter, page_of):
+    scripted_llm.script(
+        first("Please count", calls(count("card-wanted"))),
+        then("Please count", {"content": "It is **counted**."}),
+    )
+    page = page_of(careful, "user")
+    page.goto("/my/ai")
+    ask(page, "Please count")
+    card = page.locator(".o_ai_chat_tool")
+    expect(card).to_have_attribute("data-outcome", "asked")
+    page.reload()
+    expect(card).to_have_attribute("data-outcome", "asked")
+    form = page.get_by_role("group", name=re.compile("May the assistant call counter.count"))
+    expect(form).to_contain_text("Nobody has said yet that this tool is harmless.")
+    expect(page.get_by_role("status")).to_contain_text("waits for your decision")
+
+    form.get_by_label("seconds").fill("many")
+    form.get_by_role("button", name="Allow once").click()
+    expect(form).to_contain_text("Write a number.")
+    form.get_by_label("seconds").fill("0.5")
+    form.get_by_label("id").fill("card-changed")
+    page.keyboard.press("Enter")
+
+    expect(card).to_have_attribute("data-outcome", "ok", timeout=15_000)
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("It is counted.")
+    card.get_by_role("button").first.click()
+    expect(card).to_contain_text("Allowed by Uma User")
+    expect(card.locator(".o_ai_chat_tool_args")).to_contain_text("card-changed")
+    page.reload()
+    card.get_by_role("button").first.click()
+    expect(card).to_contain_text("Allowed by Uma User")
+    assert (counter.executions("card-wanted"), counter.executions("card-changed")) == (0, 1)
+
+
+def test_deny_with_a_reason_in_a_second_browser(careful, scripted_llm, counter, page_of):
+    scripted_llm.script(
+        first("Count twice", calls(count("card-a"), count("card-b"))),
+        then("Count twice", {"content": "Understood."}),
+    )
+    page = page_of(careful, "user")
+    page.goto("/my/ai")
+    ask(page, "Count twice")
+    cards = page.locator(".o_ai_chat_approval")
+    expect(cards).to_have_count(2)
+    other = page_of(careful, "user")
+    other.goto(page.url)
+    form = other.locator(".o_ai_chat_approval").first
+    form.get_by_role("button", name="Deny").focus()
+    other.keyboard.press("Enter")
+    form.get_by_label("Reason").fill("Once is <b>enough</b>.")
+    other.keyboard.press("Enter")
+    expect(cards).to_have_count(1)
+    page.locator(".o_ai_chat_approval").get_by_role("button", name="Allow always").click()
+    for tab in (page, other):
+        expect(tab.locator(".o_ai_chat_message_assistant")).to_contain_text("Understood.")
+    outcomes = [
+        card.get_attribute("data-outcome") for card in page.locator(".o_ai_chat_tool").all()
+    ]
+    assert sorted(outcomes) == ["denied", "ok"]
+    assert (counter.executions("card-a"), counter.executions("card-b")) == (0, 1)
+    assert "Once is" in str(scripted_llm.requests()[-1]["body"]["messages"])
+
+    scripted_llm.script(
+        first("Once more", calls(count("card-c"))), then("Once more", {"content": "Counted again."})
+    )
+    ask(page, "Once more")
+    expect(page.locator(".o_ai_chat_message_assistant").last).to_contain_text("Counted again.")
+    assert counter.executions("card-c") == 1
+
+
+def test_stop_and_answer(odoo, scripted_llm, page_of):
+    scripted_llm.script(
+        first("Round by round", calls(("time__get_current_time", {"timezone": "Asia/Taipei"}))),
+        then("Round by round", {"content": "That is enough."}),
+    )
+    assistants = odoo.rpc("ai.assistant", "search", [])
+    odoo.rpc("ai.assistant", "write", assistants, {"confirm_round": 2})
+    try:
+        page = page_of(odoo, "user")
+        page.goto("/my/ai")
+        ask(page, "Round by round")
+        card = page.locator(".o_ai_chat_round_card")
+        expect(card).to_contain_text("wants to go on using tools (round 2)")
+        card.get_by_role("button", name="Stop and answer").click()
+        expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("That is enough.")
+        expect(card).to_contain_text("was told to answer without more tools")
+    finally:
+        odoo.rpc("ai.assistant", "write", assistants, {"confirm_round": 0})
