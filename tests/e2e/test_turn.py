@@ -222,7 +222,15 @@ class TestCrash:
 
     @pytest.fixture(scope="class")
     def mortal(self, new_odoo):
-        return new_odoo("mortal", operator={"lease_seconds": 3})
+        server = new_odoo("mortal", operator={"lease_seconds": 3})
+        # Nobody is asked, and nobody believes that a call may run twice.
+        server.shell(
+            """
+env.ref("woow_paas_platform.mcp_server_demo_everything").trust_level = "none"
+env.ref("woow_paas_platform.ai_assistant_demo").approval_mode = "auto"
+"""
+        )
+        return server
 
     def test_a_call_in_flight_is_unknown_and_not_repeated(self, mortal, scripted_llm):
         scripted_llm.script(
