@@ -3,6 +3,7 @@ from odoo.http import request
 
 from ..runtime.api_error import ApiError
 from ..services import arguments as checks
+from ..services import text
 from .chat import ROUTE, visible_or_404
 from .dispatcher import body
 
@@ -52,7 +53,8 @@ class DecisionController(http.Controller):
             )
         if arguments is not None:
             self._check_arguments(calls, decision, arguments)
-        calls._decide(decision, arguments, (reason or "").strip()[:MAX_REASON])
+        said = text.storable((reason or "").strip()[:MAX_REASON])
+        calls._decide(decision, text.storable(arguments), said)
 
     def _check_arguments(self, calls, decision, arguments):
         if decision == "deny" or len(calls) > 1:
