@@ -18,6 +18,7 @@ TURN_TIMEOUT = 900.0  # s, one turn while it runs (waiting for a person does not
 
 TEXT_FLUSH_INTERVAL = 0.04  # s, text deltas are coalesced this long (SSE contract)
 SESSION_IDLE = 300.0  # s, a pooled session without a call is closed
+MAX_IN_FLIGHT = 16  # requests of one process to one server at once
 MAX_SESSIONS = 50  # pooled sessions of one process
 
 CLIENT_NAME = "woow_paas_platform"  # what MCP servers see of us

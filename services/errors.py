@@ -13,6 +13,9 @@
     │   ├── ProtocolError       the answer is not MCP
     │   ├── ResultTooLarge      more bytes than the cap
     │   ├── ServerTimeout       no answer in time; the call may have happened
+    │   ├── ServerPaused        it failed repeatedly and is not asked for a while
+    │   ├── ServerBusy          too many calls to it at once
+    │   ├── PoolFull            too many sessions at once, whatever the server
     │   ├── SessionLost         the line broke in flight; the call may have happened
     │   │   └── SessionExpired  the server forgot the session before the call ran: safe to retry
     │   └── UnusableSchema      one tool cannot be offered to an LLM
@@ -142,6 +145,27 @@ class ResultTooLarge(ServerError):
 class ServerTimeout(ServerError):
     code = "timeout"
     default_message = "The MCP server did not answer in time."
+
+
+class ServerPaused(ServerError):
+    """`retry_after`: seconds until it is asked again."""
+
+    code = "server_paused"
+    default_message = "The MCP server is left alone for a moment after it failed repeatedly."
+
+    def __init__(self, message: str = "", *, detail: str = "", retry_after: float = 0.0):
+        super().__init__(message, detail=detail)
+        self.retry_after = retry_after
+
+
+class ServerBusy(ServerError):
+    code = "server_busy"
+    default_message = "The MCP server is busy with other calls. Try again in a moment."
+
+
+class PoolFull(ServerError):
+    code = "pool_full"
+    default_message = "Too many MCP connections are in use. Try again in a moment."
 
 
 class SessionLost(ServerError):

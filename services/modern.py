@@ -50,7 +50,17 @@ class ModernSession(Session):
         versions = found.get("supportedVersions")
         if not isinstance(versions, list) or const.MODERN_VERSION not in versions:
             raise NotModern(detail=f"server/discover offers {text.one_line(str(versions), 200)}")
-        return _info(found, self._transport)
+        info = _info(found, self._transport)
+        if self._on_notification and (wanted := _changes(info.capabilities)):
+            self._spawn(self._listen(wanted))
+        return info
+
+    async def _listen(self, wanted: dict[str, bool]) -> None:
+        """Hear of changes for as long as the server lets us (basic/patterns/subscriptions)."""
+        with contextlib.suppress(Exception):
+            await self._round_trip(
+                Request(method="subscriptions/listen", params={"notifications": wanted})
+            )
 
     # ------------------------------------------------------------ requests
 
@@ -196,6 +206,15 @@ class ModernSession(Session):
         if isinstance(error, SessionExpired):
             self.retire()
         return error
+
+
+def _changes(capabilities: Mapping[str, Any]) -> dict[str, bool]:
+    """The filter of a subscription to every list that the server says may change."""
+    return {
+        f"{what}ListChanged": True
+        for what in ("tools", "prompts", "resources")
+        if isinstance(offer := capabilities.get(what), Mapping) and offer.get("listChanged") is True
+    }
 
 
 def _offers_ours(data: Any) -> bool:

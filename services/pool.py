@@ -4,14 +4,18 @@ A pool belongs to the event loop it is first used on; after a fork the child nee
 """
 
 import asyncio
+import functools
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import connect, const, discovery, inputs
+from .breaker import Breaker, State
 from .discovery import SYNC_MARGIN
 from .egress import EgressPolicy
-from .errors import ConnectFailed, ServerError, ServerRefused, ServerTimeout, SessionLost
+from .errors import ConnectFailed, PoolFull, ServerError, ServerRefused, ServerTimeout, SessionLost
+from .gate import Gate
 from .inputs import OnInput
 from .oauth import OAuth, TokenStore
 from .sessions import OnProgress, Session
@@ -20,11 +24,20 @@ from .specs import DiscoveredTool, ServerSpec
 CLOSE_TIMEOUT = 2.0  # s, for all sessions together
 
 Key = tuple[str, Any]
+OnState = Callable[[ServerSpec, State, str], None]
+"""Called on the loop with the server, the breaker's state and a sentence; must not block."""
+
+OnListChanged = Callable[[ServerSpec, str], None]
+"""Called on the loop with the server and "tools", "prompts" or "resources"; must not block."""
+
+_LIST_CHANGED = re.compile(r"notifications/(tools|prompts|resources)/list_changed")
 
 
 class Pool:
     """:param policy: where connections may go
     :param tokens: the host's store, for servers with `ServerSpec.oauth`
+    :param on_state: told when a server is left alone and when it is well again
+    :param on_list_changed: told when a server offers other tools, prompts or resources
     :param idle: seconds without a call after which a session is closed
     :param max_sessions: open sessions; beyond it the one that is idle longest is closed
     """
@@ -36,12 +49,17 @@ class Pool:
         idle: float = const.SESSION_IDLE,
         max_sessions: int = const.MAX_SESSIONS,
         tokens: TokenStore | None = None,
+        on_state: OnState | None = None,
+        on_list_changed: OnListChanged | None = None,
     ):
         self.opened = 0
         self.policy = policy
         self._idle = idle
         self._max = max_sessions
         self._tokens = tokens
+        self._gates: dict[tuple[int, str], Gate] = {}
+        self._on_state = on_state
+        self._on_list_changed = on_list_changed
         self._sessions: dict[Key, asyncio.Task[Session]] = {}
         self._alive: set[Session] = set()
         self._ways: dict[str, connect.Way] = {}
@@ -94,7 +112,10 @@ class Pool:
         :raises EngineError: within ``spec.sync_timeout`` seconds
         """
         try:
-            async with asyncio.timeout(max(0.1, spec.sync_timeout - SYNC_MARGIN)):
+            async with (
+                self.gate(spec).passage(spec.sync_timeout),
+                asyncio.timeout(max(0.1, spec.sync_timeout - SYNC_MARGIN)),
+            ):
                 session = await self._session(spec, conversation_id)
                 return await discovery.list_tools(session, spec.sync_timeout)
         except TimeoutError as error:
@@ -111,8 +132,29 @@ class Pool:
         may_repeat: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        """Any MCP request on the session of this conversation; `options` as for `Session.request`."""
+        """Any MCP request on the session of this conversation; `options` as for `Session.request`.
+
+        :raises ServerPaused, ServerBusy: the server was not asked
+        """
         deadline = time.monotonic() + timeout
+        gate = self.gate(spec)
+        async with gate.passage(timeout):
+            if on_input := options.get("on_input"):
+                options["on_input"] = gate.outside(on_input)
+            return await self._request(
+                spec, conversation_id, method, params, deadline, may_repeat, options
+            )
+
+    async def _request(
+        self,
+        spec: ServerSpec,
+        conversation_id: Any,
+        method: str,
+        params: Mapping[str, Any] | None,
+        deadline: float,
+        may_repeat: bool,
+        options: dict[str, Any],
+    ) -> dict[str, Any]:
         renew, repeat = True, may_repeat
         while True:
             reused = (spec.fingerprint, conversation_id) in self._sessions
@@ -135,6 +177,17 @@ class Pool:
     def oauth(self, spec: ServerSpec) -> OAuth | None:
         """The tokens for a server, None where it needs none."""
         return OAuth(spec, self.policy, self._tokens) if spec.oauth and self._tokens else None
+
+    def gate(self, spec: ServerSpec) -> Gate:
+        """What all requests to a server pass: its breaker and its limit."""
+        if spec.address not in self._gates:
+            tell = self._on_state and functools.partial(self._on_state, spec)
+            self._gates[spec.address] = Gate(Breaker(tell))
+        return self._gates[spec.address]
+
+    def _heard(self, spec: ServerSpec, method: str) -> None:
+        if match := _LIST_CHANGED.fullmatch(method):
+            self._on_list_changed(spec, match[1])
 
     def is_connected(self, spec: ServerSpec, conversation_id: Any) -> bool:
         """Whether there is an open session for this conversation."""
@@ -171,7 +224,12 @@ class Pool:
     async def _open(self, spec: ServerSpec, key: Key) -> Session:
         first = self._ways.pop(spec.fingerprint, None) or spec.last_way
         session = await connect.open_session(
-            spec, self.policy, first=first, idle=self._idle, oauth=self.oauth(spec)
+            spec,
+            self.policy,
+            first=first,
+            idle=self._idle,
+            oauth=self.oauth(spec),
+            on_notification=self._on_list_changed and functools.partial(self._heard, spec),
         )
         self._ways[spec.fingerprint] = connect.way_of(session)
         self.opened += 1
@@ -206,7 +264,7 @@ class Pool:
             if session and not session.in_flight
         ]
         if not idle:
-            raise ConnectFailed("Too many MCP connections are in use. Try again in a moment.")
+            raise PoolFull
         self._retire(min(idle, key=lambda item: item[0])[1])
 
 

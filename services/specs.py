@@ -82,6 +82,11 @@ class ServerSpec:
     sync_timeout: float = const.SYNC_TIMEOUT
 
     @property
+    def address(self) -> tuple[int, str]:
+        """What of the specification says which server it is, whoever uses it."""
+        return self.id, self.url or " ".join(self.command)
+
+    @property
     def request_headers(self) -> dict[str, str]:
         """The configured headers and the key, for every HTTP request to the server."""
         headers = dict(self.headers)

@@ -149,6 +149,7 @@ class FakeMcp:
     ):
         self.stream = stream
         self.eras = eras
+        self.capabilities: dict[str, Any] = {"tools": {}}  # of the modern era
         self.tools = dict(TOOLS if tools is None else tools)
         self.page = page
         self.listen = listen
@@ -386,7 +387,7 @@ class FakeMcp:
                 "result": {
                     "resultType": "complete",
                     "supportedVersions": [MODERN],
-                    "capabilities": {"tools": {}},
+                    "capabilities": self.capabilities,
                     "serverInfo": {"name": "fake", "version": "1"},
                     "instructions": "Be kind.",
                 }

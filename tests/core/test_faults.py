@@ -13,7 +13,7 @@ from services.errors import AuthRequired
 from services.pool import Pool
 from services.testing.fake_mcp import FakeMcp, reset, respond, start_stream
 
-LIMIT = 0.25  # s; the aim is 0.1 on an idle machine
+LIMIT = 1.0  # s, on a busy machine; benchmarks/mcp.py measures the 0.1 s of an idle one
 
 
 def answer(call, result=None, **more):

@@ -1,0 +1,78 @@
+"""A server that fails again and again is left alone for a while, instead of costing every turn its time-out.
+
+Pure: no I/O, the clock is a parameter.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from .errors import ConnectFailed, EngineError, ServerPaused, ServerRefused, ServerTimeout
+
+OPEN_AFTER = 3  # failures in a row
+PAUSE = 30.0  # s until one request may try again
+
+State = Literal["closed", "open", "half_open"]
+
+
+class Breaker:
+    """:ivar reason: what the last failure said, empty while all is well
+    :param on_change: called with the new state and the reason
+    """
+
+    def __init__(
+        self,
+        on_change: Callable[[State, str], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self.state: State = "closed"
+        self.reason = ""
+        self._failures = 0
+        self._until = 0.0
+        self._trying = False
+        self._on_change = on_change
+        self._clock = clock
+
+    def enter(self) -> None:
+        """Before a request.
+
+        :raises ServerPaused: at once, the server is not asked
+        """
+        if self.state == "closed":
+            return
+        left = self._until - self._clock()
+        if left > 0 or self._trying:
+            raise ServerPaused(
+                f"The MCP server failed {OPEN_AFTER} times in a row and is left alone for a moment. "
+                f"{self.reason}",
+                retry_after=max(left, 0.0),
+            )
+        self._trying = True
+        self._become("half_open", self.reason)
+
+    def leave(self, error: BaseException | None) -> None:
+        """After a request; a cancelled one says nothing about the server."""
+        self._trying = False
+        if error is not None and not isinstance(error, EngineError):
+            return
+        if not counts(error):
+            self._failures = 0
+            self._become("closed", "")
+            return
+        self._failures += 1
+        if self.state == "half_open" or self._failures >= OPEN_AFTER:
+            self._until = self._clock() + PAUSE
+            self._become("open", str(error))
+
+    def _become(self, state: State, reason: str) -> None:
+        changed = (state, reason) != (self.state, self.reason)
+        self.state, self.reason = state, reason
+        if changed and self._on_change:
+            self._on_change(state, reason)
+
+
+def counts(error: BaseException | None) -> bool:
+    """Whether the server itself is not well: not reached, too slow, or 5xx. A 4xx shows that it is there."""
+    if isinstance(error, ServerRefused):
+        return error.status >= 500
+    return isinstance(error, ConnectFailed | ServerTimeout)

@@ -1,0 +1,166 @@
+"""A server that fails is left alone, one that is slow is not overrun, and both recover."""
+
+import asyncio
+import time
+
+import pytest
+from conftest import POLICY, spec_of
+
+from services import gate
+from services.breaker import Breaker
+from services.errors import (
+    AuthRequired,
+    ConnectFailed,
+    ProtocolError,
+    ServerBusy,
+    ServerPaused,
+    ServerRefused,
+    ServerTimeout,
+)
+from services.pool import Pool
+from services.testing.fake_mcp import FakeMcp, respond, start_stream
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def one(clock):
+    return Breaker(clock=clock)
+
+
+def fail(one, error, times=1):
+    for _ in range(times):
+        one.enter()
+        one.leave(error)
+
+
+@pytest.mark.parametrize("error", [ConnectFailed(), ServerTimeout(), ServerRefused(status=503)])
+def test_opens_after_three_failures_and_closes_after_one_success(one, clock, error):
+    fail(one, error, 2)
+    assert one.state == "closed"
+    fail(one, error)
+    assert one.state == "open" and one.reason == str(error)
+    with pytest.raises(ServerPaused) as caught:
+        one.enter()
+    assert caught.value.retry_after == 30
+    clock.now += 30
+    one.enter()
+    assert one.state == "half_open"
+    with pytest.raises(ServerPaused):  # only one may try
+        one.enter()
+    one.leave(None)
+    assert one.state == "closed" and one.reason == ""
+
+
+def test_a_trial_that_fails_opens_it_again(one, clock):
+    fail(one, ConnectFailed(), 3)
+    clock.now += 31
+    fail(one, ConnectFailed())
+    assert one.state == "open"
+    with pytest.raises(ServerPaused):
+        one.enter()
+
+
+@pytest.mark.parametrize(
+    "error", [AuthRequired(), ProtocolError(), ServerRefused(status=404), ServerRefused()]
+)
+def test_what_shows_that_the_server_is_there_does_not_count(one, error):
+    fail(one, ConnectFailed(), 2)
+    fail(one, error)
+    fail(one, ConnectFailed(), 2)
+    assert one.state == "closed"
+
+
+def test_a_cancelled_request_says_nothing(one, clock):
+    fail(one, ConnectFailed(), 3)
+    clock.now += 31
+    one.enter()
+    one.leave(asyncio.CancelledError())
+    one.enter()  # the next one may try
+    one.leave(None)
+    assert one.state == "closed"
+
+
+async def test_a_dead_server_costs_nothing_more(fake):
+    states = []
+    pool = Pool(POLICY, on_state=lambda spec, state, reason: states.append((spec.id, state)))
+    fake.faults["echo"] = lambda call, writer: respond(writer, 503)
+    for _ in range(3):
+        with pytest.raises(ServerRefused):
+            await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=3)
+    before, begun = len(fake.methods), time.monotonic()
+    for conversation in range(20):
+        with pytest.raises(ServerPaused, match="HTTP 503"):
+            await pool.call(fake.spec, conversation, "echo", {"message": "x"}, timeout=3)
+    assert time.monotonic() - begun < 0.5 and len(fake.methods) == before
+    async with FakeMcp() as other:  # of the same id, at another address
+        result = await pool.call(spec_of(other), 1, "echo", {"message": "well"}, timeout=3)
+        assert result["content"][0]["text"] == "well"
+    fake.faults.clear()
+    pool.gate(fake.spec).breaker._clock = lambda: time.monotonic() + 31
+    await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=3)
+    assert states == [(1, "open"), (1, "half_open"), (1, "closed")]
+    await pool.close()
+
+
+async def test_so_many_calls_at_once(fake, pool):
+    pool._gates[fake.spec.address] = gate.Gate(Breaker(), limit=2)
+    await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=3)
+    running = [
+        asyncio.create_task(pool.call(fake.spec, 1, "slow", {"seconds": 30}, timeout=30))
+        for _ in range(2)
+    ]
+    await fake.until(lambda: sum(name == "slow" for _, name, _ in fake.calls) == 2)
+    with pytest.raises(ServerBusy):
+        await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=0.1)
+    running[0].cancel()
+    await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=3)
+    running[1].cancel()
+    await asyncio.wait(running)
+    assert pool.gate(fake.spec).in_flight == 0
+
+
+async def test_new_tools_are_told(legacy_fake):
+    heard = asyncio.Queue()
+    pool = Pool(POLICY, on_list_changed=lambda spec, what: heard.put_nowait((spec.name, what)))
+
+    async def grow(call):
+        await call.send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        return {"content": []}
+
+    legacy_fake.stream = True
+    legacy_fake.tools["grow"] = (grow, {"type": "object"})
+    await pool.call(legacy_fake.spec, 1, "grow", {}, timeout=3)
+    async with asyncio.timeout(3):
+        assert await heard.get() == ("fake", "tools")
+    await pool.close()
+
+
+async def test_a_modern_server_is_listened_to(modern_fake):
+    heard = asyncio.Queue()
+    pool = Pool(POLICY, on_list_changed=lambda spec, what: heard.put_nowait(what))
+    modern_fake.capabilities = {"tools": {"listChanged": True}, "prompts": {}}
+
+    async def listen(call, writer):
+        assert call.params["notifications"] == {"toolsListChanged": True}
+        await start_stream(writer)
+        await call.send({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged"})
+        await call.send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        await asyncio.Event().wait()
+
+    modern_fake.faults["subscriptions/listen"] = listen
+    await pool.call(modern_fake.spec, 1, "echo", {"message": "x"}, timeout=3)
+    async with asyncio.timeout(3):
+        assert await heard.get() == "tools"
+    await pool.close()
+    await modern_fake.until(lambda: modern_fake.cancelled)
