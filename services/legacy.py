@@ -10,9 +10,8 @@ from typing import Any
 import anyio
 import httpx
 
-from . import const, faults, inputs, text
+from . import const, faults, inputs, stdio, text
 from .errors import (
-    ConfigError,
     ConnectFailed,
     EngineError,
     ServerError,
@@ -38,8 +37,13 @@ class LegacySession(Session):
         super().__init__(*args, **options)
 
     async def _open(self, stack: contextlib.AsyncExitStack) -> ServerInfo:
-        create_session = await asyncio.to_thread(_load)
-        self._session = await stack.enter_async_context(create_session(self._connection()))
+        create_session, ClientSession = await asyncio.to_thread(_load)
+        if self._transport == "stdio":
+            pair = await stack.enter_async_context(stdio.streams(self.spec, self._process))
+            session = ClientSession(*pair, **self._session_kwargs())
+        else:
+            session = create_session(self._connection())
+        self._session = await stack.enter_async_context(session)
         self._answer_beside(self._session)
         hello = await self._session.initialize()
         return ServerInfo(
@@ -62,33 +66,23 @@ class LegacySession(Session):
 
     def _connection(self) -> dict[str, Any]:
         """For `create_session`, which changes the dict it gets: so a new one each time."""
+        return {
+            "transport": self._transport,
+            "url": self.spec.url,
+            "headers": self.spec.request_headers,
+            "timeout": self.spec.connect_timeout * 0.9,
+            "sse_read_timeout": None,
+            "httpx_client_factory": self._client,
+            "session_kwargs": self._session_kwargs(),
+        }
+
+    def _session_kwargs(self) -> dict[str, Any]:
         from mcp.types import Implementation  # noqa: PLC0415
 
-        session_kwargs = {
+        return {
             "client_info": Implementation(name=const.CLIENT_NAME, version=const.CLIENT_VERSION),
             "message_handler": self._hear,
             "elicitation_callback": self._elicit,
-        }
-        spec = self.spec
-        if self._transport == "stdio":
-            if not spec.command:
-                raise ConfigError("The MCP server has no command.")
-            command, *args = spec.command
-            return {
-                "transport": "stdio",
-                "command": command,
-                "args": args,
-                "env": dict(spec.env),
-                "session_kwargs": session_kwargs,
-            }
-        return {
-            "transport": self._transport,
-            "url": spec.url,
-            "headers": spec.request_headers,
-            "timeout": spec.connect_timeout * 0.9,
-            "sse_read_timeout": None,
-            "httpx_client_factory": self._client,
-            "session_kwargs": session_kwargs,
         }
 
     def _client(self, headers=None, timeout=None, auth=None):
@@ -157,6 +151,7 @@ class LegacySession(Session):
         fault = self._guard.faults.pop(request.id, None) if self._guard else None
         error = fault or self._rpc_error(caught) or faults.of_exception(caught)
         if isinstance(error, SessionExpired) or (isinstance(error, SessionLost) and not fault):
+            self.broke = True
             self.retire()
         return error
 
@@ -164,10 +159,6 @@ class LegacySession(Session):
         if error := next(iter(self._guard.faults.values()), None) if self._guard else None:
             return error
         for inner in faults.flatten(caught):
-            if isinstance(inner, FileNotFoundError | PermissionError):
-                return ConfigError(
-                    "The command of the MCP server cannot be started.", detail=str(inner)
-                )
             if error := self._rpc_error(inner):
                 return error
         return faults.of_exception(next(faults.flatten(caught)))
@@ -225,12 +216,13 @@ class _Raw:
 
 
 @functools.cache
-def _load() -> Any:
-    """The adapters' way to open a session. The first import takes a second, so not on the loop's thread."""
+def _load() -> tuple[Any, Any]:
+    """The adapters' way to open a session, and the SDK's; the first import takes a second, so not on the loop."""
     from langchain_mcp_adapters.sessions import create_session  # noqa: PLC0415
+    from mcp import ClientSession  # noqa: PLC0415
 
     _quieten_libraries()
-    return create_session
+    return create_session, ClientSession
 
 
 def _quieten_libraries() -> None:

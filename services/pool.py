@@ -14,12 +14,21 @@ from . import connect, const, discovery, inputs
 from .breaker import Breaker, State
 from .discovery import SYNC_MARGIN
 from .egress import EgressPolicy
-from .errors import ConnectFailed, PoolFull, ServerError, ServerRefused, ServerTimeout, SessionLost
+from .errors import (
+    ConnectFailed,
+    EngineError,
+    PoolFull,
+    ServerError,
+    ServerRefused,
+    ServerTimeout,
+    SessionLost,
+)
 from .gate import Gate
 from .inputs import OnInput
 from .oauth import OAuth, TokenStore
 from .sessions import OnProgress, Session
 from .specs import DiscoveredTool, ServerSpec
+from .stdio import Process
 
 CLOSE_TIMEOUT = 2.0  # s, for all sessions together
 
@@ -58,6 +67,7 @@ class Pool:
         self._max = max_sessions
         self._tokens = tokens
         self._gates: dict[tuple[int, str], Gate] = {}
+        self._processes: dict[tuple[int, str], Process] = {}
         self._on_state = on_state
         self._on_list_changed = on_list_changed
         self._sessions: dict[Key, asyncio.Task[Session]] = {}
@@ -185,6 +195,10 @@ class Pool:
             self._gates[spec.address] = Gate(Breaker(tell))
         return self._gates[spec.address]
 
+    def process(self, spec: ServerSpec) -> Process:
+        """What is known about the processes of a stdio server."""
+        return self._processes.setdefault(spec.address, Process())
+
     def _heard(self, spec: ServerSpec, method: str) -> None:
         if match := _LIST_CHANGED.fullmatch(method):
             self._on_list_changed(spec, match[1])
@@ -222,19 +236,28 @@ class Pool:
         return await asyncio.shield(task)
 
     async def _open(self, spec: ServerSpec, key: Key) -> Session:
+        process = self.process(spec)
+        if spec.command:
+            process.starts()
         first = self._ways.pop(spec.fingerprint, None) or spec.last_way
-        session = await connect.open_session(
-            spec,
-            self.policy,
-            first=first,
-            idle=self._idle,
-            oauth=self.oauth(spec),
-            on_notification=self._on_list_changed and functools.partial(self._heard, spec),
-        )
+        try:
+            session = await connect.open_session(
+                spec,
+                self.policy,
+                first=first,
+                idle=self._idle,
+                oauth=self.oauth(spec),
+                process=process,
+                on_notification=self._on_list_changed and functools.partial(self._heard, spec),
+            )
+        except EngineError:
+            process.ended(asked=False)
+            raise
         self._ways[spec.fingerprint] = connect.way_of(session)
         self.opened += 1
         self._alive.add(session)
         session.on_closed(lambda: self._alive.discard(session))
+        session.on_closed(lambda: process.ended(asked=not session.broke))
         session.on_closed(lambda: self._forget(key))
         return session
 

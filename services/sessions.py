@@ -21,6 +21,7 @@ from .inputs import OnInput
 from .network import EgressTransport
 from .oauth import OAuth, OAuthTransport
 from .specs import ServerSpec
+from .stdio import Process
 
 OnProgress = Callable[[float, float | None, str], None]
 """Called on the loop with progress, total and message; must not block."""
@@ -82,6 +83,7 @@ class Session:
     """:param transport: "streamable_http", "sse" or "stdio"
     :param idle: seconds without a request after which the session closes itself
     :param oauth: the tokens of this credential, where the server wants some
+    :param process: what is known about the processes of a stdio server
     :param on_notification: called with the method of each notification of the server, e.g.
         ``notifications/tools/list_changed``; must not block
     """
@@ -96,14 +98,17 @@ class Session:
         *,
         idle: float = const.SESSION_IDLE,
         oauth: OAuth | None = None,
+        process: Process | None = None,
         on_notification: Callable[[str], None] | None = None,
     ):
         self.spec = spec
         self.info: ServerInfo | None = None
+        self.broke = False  # the line ended without us
         self.in_flight = 0
         self.used = time.monotonic()
         self._policy = policy
         self._oauth = oauth
+        self._process = process or Process()
         self._transport = transport
         self._idle = idle
         self._on_notification = on_notification

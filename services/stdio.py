@@ -1,0 +1,165 @@
+"""Starts the process of a stdio server and keeps the last of what it says on stderr."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from . import const, text
+from .errors import ConfigError, ServerPaused
+from .specs import ServerSpec
+
+STDERR_KEPT = 16_000  # characters
+SHORT_LIFE = 10.0  # s, a process that ends sooner has crashed
+FIRST_PAUSE = (
+    1.0  # s after the second crash in a row, doubled each time; after the first there is none
+)
+MAX_PAUSE = 60.0  # s
+
+GRACE = 1.0  # s for a process to end by itself once its stdin is closed
+PASSED_ON = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "TMPDIR",
+    "LOGNAME",
+    "USER",
+)  # of our environment
+
+CHILD = str(Path(__file__).with_name("stdio_child.py"))
+
+
+class Process:
+    """What is known about the processes of one server, one after the other.
+
+    :ivar stderr: the last of what they said
+    """
+
+    def __init__(self):
+        self.stderr = ""
+        self._crashes = 0
+        self._began = 0.0
+        self._not_before = 0.0
+
+    def starts(self) -> None:
+        """:raises ServerPaused: it crashed a moment ago"""
+        now = time.monotonic()
+        if now < self._not_before:
+            raise ServerPaused(
+                "The MCP server's process crashed and is started again in a moment.",
+                detail=self.stderr[-500:],
+                retry_after=self._not_before - now,
+            )
+        self._began = now
+
+    def ended(self, asked: bool) -> None:
+        """:param asked: whether we ended it"""
+        now = time.monotonic()
+        if asked or now - self._began > SHORT_LIFE:
+            self._crashes = 0
+            return
+        if self._crashes:
+            self._not_before = now + min(FIRST_PAUSE * 2 ** (self._crashes - 1), MAX_PAUSE)
+        self._crashes += 1
+
+    def says(self, chunk: bytes) -> None:
+        said = self.stderr + text.clean(chunk.decode("utf-8", "replace"))
+        self.stderr = said[-STDERR_KEPT:]
+
+
+@contextlib.asynccontextmanager
+async def streams(spec: ServerSpec, process: Process) -> AsyncIterator[tuple[Any, Any]]:
+    """The read and write stream of a new process, in a process group and with an environment of its own.
+
+    Of our environment it sees what a program needs to start and nothing else. Whatever happens, the
+    whole group is gone at the end.
+
+    :raises ConfigError: there is no such command
+    """
+    if not spec.command:
+        raise ConfigError("The MCP server has no command.")
+    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | dict(
+        spec.env
+    )
+    if not shutil.which(spec.command[0], path=environment.get("PATH")):
+        raise ConfigError("The command of the MCP server cannot be started.")
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-S", CHILD, str(os.getpid()), *spec.command),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
+        limit=const.WIRE_CAP,
+    )
+    heard_in, heard = anyio.create_memory_object_stream(0)
+    said, said_out = anyio.create_memory_object_stream(0)
+    work = [
+        asyncio.create_task(_read(child.stdout, heard_in)),
+        asyncio.create_task(_write(said_out, child.stdin)),
+        asyncio.create_task(_listen(child.stderr, process)),
+    ]
+    try:
+        yield heard, said
+    finally:
+        try:
+            child.stdin.close()
+            await asyncio.wait_for(child.wait(), GRACE)
+        except TimeoutError:
+            pass
+        finally:
+            _kill(child.pid)
+            for task in work[:2]:
+                task.cancel()
+        await asyncio.wait(work, timeout=GRACE)
+        work[2].cancel()
+        child._transport.close()
+
+
+async def _read(stdout: asyncio.StreamReader, heard: Any) -> None:
+    """Each line is a message; what is none is somebody's print and is passed over."""
+    from mcp.shared.message import SessionMessage  # noqa: PLC0415
+    from mcp.types import JSONRPCMessage  # noqa: PLC0415
+
+    async with heard:
+        while line := await _line(stdout):
+            with contextlib.suppress(ValueError):
+                message = JSONRPCMessage.model_validate_json(line)
+                await heard.send(SessionMessage(message))
+
+
+async def _line(stdout: asyncio.StreamReader) -> bytes:
+    """Empty at the end, and where a line is larger than the cap."""
+    try:
+        return await stdout.readline()
+    except (ValueError, ConnectionError):
+        return b""
+
+
+async def _write(said: Any, stdin: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        async with said:
+            async for item in said:
+                line = item.message.model_dump_json(by_alias=True, exclude_none=True)
+                stdin.write(line.encode("utf-8", "replace") + b"\n")
+                await stdin.drain()
+
+
+async def _listen(stderr: asyncio.StreamReader, process: Process) -> None:
+    while chunk := await stderr.read(65_536):
+        process.says(chunk)
+
+
+def _kill(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)

@@ -1,0 +1,151 @@
+"""Servers as processes of ours: what they see, what they leave behind, and what happens when they crash."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from conftest import POLICY
+
+from services.errors import ConfigError, ConnectFailed, EngineError, ServerPaused
+from services.pool import Pool
+from services.specs import ServerSpec
+
+ROOT = Path(__file__).parents[2]
+SERVER = """
+import json, os, subprocess, sys
+
+helper = subprocess.Popen(["sleep", "1000"])
+print("started", file=sys.stderr, flush=True)
+
+def answer(message):
+    if message["method"] == "initialize":
+        return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "bare", "version": "1"}}
+    tool = message["params"]["name"]
+    if tool == "crash":
+        print("going down", file=sys.stderr, flush=True)
+        os._exit(3)
+    said = {"pids": [os.getpid(), helper.pid], "environment": dict(os.environ)}
+    return {"content": [{"type": "text", "text": json.dumps(said)}]}
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        reply = {"jsonrpc": "2.0", "id": message["id"], "result": answer(message)}
+        print(json.dumps(reply), flush=True)
+helper.wait()  # a server that does not end by itself
+"""
+
+
+def spec_of(code=SERVER, **more):
+    return ServerSpec(
+        id=1, name="bare", command=(sys.executable, "-c", code), connect_timeout=20, **more
+    )
+
+
+@pytest.fixture
+async def pool():
+    pool = Pool(POLICY)
+    yield pool
+    await pool.close()
+
+
+async def ask(pool, spec, tool="look"):
+    result = await pool.call(spec, 1, tool, {}, timeout=20)
+    return json.loads(result["content"][0]["text"])
+
+
+def alive(pid):
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+
+
+async def until_gone(pids):
+    async with asyncio.timeout(10):
+        while any(alive(pid) for pid in pids):
+            await asyncio.sleep(0.02)
+
+
+async def test_clean_environment_and_nothing_left(pool, monkeypatch):
+    monkeypatch.setenv("PGPASSWORD", "secret")
+    monkeypatch.setenv("WOOW_AI_SECRET_KEY", "secret")
+    said = await ask(pool, spec_of(env={"TOKEN": "its own"}))
+    assert said["environment"]["TOKEN"] == "its own"
+    assert "secret" not in said["environment"].values()
+    assert pool.process(spec_of()).stderr == "started\n"
+    await pool.close()
+    await until_gone(said["pids"])
+
+
+async def test_no_orphan_after_kill_9():
+    code = f"""
+        import asyncio, os, signal, sys
+        sys.path.insert(0, {str(ROOT)!r})
+        from services.egress import EgressPolicy
+        from services.pool import Pool
+        from services.specs import ServerSpec
+
+        async def main():
+            command = (sys.executable, "-c", {SERVER!r})
+            spec = ServerSpec(id=1, name="bare", command=command, connect_timeout=20)
+            result = await Pool(EgressPolicy()).call(spec, 1, "look", {{}}, timeout=20)
+            print(result["content"][0]["text"], flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        asyncio.run(main())
+    """
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=40,
+    )
+    assert done.returncode == -9, done.stderr
+    await until_gone(json.loads(done.stdout)["pids"])
+
+
+async def test_a_crash_is_named_and_the_next_call_starts_it_again(pool):
+    spec = spec_of()
+    first = await ask(pool, spec)
+    with pytest.raises(EngineError) as caught:
+        await ask(pool, spec, "crash")
+    assert caught.value.code == "session_lost"
+    second = await ask(pool, spec)
+    assert first["pids"][0] != second["pids"][0]
+    assert "going down" in pool.process(spec).stderr
+    await until_gone(first["pids"])
+
+
+async def test_a_process_that_crashes_again_and_again_is_left_alone(pool):
+    spec = spec_of("import sys; sys.exit('no licence')")
+    codes = []
+    for _ in range(3):
+        with pytest.raises(EngineError) as caught:
+            await ask(pool, spec)
+        codes.append(type(caught.value))
+    assert codes == [ConnectFailed, ConnectFailed, ServerPaused]
+    assert caught.value.retry_after <= 1 and "no licence" in pool.process(spec).stderr
+
+
+async def test_a_command_that_is_not_there(pool):
+    spec = ServerSpec(id=1, name="none", command=("no-such-command-here",))
+    begun = time.monotonic()
+    with pytest.raises(ConfigError, match="cannot be started"):
+        await ask(pool, spec)
+    assert time.monotonic() - begun < 5
+
+
+async def test_stderr_is_a_ring(pool):
+    noise = "import sys; print('x' * 100_000, file=sys.stderr); print('last', file=sys.stderr)\n"
+    spec = spec_of(noise + SERVER)
+    await ask(pool, spec)
+    said = pool.process(spec).stderr
+    assert len(said) <= 16_000 and "last" in said
