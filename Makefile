@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m tools.dev
 
-.PHONY: help demo test conformance lint format dev odoo bench nginx clean
+.PHONY: help demo test conformance soak lint format dev odoo bench nginx clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -16,6 +16,9 @@ test:  ## Run all tests: ONLY=core|odoo|e2e|conformance for one runner, ARGS='-k
 
 conformance:  ## Run the official suite of MCP against the engine
 	@$(DEV) test --only conformance
+
+soak:  ## Call MCP servers that restart all the time, and look for leaks: MINUTES=5
+	@$(DEV) soak $(or $(MINUTES),5)
 
 lint:  ## Run ruff, pylint-odoo, eslint and prettier over all files
 	@$(DEV) lint

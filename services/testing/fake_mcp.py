@@ -425,6 +425,7 @@ class FakeMcp:
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # a client left
 
 
 # ---------------------------------------------------------------- HTTP on bare sockets

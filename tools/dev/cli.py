@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tools.dev import demo, lint, node, runners, venvs
 from tools.dev.cache import try_lock
 from tools.dev.instance import Instance, prepare_links
-from tools.dev.paths import DEV
+from tools.dev.paths import DEV, ROOT
 from tools.dev.progress import DevError, say, warn
 
 
@@ -30,6 +30,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     odoo = commands.add_parser("odoo", help="run odoo-bin with a development database")
     odoo.add_argument("args", nargs=argparse.REMAINDER)
     odoo.set_defaults(run=_odoo)
+    soak = commands.add_parser("soak", help="call servers that restart, for minutes")
+    soak.add_argument("minutes", type=float)
+    soak.set_defaults(run=_soak)
     commands.add_parser("lint", help="run every linter").set_defaults(
         run=lambda _options: lint.run_lint()
     )
@@ -72,6 +75,11 @@ def _odoo(options: argparse.Namespace) -> int:
         )
     finally:
         instance.postgres.stop()
+
+
+def _soak(options: argparse.Namespace) -> int:
+    program = [venvs.main() / "bin/python", ROOT / "benchmarks/soak.py", options.minutes]
+    return subprocess.call([str(part) for part in program])
 
 
 def _clean(_options: argparse.Namespace) -> None:
