@@ -23,7 +23,7 @@ def main(parent: int, command: list[str]) -> int:
     try:
         child = subprocess.Popen(command)  # noqa: S603 the operator's own configuration file names it
     except OSError as error:
-        print(f"{command[0]}: {error.strerror}", file=sys.stderr)  # noqa: T201 its only way to say it
+        sys.stderr.write(f"{command[0]}: {error.strerror}\n")
         return 127
     os.close(0)  # the server alone reads, and sees the end
     os.close(1)
