@@ -99,6 +99,7 @@ class OdooStore:
              RETURNING t.id, t.stop_requested
                 """,
                 [lease, [claim.turn_id for claim in claims], [claim.epoch for claim in claims]],
+                log_exceptions=False,  # two writers met: `transaction` repeats it
             )
             rows = env.cr.fetchall()
             by_id = {claim.turn_id: claim for claim in claims}
@@ -142,6 +143,7 @@ class OdooStore:
             "SELECT state, lease_epoch FROM woow_paas_platform_ai_turn WHERE id = %s"
             " FOR NO KEY UPDATE",
             [claim.turn_id],
+            log_exceptions=False,
         )
         row = env.cr.fetchone()
         if not row:
@@ -188,6 +190,7 @@ class OdooStore:
                 "SELECT id, lease_epoch FROM woow_paas_platform_ai_turn"
                 " WHERE id = ANY(%s) AND state = 'running' ORDER BY id FOR SHARE",
                 [sorted(by_id)],
+                log_exceptions=False,
             )
             held = {by_id[i] for i, epoch in env.cr.fetchall() if by_id[i].epoch == epoch}
             self._insert(env, {claim: batch[claim] for claim in held})
