@@ -170,7 +170,7 @@ class TestLimits:
         server = new_odoo(
             "limited",
             workers=2,
-            options={"limit_request": 30, "limit_time_real": 8},
+            options={"limit_request": 10, "limit_time_real": 8},
             operator={"lease_seconds": 3},
         )
         counter.register(server)
