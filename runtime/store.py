@@ -350,15 +350,19 @@ class OdooStore:
         return db.transaction(self.name, work)
 
     def server_synced(self, server_id: int, discovery) -> None:
-        db.transaction(
-            self.name,
-            lambda env: (
-                env["woow_paas_platform.mcp_server"]
-                .browse(server_id)
-                .exists()
-                ._apply_discovery(discovery)
-            ),
-        )
+        def work(env):
+            server = env["woow_paas_platform.mcp_server"].browse(server_id).exists()
+            if server:
+                server._apply_discovery(discovery)
+
+        try:
+            db.transaction(self.name, work)
+        except db.DatabaseGone:
+            raise
+        except Exception:
+            # The others are read all the same, and this one waits its turn.
+            _logger.warning("The tools of MCP server %s cannot be kept.", server_id, exc_info=True)
+            self.server_failed(server_id, "What the MCP server offers cannot be stored.")
 
     def server_failed(self, server_id: int, sentence: str) -> None:
         db.transaction(

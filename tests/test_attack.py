@@ -3,6 +3,7 @@ import io
 import json
 import zlib
 from dataclasses import asdict
+from types import SimpleNamespace
 
 from odoo import Command
 from odoo.exceptions import AccessError, UserError, ValidationError
@@ -14,7 +15,14 @@ from ..models import ai_turn
 from ..runtime import settings
 from ..runtime.store import OdooStore
 from ..services.runner import Ending
-from ..services.specs import CallResult, ServerSpec, ToolCall, ToolSpec, TurnProgress
+from ..services.specs import (
+    CallResult,
+    DiscoveredTool,
+    ServerSpec,
+    ToolCall,
+    ToolSpec,
+    TurnProgress,
+)
 from .common import AiCase, AiHttpCase
 
 SERVER = "woow_paas_platform.mcp_server"
@@ -280,6 +288,15 @@ class TestAttackOnTheStore(AiHttpCase):
         self.assertEqual(self.turn.error_message, "abc")
         self.assertEqual(self.turn.transcript["messages"][0]["content"], "abc")
         self.assertEqual(self.turn.call_ids.result, {"deep": ["abc", None]})
+
+    def test_tools_that_cannot_be_stored_do_not_hold_up_other_servers(self):
+        tool = DiscoveredTool(name="x", input_schema={"title": "\ud800"})
+        discovery = SimpleNamespace(tools=[tool], protocol_version="", transport="sse")
+        with mute_logger("odoo.addons.woow_paas_platform.runtime.store"):
+            self.store.server_synced(self.server.id, discovery)
+        self.env.invalidate_all()
+        self.assertEqual(self.server.state, "error")
+        self.assertTrue(self.server.last_attempt)
 
     def test_a_picture_is_never_decoded(self):
         self.store.save_step(self.claim, asdict(TurnProgress(step=1)), (self._call(),), [])
