@@ -391,12 +391,13 @@ def test_events_that_cannot_be_written_cost_only_their_turn(store, start, monkey
 
     store.queue(1)
     store.queue(2)
-    start(speak)
+    runner = start(speak)
     assert store.wait_ended(2).state == "done"
     assert next(e["content"] for e in store.events[2].values() if e["type"] == "text") == "fine"
     assert 1 not in store.endings
     store.queue(3)
     store.queue(4)
+    runner.wake()
     store.wait_ended(3)
     assert store.events[3][3]["content"] == "fine", "the writer lives"
 
