@@ -1,0 +1,26 @@
+from odoo.addons.web.tests.test_js import unit_test_error_checker
+from odoo.tests import HttpCase, tagged
+
+
+def suite_id(name):
+    """The id that Odoo's JavaScript test runner gives a suite."""
+    number = 0
+    for character in name:
+        number = ((number << 5) - number + ord(character)) & 0xFFFFFFFF
+    return f"{number:08x}"
+
+
+@tagged("post_install", "-at_install")
+class TestHoot(HttpCase):
+    def test_the_components_and_the_reducer(self):
+        """All of static/tests, in a real browser."""
+        self.browser_js(
+            "/web/tests?headless&loglevel=2&preset=desktop&timeout=15000"
+            f"&id={suite_id('@woow_paas_platform')}",
+            "",
+            "",
+            login="admin",
+            timeout=300,
+            success_signal="[HOOT] Test suite succeeded",
+            error_checker=unit_test_error_checker,
+        )
