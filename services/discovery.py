@@ -46,11 +46,16 @@ class Discovery:
 
 
 async def discover(
-    spec: ServerSpec, policy: EgressPolicy, *, oauth: OAuth | None = None
+    spec: ServerSpec,
+    policy: EgressPolicy,
+    *,
+    oauth: OAuth | None = None,
+    can_ask: bool = False,
 ) -> Discovery:
     """Connect once, read the tools, disconnect: for a sync or a connection test.
 
     :param oauth: the tokens for this server, see `Pool.oauth`
+    :param can_ask: as the pool that will make the calls
     :raises EngineError: within ``spec.sync_timeout`` seconds
     """
     tried: list[tuple[str, str]] = []
@@ -58,7 +63,7 @@ async def discover(
     try:
         async with asyncio.timeout(max(0.1, spec.sync_timeout - SYNC_MARGIN)):
             session = await connect.open_session(
-                spec, policy, first=spec.last_way, tried=tried, oauth=oauth
+                spec, policy, first=spec.last_way, tried=tried, oauth=oauth, can_ask=can_ask
             )
             tools = await list_tools(session, spec.sync_timeout)
         return Discovery(tools=tools, info=session.info, tried=tuple(tried))

@@ -82,7 +82,7 @@ class LegacySession(Session):
         return {
             "client_info": Implementation(name=const.CLIENT_NAME, version=const.CLIENT_VERSION),
             "message_handler": self._hear,
-            "elicitation_callback": self._elicit,
+            "elicitation_callback": self._elicit if self._can_ask else None,
         }
 
     def _client(self, headers=None, timeout=None, auth=None):

@@ -98,7 +98,7 @@ class ModernSession(Session):
             **(meta if isinstance(meta, Mapping) else {}),
             f"{_META}protocolVersion": const.MODERN_VERSION,
             f"{_META}clientInfo": {"name": const.CLIENT_NAME, "version": const.CLIENT_VERSION},
-            f"{_META}clientCapabilities": inputs.CAPABILITIES,
+            f"{_META}clientCapabilities": inputs.CAPABILITIES if self._can_ask else {},
         }
         if request.on_progress:
             params["_meta"]["progressToken"] = request.id

@@ -45,6 +45,7 @@ _LIST_CHANGED = re.compile(r"notifications/(tools|prompts|resources)/list_change
 class Pool:
     """:param policy: where connections may go
     :param tokens: the host's store, for servers with `ServerSpec.oauth`
+    :param can_ask: calls come with `on_input`, so servers may ask the user
     :param on_state: told when a server is left alone and when it is well again
     :param on_list_changed: told when a server offers other tools, prompts or resources
     :param idle: seconds without a call after which a session is closed
@@ -58,6 +59,7 @@ class Pool:
         idle: float = const.SESSION_IDLE,
         max_sessions: int = const.MAX_SESSIONS,
         tokens: TokenStore | None = None,
+        can_ask: bool = False,
         on_state: OnState | None = None,
         on_list_changed: OnListChanged | None = None,
     ):
@@ -66,6 +68,7 @@ class Pool:
         self._idle = idle
         self._max = max_sessions
         self._tokens = tokens
+        self._can_ask = can_ask
         self._gates: dict[tuple[int, str], Gate] = {}
         self._processes: dict[tuple[int, str], Process] = {}
         self._on_state = on_state
@@ -248,6 +251,7 @@ class Pool:
                 idle=self._idle,
                 oauth=self.oauth(spec),
                 process=process,
+                can_ask=self._can_ask,
                 on_notification=self._on_list_changed and functools.partial(self._heard, spec),
             )
         except EngineError:

@@ -83,6 +83,7 @@ class Session:
     """:param transport: "streamable_http", "sse" or "stdio"
     :param idle: seconds without a request after which the session closes itself
     :param oauth: the tokens of this credential, where the server wants some
+    :param can_ask: there is somebody whom the server may ask; some offer other tools then
     :param process: what is known about the processes of a stdio server
     :param on_notification: called with the method of each notification of the server, e.g.
         ``notifications/tools/list_changed``; must not block
@@ -99,6 +100,7 @@ class Session:
         idle: float = const.SESSION_IDLE,
         oauth: OAuth | None = None,
         process: Process | None = None,
+        can_ask: bool = False,
         on_notification: Callable[[str], None] | None = None,
     ):
         self.spec = spec
@@ -109,6 +111,7 @@ class Session:
         self._policy = policy
         self._oauth = oauth
         self._process = process or Process()
+        self._can_ask = can_ask
         self._transport = transport
         self._idle = idle
         self._on_notification = on_notification

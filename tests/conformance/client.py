@@ -139,7 +139,8 @@ async def main(url):
         connect_timeout=TIMEOUT,
         sync_timeout=TIMEOUT,
     )
-    pool = Pool(EgressPolicy.parse("localhost:*, 127.0.0.1:*, [::1]:*"), tokens=MemoryTokens())
+    policy = EgressPolicy.parse("localhost:*, 127.0.0.1:*, [::1]:*")
+    pool = Pool(policy, tokens=MemoryTokens(), can_ask=True)
     try:
         await use_tools(pool, server, context)
         await use_the_rest(pool, server)

@@ -52,7 +52,7 @@ async def fake():
 
 @pytest.fixture
 async def pool():
-    pool = Pool(POLICY)
+    pool = Pool(POLICY, can_ask=True)
     yield pool
     await pool.close()
 
