@@ -64,6 +64,8 @@ def test_a_new_server_answers_in_a_chat(odoo, scripted_llm, mcp_everything, watc
     page.get_by_role("button", name="Chat", exact=True).click()
     expect(page.locator(".o_ai_chat_start")).to_contain_text("Calculator")
     ask(page, "Add two and three")
+    # Nobody has said yet that the new server is harmless, so the person is asked.
+    page.get_by_role("button", name="Allow once").first.click()
     expect(page.locator(".o_ai_chat_tool")).to_have_attribute("data-outcome", "ok")
     expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("That makes 5.")
 
