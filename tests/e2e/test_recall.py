@@ -96,7 +96,7 @@ def test_an_operation_runs_against_the_service(odoo, facts, api):
 
 
 def test_no_cursor_is_held_while_a_direct_call_waits(each_odoo):
-    """Two calls of a second side by side; PostgreSQL sees no transaction of Odoo that idles."""
+    """Two calls of four seconds side by side; PostgreSQL sees no transaction of Odoo that idles."""
     odoo = each_odoo
     mcp_id = odoo.sql(
         "SELECT mcp_id FROM woow_paas_platform_mcp_server WHERE name = 'everything'"
@@ -104,11 +104,11 @@ def test_no_cursor_is_held_while_a_direct_call_waits(each_odoo):
     path = f"{RETRIEVAL}/mcp/proxy/{mcp_id}/tools/trigger-long-running-operation/call"
     answers = []
 
-    def call():
-        with contextlib.closing(odoo.login("admin")) as http:
-            answers.append(http.post(path, json={"duration": 1, "steps": 1}).status_code)
+    def call(http):
+        with contextlib.closing(http):
+            answers.append(http.post(path, json={"duration": 4, "steps": 1}).status_code)
 
-    threads = [threading.Thread(target=call) for _ in range(2)]
+    threads = [threading.Thread(target=call, args=(odoo.login("admin"),)) for _ in range(2)]
     for thread in threads:
         thread.start()
     waiting = "SELECT COUNT(*) FROM woow_paas_platform_tool_call WHERE turn_id IS NULL AND outcome IS NULL"
