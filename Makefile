@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m tools.dev
 
-.PHONY: help demo test conformance soak lint format dev odoo bench nginx clean
+.PHONY: help demo test conformance soak lint format dev odoo i18n bench nginx clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -31,6 +31,9 @@ dev:  ## Get Odoo 19, the Python and Node environments; start nothing
 
 odoo:  ## Run odoo-bin on the development database: make odoo ARGS='-i woow_paas_platform --stop-after-init'
 	@$(DEV) odoo -- $(ARGS)
+
+i18n:  ## Bring the catalogues in i18n/ up to date, and list what lacks a translation
+	@$(DEV) i18n
 
 bench:  ## Measure a turn beside an idle server and the bare library: ARGS=streams for one part
 	@$(DEV) setup

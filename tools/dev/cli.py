@@ -30,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     odoo = commands.add_parser("odoo", help="run odoo-bin with a development database")
     odoo.add_argument("args", nargs=argparse.REMAINDER)
     odoo.set_defaults(run=_odoo)
+    commands.add_parser("i18n", help="export and merge the terms").set_defaults(run=_i18n)
     soak = commands.add_parser("soak", help="call servers that restart, for minutes")
     soak.add_argument("minutes", type=float)
     soak.set_defaults(run=_soak)
@@ -75,6 +76,10 @@ def _odoo(options: argparse.Namespace) -> int:
         )
     finally:
         instance.postgres.stop()
+
+
+def _i18n(_options: argparse.Namespace) -> int:
+    return subprocess.call([str(venvs.main() / "bin/python"), "-m", "tools.dev.i18n"], cwd=ROOT)
 
 
 def _soak(options: argparse.Namespace) -> int:
