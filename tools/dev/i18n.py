@@ -28,7 +28,15 @@ def main() -> None:
         with step("Exporting the terms"), tempfile.TemporaryDirectory() as folder:
             template = Path(folder) / "terms.pot"
             command = instance.odoo(
-                "i18n", "export", "--database", instance.database, "-l", "pot", "-o", template, ADDON
+                "i18n",
+                "export",
+                "--database",
+                instance.database,
+                "-l",
+                "pot",
+                "-o",
+                template,
+                ADDON,
             )
             subprocess.run([str(part) for part in command], check=True, capture_output=True)
             terms = polib.pofile(str(template))
