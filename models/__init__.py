@@ -6,6 +6,9 @@ from . import workspace_access
 from . import cloud_service
 from . import service_link
 from . import mcp_server
+from . import mcp_server_secrets
+from . import mcp_server_discovery
+from . import mcp_server_actions
 from . import mcp_tool
 from . import toolbox
 from . import toolbox_operation

@@ -1,0 +1,111 @@
+from odoo import api, fields, models
+from odoo.exceptions import UserError
+
+
+class McpServer(models.Model):
+    """The buttons of the form and the list."""
+
+    _inherit = "woow_paas_platform.mcp_server"
+
+    tool_count = fields.Integer("Number of Tools", compute="_compute_tool_count")
+    call_count = fields.Integer("Tool Calls", compute="_compute_call_count")
+
+    @api.depends("tool_ids")
+    def _compute_tool_count(self):
+        for server in self:
+            server.tool_count = len(server.tool_ids.filtered("available"))
+
+    def _compute_call_count(self):
+        counts = dict(
+            self.env["woow_paas_platform.tool_call"]._read_group(
+                [("server_id", "in", self.ids)], ["server_id"], ["__count"]
+            )
+        )
+        for server in self:
+            server.call_count = counts.get(server, 0)
+
+    def action_test_connection(self):
+        """Connect and count the tools; changes nothing but the state."""
+        self.ensure_one()
+        self.check_access("write")
+        try:
+            discovery = self._discover()
+        except UserError as error:
+            return self._notify(str(error), kind="danger")
+        self._record_health(discovery)
+        if len(discovery.tools) == 1:
+            return self._notify(
+                self.env._("“%(server)s” answers and offers one tool.", server=self.name)
+            )
+        return self._notify(
+            self.env._(
+                "“%(server)s” answers and offers %(count)s tools.",
+                server=self.name,
+                count=len(discovery.tools),
+            )
+        )
+
+    def action_sync_tools(self):
+        """Read `tools/list` and bring the tool records up to date; many servers in the background."""
+        self.check_access("write")
+        if len(self) > 1:
+            self._sync_after_commit()
+            return self._notify(
+                self.env._(
+                    "The tools of %(count)s servers are being read. Their states follow in a moment.",
+                    count=len(self),
+                ),
+                kind="info",
+            )
+        try:
+            added, changed, gone = self._apply_discovery(self._discover())
+        except UserError as error:
+            return self._notify(str(error), kind="danger")
+        if not (added or changed or gone):
+            return self._notify(
+                self.env._(
+                    "“%(server)s” is up to date: %(count)s tools.",
+                    server=self.name,
+                    count=self.tool_count,
+                )
+            )
+        return self._notify(
+            self.env._(
+                "“%(server)s”: %(added)s new tools, %(changed)s changed, %(gone)s no longer offered.",
+                server=self.name,
+                added=added,
+                changed=changed,
+                gone=gone,
+            )
+        )
+
+    def action_enable(self):
+        self.write({"active": True})
+
+    def action_disable(self):
+        self.write({"active": False})
+
+    def action_view_tools(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.mcp_tool_action")
+        return {
+            **action,
+            "domain": [("server_id", "=", self.id)],
+            "context": {"active_test": False},
+        }
+
+    def action_view_calls(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.tool_call_action")
+        return {**action, "domain": [("server_id", "=", self.id)], "context": {}}
+
+    def _notify(self, message, kind="success"):
+        return {
+            "type": "ir.actions.client",
+            "tag": "display_notification",
+            "params": {
+                "type": kind,
+                "message": message,
+                "next": {"type": "ir.actions.client", "tag": "soft_reload"},
+            },
+        }

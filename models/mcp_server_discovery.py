@@ -1,0 +1,149 @@
+import logging
+from datetime import timedelta
+
+from odoo import api, fields, models
+from odoo.exceptions import UserError
+
+from ..runtime import limits, process, sentences
+from ..services.errors import EngineError
+
+_logger = logging.getLogger(__name__)
+
+
+class McpServer(models.Model):
+    """How a server is and what it offers, as its last connection told."""
+
+    _inherit = "woow_paas_platform.mcp_server"
+
+    state = fields.Selection(
+        [("draft", "Not tested"), ("connected", "Connected"), ("error", "Error")],
+        required=True,
+        default="draft",
+        readonly=True,
+        copy=False,
+    )
+    state_message = fields.Char(readonly=True, copy=False)
+    state_sentence = fields.Char("Reason", compute="_compute_state_sentence")
+    last_sync = fields.Datetime(readonly=True, copy=False)
+    last_attempt = fields.Datetime(
+        readonly=True, copy=False, help="When it was last asked, whatever came of it."
+    )
+    protocol_version = fields.Char(readonly=True, copy=False)
+    detected_transport = fields.Char(readonly=True, copy=False)
+
+    @api.depends("state_message")
+    @api.depends_context("lang")
+    def _compute_state_sentence(self):
+        for server in self:
+            message = server.state_message
+            server.state_sentence = message and sentences.translated(self.env, message)
+
+    @api.model
+    def _cron_sync_tools(self):
+        """Read the tools of servers again that were not read for long, one after the other.
+
+        Each result is written in a transaction of its own, so nothing is locked while a server is awaited.
+        """
+        before = fields.Datetime.now() - timedelta(
+            hours=limits.get(self.env, "sync_interval_hours")
+        )
+        due = self.search(
+            ["|", ("last_attempt", "=", False), ("last_attempt", "<", before)],
+            order="last_attempt asc nulls first, id",
+        )
+        Cron = self.env["ir.cron"]
+        Cron._commit_progress(remaining=len(due))
+        store = process.store(self.env.cr.dbname)
+        for server in due:
+            try:
+                discovery = process.discover(server._server_spec())
+            except EngineError as error:
+                store.server_failed(server.id, str(error))
+            else:
+                store.server_synced(server.id, discovery)
+            if not Cron._commit_progress(1):
+                break
+
+    def _discover(self):
+        """:raises UserError: with a sentence; the state is kept in a cursor of its own"""
+        self.ensure_one()
+        try:
+            return process.discover(self._server_spec())
+        except EngineError as error:
+            _logger.info("Discovery of MCP server %s failed: %s %s", self.id, error, error.detail)
+            process.store(self.env.cr.dbname).server_failed(self.id, str(error))
+            raise UserError(sentences.translated(self.env, str(error))) from error
+
+    def _sync_after_commit(self):
+        ids, dbname = self.ids, self.env.cr.dbname
+        if ids and not self.env.context.get("woow_no_sync"):
+            self.env.cr.postcommit.add(lambda: process.sync_later(dbname, ids))
+
+    def _record_health(self, discovery):
+        # sudo: mcp_server - state fields are readonly for people; the caller could write the server
+        self.sudo().write(
+            {
+                "state": "connected",
+                "state_message": False,
+                "last_attempt": fields.Datetime.now(),
+                "protocol_version": discovery.protocol_version,
+                "detected_transport": discovery.transport,
+            }
+        )
+
+    def _record_failure(self, sentence):
+        # sudo: mcp_server - see `_record_health`
+        self.sudo().write(
+            {
+                "state": "error",
+                "state_message": sentence,
+                "last_attempt": fields.Datetime.now(),
+            }
+        )
+        self._tell_admins()
+
+    def _tell_admins(self):
+        """Forms that show the server read it again."""
+        # sudo: res.groups - only to address its members on the bus
+        admins = self.env.ref("woow_paas_platform.group_admin").sudo()
+        for server in self:
+            admins._bus_send("woow_ai/mcp_server", {"id": server.id})
+
+    def _apply_discovery(self, discovery):
+        """Never deletes a tool and never switches one on again.
+
+        :return: numbers of (new, changed, gone) tools
+        """
+        self.ensure_one()
+        Tool = self.env["woow_paas_platform.mcp_tool"].sudo()  # sudo: rows follow their server
+        known = {
+            tool.name: tool
+            for tool in Tool.with_context(active_test=False).search([("server_id", "=", self.id)])
+        }
+        added = changed = 0
+        limit = limits.get(self.env, "max_tools_per_server")
+        room = limit - sum(tool.active for tool in known.values())
+        for found in discovery.tools:
+            vals = Tool._vals_from_discovery(found)
+            if tool := known.pop(found.name, None):
+                if tool.definition_hash != vals["definition_hash"] or not tool.available:
+                    changed += 1
+                    tool.write(vals)
+                continue
+            added += 1
+            Tool.create({**vals, "server_id": self.id, "active": room > 0})
+            room -= 1
+        gone = Tool.union(*known.values()).filtered("available")
+        gone.available = False
+        self._record_health(discovery)
+        message = (
+            self.env._(
+                "The server offers more than %(limit)s tools: the rest was added switched off.",
+                limit=limit,
+            )
+            if room < 0
+            else False
+        )
+        self.sudo().write({"last_sync": fields.Datetime.now(), "state_message": message})
+        self._tell_admins()
+        return added, changed, len(gone)
