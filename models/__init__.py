@@ -16,6 +16,10 @@ from . import knowledge_network
 from . import action_type
 from . import action_parameter
 from . import ai_turn
+from . import ai_turn_request
+from . import ai_turn_retry
+from . import ai_turn_upkeep
+from . import ai_turn_wait
 from . import ai_turn_event
 from . import tool_call
 from . import approval_rule

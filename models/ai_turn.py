@@ -1,18 +1,9 @@
-import json
-
 from odoo import api, fields, models
 from odoo.exceptions import UserError
-from odoo.fields import Domain
 from odoo.tools import plaintext2html
 
-from ..runtime import limits, notify, process
-from ..services import text
-from ..services.specs import Limits, TurnRequest
+from ..runtime import notify, process
 
-HISTORY_TURNS = 20  # earlier turns that the model is shown at most
-HISTORY_CHARS = 48_000  # characters of them at most
-OLD_RESULT_CHARS = 2_000  # characters that stay of a tool result of an earlier turn
-RETENTION_BATCH = 500  # turns, or calls, that one transaction of the cron prunes
 PROMPT_CHARS = 32_000  # characters of one message
 
 CONVERSATION = "woow_ai_chat"  # type of the channels that hold a conversation with an assistant
@@ -112,14 +103,14 @@ class AiTurn(models.Model):
         "This message was sent already.",
     )
 
-    def _register_hook(self):
-        super()._register_hook()
-        process.registry_loaded()
-
     _retry_unique = models.UniqueIndex(
         "(retry_of_id) WHERE retry_of_id IS NOT NULL",
         "This answer is being retried already.",
     )
+
+    def _register_hook(self):
+        super()._register_hook()
+        process.registry_loaded()
 
     @api.depends("prompt")
     def _compute_display_name(self):
@@ -171,35 +162,6 @@ class AiTurn(models.Model):
         notify.queued(self.env.cr, turn.id)
         return turn.sudo(False)
 
-    def _retry(self):
-        """Queue a new turn on the same question; it takes over every call of this one and repeats none.
-
-        :raises AccessError: the assistant is no longer available to the person
-        """
-        self.ensure_one()
-        self.assistant_id.check_access("read")
-        self._check_open_turns()
-        # sudo: ai_turn - people have no write access; the caller may read, so owns, the turn
-        old = self.sudo()
-        turn = old.create(
-            {
-                "channel_id": old.channel_id.id,
-                "assistant_id": old.assistant_id.id,
-                "cloud_service_id": old.cloud_service_id.id,
-                "user_id": old.user_id.id,
-                "message_id": old.message_id.id,
-                "prompt": old.prompt,
-                "retry_of_id": old.id,
-                "transcript": old._transcript_for_retry(),
-            }
-        )
-        events = [{"type": "state", "state": "queued"}]
-        for call in old._calls_with_taken_over():
-            events += [call._call_event(), call._result_event()]
-        turn._append_events(events)
-        notify.queued(self.env.cr, turn.id)
-        return turn.sudo(False)
-
     def _check_open_turns(self):
         """:raises TooManyTurns: the person has queued more than anybody reads"""
         # sudo: ai_turn - the caller's own, counted
@@ -208,35 +170,6 @@ class AiTurn(models.Model):
             raise TooManyTurns(
                 self.env._("Too many of your messages wait for an answer. Try again in a moment.")
             )
-
-    def _transcript_for_retry(self):
-        """The transcript up to the last call; a call without a message gets the one of its row."""
-        rows = {call.call_id: call for call in self._calls_with_taken_over()}
-        kept = (self.transcript or {}).get("messages", [])
-        answered = {message["call_id"] for message in kept if message["role"] == "tool"}
-        messages, rounds = [], 0
-        for message in kept:
-            if message["role"] == "tool":
-                messages.append(message)
-            elif calls := message.get("tool_calls"):
-                rounds += 1
-                messages.append(message)
-                messages += [
-                    rows[call["id"]]._tool_message()
-                    for call in calls
-                    if call["id"] not in answered and call["id"] in rows
-                ]
-        return {"step": rounds, "round": rounds, "messages": messages}
-
-    def _calls_with_taken_over(self):
-        """The turn's calls, after those of the turns that it retries."""
-        self.ensure_one()
-        earlier = (
-            self.retry_of_id._calls_with_taken_over()
-            if self.retry_of_id
-            else self.call_ids.browse()
-        )
-        return earlier + self.call_ids
 
     def _append_events(self, events):
         """Write events of a turn that no runner holds; the caller's transaction owns the row."""
@@ -425,205 +358,3 @@ class AiTurn(models.Model):
             "usage": self.usage or None,
             "error": error if self.error_code else None,
         }
-
-    # ------------------------------------------------------------ what the engine gets
-
-    def _tools(self):
-        """The tools that this turn may use now.
-
-        (the assistant's system servers − its disabled tools) ∪ the servers of the chat's cloud service
-        ∪ the person's own servers.
-        """
-        self.ensure_one()
-        Server = self.env["woow_paas_platform.mcp_server"]
-        own = Domain.FALSE
-        if self._is_private():
-            # in a thread of a channel, others would read what a person's own servers say
-            own |= Domain("owner_user_id", "=", self.user_id.id)
-        if self.cloud_service_id:
-            own |= Domain("cloud_service_id", "=", self.cloud_service_id.id)
-        servers = Server.search(Domain("scope", "=", "user") & own)
-        tools = self.assistant_id._system_tools() | servers.tool_ids.filtered("is_usable")
-        return tools - self.assistant_id.mcp_tool_disabled_ids
-
-    def _record(self):
-        """The record that the conversation is about, as its person may read it, or None."""
-        return self.channel_id._about(self.user_id)
-
-    def _actions(self):
-        """The actions that this turn may use now on the conversation's record."""
-        self.ensure_one()
-        Action = self.env["woow_paas_platform.action_type"].with_user(self.user_id).sudo(False)
-        return Action._for_record(self._record())
-
-    def _check_still_allowed(self):
-        """:return: a sentence when the person may no longer use this chat, else ``""``"""
-        self.ensure_one()
-        as_user = self.with_user(self.user_id).sudo(False)
-        if not self.user_id.active:
-            return "The user was deactivated."
-        if not self.assistant_id.active or not as_user.assistant_id.has_access("read"):
-            return "The assistant is no longer available to this user."
-        if self.cloud_service_id and not as_user.cloud_service_id.has_access("read"):
-            return "The user is no longer a member of the cloud service's workspace."
-        if self._is_private():
-            if self.user_id.partner_id not in self.channel_id.channel_member_ids.partner_id:
-                return "The user left the conversation."
-        elif not as_user.channel_id.has_access("read"):
-            return "The user can no longer read the channel."
-        return ""
-
-    def _is_private(self):
-        """Whether only the person reads the conversation; else it is a thread of a channel."""
-        return self.channel_id.channel_type == CONVERSATION
-
-    def _turn_request(self):
-        """Read everything that the engine needs, in the language of the turn's user."""
-        self.ensure_one()
-        assistant = self.assistant_id
-        tools = self._tools()
-        actions = self._actions()
-        servers = {server.id: server._server_spec() for server in tools.server_id}
-        servers |= {spec.id: spec for spec in actions._server_specs()}
-        return TurnRequest(
-            turn_id=self.id,
-            conversation_id=self.channel_id.id,
-            assistant=assistant.name,
-            llm=assistant.config_id._llm_spec(),
-            system_prompt=self._system_prompt(),
-            history=(*self._history(), {"role": "user", "content": self.prompt}),
-            servers=tuple(servers.values()),
-            tools=(*tools._tool_specs(), *actions._tool_specs(self._record())),
-            limits=Limits(
-                max_rounds=assistant.max_rounds,
-                confirm_round=assistant.confirm_round if self._is_private() else 0,
-            ),
-        )
-
-    def _system_prompt(self):
-        parts = [self.assistant_id.system_prompt or ""]
-        if self.cloud_service_id:
-            parts.append(
-                "This conversation is about the following cloud service.\n"
-                + self.cloud_service_id._prompt_facts()
-            )
-        if record := self._record():
-            parts.append(
-                "This conversation is about the following record. Whatever the person calls “this” is it.\n"
-                f"Kind: {record._description}\n"
-                f"Name: {text.one_line(record.display_name or '', 200)}\n"
-                "Tools whose names begin with record__ act on this very record: its values are filled in."
-            )
-        return "\n\n".join(filter(None, parts))
-
-    def _history(self):
-        """Messages of the latest earlier turns, whole calls with their results, bounded in size."""
-        earlier = self.search(
-            [
-                ("channel_id", "=", self.channel_id.id),
-                ("id", "<", self.id),
-                ("state", "in", FINAL_STATES),
-                ("retry_ids", "=", False),
-            ],
-            limit=HISTORY_TURNS,
-        )
-        history, room = [], HISTORY_CHARS
-        for turn in earlier:
-            messages = turn._messages_for_history(with_calls=turn.user_id == self.user_id)
-            room -= len(json.dumps(messages, ensure_ascii=False))
-            if room < 0:
-                break
-            history = messages + history
-        return history
-
-    def _messages_for_history(self, with_calls=True):
-        """:param with_calls: whether what tools said may be told; in a thread, that was for who asked"""
-        messages = [{"role": "user", "content": self.prompt}]
-        if not with_calls:
-            said = [
-                m for m in (self.transcript or {}).get("messages", ()) if not m.get("tool_calls")
-            ]
-            return messages + [m for m in said if m["role"] == "assistant"]
-        answered = {
-            message["call_id"]
-            for message in (self.transcript or {}).get("messages", ())
-            if message["role"] == "tool"
-        }
-        for message in (self.transcript or {}).get("messages", ()):
-            if message["role"] == "tool":
-                content = message["content"]
-                if len(content) > OLD_RESULT_CHARS:
-                    message = {**message, "content": content[:OLD_RESULT_CHARS] + " […]"}
-            elif calls := message.get("tool_calls"):
-                kept = [call for call in calls if call["id"] in answered]
-                message = {**message, "tool_calls": kept}
-            messages.append(message)
-        return messages
-
-    # ------------------------------------------------------------ crons
-
-    @api.model
-    def _cron_sweep(self):
-        """Requeue what nobody holds; the notification wakes a runner."""
-        self.env["woow_paas_platform.tool_call"]._close_lost_direct_calls()
-        self.env.cr.execute(
-            """
-            UPDATE woow_paas_platform_ai_turn
-               SET state = 'queued', lease_owner = NULL, lease_until = NULL
-             WHERE id IN (
-                    SELECT id FROM woow_paas_platform_ai_turn
-                     WHERE state = 'running' AND lease_until < now() AT TIME ZONE 'UTC'
-                       FOR UPDATE SKIP LOCKED)
-            """
-        )
-        if self.env.cr.rowcount or self.sudo().search_count([("state", "=", "queued")], limit=1):
-            notify.queued(self.env.cr, 0)
-
-    @api.model
-    def _cron_retention(self):
-        """Events of old turns go, later the results of their calls; turn and audit line stay."""
-        commit = self.env["ir.cron"]._commit_progress
-        for prune in (self._prune_events, self._prune_results):
-            while done := prune(RETENTION_BATCH):
-                if not commit(done, remaining=done == RETENTION_BATCH):
-                    return
-
-    @api.model
-    def _prune_events(self, limit):
-        """:return: the number of turns whose events were removed"""
-        self.env.cr.execute(
-            """
-            WITH old AS (
-                UPDATE woow_paas_platform_ai_turn SET events_pruned = TRUE
-                 WHERE id IN (
-                        SELECT id FROM woow_paas_platform_ai_turn
-                         WHERE ended_at < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
-                           AND events_pruned IS NOT TRUE
-                         ORDER BY ended_at LIMIT %s
-                           FOR UPDATE SKIP LOCKED)
-             RETURNING id),
-            gone AS (
-                DELETE FROM woow_paas_platform_ai_turn_event e USING old WHERE e.turn_id = old.id)
-            SELECT COUNT(*) FROM old
-            """,
-            [limits.get(self.env, "event_retention_days"), limit],
-        )
-        return self.env.cr.fetchone()[0]
-
-    @api.model
-    def _prune_results(self, limit):
-        """:return: the number of calls whose results were removed"""
-        self.env.cr.execute(
-            """
-            UPDATE woow_paas_platform_tool_call
-               SET result = NULL, llm_text = NULL, result_pruned = TRUE
-             WHERE id IN (
-                    SELECT id FROM woow_paas_platform_tool_call
-                     WHERE create_date < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
-                       AND outcome IS NOT NULL AND result_pruned IS NOT TRUE
-                     ORDER BY create_date LIMIT %s
-                       FOR UPDATE SKIP LOCKED)
-            """,
-            [limits.get(self.env, "result_retention_days"), limit],
-        )
-        return self.env.cr.rowcount

@@ -1,0 +1,150 @@
+"""What the engine gets to know of a turn: the tools, the prompt and the conversation so far."""
+
+import json
+
+from odoo import models
+from odoo.fields import Domain
+
+from ..services import text
+from ..services.specs import Limits, TurnRequest
+from .ai_turn import CONVERSATION, FINAL_STATES
+
+HISTORY_TURNS = 20  # earlier turns that the model is shown at most
+HISTORY_CHARS = 48_000  # characters of them at most
+OLD_RESULT_CHARS = 2_000  # characters that stay of a tool result of an earlier turn
+
+
+class AiTurn(models.Model):
+    _inherit = "woow_paas_platform.ai_turn"
+
+    def _tools(self):
+        """The tools that this turn may use now.
+
+        (the assistant's system servers − its disabled tools) ∪ the servers of the chat's cloud service
+        ∪ the person's own servers.
+        """
+        self.ensure_one()
+        Server = self.env["woow_paas_platform.mcp_server"]
+        own = Domain.FALSE
+        if self._is_private():
+            # in a thread of a channel, others would read what a person's own servers say
+            own |= Domain("owner_user_id", "=", self.user_id.id)
+        if self.cloud_service_id:
+            own |= Domain("cloud_service_id", "=", self.cloud_service_id.id)
+        servers = Server.search(Domain("scope", "=", "user") & own)
+        tools = self.assistant_id._system_tools() | servers.tool_ids.filtered("is_usable")
+        return tools - self.assistant_id.mcp_tool_disabled_ids
+
+    def _record(self):
+        """The record that the conversation is about, as its person may read it, or None."""
+        return self.channel_id._about(self.user_id)
+
+    def _actions(self):
+        """The actions that this turn may use now on the conversation's record."""
+        self.ensure_one()
+        Action = self.env["woow_paas_platform.action_type"].with_user(self.user_id).sudo(False)
+        return Action._for_record(self._record())
+
+    def _check_still_allowed(self):
+        """:return: a sentence when the person may no longer use this chat, else ``""``"""
+        self.ensure_one()
+        as_user = self.with_user(self.user_id).sudo(False)
+        if not self.user_id.active:
+            return "The user was deactivated."
+        if not self.assistant_id.active or not as_user.assistant_id.has_access("read"):
+            return "The assistant is no longer available to this user."
+        if self.cloud_service_id and not as_user.cloud_service_id.has_access("read"):
+            return "The user is no longer a member of the cloud service's workspace."
+        if self._is_private():
+            if self.user_id.partner_id not in self.channel_id.channel_member_ids.partner_id:
+                return "The user left the conversation."
+        elif not as_user.channel_id.has_access("read"):
+            return "The user can no longer read the channel."
+        return ""
+
+    def _is_private(self):
+        """Whether only the person reads the conversation; else it is a thread of a channel."""
+        return self.channel_id.channel_type == CONVERSATION
+
+    def _turn_request(self):
+        """Read everything that the engine needs, in the language of the turn's user."""
+        self.ensure_one()
+        assistant = self.assistant_id
+        tools = self._tools()
+        actions = self._actions()
+        servers = {server.id: server._server_spec() for server in tools.server_id}
+        servers |= {spec.id: spec for spec in actions._server_specs()}
+        return TurnRequest(
+            turn_id=self.id,
+            conversation_id=self.channel_id.id,
+            assistant=assistant.name,
+            llm=assistant.config_id._llm_spec(),
+            system_prompt=self._system_prompt(),
+            history=(*self._history(), {"role": "user", "content": self.prompt}),
+            servers=tuple(servers.values()),
+            tools=(*tools._tool_specs(), *actions._tool_specs(self._record())),
+            limits=Limits(
+                max_rounds=assistant.max_rounds,
+                confirm_round=assistant.confirm_round if self._is_private() else 0,
+            ),
+        )
+
+    def _system_prompt(self):
+        parts = [self.assistant_id.system_prompt or ""]
+        if self.cloud_service_id:
+            parts.append(
+                "This conversation is about the following cloud service.\n"
+                + self.cloud_service_id._prompt_facts()
+            )
+        if record := self._record():
+            parts.append(
+                "This conversation is about the following record. Whatever the person calls “this” is it.\n"
+                f"Kind: {record._description}\n"
+                f"Name: {text.one_line(record.display_name or '', 200)}\n"
+                "Tools whose names begin with record__ act on this very record: its values are filled in."
+            )
+        return "\n\n".join(filter(None, parts))
+
+    def _history(self):
+        """Messages of the latest earlier turns, whole calls with their results, bounded in size."""
+        earlier = self.search(
+            [
+                ("channel_id", "=", self.channel_id.id),
+                ("id", "<", self.id),
+                ("state", "in", FINAL_STATES),
+                ("retry_ids", "=", False),
+            ],
+            limit=HISTORY_TURNS,
+        )
+        history, room = [], HISTORY_CHARS
+        for turn in earlier:
+            messages = turn._messages_for_history(with_calls=turn.user_id == self.user_id)
+            room -= len(json.dumps(messages, ensure_ascii=False))
+            if room < 0:
+                break
+            history = messages + history
+        return history
+
+    def _messages_for_history(self, with_calls=True):
+        """:param with_calls: whether what tools said may be told; in a thread, that was for who asked"""
+        messages = [{"role": "user", "content": self.prompt}]
+        if not with_calls:
+            said = [
+                m for m in (self.transcript or {}).get("messages", ()) if not m.get("tool_calls")
+            ]
+            return messages + [m for m in said if m["role"] == "assistant"]
+        answered = {
+            message["call_id"]
+            for message in (self.transcript or {}).get("messages", ())
+            if message["role"] == "tool"
+        }
+        for message in (self.transcript or {}).get("messages", ()):
+            if message["role"] == "tool":
+                content = message["content"]
+                if len(content) > OLD_RESULT_CHARS:
+                    message = {**message, "content": content[:OLD_RESULT_CHARS] + " […]"}
+            elif calls := message.get("tool_calls"):
+                kept = [call for call in calls if call["id"] in answered]
+                message = {**message, "tool_calls": kept}
+            messages.append(message)
+        return messages
