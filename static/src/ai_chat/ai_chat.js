@@ -70,14 +70,14 @@ export class AiChat extends Component {
     }
 
     get placeholder() {
-        const name = (this.chat.thread?.assistant || this.chat.selectedAssistant)?.name;
+        const name = (this.chat.thread?.assistant || this.chat.newChat.assistant)?.name;
         return name ? _t("Message %(assistant)s", { assistant: name }) : _t("Write a message");
     }
 
     get isComposerDisabled() {
         return this.chat.thread
             ? Boolean(this.chat.thread.error && !this.chat.thread.isLoaded)
-            : !this.chat.selectedAssistant;
+            : !this.chat.newChat.assistant;
     }
 
     get signInUrl() {
@@ -90,7 +90,7 @@ export class AiChat extends Component {
     }
 
     onInput(text) {
-        this.chat.setDraft(this.chat.currentId, text);
+        this.chat.setDraft(text);
     }
 
     // Menu -------------------------------------------------------------------

@@ -3,53 +3,18 @@ import { _t } from "@web/core/l10n/translation";
 import { Reactive } from "@web/core/utils/reactive";
 import { uuid } from "@web/core/utils/strings";
 import { StreamReader } from "../core/stream_reader";
+import { applyEvents } from "../core/turn_events";
+import { hasOpenText, isFinal } from "../core/turn_state";
 import {
-    applyEvents,
-    hasOpenText,
-    isFinal,
-    newTurnState,
-    turnStateFromMessage,
-} from "../core/turn_state";
+    chatMessage,
+    knownMessages,
+    liveMessage,
+    messageFromServer,
+    turnKey,
+} from "./chat_message";
 
 /** Messages that one request brings. */
 export const PAGE_SIZE = 30;
-
-/**
- * A message as the view sees it.
- *
- * @typedef {Object} ChatMessage
- * @property {string} key stable from "being sent" to "in the history"
- * @property {number|null} id
- * @property {"user"|"assistant"} role
- * @property {string} text
- * @property {string} html
- * @property {string|null} date ISO
- * @property {import("../core/turn_state").TurnState|null} turn of an assistant's message
- * @property {"sending"|"sent"|"failed"} status
- * @property {string|null} token the client token, until the history has the message
- * @property {import("../core/ai_api").AiApiError|null} error why it was not sent
- */
-
-function chatMessage(values) {
-    return {
-        key: "",
-        id: null,
-        role: "user",
-        text: "",
-        html: "",
-        author: null,
-        date: null,
-        turn: null,
-        status: "sent",
-        token: null,
-        error: null,
-        ...values,
-    };
-}
-
-function turnKey(turnId) {
-    return `turn-${turnId}`;
-}
 
 /** An open conversation: its messages, and the turn that runs in it. */
 export class ChatThread extends Reactive {
@@ -68,7 +33,7 @@ export class ChatThread extends Reactive {
         this.assistant = conversation.assistant || null;
         this.cloudService = conversation.cloud_service || null;
         this.record = conversation.record || null;
-        /** @type {ChatMessage[]} oldest first */
+        /** @type {import("./chat_message").ChatMessage[]} oldest first */
         this.messages = [];
         this.hasMore = false;
         this.isLoaded = false;
@@ -151,7 +116,7 @@ export class ChatThread extends Reactive {
                 limit: PAGE_SIZE,
                 before: first.id,
             });
-            this.messages.unshift(...data.messages.map((values) => this.fromServer(values)));
+            this.messages.unshift(...data.messages.map((values) => messageFromServer(values)));
             this.hasMore = data.has_more;
             this.error = null;
         } catch (error) {
@@ -161,40 +126,17 @@ export class ChatThread extends Reactive {
         }
     }
 
-    /** Keeps the object of a message that is known already, so that its view stays as it is. */
-    fromServer(values, known = new Map()) {
-        const { id, role, text, html, author, date } = values;
-        const isTurn = role === "assistant" && values.turn;
-        const message = known.get(id) || (isTurn && known.get(turnKey(values.turn.id)));
-        const fields = { id, role, text, html, author, date, status: "sent", error: null };
-        if (!message) {
-            const turn = role === "assistant" ? markRaw(turnStateFromMessage(values)) : null;
-            const key = isTurn ? turnKey(values.turn.id) : `message-${id}`;
-            return chatMessage({ ...fields, key, turn });
-        }
-        // what was seen live also knows the order of text and calls, unless it missed the end
-        const isComplete = message.turn && isFinal(message.turn) && !hasOpenText(message.turn);
-        if (role === "assistant" && !isComplete) {
-            fields.turn = markRaw(turnStateFromMessage(values));
-        }
-        return Object.assign(message, fields);
-    }
-
     mergeLatest({ messages, has_more: hasMore, turn }) {
-        const known = new Map();
-        for (const message of this.messages) {
-            known.set(message.id || message.key, message);
-            known.set(message.key, message);
-        }
+        const known = knownMessages(this.messages);
         const runningKey = turn && turnKey(turn.id);
         const finished = messages.filter(
             (values) => !(values.role === "assistant" && turn && values.turn?.id === turn.id)
         );
-        const latest = finished.map((values) => this.fromServer(values, known));
+        const latest = finished.map((values) => messageFromServer(values, known));
         const firstIndex = this.messages.findIndex(({ id }) => id && id === messages[0]?.id);
         const older = this.messages.slice(0, Math.max(0, firstIndex));
         const unsent = this.messages.filter((message) => message.status !== "sent" && !message.id);
-        const live = runningKey ? [known.get(runningKey) || this.liveMessage(turn)] : [];
+        const live = runningKey ? [known.get(runningKey) || liveMessage(turn, this.assistant)] : [];
         if (!older.length) {
             this.hasMore = hasMore;
         }
@@ -207,15 +149,6 @@ export class ChatThread extends Reactive {
     }
 
     // Running turn -----------------------------------------------------------
-
-    liveMessage({ id, state }) {
-        return chatMessage({
-            key: turnKey(id),
-            role: "assistant",
-            author: this.assistant,
-            turn: markRaw(newTurnState(id, state)),
-        });
-    }
 
     follow(turnId, url, key) {
         if (this.running?.id === turnId) {
@@ -363,7 +296,7 @@ export class ChatThread extends Reactive {
         const existing = this.messages.find((candidate) => candidate.key === key);
         if (!existing) {
             const index = this.messages.findIndex((candidate) => candidate.key === message.key);
-            const live = this.liveMessage({ id: turnId, state: "queued" });
+            const live = liveMessage({ id: turnId, state: "queued" }, this.assistant);
             this.messages.splice(atEnd ? this.messages.length : index + 1, 0, live);
         }
         if (this.isShown && !(existing && isFinal(existing.turn))) {

@@ -5,21 +5,12 @@ import { _t } from "@web/core/l10n/translation";
 export class NewChat extends Component {
     static template = "woow_paas_platform.NewChat";
     static props = {
-        choices: Object,
-        selection: Object,
-        error: { type: [Object, { value: null }], optional: true },
-        onSelectAssistant: Function,
-        onSelectCloudService: Function,
-        onReload: Function,
+        /** See NewChatState. */
+        state: Object,
     };
 
-    get assistant() {
-        const { choices, selection } = this.props;
-        return choices.assistants.find(({ id }) => id === selection.assistantId) || null;
-    }
-
     get hasChoice() {
-        return this.props.choices.assistants.length > 1;
+        return this.props.state.assistants.length > 1;
     }
 
     tools({ tools }) {
@@ -34,6 +25,6 @@ export class NewChat extends Component {
     }
 
     onService(ev) {
-        this.props.onSelectCloudService(Number(ev.target.value) || null);
+        this.props.state.cloudServiceId = Number(ev.target.value) || null;
     }
 }

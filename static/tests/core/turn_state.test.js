@@ -1,13 +1,12 @@
 import { describe, expect, test } from "@odoo/hoot";
+import { applyEvent, applyEvents } from "@woow_paas_platform/core/turn_events";
+import { turnStateFromMessage } from "@woow_paas_platform/core/turn_history";
 import {
-    applyEvent,
-    applyEvents,
     hasOpenText,
     isFinal,
     newTurnState,
     openQuestions,
     runningCalls,
-    turnStateFromMessage,
     turnText,
 } from "@woow_paas_platform/core/turn_state";
 

@@ -1,0 +1,80 @@
+import { markRaw } from "@odoo/owl";
+import { Reactive } from "@web/core/utils/reactive";
+
+/** Conversations that one request brings. */
+export const LIST_SIZE = 30;
+
+/** The person's conversations as the list shows them, the latest first. */
+export class ConversationIndex extends Reactive {
+    /** @param {import("../core/ai_api").AiApi} api */
+    constructor(api) {
+        super();
+        this.api = markRaw(api);
+        this.conversations = [];
+        this.hasMore = false;
+        this.isLoaded = false;
+        this.isLoading = false;
+        this.error = null;
+    }
+
+    find(id) {
+        return this.conversations.find((conversation) => conversation.id === id);
+    }
+
+    /** Whether an answer is on its way in a conversation other than this one. */
+    isBusyElsewhere(currentId) {
+        return this.conversations.some(
+            ({ id, turn }) => id !== currentId && ["queued", "running"].includes(turn?.state)
+        );
+    }
+
+    /** Reads the latest ones, or brings them up to date. */
+    load() {
+        return this.read({ limit: LIST_SIZE }, (data) => {
+            const fresh = new Set(data.conversations.map(({ id }) => id));
+            const rest = this.conversations.filter(({ id }) => !fresh.has(id));
+            const isFirst = !this.isLoaded;
+            this.conversations = data.has_more
+                ? [...data.conversations, ...rest]
+                : data.conversations;
+            this.hasMore = isFirst || !data.has_more ? data.has_more : this.hasMore;
+        });
+    }
+
+    loadMore() {
+        const before = this.conversations.at(-1)?.id;
+        return this.read({ limit: LIST_SIZE, before }, (data) => {
+            const known = new Set(this.conversations.map(({ id }) => id));
+            this.conversations.push(...data.conversations.filter(({ id }) => !known.has(id)));
+            this.hasMore = data.has_more;
+        });
+    }
+
+    async read(params, apply) {
+        this.isLoading = true;
+        try {
+            apply(await this.api.conversations(params));
+            this.isLoaded = true;
+            this.error = null;
+        } catch (error) {
+            this.error = error;
+        } finally {
+            this.isLoading = false;
+        }
+    }
+
+    add(conversation) {
+        this.conversations.unshift(conversation);
+    }
+
+    rename(id, name) {
+        const listed = this.find(id);
+        if (listed) {
+            listed.name = name;
+        }
+    }
+
+    remove(id) {
+        this.conversations = this.conversations.filter((conversation) => conversation.id !== id);
+    }
+}

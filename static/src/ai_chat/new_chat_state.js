@@ -1,0 +1,81 @@
+import { markRaw } from "@odoo/owl";
+import { Reactive } from "@web/core/utils/reactive";
+
+/** What can be chosen for a new chat, and what is chosen; nothing is created before the first message. */
+export class NewChatState extends Reactive {
+    /** @param {import("../core/ai_api").AiApi} api */
+    constructor(api) {
+        super();
+        this.api = markRaw(api);
+        this.assistants = [];
+        this.cloudServices = [];
+        this.isLoaded = false;
+        this.isLoading = false;
+        this.error = null;
+        this.assistantId = null;
+        this.cloudServiceId = null;
+        /** {model, id, name} of what the chat is about. */
+        this.record = null;
+        this.isStarting = false;
+        this.startError = null;
+    }
+
+    get assistant() {
+        return this.assistants.find(({ id }) => id === this.assistantId) || null;
+    }
+
+    async prepare({ assistantId, cloudServiceId, record } = {}) {
+        this.startError = null;
+        this.cloudServiceId = cloudServiceId || null;
+        this.record = record || null;
+        if (assistantId) {
+            this.assistantId = assistantId;
+        }
+        await this.load();
+    }
+
+    async load() {
+        if (this.isLoading) {
+            return;
+        }
+        this.isLoading = true;
+        try {
+            const [assistants, cloudServices] = await Promise.all([
+                this.api.assistants(),
+                this.api.cloudServices(),
+            ]);
+            Object.assign(this, { assistants, cloudServices, isLoaded: true, error: null });
+            this.checkSelection();
+        } catch (error) {
+            this.error = error;
+        } finally {
+            this.isLoading = false;
+        }
+    }
+
+    /** A choice that does not exist (any more) falls back to the first, or to none. */
+    checkSelection() {
+        if (!this.assistant) {
+            this.assistantId = this.assistants[0]?.id ?? null;
+        }
+        if (!this.cloudServices.some(({ id }) => id === this.cloudServiceId)) {
+            this.cloudServiceId = null;
+        }
+    }
+
+    /** @returns {Promise<Object|null>} the conversation that was made; null: not now, or not at all */
+    async start() {
+        if (this.isStarting || !this.assistantId) {
+            return null;
+        }
+        Object.assign(this, { isStarting: true, startError: null });
+        try {
+            return await this.api.createConversation(this);
+        } catch (error) {
+            this.startError = error;
+            return null;
+        } finally {
+            this.isStarting = false;
+        }
+    }
+}

@@ -1,0 +1,192 @@
+/**
+ * The turn as a pure function of its events: `(state, event) → state`.
+ * No DOM, no clock, no network; old states stay valid and unchanged parts keep their identity.
+ */
+import { newApproval, runningCalls, toolCall } from "./turn_state";
+
+function replaceItem(turn, index, item) {
+    const items = turn.items.slice();
+    items[index] = item;
+    return { ...turn, items };
+}
+
+function addItem(turn, item) {
+    return { ...turn, items: [...turn.items, item] };
+}
+
+function findCall(turn, id) {
+    return turn.items.findIndex((item) => item.type === "tool" && item.call.id === id);
+}
+
+function updateCall(turn, event, change) {
+    const index = findCall(turn, event.id);
+    if (index === -1) {
+        const call = { ...toolCall({ ...event, round: turn.round }), ...change };
+        return addItem(turn, { type: "tool", key: `tool-${event.id}`, call });
+    }
+    const item = turn.items[index];
+    return replaceItem(turn, index, { ...item, call: { ...item.call, ...change } });
+}
+
+/** A call that a final event leaves without a result: its end is not known. */
+function settle(turn) {
+    const outcome = turn.state === "stopped" ? "cancelled" : "unknown";
+    return runningCalls(turn).reduce(
+        (state, { call }) => updateCall(state, call, { outcome, isError: true }),
+        turn
+    );
+}
+
+const HANDLERS = {
+    turn_started(turn, event) {
+        return { ...turn, turnId: event.turn_id ?? turn.turnId, state: "running" };
+    },
+
+    text(turn, event) {
+        const step = event.step || 0;
+        const index = turn.items.length - 1;
+        const last = turn.items[index];
+        if (last?.type === "text" && last.step === step) {
+            return replaceItem(turn, index, { ...last, text: last.text + event.content });
+        }
+        return addItem(turn, {
+            type: "text",
+            key: `text-${event.seq}`,
+            step,
+            text: event.content || "",
+        });
+    },
+
+    /** Takes the place of the raw text that came since the last block. */
+    text_block(turn, event) {
+        const step = event.step || 0;
+        const isOpen = (item) => item.type === "text" && item.step === step;
+        const open = turn.items.filter(isOpen);
+        const block = {
+            type: "block",
+            key: open[0]?.key || `text-${event.seq}`,
+            step,
+            html: event.html || "",
+            text: open.map((item) => item.text).join(""),
+        };
+        if (!open.length) {
+            return addItem(turn, block);
+        }
+        const items = turn.items
+            .map((item) => (item === open[0] ? block : item))
+            .filter((item) => !isOpen(item));
+        return { ...turn, items };
+    },
+
+    tool_call(turn, event) {
+        const round = event.round || turn.round;
+        const next = { ...turn, round, maxRounds: event.max_rounds || turn.maxRounds };
+        if (findCall(turn, event.id) !== -1) {
+            return next;
+        }
+        return addItem(next, { type: "tool", key: `tool-${event.id}`, call: toolCall(event) });
+    },
+
+    tool_progress(turn, event) {
+        const progress = {
+            progress: event.progress ?? 0,
+            total: event.total ?? null,
+            message: event.message || "",
+        };
+        return updateCall(turn, event, { progress });
+    },
+
+    tool_result(turn, event) {
+        const outcome = event.outcome || (event.is_error ? "error" : "ok");
+        return updateCall(turn, event, {
+            result: event.result ?? null,
+            outcome,
+            isError: Boolean(event.is_error ?? outcome !== "ok"),
+            durationMs: event.duration_ms ?? null,
+            truncated: Boolean(event.truncated),
+            progress: null,
+        });
+    },
+
+    approval_required(turn, event) {
+        return updateCall(turn, event, { approval: newApproval(turn, event) });
+    },
+
+    confirm_required(turn, event) {
+        const key = `confirm-${event.seq}`;
+        const approval = newApproval(turn, event);
+        return addItem(turn, { type: "confirm", key, round: event.round || 0, approval });
+    },
+
+    decided(turn, event) {
+        const decided = { decision: event.decision, by: event.by || "", said: event.reason || "" };
+        const index = turn.items.findIndex(
+            (item) => item.type === "confirm" && item.approval.id === event.id
+        );
+        if (index !== -1) {
+            const item = turn.items[index];
+            return replaceItem(turn, index, {
+                ...item,
+                approval: { ...item.approval, ...decided },
+            });
+        }
+        const known = turn.items[findCall(turn, event.id)]?.call;
+        const approval = { ...(known?.approval || newApproval(turn, event)), ...decided };
+        return updateCall(turn, event, {
+            approval,
+            ...(event.args && known ? { args: event.args } : {}),
+        });
+    },
+
+    notice(turn, event) {
+        return addItem(turn, {
+            type: "notice",
+            key: `notice-${event.seq}`,
+            code: event.code || "",
+            message: event.message || "",
+        });
+    },
+
+    /** With a `step`: what was said from there on is withdrawn and comes again. */
+    state(turn, event) {
+        const next = { ...turn, state: event.state || turn.state };
+        if (event.step === undefined || event.step === null) {
+            return next;
+        }
+        const isWithdrawn = (item) =>
+            (item.type === "text" || item.type === "block") && item.step >= event.step;
+        return { ...next, items: turn.items.filter((item) => !isWithdrawn(item)) };
+    },
+
+    usage(turn, event) {
+        return { ...turn, usage: event };
+    },
+
+    done(turn, event) {
+        const messageId = event.message_id || turn.messageId;
+        return settle({ ...turn, state: event.state || "done", messageId });
+    },
+
+    error(turn, event) {
+        const error = { code: event.code || "", message: event.message || "" };
+        const messageId = event.message_id || turn.messageId;
+        return settle({ ...turn, state: "failed", error, messageId });
+    },
+};
+
+/**
+ * @param {import("./turn_state").TurnState} turn
+ * @param {Object} event of the stream, with its `seq`; unknown types only move `lastSeq`
+ * @returns {import("./turn_state").TurnState}
+ */
+export function applyEvent(turn, event) {
+    if (event.seq <= turn.lastSeq) {
+        return turn;
+    }
+    const handler = Object.hasOwn(HANDLERS, event.type) ? HANDLERS[event.type] : (state) => state;
+    return { ...handler(turn, event), lastSeq: event.seq };
+}
+
+export function applyEvents(turn, events) {
+    return events.reduce(applyEvent, turn);
+}
