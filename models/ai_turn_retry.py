@@ -3,6 +3,7 @@
 from odoo import models
 
 from ..runtime import notify
+from ..services import markdown
 
 
 class AiTurn(models.Model):
@@ -31,11 +32,25 @@ class AiTurn(models.Model):
             }
         )
         events = [{"type": "state", "state": "queued"}]
-        for call in old._calls_with_taken_over():
-            events += [call._call_event(), call._result_event()]
+        events += old._events_for_retry(turn.transcript)
         turn._append_events(events)
         notify.queued(self.env.cr, turn.id)
         return turn.sudo(False)
+
+    def _events_for_retry(self, transcript):
+        """What the new turn begins with: what was said up to the last call, and the calls."""
+        rows = {call.call_id: call for call in self._calls_with_taken_over()}
+        events = []
+        said = [message for message in transcript["messages"] if message["role"] == "assistant"]
+        for step, message in enumerate(said):
+            if message["content"].strip():
+                html = markdown.render(message["content"])
+                events.append({"type": "text_block", "index": step, "html": html, "step": step})
+            for call in (rows.pop(asked["id"], None) for asked in message["tool_calls"]):
+                events += [call._call_event(), call._result_event()] if call else []
+        for call in rows.values():
+            events += [call._call_event(), call._result_event()]
+        return events
 
     def _transcript_for_retry(self):
         """The transcript up to the last call; a call without a message gets the one of its row."""

@@ -89,8 +89,21 @@ class AiTurn(models.Model):
         """:param decision: continue, stop or, when nobody answered, expired"""
         self.ensure_one()
         change = {"confirmed": self.waiting_round} if decision == "continue" else {"sum_up": True}
-        self.transcript = {**(self.transcript or {}), **change}
         question = self._confirm_event()["id"]
+        transcript = self.transcript or {}
+        told = {
+            "type": "confirm_required",
+            "id": question,
+            "round": self.waiting_round,
+            "decision": decision,
+            "by": by,
+        }
+        aside = {"step": transcript.get("step", 0), "event": told}
+        self.transcript = {
+            **transcript,
+            **change,
+            "asides": [*transcript.get("asides", ()), aside],
+        }
         self._append_events([{"type": "decided", "id": question, "decision": decision, "by": by}])
         self.waiting_round = 0
 

@@ -18,6 +18,11 @@ FIXED = frozenset(  # set when the conversation is made, by the system only
 )
 
 
+def _shown_body(message):
+    """The HTML of a message for a chat, which shows the calls as cards."""
+    return str(message.body).partition('<div class="o_ai_call_summary">')[0]
+
+
 class DiscussChannel(models.Model):
     """A conversation with an assistant is a channel of its own type with two fixed members."""
 
@@ -204,12 +209,18 @@ class DiscussChannel(models.Model):
         calls.sudo().attachment_ids.mapped("name")
         by_answer = {turn.answer_message_id.id: turn for turn in turns if turn.answer_message_id}
         by_question = {turn.message_id.id: turn for turn in turns}
+        bodies = {message.id: _shown_body(message) for message in page}
+        timelines = turns._timelines(
+            {turn.id: bodies.get(turn.answer_message_id.id, "") for turn in turns}
+        )
         data = []
         for message in page:
-            data.append(self._message_data(message, by_answer.get(message.id)))
+            turn = by_answer.get(message.id)
+            ended = self._turn_data(turn, timelines)
+            data.append(self._message_data(message, bodies[message.id], ended))
             question = by_question.get(message.id)
             if question and not question.answer_message_id and question.ended_at:
-                data.append(self._unanswered_data(question))
+                data.append(self._unanswered_data(question, timelines))
         turn = self._running_turn()
         return {
             **self._conversation_data(),
@@ -218,9 +229,10 @@ class DiscussChannel(models.Model):
             "turn": turn._running_data() if turn else None,
         }
 
-    def _message_data(self, message, turn):
-        # chats show the calls as cards
-        body = str(message.body).partition('<div class="o_ai_call_summary">')[0]
+    def _turn_data(self, turn, timelines):
+        return {**turn._ended_data(), "timeline": timelines[turn.id]} if turn else None
+
+    def _message_data(self, message, body, turn):
         is_answer = message.author_id == self.sudo().woow_assistant_id.partner_id
         return {
             "id": message.id,
@@ -229,10 +241,10 @@ class DiscussChannel(models.Model):
             "text": html2plaintext(body).strip(),
             "author": {"id": message.author_id.id, "name": message.author_id.name or ""},
             "date": fields.Datetime.to_string(message.date).replace(" ", "T") + "Z",
-            "turn": turn._ended_data() if turn else None,
+            "turn": turn,
         }
 
-    def _unanswered_data(self, turn):
+    def _unanswered_data(self, turn, timelines):
         """Stands where the answer of a failed or stopped turn would be."""
         assistant = self.sudo().woow_assistant_id
         return {
@@ -242,7 +254,7 @@ class DiscussChannel(models.Model):
             "text": "",
             "author": {"id": assistant.partner_id.id, "name": assistant.name or ""},
             "date": fields.Datetime.to_string(turn.ended_at).replace(" ", "T") + "Z",
-            "turn": turn._ended_data(),
+            "turn": self._turn_data(turn, timelines),
         }
 
     def _rename_ai_conversation(self, name):

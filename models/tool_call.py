@@ -130,7 +130,7 @@ class ToolCall(models.Model):
             "server": self.server_name or "",
             "title": self.title or self.tool_name,
             "round": self.round,
-            "max_rounds": self.turn_id.assistant_id.max_rounds,
+            "max_rounds": self._max_rounds(),
         }
 
     def _tool_message(self):
@@ -179,4 +179,9 @@ class ToolCall(models.Model):
             "args": self.arguments or {},
             "fixed": self.fixed or [],
             "round": self.round,
+            "max_rounds": self._max_rounds(),
         }
+
+    def _max_rounds(self):
+        # sudo: ai.assistant - one number, of the assistant that the caller has talked to
+        return self.sudo().turn_id.assistant_id.max_rounds

@@ -119,12 +119,15 @@ class _Turn:
         skipped = self.toolbox.skipped
         for tool, problem in skipped[:MAX_NOTICES]:
             name = text.one_line(tool.name, 100)
-            self.journal.emit(
-                "notice", code="tool_skipped", message=f"The tool “{name}” is left out. {problem}"
-            )
+            self._notice("tool_skipped", f"The tool “{name}” is left out. {problem}")
         if len(skipped) > MAX_NOTICES:
-            message = f"{len(skipped) - MAX_NOTICES} more tools are left out."
-            self.journal.emit("notice", code="tool_skipped", message=message)
+            more = len(skipped) - MAX_NOTICES
+            self._notice("tool_skipped", f"{more} more tools are left out.")
+
+    def _notice(self, code: str, message: str) -> None:
+        event = {"type": "notice", "code": code, "message": message}
+        self.progress.asides.append({"step": self.progress.step, "event": event})
+        self.journal.emit("notice", code=code, message=message)
 
     def _is_finished(self) -> bool:
         """Whether the last step was saved, but not the end of the turn."""
@@ -177,12 +180,6 @@ class _Turn:
             raise
         finally:
             self._emit_blocks(stream.close())
-        if answer.finish_reason == "length":
-            self.journal.emit(
-                "notice",
-                code="answer_cut",
-                message="The answer reached its maximum length and was cut.",
-            )
 
     def _emit_blocks(self, sources) -> None:
         for source in sources:
@@ -219,6 +216,8 @@ class _Turn:
         progress = self.progress
         progress.messages.append(transcript.assistant_message(answer.text, calls))
         progress.step += 1
+        if answer.finish_reason == "length":
+            self._notice("answer_cut", "The answer reached its maximum length and was cut.")
         for key, count in answer.usage.items():
             progress.usage[key] = progress.usage.get(key, 0) + count
         await self.journal.save_step(progress, tuple(calls))

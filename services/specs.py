@@ -206,6 +206,7 @@ class TurnProgress:
 
     `step` counts finished LLM answers, `round` finished LLM -> tools cycles,
     `messages` continues `TurnRequest.history`, `tools_seconds` is what calls have used of the turn's budget.
+    `asides` are remarks between the answers: ``{"step": answers before it, "event": as the stream told it}``.
     The host sets `confirmed` to the round that the person let go on, or `sum_up` when it said “stop and answer”.
     """
 
@@ -217,6 +218,7 @@ class TurnProgress:
     tools_seconds: float = 0.0
     confirmed: int = 0
     sum_up: bool = False
+    asides: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

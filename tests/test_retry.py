@@ -91,13 +91,14 @@ class TestRetry(RetryData, AiCase):
             [(event["type"], event.get("id")) for event in events],
             [
                 ("state", None),
+                ("text_block", None),
                 ("tool_call", "call-ok"),
                 ("tool_result", "call-ok"),
                 ("tool_call", "call-cut"),
                 ("tool_result", "call-cut"),
             ],
         )
-        self.assertEqual(events[2]["result"], "sunny")
+        self.assertEqual(events[3]["result"], "sunny")
 
     def test_the_model_reads_the_question_once(self):
         request = self.retry._turn_request()

@@ -51,6 +51,30 @@ def test_ask_watch_reload_and_find_it_again(odoo, scripted_llm, page_of):
     assert not errors
 
 
+ORDER = """[...document.querySelectorAll(".o_ai_chat_turn > *:not(.o_ai_chat_usage)")]
+    .flatMap((row) => row.matches(".o_ai_chat_html") ? [...row.children].map((block) => block.outerHTML) : row.innerText)"""
+
+
+def test_the_history_looks_like_the_live_answer(odoo, scripted_llm, page_of):
+    said = {"content": "I **look** it up.\n\n- once\n- only\n"}
+    scripted_llm.script(
+        first("In order", {**calls(TAIPEI), **said}),
+        then("In order", {"content": "# Time\n\nIt is *late*.\n\n| a | b |\n|---|---|\n| 1 | 2 |"}),
+    )
+    page = page_of(odoo, "user")
+    page.goto("/my/ai")
+    ask(page, "In order")
+    turn = page.locator(".o_ai_chat_turn")
+    expect(turn).to_have_attribute("data-state", "done")
+    expect(turn.locator("table")).to_be_visible()
+    live, height = page.evaluate(ORDER), turn.bounding_box()["height"]
+    page.reload()
+    expect(turn.locator("table")).to_be_visible()
+    assert page.evaluate(ORDER) == live
+    assert turn.bounding_box()["height"] == height
+    assert "Round 1 of 5" in live
+
+
 def test_stop_in_the_middle_of_an_answer(odoo, scripted_llm, page_of):
     scripted_llm.script(
         first("Tell a story", {"content": "once upon a time " * 300}, latency=30, chunkSize=10)

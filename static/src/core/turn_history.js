@@ -1,4 +1,37 @@
-import { newTurnState, toolCall } from "./turn_state";
+import { newApproval, newTurnState, toolCall } from "./turn_state";
+
+function pastCall(data) {
+    const outcome = data.outcome || (data.is_error ? "error" : "unknown");
+    return toolCall({ ...data, outcome });
+}
+
+/** Entries of a timeline as the items that their events would have made. */
+const ITEMS = {
+    text_block: ({ html, text }, index) => ({
+        type: "block",
+        key: `text-${index}`,
+        step: 0,
+        html,
+        text: text || "",
+    }),
+    tool_call: ({ id }, index, calls) => ({ type: "tool", key: `tool-${id}`, call: calls.get(id) }),
+    notice: ({ code, message }, index) => ({
+        type: "notice",
+        key: `notice-${index}`,
+        code,
+        message,
+    }),
+    confirm_required: (event, index) => ({
+        type: "confirm",
+        key: `confirm-${index}`,
+        round: event.round,
+        approval: {
+            ...newApproval({ turnId: null }, event),
+            decision: event.decision,
+            by: event.by || "",
+        },
+    }),
+};
 
 /**
  * The same shape for a message of the history, whose events may be long gone.
@@ -7,19 +40,14 @@ import { newTurnState, toolCall } from "./turn_state";
  * @returns {import("./turn_state").TurnState}
  */
 export function turnStateFromMessage({ id, html, text, turn }) {
-    const calls = (turn?.tool_calls || []).map((data) => ({
-        type: "tool",
-        key: `tool-${data.id}`,
-        call: toolCall({
-            ...data,
-            outcome: data.outcome || (data.is_error ? "error" : "unknown"),
-        }),
-    }));
-    const answer = html ? [{ type: "block", key: "answer", step: 0, html, text: text || "" }] : [];
+    const calls = new Map((turn?.tool_calls || []).map((data) => [data.id, pastCall(data)]));
+    const said = html ? [{ type: "text_block", html, text }] : [];
+    const timeline = turn?.timeline || said;
+    const items = timeline.map((entry, index) => ITEMS[entry.type](entry, index, calls));
     return {
         ...newTurnState(turn?.id ?? null, turn?.state || "done"),
-        items: [...calls, ...answer],
-        round: Math.max(0, ...calls.map(({ call }) => call.round)),
+        items,
+        round: Math.max(0, ...[...calls.values()].map(({ round }) => round)),
         error: turn?.error || null,
         usage: turn?.usage || null,
         messageId: id,

@@ -339,6 +339,11 @@ describe("conversations", () => {
             id: 4,
             state: "done",
             tool_calls: [{ ...CALL, result: "12:00", outcome: "ok", duration_ms: 5 }],
+            timeline: [
+                { type: "text_block", html: "<p>One moment.</p>", text: "One moment." },
+                { type: "tool_call", id: CALL.id },
+                { type: "text_block", html: "<p>Noon.</p>", text: "Noon." },
+            ],
             usage: null,
             error: null,
         });
@@ -347,13 +352,19 @@ describe("conversations", () => {
             id: 5,
             state: "failed",
             tool_calls: [],
+            timeline: [],
             usage: null,
             error: { code: "llm_down", message: "No answer came." },
         }).id = null;
         await mountChat({ conversationId: conversation.id });
         expect(queryAllTexts(".o_ai_chat_bubble")).toEqual(["Time?", "<b>Sure?</b>"]);
-        expect(".o_ai_chat_tool[data-outcome=ok]").toHaveCount(1);
-        expect(".o_ai_chat_html").toHaveText("Noon.");
+        const rows = queryAllTexts(".o_ai_chat_turn:first > *").slice(0, 4);
+        expect(rows.map((text) => text.split("\n")[0])).toEqual([
+            "One moment.",
+            "Round 1 of 5",
+            "Done",
+            "Noon.",
+        ]);
         expect(".o_ai_chat_ending_failed").toHaveText(/No answer came\./);
 
         setVisibility("visible");

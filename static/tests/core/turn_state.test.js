@@ -184,13 +184,35 @@ test("a message of the history has the same shape", () => {
                     truncated: false,
                 },
             ],
+            timeline: [
+                { type: "notice", code: "tool_skipped", message: "One is left out." },
+                { type: "text_block", html: "<p>Let me see.</p>", text: "Let me see." },
+                { type: "tool_call", id: "c1" },
+                { type: "confirm_required", id: "round-2", round: 2, decision: "stop", by: "Ada" },
+                { type: "text_block", html: "<p>It is one.</p>", text: "It is one." },
+            ],
             usage: { tool_calls: 1 },
             error: null,
         },
     });
     expect(turn).toMatchObject({ turnId: 7, state: "done", messageId: 99, round: 2 });
-    expect(turn.items.map(({ type }) => type)).toEqual(["tool", "block"]);
-    expect(turn.items[0].call).toMatchObject({ outcome: "ok", durationMs: 3, round: 2 });
+    const kinds = turn.items.map(({ type }) => type);
+    expect(kinds).toEqual(["notice", "block", "tool", "confirm", "block"]);
+    expect(turn.items[2].call).toMatchObject({ outcome: "ok", durationMs: 3, round: 2 });
+    expect(turn.items[3].approval).toMatchObject({ decision: "stop", by: "Ada" });
+    expect(turnText(turn)).toBe("Let me see.It is one.");
+
+    const events = numbered([
+        { type: "notice", code: "tool_skipped", message: "One is left out." },
+        { type: "text_block", html: "<p>Let me see.</p>" },
+        { type: "tool_call", id: "c1", tool: "get_time", round: 2, max_rounds: 5 },
+        { type: "confirm_required", id: "round-2", round: 2 },
+        { type: "text_block", html: "<p>It is one.</p>", step: 1 },
+    ]);
+    const live = applyEvents(newTurnState(7), events);
+    for (const [index, item] of live.items.entries()) {
+        expect(Object.keys(turn.items[index]).sort()).toEqual(Object.keys(item).sort());
+    }
 
     const failed = turnStateFromMessage({
         id: null,
