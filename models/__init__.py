@@ -27,6 +27,7 @@ from . import approval_rule
 from . import tool_grant
 from . import approval
 from . import discuss_channel
+from . import discuss_channel_page
 from . import discuss_post
 from . import ir_http
 from . import res_config_settings

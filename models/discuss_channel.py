@@ -1,7 +1,6 @@
 from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
-from odoo.tools import html2plaintext
 
 from .ai_turn import CONVERSATION
 
@@ -16,11 +15,6 @@ FIXED = frozenset(  # set when the conversation is made, by the system only
         "woow_turn_ids",
     }
 )
-
-
-def _shown_body(message):
-    """The HTML of a message for a chat, which shows the calls as cards."""
-    return str(message.body).partition('<div class="o_ai_call_summary">')[0]
 
 
 class DiscussChannel(models.Model):
@@ -155,107 +149,6 @@ class DiscussChannel(models.Model):
         self.woow_assistant_id.check_access("read")
         self._name_after_first_message(content)
         return self.env["woow_paas_platform.ai_turn"]._start(self, content, client_token, message)
-
-    # ------------------------------------------------------------ what the API says
-
-    def _conversation_data(self):
-        self.ensure_one()
-        # sudo: ai.assistant, cloud_service - names only, of what the caller chats with
-        channel = self.sudo()
-        turn = self._running_turn()
-        service = channel.woow_cloud_service_id
-        record = self._about(self.env.user)
-        return {
-            "id": channel.id,
-            "name": channel.name,
-            "assistant": {
-                "id": channel.woow_assistant_id.id,
-                "name": channel.woow_assistant_id.name or "",
-            },
-            "cloud_service": {"id": service.id, "name": service.name} if service else None,
-            "record": {"model": record._name, "id": record.id, "name": record.display_name}
-            if record
-            else None,
-            "last_message_at": fields.Datetime.to_string(channel.last_interest_dt).replace(" ", "T")
-            + "Z",
-            "turn": {"id": turn.id, "state": turn.state} if turn else None,
-        }
-
-    def _conversation_page(self, limit, before=None):
-        """The latest messages, oldest first, each answer with its turn's calls."""
-        domain = [
-            ("model", "=", "discuss.channel"),
-            ("res_id", "=", self.id),
-            ("message_type", "=", "comment"),
-        ]
-        if before:
-            domain.append(("id", "<", before))
-        # sudo: mail.message - of the caller's own conversation, see `_own_conversation`
-        messages = self.env["mail.message"].sudo().search(domain, order="id desc", limit=limit + 1)
-        page = messages[:limit].sorted("id")
-        turns = self.env["woow_paas_platform.ai_turn"].search(
-            [
-                ("channel_id", "=", self.id),
-                "|",
-                ("message_id", "in", page.ids),
-                ("answer_message_id", "in", page.ids),
-            ]
-        )
-        turns = turns.sorted("id")  # a retry comes after what it retries
-        # Read at once what is shown call by call.
-        calls = turns.call_ids
-        calls.mapped("tool_name")
-        # sudo: ir.attachment - names and types, see `tool_call._attachment_data`
-        calls.sudo().attachment_ids.mapped("name")
-        by_answer = {turn.answer_message_id.id: turn for turn in turns if turn.answer_message_id}
-        by_question = {turn.message_id.id: turn for turn in turns}
-        bodies = {message.id: _shown_body(message) for message in page}
-        timelines = turns._timelines(
-            {turn.id: bodies.get(turn.answer_message_id.id, "") for turn in turns}
-        )
-        data = []
-        for message in page:
-            turn = by_answer.get(message.id)
-            ended = self._turn_data(turn, timelines)
-            data.append(self._message_data(message, bodies[message.id], ended))
-            question = by_question.get(message.id)
-            if question and not question.answer_message_id and question.ended_at:
-                data.append(self._unanswered_data(question, timelines))
-        turn = self._running_turn()
-        return {
-            **self._conversation_data(),
-            "messages": data,
-            "has_more": len(messages) > limit,
-            "turn": turn._running_data() if turn else None,
-        }
-
-    def _turn_data(self, turn, timelines):
-        return {**turn._ended_data(), "timeline": timelines[turn.id]} if turn else None
-
-    def _message_data(self, message, body, turn):
-        is_answer = message.author_id == self.sudo().woow_assistant_id.partner_id
-        return {
-            "id": message.id,
-            "role": "assistant" if is_answer else "user",
-            "html": body,
-            "text": html2plaintext(body).strip(),
-            "author": {"id": message.author_id.id, "name": message.author_id.name or ""},
-            "date": fields.Datetime.to_string(message.date).replace(" ", "T") + "Z",
-            "turn": turn,
-        }
-
-    def _unanswered_data(self, turn, timelines):
-        """Stands where the answer of a failed or stopped turn would be."""
-        assistant = self.sudo().woow_assistant_id
-        return {
-            "id": None,
-            "role": "assistant",
-            "html": "",
-            "text": "",
-            "author": {"id": assistant.partner_id.id, "name": assistant.name or ""},
-            "date": fields.Datetime.to_string(turn.ended_at).replace(" ", "T") + "Z",
-            "turn": self._turn_data(turn, timelines),
-        }
 
     def _rename_ai_conversation(self, name):
         # sudo: discuss.channel - portal users may not write channels, but name their own conversation

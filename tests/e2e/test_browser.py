@@ -51,8 +51,8 @@ def test_ask_watch_reload_and_find_it_again(odoo, scripted_llm, page_of):
     assert not errors
 
 
-ORDER = """[...document.querySelectorAll(".o_ai_chat_turn > *:not(.o_ai_chat_usage)")]
-    .flatMap((row) => row.matches(".o_ai_chat_html") ? [...row.children].map((block) => block.outerHTML) : row.innerText)"""
+ORDER = """[...document.querySelectorAll(".o_ai_chat_turn > *:not(.o_ai_chat_usage)")].flatMap((row) =>
+    row.matches(".o_ai_chat_html") ? [...row.children].map((block) => block.outerHTML) : row.innerText)"""
 
 
 def test_the_history_looks_like_the_live_answer(odoo, scripted_llm, page_of):
