@@ -3,10 +3,11 @@
 import contextlib
 import threading
 from collections import defaultdict
+from dataclasses import replace
 
 from services.errors import LeaseLost
 from services.runner import Claim, Loaded
-from services.specs import LlmSpec, TurnProgress, TurnRequest, Verdict
+from services.specs import Limits, LlmSpec, TurnProgress, TurnRequest, Verdict
 
 
 def request_of(turn_id):
@@ -33,6 +34,7 @@ class MemoryStore:
         self.endings = {}
         self.kept = set()  # claims whose lease was extended
         self.on_begin_call = lambda: None  # runs after a call's start was written
+        self.limits = Limits()
         self.away = False  # PostgreSQL does not answer
 
     # for the tests
@@ -112,7 +114,7 @@ class MemoryStore:
     def load(self, claim):
         with self.changed:
             progress = TurnProgress(**self._held(claim)["progress"])
-            return Loaded(request_of(claim.turn_id), progress)
+            return Loaded(replace(request_of(claim.turn_id), limits=self.limits), progress)
 
     def append(self, batch):
         with self.changed:

@@ -11,7 +11,7 @@ from memory_store import MemoryStore
 
 from services.errors import LlmRateLimited
 from services.runner import MAX_EPOCH, Runner
-from services.specs import CallResult, ToolCall, TurnResult
+from services.specs import CallResult, Limits, ToolCall, TurnResult
 
 
 @pytest.fixture
@@ -412,3 +412,14 @@ def test_an_end_that_cannot_be_written_is_a_failed_turn(store, start, monkeypatc
     start(speak)
     ending = store.wait_ended(1)
     assert (ending.state, ending.error_code) == ("failed", "internal_error")
+
+
+def test_a_turn_that_takes_too_long_is_ended(store, start):
+    async def hang(*_):
+        await asyncio.Event().wait()
+
+    store.limits = Limits(turn_timeout=0.1)
+    store.queue(1)
+    start(hang)
+    ending = store.wait_ended(1)
+    assert (ending.state, ending.error_code) == ("failed", "turn_timeout")
