@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m tools.dev
 
-.PHONY: help demo test conformance soak lint format dev odoo i18n bench nginx clean
+.PHONY: help demo test conformance soak lint format dev odoo i18n bench deployment clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -39,9 +39,9 @@ bench:  ## Measure a turn beside an idle server and the bare library: ARGS=strea
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.turn $(ARGS)
 
-nginx:  ## Run a turn through a real nginx with the block of docs/deployment.md
+deployment:  ## Follow docs/deployment.md: its configuration, units, containers' commands and a real nginx
 	@$(DEV) setup
-	@.dev/venv/bin/python -m tools.dev.try_nginx
+	@.dev/venv/bin/python -m tools.dev.try_deployment
 
 clean:  ## Remove .dev of this checkout (the shared cache stays)
 	@$(DEV) clean

@@ -267,7 +267,7 @@ class Watch:
         import psycopg2  # noqa: PLC0415
         from psycopg2.extras import execute_values  # noqa: PLC0415
 
-        where = self.odoo._instance.postgres
+        where = self.odoo.instance.postgres
         connection = psycopg2.connect(
             host=where.host, port=where.port, user=where.user, dbname=self.odoo.db
         )

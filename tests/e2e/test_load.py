@@ -175,7 +175,7 @@ class TestLimits:
             "limited",
             workers=2,
             options={"limit_request": 10, "limit_time_real": 8},
-            operator={"lease_seconds": 3},
+            operator={"lease_seconds": 8},
         )
         counter.register(server)
         return server

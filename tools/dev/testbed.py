@@ -98,13 +98,13 @@ class OdooServer:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.db = f"woow_{name}"
-        self._instance = Instance(f"e2e-{name}", self.db, throw_away=True)
-        self._instance.postgres = source.postgres
-        self._instance.data_dir = source.data_dir
+        self.instance = Instance(f"e2e-{name}", self.db, throw_away=True)
+        self.instance.postgres = source.postgres
+        self.instance.data_dir = source.data_dir
         self._environment = {**source.postgres.environment, **(environment or {})}
         clone(source, self.db)
         port, gevent_port = processes.free_port(), processes.free_port()
-        self._instance.write_config(
+        self.instance.write_config(
             {"http_port": port, "gevent_port": gevent_port, **(options or {})},
             {
                 "egress_allow": LOOPBACK,
@@ -115,7 +115,7 @@ class OdooServer:
             },
         )
         self.process = OdooProcess(
-            self._instance,
+            self.instance,
             port=port,
             gevent_port=gevent_port,
             workers=workers,
@@ -137,7 +137,7 @@ class OdooServer:
         for session in self._sessions.values():
             session.close()
         self.process.stop()
-        self._instance.drop(self.db)
+        self.instance.drop(self.db)
 
     def kill9(self) -> None:
         """End every process of this Odoo at once, as a crash would."""
@@ -153,10 +153,10 @@ class OdooServer:
         log = self.log.with_name(f"{self.log.stem}-{name}.log")
         return processes.start(
             name,
-            self._instance.odoo("ai_runner", f"--database={self.db}"),
+            self.instance.odoo("ai_runner", f"--database={self.db}"),
             log=log,
             # Odoo finds a command of an addon only if it knows the addons path before it reads "-c".
-            env={**os.environ, **self._environment, "ODOO_RC": str(self._instance.config)},
+            env={**os.environ, **self._environment, "ODOO_RC": str(self.instance.config)},
         )
 
     def login(self, login: str, password: str | None = None) -> httpx.Client:
@@ -197,7 +197,7 @@ class OdooServer:
         """
         script = f"result = None\n{code}\nenv.cr.commit()\nimport json\nprint({SHELL_MARK!r} + json.dumps(result))\n"
         done = subprocess.run(
-            [str(arg) for arg in self._instance.odoo("shell", "--no-http", "--log-level=warn")],
+            [str(arg) for arg in self.instance.odoo("shell", "--no-http", "--log-level=warn")],
             input=script,
             env={**os.environ, **self._environment, "WOOW_AI_IN_PROCESS_RUNNER": "False"},
             capture_output=True,
@@ -211,7 +211,7 @@ class OdooServer:
 
     def sql(self, statement: str) -> str:
         """The committed rows of ``statement``, one a line, columns parted by ``|``."""
-        return self._instance.postgres.sql(self.db, statement)
+        return self.instance.postgres.sql(self.db, statement)
 
     def api_key(self, login: str) -> str:
         """An API key of this user, for ``Authorization: Bearer``; made once for this server."""

@@ -1,0 +1,282 @@
+"""Follows docs/deployment.md: its odoo.conf, its units or its containers' commands, its nginx.
+
+Only what names a place differs: ports, files, the database. Each way runs a turn through nginx and stops in good order.
+"""
+
+import configparser
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import yaml
+
+from tools.dev import mcp_servers, mock_llms, processes, testbed
+from tools.dev.instance import ODOO_BIN, Instance
+from tools.dev.odoo_server import answers
+from tools.dev.paths import LOGS, ROOT, VENV
+from tools.dev.progress import DevError, say
+
+PAGE = ROOT / "docs/deployment.md"
+CONFIG = "/etc/odoo/odoo.conf"  # names of the page …
+DATABASE = "production"
+START_TIMEOUT = 120  # s
+STOP_TIMEOUT = 30  # s, the page's TimeoutStopSec and stop_grace_period
+NGINX = """
+daemon off;
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log stderr warn;
+events {{ worker_connections 1024; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+{site}
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Service:
+    """One long-running command of the page."""
+
+    name: str
+    command: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    replicas: int = 1
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+
+def units() -> list[Service]:
+    """What systemd would start: the web service and two runners."""
+    found = []
+    for text in blocks("ini"):
+        unit = configparser.RawConfigParser(strict=False)
+        unit.optionxform = str
+        unit.read_string(text)
+        if "Service" not in unit:
+            continue
+        assignments = shlex.split(unit["Service"].get("Environment", ""))
+        environment = dict(entry.split("=", 1) for entry in assignments)
+        command = unit["Service"]["ExecStart"]
+        found.append(
+            Service("runner", command, environment, 2) if "%i" in text else Service("web", command)
+        )
+    return found
+
+
+def containers() -> list[Service]:
+    """What compose would start."""
+    services: dict[str, dict[str, Any]] = yaml.safe_load(blocks("yaml")[0])["services"]
+    return [
+        Service(
+            name,
+            services[name]["command"],
+            services[name]["environment"],
+            services[name].get("deploy", {}).get("replicas", 1),
+        )
+        for name in ("web", "runner")
+    ]
+
+
+def verify_units() -> None:
+    """Let systemd read the units, where it is installed; the programs they name are Odoo's, which is elsewhere."""
+    program = shutil.which("systemd-analyze")
+    if not program:
+        say("systemd is not installed: the units are followed, their syntax is not checked.")
+        return
+    with TemporaryDirectory() as folder:
+        files = []
+        texts = [text for text in blocks("ini") if "[Service]" in text]
+        for name, text in zip(("odoo.service", "odoo-ai-runner@.service"), texts, strict=True):
+            files.append(Path(folder) / name)
+            files[-1].write_text(text.replace("/usr/bin/odoo", "/bin/true"))
+        done = subprocess.run(
+            [program, "verify", *map(str, files)], capture_output=True, text=True, check=False
+        )
+        ours = [line for line in done.stderr.splitlines() if folder in line or "odoo" in line]
+        if ours:
+            raise DevError("systemd-analyze says of the units:\n" + "\n".join(ours))
+        say("systemd-analyze finds nothing wrong in the units.")
+
+
+def configuration() -> tuple[dict[str, str], dict[str, str]]:
+    """``[options]`` and ``[woow_ai]`` of the page's odoo.conf."""
+    parser = configparser.RawConfigParser()
+    parser.read_string(next(text for text in blocks("ini") if "[options]" in text))
+    return dict(parser["options"]), dict(parser["woow_ai"])
+
+
+def site(port: int, http_port: int, gevent_port: int) -> str:
+    """The page's nginx block with these ports instead of 80, 8069 and 8072."""
+    (block,) = blocks("nginx")
+    for before, after in (
+        ("listen 80;", f"listen 127.0.0.1:{port};"),
+        ("127.0.0.1:8069", f"127.0.0.1:{http_port}"),
+        ("127.0.0.1:8072", f"127.0.0.1:{gevent_port}"),
+    ):
+        if block.count(before) != 1:
+            raise DevError(f"The nginx block does not have one “{before}”.")
+        block = block.replace(before, after)
+    return block
+
+
+def start_nginx(folder: Path, site_text: str, port: int) -> processes.Process:
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+    if not program:
+        raise DevError("nginx is not installed.")
+    config = folder / "nginx.conf"
+    config.write_text(NGINX.format(folder=folder, site=site_text))
+    process = processes.start(
+        "nginx", [program, "-p", folder, "-c", config], log=LOGS / "try-nginx.log"
+    )
+    process.wait_until(lambda: processes.listens(port), timeout=20)
+    return process
+
+
+def start_service(
+    service: Service, number: int, instance: Instance, key: str, facts: Mapping[str, str]
+) -> processes.Process:
+    """Run one command of the page with this instance's places."""
+    places = {
+        CONFIG: str(instance.config),
+        DATABASE: instance.database,
+        "${SECRET_KEY}": key,
+    }
+    program, *arguments = shlex.split(service.command)
+    if Path(program).name != "odoo":
+        raise DevError(f"“{service.command}” does not start Odoo.")
+    environment = {name: places.get(value, value) for name, value in service.environment.items()}
+    return processes.start(
+        f"{service.name} {number}",
+        [VENV / "bin/python", ODOO_BIN, *(places.get(part, part) for part in arguments)],
+        log=LOGS / f"deployment-{service.name}{number}.log",
+        env={**os.environ, **instance.postgres.environment, **facts, **environment},
+    )
+
+
+def ask(odoo: testbed.OdooServer, llm: mock_llms.ScriptedLlm, url: str) -> str:
+    """Ask through nginx: events must arrive while the answer is written, and survive a cut line."""
+    llm.script(
+        {
+            "match": {"userMessage": "nginx"},
+            "response": {"content": "word " * 60},
+            "latency": 100,
+            "chunkSize": 10,
+        }
+    )
+    odoo.url = url
+    http = odoo.login("user")
+    assistant = http.get("/api/ai/assistants").json()["assistants"][0]["id"]
+    conversation = http.post("/api/ai/conversations", json={"assistant_id": assistant}).json()["id"]
+    path = f"/api/ai/conversations/{conversation}/messages"
+    stream = http.post(path, json={"content": "nginx"}).json()["stream_url"]
+    arrivals: list[float] = []
+    seen: list[int] = []
+    last = ""
+    for room in (5, 10_000):  # the line is cut after five events
+        headers = {"Last-Event-ID": str(seen[-1] if seen else 0)}
+        with http.stream("GET", stream, headers=headers) as answer:
+            if answer.status_code != 200:
+                raise DevError(
+                    f"The stream answered {answer.status_code} after {len(seen)} events: {last}"
+                )
+            for line in answer.iter_lines():
+                if line.startswith("id: "):
+                    seen.append(int(line[4:]))
+                    arrivals.append(time.monotonic())
+                elif line.startswith("data: "):
+                    last = line
+                    room -= 1
+                if not room:
+                    break
+    if seen != list(range(1, len(seen) + 1)):
+        raise DevError(f"The events arrived as {seen}.")
+    spread = arrivals[-1] - arrivals[0]
+    if spread < 1.5:
+        raise DevError(f"All events arrived within {spread:.1f} s: something buffers them.")
+    return f"{len(seen)} events passed nginx over {spread:.1f} s"
+
+
+def follow(
+    way: str,
+    services: list[Service],
+    template: testbed.Instance,
+    llm: mock_llms.ScriptedLlm,
+    facts: Mapping[str, str],
+) -> None:
+    """Start everything as this way of the page says, ask, and stop it as systemd or compose would."""
+    options, operator = configuration()
+    # The page's key is a placeholder, and the servers of this try live on the loopback.
+    key = template.secret("secret_key")
+    operator = {**operator, "secret_key": key, "egress_allow": "127.0.0.1:*"}
+    odoo = testbed.OdooServer(template, "deployment", options=options, operator=operator)
+    instance, port = odoo.instance, processes.free_port()
+    with ExitStack() as stack, TemporaryDirectory() as name:
+        stack.callback(odoo.stop)
+        folder = Path(name)
+        folder.chmod(0o755)  # nginx's workers are another user when root starts it
+        running = []
+        for service in services:
+            for number in range(1, service.replicas + 1):
+                process = start_service(service, number, instance, key, facts)
+                stack.callback(process.kill)
+                running.append(process)
+        http_port, gevent_port = odoo.process.http_port, odoo.process.gevent_port
+        running[0].wait_until(lambda: answers(http_port, "/web/login"), timeout=START_TIMEOUT)
+        running[0].wait_until(lambda: processes.listens(gevent_port), timeout=START_TIMEOUT)
+        nginx = start_nginx(folder, site(port, http_port, gevent_port), port)
+        stack.callback(nginx.stop)
+        passed = ask(odoo, llm, f"http://127.0.0.1:{port}")
+        begun = time.monotonic()
+        for process in running:
+            process.popen.send_signal(signal.SIGTERM)
+        codes = [process.popen.wait(STOP_TIMEOUT) for process in running]
+        if any(codes):
+            raise DevError(f"After SIGTERM the processes of {way} ended with {codes}.")
+        say(
+            f"{way}: {len(running)} processes started, {passed}, all stopped within"
+            f" {time.monotonic() - begun:.1f} s."
+        )
+
+
+def main() -> None:
+    verify_units()
+    template = testbed.template()
+    with testbed.running_postgres(template), ExitStack() as stack:
+        testbed.prepare_template(template, fresh=False)
+        llm = mock_llms.start_scripted_llm(processes.free_port(), folder=LOGS / "deployment")
+        stack.callback(llm.stop)
+        clock = mcp_servers.start_time(processes.free_port(), folder=LOGS / "deployment")
+        stack.callback(clock.stop)
+        llm.wait()
+        clock.wait()
+        facts = {
+            "WOOW_AI_DEMO_LLM_URL": llm.base_url,
+            "WOOW_AI_DEMO_LLM_MODEL": "gpt-4o",
+            "WOOW_AI_DEMO_LLM_KEY": "test",
+            "WOOW_AI_DEMO_MCP_TIME_URL": clock.url,
+        }
+        source = testbed.with_demo_servers(template, facts)
+        for way, services in (("systemd", units()), ("containers", containers())):
+            follow(way, services, source, llm, facts)
+
+
+if __name__ == "__main__":
+    main()
