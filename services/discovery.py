@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import connect, param_headers, text
+from . import connect, paging, param_headers, text
 from .egress import EgressPolicy
-from .errors import ProtocolError, ServerTimeout
+from .errors import ServerTimeout
 from .oauth import OAuth
 from .sessions import ServerInfo, Session
 from .specs import DiscoveredTool, ServerSpec
@@ -18,8 +18,6 @@ _logger = logging.getLogger(__name__)
 
 SYNC_MARGIN = 0.2  # s, so that the typed error comes before the caller's own limit
 
-MAX_PAGES = 100
-MAX_TOOLS = 1_000  # of one server; the host offers fewer, see const.MAX_TOOLS_PER_SERVER
 MAX_NAME = 200  # characters; MCP says 128 (SEP-986)
 MAX_DESCRIPTION = 8_000  # characters
 
@@ -74,45 +72,38 @@ async def discover(
             session.close()
 
 
+def is_name(name: Any) -> bool:
+    """Whether a stranger's name can be kept: nothing in it is invisible, so it is what people see."""
+    return isinstance(name, str) and 0 < len(name) <= MAX_NAME and text.clean(name) == name
+
+
 async def list_tools(session: Session, timeout: float) -> list[DiscoveredTool]:
     """:param timeout: seconds for all pages
     :raises ServerError: the list cannot be read at all
     """
     deadline = time.monotonic() + timeout
-    found: dict[str, DiscoveredTool] = {}
-    cursor, seen = None, set()
-    for _ in range(MAX_PAGES):
+
+    async def ask(method: str, params: Mapping[str, Any] | None) -> Mapping[str, Any]:
         left = deadline - time.monotonic()
         if left <= 0:
             raise ServerTimeout
-        page = await session.request(
-            "tools/list", {"cursor": cursor} if cursor else None, timeout=left
-        )
-        tools = page.get("tools")
-        if not isinstance(tools, list):
-            raise ProtocolError("The MCP server sent a list of tools that is not a list.")
-        for item in tools:
-            tool = _tool(item)
-            if tool is None or len(found) >= MAX_TOOLS:
-                continue
-            if session.era == "modern" and (why := param_headers.problem(tool.input_schema)):
-                _logger.warning(
-                    "%s: the tool %s is left out: %s.", session.spec.name, tool.name, why
-                )
-                continue
-            found.setdefault(tool.name, tool)
-        cursor = page.get("nextCursor")
-        if not isinstance(cursor, str) or not cursor or cursor in seen or len(found) >= MAX_TOOLS:
-            break
-        seen.add(cursor)
+        return await session.request(method, params, timeout=left)
+
+    found: dict[str, DiscoveredTool] = {}
+    async for entry in paging.entries(ask, "tools/list", "tools"):
+        tool = _tool(entry)
+        if tool is None:
+            continue
+        if session.era == "modern" and (why := param_headers.problem(tool.input_schema)):
+            _logger.warning("%s: the tool %s is left out: %s.", session.spec.name, tool.name, why)
+            continue
+        found.setdefault(tool.name, tool)
     return list(found.values())
 
 
-def _tool(item: Any) -> DiscoveredTool | None:
-    if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
-        return None
-    name = item["name"]
-    if not name or len(name) > MAX_NAME or text.clean(name) != name:
+def _tool(item: Mapping[str, Any]) -> DiscoveredTool | None:
+    name = item.get("name")
+    if not is_name(name):
         return None
     annotations = item.get("annotations") if isinstance(item.get("annotations"), Mapping) else {}
     title = item.get("title") or annotations.get("title")

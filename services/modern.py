@@ -6,12 +6,12 @@ cancels the task closes the connection.
 
 import contextlib
 import itertools
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import httpx
 
-from . import const, faults, inputs, param_headers, rpc, text, wire
+from . import const, faults, inputs, paging, param_headers, rpc, text, wire
 from .errors import (
     AuthRequired,
     EngineError,
@@ -25,7 +25,6 @@ from .errors import (
 from .sessions import Request, ServerInfo, Session
 from .sse import Decoder
 
-MAX_PAGES = 100  # of tools/list, to find a tool whose headers have changed
 _META = "io.modelcontextprotocol/"
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _ACCEPT = "application/json, text/event-stream"
@@ -188,17 +187,14 @@ class ModernSession(Session):
 
     async def _schema_now(self, name: str) -> Mapping[str, Any] | None:
         """The schema of a tool that asks for other headers than the one that the caller knows."""
-        cursor = None
-        for _ in range(MAX_PAGES):
-            params = {"cursor": cursor} if cursor else None
-            page = await self._round_trip(Request(method="tools/list", params=params))
-            for tool in page.get("tools") or ():
-                if isinstance(tool, Mapping) and tool.get("name") == name:
-                    schema = tool.get("inputSchema")
-                    return schema if isinstance(schema, Mapping) else None
-            cursor = page.get("nextCursor")
-            if not isinstance(cursor, str) or not cursor:
-                break
+
+        def ask(method: str, params: Mapping[str, Any] | None) -> Awaitable[dict[str, Any]]:
+            return self._round_trip(Request(method=method, params=params))
+
+        async for tool in paging.entries(ask, "tools/list", "tools"):
+            if tool.get("name") == name:
+                schema = tool.get("inputSchema")
+                return schema if isinstance(schema, Mapping) else None
         return None
 
     def _error(self, request: Request, caught: BaseException) -> EngineError:
