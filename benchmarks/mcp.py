@@ -26,7 +26,8 @@ from services.egress import EgressPolicy
 from services.errors import EngineError
 from services.pool import Pool
 from services.specs import ServerSpec
-from services.testing.fake_mcp import OBJECT, FakeMcp, text
+from services.testing.fake_mcp import FakeMcp
+from services.testing.fake_tools import OBJECT, text
 
 POLICY = EgressPolicy.parse("127.0.0.1:*")
 DELAY = 0.1  # s, round trip of the slow line

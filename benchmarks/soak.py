@@ -21,7 +21,8 @@ from services.egress import EgressPolicy
 from services.errors import EngineError
 from services.pool import Pool
 from services.specs import ServerSpec
-from services.testing.fake_mcp import FakeMcp, respond, start_stream
+from services.testing.fake_http import respond, start_stream
+from services.testing.fake_mcp import FakeMcp
 
 RATE = 20  # calls a second
 TIMEOUT = 2.0  # s, of one call

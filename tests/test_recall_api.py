@@ -12,7 +12,9 @@ from odoo.tools import mute_logger
 
 from ..runtime import direct_call, process
 from ..services.testing.fake_api import FakeApi
-from ..services.testing.fake_mcp import FakeMcp, respond, text
+from ..services.testing.fake_http import respond
+from ..services.testing.fake_mcp import FakeMcp
+from ..services.testing.fake_tools import text
 from .common import AiHttpCase
 from .test_recall import PLAN, RecallData
 

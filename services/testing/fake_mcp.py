@@ -1,22 +1,20 @@
 """A small MCP server on loopback that does what it is told, every fault included.
 
 Speaks streamable HTTP at ``/mcp`` (2025-11-25, and 2026-07-28 where asked to) and HTTP+SSE (2024-11-05)
-at ``/sse``, written on bare sockets so that it can also break them. Tools are coroutines
-``(call) -> result dict``; `FakeMcp.faults` answer with a fault of the transport instead.
+at ``/sse``, written on bare sockets so that it can also break them. `FakeMcp.faults` answer with a fault of the
+transport instead.
 """
 
 import asyncio
-import base64
 import contextlib
 import itertools
 import json
-import socket
-import struct
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
-PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(24)).decode()
+from .fake_http import read_request, respond, start_stream
+from .fake_tools import TOOLS, Call
+
 NO_SESSION = {"code": -32001, "message": "Session not found"}
 MODERN = "2026-07-28"
 NO_VERSION = {
@@ -26,107 +24,6 @@ NO_VERSION = {
 NOT_MODERN = {
     "jsonrpc": "2.0",
     "error": {"code": -32022, "message": "Too old", "data": {"supported": [MODERN]}},
-}
-OBJECT = {"type": "object", "properties": {}}
-
-
-@dataclass
-class Call:
-    """One request on its way through the fake."""
-
-    fake: "FakeMcp"
-    id: Any
-    session: str
-    params: dict[str, Any]
-    send: Callable[[dict], Awaitable[None]]
-    headers: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        return self.params.get("arguments") or {}
-
-
-def text(value: str, **more: Any) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": value}], **more}
-
-
-async def _echo(call):
-    return text(str(call.arguments.get("message", "")))
-
-
-async def _add(call):
-    return text(str(call.arguments["a"] + call.arguments["b"]))
-
-
-async def _slow(call):
-    await asyncio.sleep(call.arguments.get("seconds", 30))
-    return text("slept")
-
-
-async def _count(call):
-    call.fake.counts[call.session] = call.fake.counts.get(call.session, 0) + 1
-    return text(str(call.fake.counts[call.session]))
-
-
-async def _fail(call):
-    return text("it went wrong", isError=True)
-
-
-async def _lines(call):
-    return text("\n".join(f"第 {n} 行" for n in range(call.arguments.get("count", 3000))))
-
-
-async def _picture(call):
-    return {
-        "content": [
-            {"type": "text", "text": "look"},
-            {"type": "image", "data": PNG, "mimeType": "image/png"},
-        ]
-    }
-
-
-async def _structured(call):
-    return {"content": [], "structuredContent": {"city": "台北", "temp": 21}}
-
-
-async def _progress(call):
-    token = call.params.get("_meta", {}).get("progressToken")
-    for step in (1, 2, 3):
-        await call.send(
-            {
-                "jsonrpc": "2.0",
-                "method": "notifications/progress",
-                "params": {
-                    "progressToken": token,
-                    "progress": step,
-                    "total": 3,
-                    "message": f"step {step}",
-                },
-            }
-        )
-    return text("done")
-
-
-TOOLS: dict[str, tuple[Callable, dict]] = {
-    "echo": (
-        _echo,
-        {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]},
-    ),
-    "add": (
-        _add,
-        {
-            "type": "object",
-            "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
-            "required": ["a", "b"],
-        },
-    ),
-    "slow": (_slow, {"type": "object", "properties": {"seconds": {"type": "number"}}}),
-    "count": (_count, OBJECT),
-    "fail": (_fail, OBJECT),
-    "lines": (_lines, {"type": "object", "properties": {"count": {"type": "integer"}}}),
-    "picture": (_picture, OBJECT),
-    "structured": (_structured, OBJECT),
-    "progress": (_progress, OBJECT),
 }
 
 
@@ -426,49 +323,3 @@ class FakeMcp:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda done: done.cancelled() or done.exception())  # a client left
-
-
-# ---------------------------------------------------------------- HTTP on bare sockets
-
-
-async def read_request(
-    reader: asyncio.StreamReader,
-) -> tuple[str, str, dict[str, str], bytes] | None:
-    """Method, path, headers in lower case, body; None at the end of the connection."""
-    first = await reader.readline()
-    if not first.strip():
-        return None
-    method, path, _ = first.decode().split(" ", 2)
-    headers: dict[str, str] = {}
-    while (line := (await reader.readline()).strip()) != b"":
-        name, _, value = line.decode("latin-1").partition(":")
-        headers[name.lower()] = value.strip()
-    return method, path, headers, await reader.readexactly(int(headers.get("content-length", 0)))
-
-
-async def respond(
-    writer,
-    status: int,
-    body: Any = b"",
-    headers: dict | None = None,
-    kind: str = "application/json",
-) -> None:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    lines = [f"HTTP/1.1 {status} X", f"content-type: {kind}", f"content-length: {len(content)}"]
-    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
-    writer.write("\r\n".join([*lines, "", ""]).encode() + content)
-    await writer.drain()
-
-
-async def start_stream(writer, headers: dict | None = None) -> None:
-    lines = ["HTTP/1.1 200 OK", "content-type: text/event-stream", "connection: close"]
-    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
-    writer.write("\r\n".join([*lines, "", ""]).encode())
-    await writer.drain()
-
-
-def reset(writer) -> None:
-    """End a connection with RST instead of FIN."""
-    sock = writer.get_extra_info("socket")
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    writer.transport.abort()

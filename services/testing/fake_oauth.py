@@ -7,7 +7,8 @@ import itertools
 import secrets
 from urllib.parse import parse_qs, urlsplit
 
-from .fake_mcp import FakeMcp, read_request, respond
+from .fake_http import read_request, respond
+from .fake_mcp import FakeMcp
 
 
 class FakeOAuth:

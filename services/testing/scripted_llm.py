@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .fake_mcp import read_request, respond
+from .fake_http import read_request, respond
 
 
 @dataclass

@@ -18,7 +18,8 @@ from services.errors import (
     ServerTimeout,
 )
 from services.pool import Pool
-from services.testing.fake_mcp import FakeMcp, respond, start_stream
+from services.testing.fake_http import respond, start_stream
+from services.testing.fake_mcp import FakeMcp
 
 
 class Clock:

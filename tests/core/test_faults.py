@@ -11,7 +11,8 @@ from services import const
 from services.discovery import discover
 from services.errors import AuthRequired
 from services.pool import Pool
-from services.testing.fake_mcp import FakeMcp, reset, respond, start_stream
+from services.testing.fake_http import reset, respond, start_stream
+from services.testing.fake_mcp import FakeMcp
 
 LIMIT = 1.0  # s, on a busy machine; benchmarks/mcp.py measures the 0.1 s of an idle one
 

@@ -12,7 +12,9 @@ from services.errors import ProtocolError, ServerRefused
 from services.inputs import InputAnswer, with_defaults
 from services.pool import Pool
 from services.specs import ServerSpec
-from services.testing.fake_mcp import FakeMcp, respond, text
+from services.testing.fake_http import respond
+from services.testing.fake_mcp import FakeMcp
+from services.testing.fake_tools import text
 
 META = "io.modelcontextprotocol/"
 REGION = {

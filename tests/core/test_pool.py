@@ -8,7 +8,8 @@ from services.discovery import discover
 from services.errors import ConnectFailed, ProtocolError, ServerRefused, ServerTimeout
 from services.pool import Pool
 from services.specs import ServerSpec
-from services.testing.fake_mcp import FakeMcp, respond
+from services.testing.fake_http import respond
+from services.testing.fake_mcp import FakeMcp
 
 
 async def call(pool, fake, tool="echo", arguments=None, *, conversation=1, timeout=3, **more):
