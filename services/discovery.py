@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -81,14 +80,7 @@ async def list_tools(session: Session, timeout: float) -> list[DiscoveredTool]:
     """:param timeout: seconds for all pages
     :raises ServerError: the list cannot be read at all
     """
-    deadline = time.monotonic() + timeout
-
-    async def ask(method: str, params: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise ServerTimeout
-        return await session.request(method, params, timeout=left)
-
+    ask = paging.within(timeout, session.request)
     found: dict[str, DiscoveredTool] = {}
     async for entry in paging.entries(ask, "tools/list", "tools"):
         tool = _tool(entry)

@@ -1,15 +1,29 @@
 """Lists that a server sends page by page (MCP 2025-11-25, server/utilities/pagination)."""
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
-from .errors import ProtocolError
+from .errors import ProtocolError, ServerTimeout
 
 MAX_PAGES = 100
 MAX_ENTRIES = 1_000  # of one list; the host offers fewer tools, see const.MAX_TOOLS_PER_SERVER
 
 Ask = Callable[[str, Mapping[str, Any] | None], Awaitable[Mapping[str, Any]]]
 """Sends a request: method and params, its result."""
+
+
+def within(seconds: float, request: Callable[..., Awaitable[Mapping[str, Any]]]) -> Ask:
+    """All pages together get so many seconds; `request` takes what is left as its ``timeout``."""
+    deadline = time.monotonic() + seconds
+
+    async def ask(method: str, params: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise ServerTimeout
+        return await request(method, params, timeout=left)
+
+    return ask
 
 
 async def entries(ask: Ask, method: str, key: str) -> AsyncIterator[Mapping[str, Any]]:

@@ -26,7 +26,7 @@ from .errors import (
 from .gate import Gate
 from .inputs import OnInput
 from .oauth import OAuth, TokenStore
-from .sessions import OnProgress, Session
+from .sessions import OnProgress, ServerInfo, Session
 from .specs import DiscoveredTool, ServerSpec
 from .stdio import Process
 
@@ -133,6 +133,14 @@ class Pool:
                 return await discovery.list_tools(session, spec.sync_timeout)
         except TimeoutError as error:
             raise ServerTimeout from error
+
+    async def info(self, spec: ServerSpec, conversation_id: Any) -> ServerInfo:
+        """What the server said of itself when the session of this conversation was opened.
+
+        :raises EngineError: there is none and none can be opened
+        """
+        async with self.gate(spec).passage(spec.connect_timeout):
+            return (await self._session(spec, conversation_id)).info
 
     async def request(
         self,

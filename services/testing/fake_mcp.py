@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from . import fake_offers
 from .fake_http import read_request, respond, start_stream
 from .fake_tools import TOOLS, Call
 
@@ -46,7 +47,7 @@ class FakeMcp:
     ):
         self.stream = stream
         self.eras = eras
-        self.capabilities: dict[str, Any] = {"tools": {}}  # of the modern era
+        self.capabilities: dict[str, Any] = {"tools": {}, **fake_offers.CAPABILITIES}
         self.tools = dict(TOOLS if tools is None else tools)
         self.page = page
         self.listen = listen
@@ -267,14 +268,15 @@ class FakeMcp:
             await asyncio.wait({work, gone})
 
     def _fault(self, message):
-        return self.faults.get((message.get("params") or {}).get("name") or message["method"])
+        name = (message.get("params") or {}).get("name")
+        return self.faults.get(name) or self.faults.get(message["method"])
 
     async def _result(self, method: str, call: Call) -> dict[str, Any]:
         if method == "initialize":
             return {
                 "result": {
                     "protocolVersion": call.params["protocolVersion"],
-                    "capabilities": {"tools": {"listChanged": True}},
+                    "capabilities": {**self.capabilities, "tools": {"listChanged": True}},
                     "serverInfo": {"name": "fake", "version": "1"},
                     "instructions": "Be kind.",
                 }
@@ -292,22 +294,17 @@ class FakeMcp:
         if method == "ping":
             return {"result": {}}
         if method == "tools/list":
-            start = int(call.params.get("cursor") or 0)
-            names = list(self.tools)[start : start + self.page]
-            more = (
-                {"nextCursor": str(start + self.page)}
-                if start + self.page < len(self.tools)
-                else {}
-            )
             tools = [
-                {"name": n, "description": f"The {n} tool", "inputSchema": self.tools[n][1]}
-                for n in names
+                {"name": name, "description": f"The {name} tool", "inputSchema": schema}
+                for name, (_, schema) in self.tools.items()
             ]
-            return {"result": {"tools": tools, **more}}
+            return {"result": fake_offers.page(call, "tools", tools)}
         if method == "tools/call" and call.params.get("name") in self.tools:
             self.calls.append((call.session, call.params["name"], call.arguments))
             self._change()
             return {"result": await self.tools[call.params["name"]][0](call)}
+        if answer := fake_offers.answer(method, call):
+            return answer
         return {
             "error": {
                 "code": -32602,

@@ -1,0 +1,287 @@
+"""What a server offers beside tools: prompts, resources, and completion of their arguments.
+
+The methods of MCP 2025-11-25, server/prompts, server/resources and server/utilities/completion; the same in
+2026-07-28. Everything that comes back is untrusted: invisible characters are removed, wrong shapes are
+passed over, long text is cut in the middle.
+"""
+
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import const, content, inputs, paging, rpc, text
+from .discovery import is_name
+from .errors import ProtocolError, ServerRefused
+from .pool import Pool
+from .specs import ServerSpec
+
+COMPLETION_TIMEOUT = 5.0  # s, later a person has typed on
+MAX_COMPLETIONS = 100  # values of one answer (MCP 2025-11-25, server/utilities/completion)
+MAX_ARGUMENTS = 50  # of one prompt
+MAX_MESSAGES = 50  # of one prompt
+MAX_CONTENTS = 50  # of one resource
+MAX_URI = 2_000  # characters
+MAX_DESCRIPTION = 2_000  # characters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptArgument:
+    name: str
+    title: str = ""
+    description: str = ""
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A message that the server has prepared, for a person to choose."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    arguments: tuple[PromptArgument, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptMessage:
+    """`files` are ``{"name", "mimetype", "data"}`` with base64 data."""
+
+    role: str  # "user" or "assistant"
+    text: str
+    files: tuple[Mapping[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilledPrompt:
+    """A prompt with its arguments."""
+
+    messages: tuple[PromptMessage, ...]
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """Something to read. Of a template `uri` holds ``{names}`` to fill in (RFC 6570)."""
+
+    uri: str
+    name: str
+    title: str = ""
+    description: str = ""
+    mimetype: str = ""
+    size: int | None = None  # bytes, as the server says
+    variables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceContent:
+    """One part of a resource: text, cut to `const.LLM_RESULT_CAP` characters, or a file."""
+
+    uri: str
+    mimetype: str = ""
+    text: str = ""
+    truncated: bool = False
+    files: tuple[Mapping[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    values: tuple[str, ...] = ()
+    total: int | None = None
+    has_more: bool = False
+
+
+class Offers:
+    """The offers of one server to one conversation. Every method raises `EngineError` and nothing else."""
+
+    def __init__(self, pool: Pool, spec: ServerSpec, conversation_id: Any):
+        self._pool = pool
+        self._spec = spec
+        self._conversation_id = conversation_id
+
+    async def prompts(self) -> list[Prompt]:
+        """All of them; none from a server that has no prompts."""
+        found = await self._list("prompts", "prompts/list", "prompts")
+        return [prompt for entry in found if (prompt := _prompt(entry))]
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> FilledPrompt:
+        params = {"name": name, "arguments": dict(arguments)}
+        said = await self._ask("prompts/get", params)
+        messages = said.get("messages")
+        if not isinstance(messages, list):
+            raise ProtocolError("The MCP server sent a prompt without messages.")
+        return FilledPrompt(
+            messages=tuple(filter(None, map(_message, messages[:MAX_MESSAGES]))),
+            description=_line(said.get("description")),
+        )
+
+    async def resources(self) -> list[Resource]:
+        found = await self._list("resources", "resources/list", "resources")
+        return [resource for entry in found if (resource := _resource(entry, "uri"))]
+
+    async def templates(self) -> list[Resource]:
+        found = await self._list("resources", "resources/templates/list", "resourceTemplates")
+        return [resource for entry in found if (resource := _resource(entry, "uriTemplate"))]
+
+    async def resource(self, uri: str) -> list[ResourceContent]:
+        said = await self._ask("resources/read", {"uri": uri})
+        parts = said.get("contents")
+        if not isinstance(parts, list):
+            raise ProtocolError("The MCP server sent a resource without contents.")
+        return [_content(part) for part in parts[:MAX_CONTENTS] if isinstance(part, Mapping)]
+
+    async def complete(
+        self,
+        *,
+        argument: str,
+        value: str,
+        given: Mapping[str, str],
+        prompt: str = "",
+        uri: str = "",
+    ) -> Completion:
+        """What `value`, the beginning of an argument, may become; nothing from a server that does not know.
+
+        :param prompt: name of the prompt, or
+        :param uri: template of the resource
+        :param given: the other arguments so far
+        """
+        ref = (
+            {"type": "ref/prompt", "name": prompt}
+            if prompt
+            else {"type": "ref/resource", "uri": uri}
+        )
+        params = {
+            "ref": ref,
+            "argument": {"name": argument, "value": value},
+            "context": {"arguments": dict(given)},
+        }
+        if not await self._has("completions"):
+            return Completion()
+        said = await self._ask("completion/complete", params, COMPLETION_TIMEOUT)
+        found = said.get("completion")
+        values = found.get("values") if isinstance(found, Mapping) else None
+        if not isinstance(values, list):
+            raise ProtocolError("The MCP server sent a completion without values.")
+        total = found.get("total")
+        return Completion(
+            values=tuple(text.clean(v) for v in values[:MAX_COMPLETIONS] if isinstance(v, str)),
+            total=total if isinstance(total, int) else None,
+            has_more=found.get("hasMore") is True,
+        )
+
+    # ------------------------------------------------------------ requests
+
+    async def _has(self, capability: str) -> bool:
+        info = await self._pool.info(self._spec, self._conversation_id)
+        return (info.capabilities or {}).get(capability) is not None
+
+    async def _list(self, capability: str, method: str, key: str) -> list[Mapping[str, Any]]:
+        """Every entry of a list; none if the server has said that it has no such list."""
+        request = functools.partial(
+            self._pool.request, self._spec, self._conversation_id, may_repeat=True
+        )
+        ask = paging.within(self._spec.sync_timeout, request)
+        try:
+            if not await self._has(capability):
+                return []
+            return [entry async for entry in paging.entries(ask, method, key)]
+        except ServerRefused as error:
+            if error.rpc_code == rpc.METHOD_NOT_FOUND:  # resources without templates are common
+                return []
+            raise
+
+    async def _ask(
+        self, method: str, params: Mapping[str, Any], timeout: float | None = None
+    ) -> dict[str, Any]:
+        """Reading has no side effects, so a request whose answer was lost is made once more."""
+        result = await self._pool.request(
+            self._spec,
+            self._conversation_id,
+            method,
+            params,
+            timeout=min(timeout or self._spec.call_timeout, self._spec.call_timeout),
+            may_repeat=True,
+        )
+        if result.get("resultType", "complete") == inputs.REQUIRED:
+            raise ServerRefused("The MCP server asks questions before it shows this.")
+        return result
+
+
+def _prompt(entry: Mapping[str, Any]) -> Prompt | None:
+    if not is_name(entry.get("name")):
+        return None
+    given = entry.get("arguments")
+    return Prompt(
+        name=entry["name"],
+        title=_line(entry.get("title"), 200),
+        description=_line(entry.get("description")),
+        arguments=tuple(
+            PromptArgument(
+                name=argument["name"],
+                title=_line(argument.get("title"), 200),
+                description=_line(argument.get("description")),
+                required=argument.get("required") is True,
+            )
+            for argument in (given[:MAX_ARGUMENTS] if isinstance(given, list) else [])
+            if isinstance(argument, Mapping) and is_name(argument.get("name"))
+        ),
+    )
+
+
+def _message(message: Any) -> PromptMessage | None:
+    if not isinstance(message, Mapping) or message.get("role") not in ("user", "assistant"):
+        return None
+    blocks = message.get("content")
+    read = content.read(
+        {"content": blocks if isinstance(blocks, list) else [blocks]},
+        llm_cap=const.LLM_RESULT_CAP,
+        ui_cap=const.LLM_RESULT_CAP,
+    )
+    return PromptMessage(role=message["role"], text=read.text, files=tuple(read.attachments))
+
+
+_VARIABLE = re.compile(r"\{[+#./;?&]?([A-Za-z0-9_.,*:%]+)\}")  # RFC 6570
+
+
+def _resource(entry: Mapping[str, Any], key: str) -> Resource | None:
+    uri = entry.get(key)
+    if not isinstance(uri, str) or not 0 < len(uri) <= MAX_URI or text.clean(uri) != uri:
+        return None
+    size = entry.get("size")
+    names = ",".join(_VARIABLE.findall(uri)) if key == "uriTemplate" else ""
+    return Resource(
+        uri=uri,
+        name=_line(entry.get("name"), 200) or uri,
+        title=_line(entry.get("title"), 200),
+        description=_line(entry.get("description")),
+        mimetype=_line(entry.get("mimeType"), 100),
+        size=size if isinstance(size, int) and size >= 0 else None,
+        variables=tuple(re.sub(r"[*:].*", "", name) for name in names.split(",") if name),
+    )
+
+
+def _content(part: Mapping[str, Any]) -> ResourceContent:
+    uri = text.one_line(str(part.get("uri", "")), MAX_URI)
+    written = part.get("text")
+    if isinstance(written, str):
+        written = text.clean(written)
+        return ResourceContent(
+            uri=uri,
+            mimetype=_line(part.get("mimeType"), 100),
+            text=text.cap(written, const.LLM_RESULT_CAP),
+            truncated=len(written) > const.LLM_RESULT_CAP,
+        )
+    read = content.read(
+        {"content": [{"type": "resource", "resource": part}]},
+        llm_cap=const.LLM_RESULT_CAP,
+        ui_cap=const.LLM_RESULT_CAP,
+    )
+    mimetype = read.attachments[0]["mimetype"] if read.attachments else ""
+    return ResourceContent(
+        uri=uri, mimetype=mimetype, text=read.text, files=tuple(read.attachments)
+    )
+
+
+def _line(value: Any, limit: int = MAX_DESCRIPTION) -> str:
+    return text.one_line(value, limit) if isinstance(value, str) else ""
