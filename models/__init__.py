@@ -29,6 +29,8 @@ from . import approval
 from . import discuss_channel
 from . import discuss_channel_page
 from . import discuss_post
+from . import discuss_servers
+from . import ir_attachment
 from . import ir_http
 from . import res_config_settings
 from . import res_users

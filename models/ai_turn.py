@@ -237,29 +237,6 @@ class AiTurn(models.Model):
         self._tell_discuss(message)
         return message
 
-    def _keep_attachments(self, files):
-        """Store what a tool sent beside its text; who may read the conversation may read it.
-
-        :param files: ``{"name", "mimetype", "data"}`` with base64 data
-        """
-        self.ensure_one()
-        # A stranger's picture is not decoded: a few kB of PNG can stand for gigabytes. HTML and SVG are text.
-        Attachment = self.env["ir.attachment"].with_context(
-            image_no_postprocess=True, attachments_mime_plainxml=True
-        )
-        return Attachment.create(
-            [
-                {
-                    "name": file["name"],
-                    "mimetype": file["mimetype"],
-                    "datas": file["data"],
-                    "res_model": "discuss.channel",
-                    "res_id": self.channel_id.id,
-                }
-                for file in files
-            ]
-        )
-
     def _close_open_calls(self):
         """Every call has exactly one result, also when nobody runs the turn any more."""
         for call in self.call_ids.filtered(lambda c: not c.outcome):

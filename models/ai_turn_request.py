@@ -3,7 +3,6 @@
 import json
 
 from odoo import models
-from odoo.fields import Domain
 
 from ..services import text
 from ..services.specs import Limits, TurnRequest
@@ -24,14 +23,11 @@ class AiTurn(models.Model):
         ∪ the person's own servers.
         """
         self.ensure_one()
-        Server = self.env["woow_paas_platform.mcp_server"]
-        own = Domain.FALSE
-        if self._is_private():
-            # in a thread of a channel, others would read what a person's own servers say
-            own |= Domain("owner_user_id", "=", self.user_id.id)
-        if self.cloud_service_id:
-            own |= Domain("cloud_service_id", "=", self.cloud_service_id.id)
-        servers = Server.search(Domain("scope", "=", "user") & own)
+        # in a thread of a channel, others would read what a person's own servers say
+        person = self.user_id if self._is_private() else self.user_id.browse()
+        servers = self.env["woow_paas_platform.mcp_server"]._of_person(
+            person, self.cloud_service_id
+        )
         tools = self.assistant_id._system_tools() | servers.tool_ids.filtered("is_usable")
         return tools - self.assistant_id.mcp_tool_disabled_ids
 

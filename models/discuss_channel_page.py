@@ -59,7 +59,7 @@ class DiscussChannel(models.Model):
         # Read at once what is shown call by call.
         calls = turns.call_ids
         calls.mapped("tool_name")
-        # sudo: ir.attachment - names and types, see `tool_call._attachment_data`
+        # sudo: ir.attachment - names and types, see `ir_attachment._ai_file_data`
         calls.sudo().attachment_ids.mapped("name")
         by_answer = {turn.answer_message_id.id: turn for turn in turns if turn.answer_message_id}
         by_question = {turn.message_id.id: turn for turn in turns}

@@ -2,6 +2,7 @@ import uuid
 
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
+from odoo.fields import Domain
 
 from ..runtime import limits, sentences
 from ..services import const, egress
@@ -128,3 +129,13 @@ class McpServer(models.Model):
         if vals.keys() & {"url", "api_key", "headers_json", "transport"}:
             self.sudo().write({"state": "draft", "state_message": False})  # sudo: readonly state
         return result
+
+    @api.model
+    def _of_person(self, person, cloud_service):
+        """The user servers of a chat: those of its cloud service, and the person's own; both may be empty."""
+        own = Domain.FALSE
+        if person:
+            own |= Domain("owner_user_id", "=", person.id)
+        if cloud_service:
+            own |= Domain("cloud_service_id", "=", cloud_service.id)
+        return self.search(Domain("scope", "=", "user") & own)

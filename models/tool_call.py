@@ -145,6 +145,8 @@ class ToolCall(models.Model):
 
     def _result_event(self):
         self.ensure_one()
+        # sudo: tool_call - the files of a call that the caller may read; portal users see no attachments
+        files = self.sudo().attachment_ids
         return {
             "type": "tool_result",
             "id": self.call_id,
@@ -154,20 +156,8 @@ class ToolCall(models.Model):
             "outcome": self.outcome,
             "duration_ms": self.duration_ms,
             "truncated": self.truncated,
-            "attachments": self._attachment_data(),
+            "attachments": files._ai_file_data(),
         }
-
-    def _attachment_data(self):
-        # sudo: ir.attachment - names and types; the route of the files checks the reader
-        return [
-            {
-                "id": attachment.id,
-                "name": attachment.name,
-                "mimetype": attachment.mimetype,
-                "url": f"/api/ai/attachments/{attachment.id}",
-            }
-            for attachment in self.sudo().attachment_ids
-        ]
 
     def _api_format(self):
         """One entry of a message's ``turn.tool_calls``, see docs/api.md."""

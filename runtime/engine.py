@@ -40,6 +40,12 @@ class Engine:
 
         return await toolbox.execute(call, self.pool, conversation_id, timeout=timeout)
 
+    def offers(self, spec, conversation_id):
+        """Prompts and resources of a server, see `services.offers.Offers`."""
+        from ..services import offers  # noqa: PLC0415
+
+        return offers.Offers(self.pool, spec, conversation_id)
+
     async def fetch(self, url, timeout):
         from ..services import operations  # noqa: PLC0415
 

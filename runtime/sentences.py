@@ -27,6 +27,11 @@ _KNOWN = (
     _lt("The MCP server did not answer in time."),
     _lt("The connection to the MCP server broke."),
     _lt("The MCP server ended the session."),
+    _lt("The MCP server sent a list that is not a list."),
+    _lt("The MCP server sent a prompt without messages."),
+    _lt("The MCP server sent a resource without contents."),
+    _lt("The MCP server sent a completion without values."),
+    _lt("The MCP server asks questions before it shows this."),
     _lt("The MCP server is left alone for a moment after it failed repeatedly."),
     _lt("The MCP server is busy with other calls. Try again in a moment."),
     _lt("Too many MCP connections are in use. Try again in a moment."),
@@ -39,6 +44,12 @@ _KNOWN = (
     _lt("The address must not contain a “#” part."),
 )
 _BY_SOURCE = {sentence._source: sentence for sentence in _KNOWN}
+
+
+def in_language(lang: str, sentence: str) -> str:
+    """As `translated`, where there is no environment any more."""
+    known = _BY_SOURCE.get(str(sentence))
+    return known._translate(lang or "en_US") if known is not None else str(sentence)
 
 
 def translated(env, sentence: str) -> str:

@@ -285,12 +285,11 @@ class OdooStore:
                         "truncated": result.truncated,
                     }
                 )
-                attachments = turn._keep_attachments(result.attachments)
-                row.attachment_ids = attachments
+                row.attachment_ids = turn.channel_id._keep_files(result.attachments)
                 env.flush_all()
             for _seq, event in events:
                 if event["type"] == "tool_result" and event.get("id") == call_id:
-                    event["attachments"] = row._attachment_data()
+                    event["attachments"] = row.attachment_ids._ai_file_data()
                     if (arguments := row._changed_arguments()) is not None:
                         event["args"] = arguments
             self._insert(env, {claim: events})

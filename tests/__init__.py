@@ -10,6 +10,7 @@ from . import test_error_sentences
 from . import test_flat_cost
 from . import test_hoot
 from . import test_mcp_server
+from . import test_offers
 from . import test_recall
 from . import test_recall_api
 from . import test_retry

@@ -1,11 +1,17 @@
 """Records that most tests need. The turns of these tests are run by hand: no runner thread is started."""
 
+import asyncio
 import json
+import threading
+from contextlib import contextmanager
 from unittest.mock import patch
 
 from odoo import Command
 from odoo.addons.base.tests.common import HttpCase
 from odoo.tests import TransactionCase, new_test_user
+
+from ..runtime import process
+from ..services.testing.fake_mcp import FakeMcp
 
 SCHEMA = json.dumps({"type": "object", "properties": {"city": {"type": "string"}}})
 
@@ -128,3 +134,20 @@ class AiHttpCase(AiData, HttpCase):
         )
         is_json = response.headers.get("Content-Type", "").startswith("application/json")
         return response.status_code, response.json() if is_json else None
+
+
+@contextmanager
+def served_mcp(**options):
+    """A `FakeMcp` that this process's real runner can call."""
+    loop, fake = asyncio.new_event_loop(), FakeMcp(**options)
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(fake.start(), loop).result(5)
+    try:
+        yield fake
+    finally:
+        process.wait_for(lambda engine: engine.pool.close(), 5)
+        asyncio.run_coroutine_threadsafe(fake.stop(), loop).result(5)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(5)
+        loop.close()

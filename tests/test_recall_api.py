@@ -1,8 +1,6 @@
 """Action recall over HTTP: each row of document 002, 8, with an MCP server and an HTTP service of ours."""
 
-import asyncio
 import json
-import threading
 from contextlib import contextmanager
 from unittest.mock import patch
 
@@ -10,12 +8,11 @@ from odoo.exceptions import ConcurrencyError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
-from ..runtime import direct_call, process
+from ..runtime import direct_call
 from ..services.testing.fake_api import FakeApi
 from ..services.testing.fake_http import respond
-from ..services.testing.fake_mcp import FakeMcp
 from ..services.testing.fake_tools import text
-from .common import AiHttpCase
+from .common import AiHttpCase, served_mcp
 from .test_recall import PLAN, RecallData
 
 RETRIEVAL = "/api/agent-retrieval/in/v1"
@@ -70,22 +67,12 @@ class TestRecallApi(RecallData, AiHttpCase):
 
     @contextmanager
     def _mcp(self):
-        """A server of ours behind the record, called by this process's real runner."""
-        loop, fake = asyncio.new_event_loop(), FakeMcp()
-        fake.tools |= {"make_plan": (_plan, PLAN), "sorry/now": (_sorry, {"type": "object"})}
-        thread = threading.Thread(target=loop.run_forever, daemon=True)
-        thread.start()
-        asyncio.run_coroutine_threadsafe(fake.start(), loop).result(5)
-        self.crm.url = fake.url
-        self.env.flush_all()
-        try:
+        """A server of ours behind the record."""
+        with served_mcp() as fake:
+            fake.tools |= {"make_plan": (_plan, PLAN), "sorry/now": (_sorry, {"type": "object"})}
+            self.crm.url = fake.url
+            self.env.flush_all()
             yield fake
-        finally:
-            process.wait_for(lambda engine: engine.pool.close(), 5)
-            asyncio.run_coroutine_threadsafe(fake.stop(), loop).result(5)
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join(5)
-            loop.close()
 
     @contextmanager
     def _api(self, **options):

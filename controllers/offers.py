@@ -1,0 +1,127 @@
+"""Prompts and resources of the servers of a conversation: for slash commands, and for reading along."""
+
+from dataclasses import asdict
+
+from odoo import http
+from odoo.http import request
+
+from ..runtime import offers
+from ..runtime.api_error import ApiError
+from .chat import ROUTE, conversation_or_404
+from .dispatcher import body
+
+CONVERSATION = "/api/ai/conversations/<int:conversation_id>"
+
+
+def server_or_404(channel, server_id):
+    server = channel._mcp_servers().filtered(lambda s: s.id == server_id)
+    if not server:
+        raise ApiError.not_found(
+            request.env._("This MCP server does not belong to the conversation.")
+        )
+    return server
+
+
+class OffersController(http.Controller):
+    @http.route(f"{CONVERSATION}/prompts", methods=["GET"], readonly=True, **ROUTE)
+    def prompts(self, conversation_id):
+        return offers.list_of(
+            conversation_or_404(conversation_id), prompts=lambda server: server.prompts()
+        )
+
+    @http.route(f"{CONVERSATION}/resources", methods=["GET"], readonly=True, **ROUTE)
+    def resources(self, conversation_id):
+        return offers.list_of(
+            conversation_or_404(conversation_id),
+            resources=lambda server: server.resources(),
+            templates=lambda server: server.templates(),
+        )
+
+    @http.route(f"{CONVERSATION}/prompts/get", methods=["POST"], **ROUTE)
+    def get_prompt(self, conversation_id):
+        """A prompt with its arguments, as messages to send or to change first."""
+        channel = conversation_or_404(conversation_id)
+        values = body(server_id=int, name=str, arguments=(dict, None))
+        arguments = _strings(values["arguments"])
+
+        def shape(filled, keep):
+            return {
+                "description": filled.description,
+                "messages": [
+                    {"role": m.role, "text": m.text, "attachments": keep(m.files)}
+                    for m in filled.messages
+                ],
+            }
+
+        return offers.one_of(
+            channel,
+            server_or_404(channel, values["server_id"]),
+            lambda server: server.prompt(values["name"], arguments),
+            shape,
+        )
+
+    @http.route(f"{CONVERSATION}/resources/read", methods=["POST"], **ROUTE)
+    def read_resource(self, conversation_id):
+        channel = conversation_or_404(conversation_id)
+        values = body(server_id=int, uri=str)
+
+        def shape(contents, keep):
+            parts = []
+            for content in contents:
+                data = asdict(content)
+                data["attachments"] = keep(data.pop("files"))
+                parts.append(data)
+            return {"contents": parts}
+
+        return offers.one_of(
+            channel,
+            server_or_404(channel, values["server_id"]),
+            lambda server: server.resource(values["uri"]),
+            shape,
+        )
+
+    @http.route(f"{CONVERSATION}/complete", methods=["POST"], **ROUTE)
+    def complete(self, conversation_id):
+        """What the beginning of an argument may become; it is asked while a person types."""
+        channel = conversation_or_404(conversation_id)
+        values = body(
+            server_id=int,
+            prompt=(str, None),
+            uri=(str, None),
+            argument=str,
+            value=str,
+            arguments=(dict, None),
+        )
+        if bool(values["prompt"]) == bool(values["uri"]):
+            raise ApiError(
+                400,
+                "invalid_field",
+                "Send either “prompt” or “uri”, the template of a resource.",
+                details={"field": "prompt"},
+            )
+        given = _strings(values["arguments"])
+        return offers.one_of(
+            channel,
+            server_or_404(channel, values["server_id"]),
+            lambda server: server.complete(
+                argument=values["argument"],
+                value=values["value"],
+                given=given,
+                prompt=values["prompt"] or "",
+                uri=values["uri"] or "",
+            ),
+            lambda found, _keep: asdict(found),
+        )
+
+
+def _strings(arguments):
+    """Arguments of prompts are strings by the protocol."""
+    wrong = [name for name, value in (arguments or {}).items() if not isinstance(value, str)]
+    if wrong:
+        raise ApiError(
+            400,
+            "invalid_field",
+            f"The values in “arguments” must be strings: {', '.join(wrong)}.",
+            details={"field": "arguments", "names": wrong},
+        )
+    return arguments or {}

@@ -1,0 +1,51 @@
+"""Which MCP servers a conversation with an assistant may use, and the files that they send into it."""
+
+from odoo import models
+
+
+class DiscussChannel(models.Model):
+    _inherit = "discuss.channel"
+
+    def _mcp_servers(self):
+        """The servers that the conversation's person may use in it now; none if the chat itself is closed to them.
+
+        Those of the assistant, of the conversation's cloud service, and the person's own.
+        """
+        self.ensure_one()
+        Server = self.env["woow_paas_platform.mcp_server"].sudo()
+        # sudo: discuss.channel, ai.assistant, mcp_server - the caller has found their own conversation;
+        # whether its person may still use assistant and service is checked with that person's rights
+        channel = self.sudo()
+        person = channel.woow_user_id
+        assistant, service = channel.woow_assistant_id, channel.woow_cloud_service_id
+        for record in (assistant, service):
+            if record and not record.with_user(person).sudo(False).has_access("read"):
+                return Server
+        if not assistant.active:
+            return Server
+        own = assistant.mcp_server_ids.filtered(lambda s: s.active and s.scope == "system")
+        return own | Server._of_person(person, service)
+
+    def _keep_files(self, files):
+        """Store what a server sent beside text; who may read the conversation may read it.
+
+        :param files: ``{"name", "mimetype", "data"}`` with base64 data
+        :return: `ir.attachment` records
+        """
+        self.ensure_one()
+        # A stranger's picture is not decoded: a few kB of PNG can stand for gigabytes. HTML and SVG are text.
+        Attachment = self.env["ir.attachment"].with_context(
+            image_no_postprocess=True, attachments_mime_plainxml=True
+        )
+        return Attachment.create(
+            [
+                {
+                    "name": file["name"],
+                    "mimetype": file["mimetype"],
+                    "datas": file["data"],
+                    "res_model": self._name,
+                    "res_id": self.id,
+                }
+                for file in files
+            ]
+        )

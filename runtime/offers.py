@@ -1,0 +1,99 @@
+"""Prompts and resources of a conversation's servers, for routes that wait for them.
+
+As in `direct_call` the servers are asked after the request's commit. Reading has no side effects, so
+there is no row to write; only files that a server sends are kept, in a transaction of their own.
+"""
+
+import asyncio
+from dataclasses import asdict
+
+from ..services.errors import EngineError
+from . import db, process, sentences
+from .direct_call import AfterCommit
+
+CONNECT_ALLOWANCE = 5.0  # s beside a request's own limit, to open the session
+
+
+def list_of(channel, **readers):
+    """Ask every server of the conversation at once; one that fails costs only its own part.
+
+    :param readers: key of the answer -> ``await reader(offers)``, a list of dataclasses
+    :return: a response ``{key: [{"server", …}], "problems": [{"server", "code", "message"}]}``
+    """
+    lang, conversation_id = channel.env.lang, channel.id
+    answer = {key: [] for key in readers} | {"problems": []}
+    specs = []
+    for server in channel._mcp_servers():
+        try:
+            specs.append(server._server_spec())
+        except EngineError as error:
+            answer["problems"].append(_problem(server, error, lang))
+
+    async def ask(engine):
+        async def read(spec, key):
+            return key, spec, await readers[key](engine.offers(spec, conversation_id))
+
+        async def safely(spec):
+            try:
+                return await asyncio.gather(*(read(spec, key) for key in readers))
+            except EngineError as error:
+                answer["problems"].append(_problem(spec, error, lang))
+                return []
+
+        return await asyncio.gather(*map(safely, specs))
+
+    def work():
+        limit = max((spec.sync_timeout for spec in specs), default=0) + CONNECT_ALLOWANCE
+        for found in process.wait_for(ask, limit) if specs else ():
+            for key, spec, entries in found:
+                answer[key] += [{"server": _name(spec), **asdict(entry)} for entry in entries]
+        return answer, 200
+
+    return AfterCommit(work)
+
+
+def one_of(channel, server, ask, shape):
+    """Ask one server of the conversation.
+
+    :param ask: ``await ask(offers)``
+    :param shape: ``shape(what it gave, keep)`` makes the answer; ``keep(files)`` stores files of it
+    :raises EngineError: a stored secret does not open
+    """
+    dbname, lang, conversation_id = channel.env.cr.dbname, channel.env.lang, channel.id
+    spec = server._server_spec()
+
+    def keep(files):
+        if not files:
+            return []
+        return db.transaction(
+            dbname,
+            lambda env: (
+                env["discuss.channel"].browse(conversation_id)._keep_files(files)._ai_file_data()
+            ),
+        )
+
+    async def read(engine):
+        return await ask(engine.offers(spec, conversation_id))
+
+    def work():
+        try:
+            found = process.wait_for(read, spec.call_timeout + CONNECT_ALLOWANCE)
+        except EngineError as error:
+            problem = _problem(spec, error, lang)
+            details = {"server": problem.pop("server")}
+            return {"error": {**problem, "details": details}}, 502
+        return shape(found, keep), 200
+
+    return AfterCommit(work)
+
+
+def _name(server):
+    return {"id": server.id, "name": server.name}
+
+
+def _problem(server, error, lang):
+    return {
+        "server": _name(server),
+        "code": error.code,
+        "message": sentences.in_language(lang, str(error)),
+    }

@@ -1,0 +1,129 @@
+"""Prompts and resources over HTTP, of a server of ours that this process's runner asks."""
+
+from odoo.tests import tagged
+
+from ..services.testing.fake_http import respond
+from ..services.testing.fake_offers import RESOURCES
+from .common import AiHttpCase, served_mcp
+
+NOTE = {"uri": "note://one", "mimetype": "text/plain", "text": RESOURCES["note://one"]["text"]}
+
+
+@tagged("post_install", "-at_install")
+class TestOffers(AiHttpCase):
+    def setUp(self):
+        super().setUp()
+        self.fake = self.enterContext(served_mcp())
+        self.server.url = self.fake.url
+        self.user_server.url = "http://127.0.0.1:9/mcp"  # nobody answers there
+        self._sign_in(self.member)
+        self.chat = self._conversation(self.member)
+        self.env.flush_all()
+
+    def _offers(self, method, what, chat=None, **values):
+        path = f"/api/ai/conversations/{(chat or self.chat).id}/{what}"
+        return self._call(method, path, values or None)
+
+    def _assert_error(self, answer, status, code):
+        self.assertEqual((answer[0], answer[1]["error"]["code"]), (status, code), answer)
+        self.assertTrue(answer[1]["error"]["message"])
+        self.assertNotIn("Traceback", str(answer[1]))
+
+    def test_prompts_of_the_conversations_servers_are_listed(self):
+        status, answer = self._offers("GET", "prompts")
+        self.assertEqual((status, answer["problems"]), (200, []))
+        greet = answer["prompts"][0]
+        self.assertEqual(greet["server"], {"id": self.server.id, "name": "weather"})
+        self.assertEqual((greet["name"], greet["title"]), ("greet", "Greeting"))
+        self.assertEqual(
+            greet["arguments"][0],
+            {"name": "who", "title": "", "description": "", "required": True},
+        )
+
+    def test_a_server_that_is_down_costs_only_its_own_prompts(self):
+        chat = self._conversation(self.member, self.service)
+        self.env.flush_all()
+        status, answer = self._offers("GET", "prompts", chat)
+        self.assertEqual((status, len(answer["prompts"])), (200, 2))
+        (problem,) = answer["problems"]
+        self.assertEqual((problem["server"]["name"], problem["code"]), ("flows", "connect_failed"))
+
+    def test_a_prompt_is_filled_in(self):
+        values = {"server_id": self.server.id, "name": "greet", "arguments": {"who": "台北"}}
+        status, answer = self._offers("POST", "prompts/get", **values)
+        message = {"role": "user", "text": "Greet 台北.", "attachments": []}
+        self.assertEqual((status, answer["messages"]), (200, [message]), answer)
+
+    def test_what_a_server_refuses_is_a_sentence(self):
+        values = {"server_id": self.server.id, "name": "greet"}
+        self._assert_error(self._offers("POST", "prompts/get", **values), 502, "server_refused")
+
+    def test_a_fault_is_told_in_the_persons_language(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        self.member.lang = "zh_TW"
+        self.fake.faults["prompts/get"] = lambda call, writer: respond(writer, 401)
+        self.env.flush_all()
+        self._sign_in(self.member)
+        answer = self._offers("POST", "prompts/get", server_id=self.server.id, name="greet")
+        self.assertEqual((answer[0], answer[1]["error"]["code"]), (502, "auth_required"))
+        self.assertIn("MCP 伺服器", answer[1]["error"]["message"])
+
+    def test_resources_are_listed_and_read(self):
+        status, answer = self._offers("GET", "resources")
+        self.assertEqual([r["uri"] for r in answer["resources"]], list(RESOURCES))
+        self.assertEqual(answer["templates"][0]["variables"], ["name"])
+        values = {"server_id": self.server.id, "uri": "note://one"}
+        status, answer = self._offers("POST", "resources/read", **values)
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(answer["contents"], [{**NOTE, "truncated": False, "attachments": []}])
+
+    def test_a_file_of_a_resource_belongs_to_the_conversation(self):
+        values = {"server_id": self.server.id, "uri": "pic://red.png"}
+        _status, answer = self._offers("POST", "resources/read", **values)
+        (file,) = answer["contents"][0]["attachments"]
+        self.assertEqual((file["name"], file["mimetype"]), ("red.png", "image/png"))
+        self.assertEqual(self.url_open(file["url"]).status_code, 200)
+        self._sign_in(self.stranger)
+        self.assertEqual(self.url_open(file["url"]).status_code, 404)
+
+    def test_arguments_are_completed(self):
+        values = {"server_id": self.server.id, "prompt": "greet", "argument": "tone", "value": "wa"}
+        status, answer = self._offers("POST", "complete", **values)
+        self.assertEqual((status, answer["values"]), (200, ["warm", "wary"]), answer)
+
+    def test_bad_input_is_a_sentence(self):
+        good = {"server_id": self.server.id, "name": "greet"}
+        for values, code in (
+            ({"server_id": "one", "name": "greet"}, "invalid_field"),
+            ({**good, "arguments": {"who": 5}}, "invalid_field"),
+            ({**good, "more": 1}, "unknown_field"),
+        ):
+            with self.subTest(values=values):
+                self._assert_error(self._offers("POST", "prompts/get", **values), 400, code)
+        values = {"server_id": self.server.id, "argument": "a", "value": ""}
+        self._assert_error(self._offers("POST", "complete", **values), 400, "invalid_field")
+
+    def test_only_servers_of_the_conversation_are_asked(self):
+        values = {"server_id": self.user_server.id, "name": "greet"}
+        self._assert_error(self._offers("POST", "prompts/get", **values), 404, "not_found")
+        self.server.active = False
+        self.env.flush_all()
+        self.assertEqual(self._offers("GET", "prompts")[1]["prompts"], [])
+
+    def test_nobody_else_sees_or_asks_anything(self):
+        asked = len(self.fake.methods)
+        for user in (self.stranger, self.guest, self.owner, self.internal):
+            self._sign_in(user)
+            with self.subTest(user=user.login):
+                self._assert_error(self._offers("GET", "prompts"), 404, "not_found")
+                values = {"server_id": self.server.id, "uri": "note://one"}
+                answer = self._offers("POST", "resources/read", **values)
+                self._assert_error(answer, 404, "not_found")
+        self.logout()
+        self._assert_error(self._offers("GET", "prompts"), 401, "unauthenticated")
+        self.assertEqual(len(self.fake.methods), asked)
+
+    def test_who_may_no_longer_use_the_assistant_is_offered_nothing(self):
+        self.assistant.group_ids = self.env.ref("base.group_system")
+        self.env.flush_all()
+        self.assertEqual(self._offers("GET", "prompts")[1], {"prompts": [], "problems": []})
