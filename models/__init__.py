@@ -14,6 +14,9 @@ from . import toolbox
 from . import toolbox_operation
 from . import knowledge_network
 from . import action_type
+from . import action_type_record
+from . import action_type_recall
+from . import action_type_call
 from . import action_parameter
 from . import ai_turn
 from . import ai_turn_request
