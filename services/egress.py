@@ -21,7 +21,7 @@ MAX_URL = 2_000  # characters
 MAX_HEADERS = 50
 MAX_HEADER_VALUE = 8_000  # characters, what common servers accept in one header line
 
-_PORTS = {"http": 80, "https": 443}
+PORTS = {"http": 80, "https": 443}
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
 _VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")  # RFC 9110, 5.5, ASCII part
 _HEADERS_OF_OURS = {
@@ -174,7 +174,7 @@ def check_url(url: str, policy: EgressPolicy | None = None) -> str:
         port = parts.port
     except ValueError as error:
         raise ConfigError("The address is not a valid URL.") from error
-    if parts.scheme not in _PORTS:
+    if parts.scheme not in PORTS:
         raise ConfigError("The address must start with http:// or https://.")
     if "@" in parts.netloc:
         raise ConfigError(
@@ -185,7 +185,7 @@ def check_url(url: str, policy: EgressPolicy | None = None) -> str:
     if parts.fragment:
         raise ConfigError("The address must not contain a “#” part.")
     if policy is not None and (literal := _literal(parts.hostname)):
-        policy.check_addresses(parts.hostname, port or _PORTS[parts.scheme], [literal])
+        policy.check_addresses(parts.hostname, port or PORTS[parts.scheme], [literal])
     return url
 
 

@@ -48,7 +48,7 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
         socket_options: Iterable | None = None,
     ) -> httpcore.AsyncNetworkStream:
         deadline = None if timeout is None else time.monotonic() + timeout
-        addresses = self._policy.check_addresses(host, port, await _resolve(host, port, timeout))
+        addresses = self._policy.check_addresses(host, port, await resolve(host, port, timeout))
         failure: Exception = httpcore.ConnectError(f"{host} has no address")
         for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
             share = None
@@ -69,7 +69,7 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
         await self._inner.sleep(seconds)
 
 
-async def _resolve(host: str, port: int, timeout: float | None) -> list[str]:
+async def resolve(host: str, port: int, timeout: float | None) -> list[str]:
     try:
         with anyio.fail_after(timeout):
             found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)

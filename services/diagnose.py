@@ -1,0 +1,206 @@
+"""Tests a server step by step and stops at the first step that fails, with what to do about it.
+
+Steps of a server with an address: name, address, connection, tls, http, authorization, protocol, tools.
+Of a stdio server: process, protocol, tools.
+"""
+
+import asyncio
+import ssl
+import time
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import urlsplit
+
+import httpcore
+
+from . import connect, faults
+from .discovery import SYNC_MARGIN, Discovery, list_tools
+from .egress import PORTS, EgressPolicy, check_url
+from .errors import (
+    AuthRequired,
+    ConnectFailed,
+    EngineError,
+    ProtocolError,
+    ServerTimeout,
+)
+from .network import resolve, ssl_context
+from .oauth import OAuth
+from .specs import ServerSpec
+
+NETWORK_STEPS = (
+    "name",
+    "address",
+    "connection",
+    "tls",
+    "http",
+    "authorization",
+    "protocol",
+    "tools",
+)
+PROCESS_STEPS = ("process", "protocol", "tools")
+ADVICE = {
+    "name": "Check the spelling of the host in the address.",
+    "address": "Use a public address, or ask the operator to allow this one.",
+    "connection": "Check the port, that the server runs, and that no firewall is in between.",
+    "tls": "The server needs a valid certificate for this host; one that it signed itself does not count.",
+    "http": "Check the path of the address, and the log of the server.",
+    "authorization": "Enter a key, a header or a sign-in that the server accepts.",
+    "protocol": "Check the path: MCP servers often answer at /mcp or /sse.",
+    "tools": "The server answers but does not tell its tools. Its log may say why.",
+    "process": "Check the command in the configuration file, and that its program is installed.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """`message` is a fact or the sentence of the failure, `advice` what to do about it."""
+
+    name: str
+    state: Literal["ok", "failed", "skipped"]
+    message: str = ""
+    advice: str = ""
+    duration_ms: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Diagnosis:
+    """Every step in order, those after a failed one skipped; `error` is what stopped it."""
+
+    steps: list[Step] = field(default_factory=list)
+    discovery: Discovery | None = None
+    error: EngineError | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.error is None
+
+
+async def diagnose(
+    spec: ServerSpec, policy: EgressPolicy, *, oauth: OAuth | None = None
+) -> Diagnosis:
+    """Never raises for what a server does; ends within ``spec.sync_timeout`` seconds."""
+    return await _Course(spec, policy, oauth).run()
+
+
+class _Course:
+    def __init__(self, spec: ServerSpec, policy: EgressPolicy, oauth: OAuth | None):
+        self.spec = spec
+        self.policy = policy
+        self.oauth = oauth
+        self.names = PROCESS_STEPS if spec.command else NETWORK_STEPS
+        self.result = Diagnosis()
+        self._began = time.monotonic()
+
+    async def run(self) -> Diagnosis:
+        try:
+            async with asyncio.timeout(max(0.1, self.spec.sync_timeout - SYNC_MARGIN)):
+                if not self.spec.command:
+                    await self._reach()
+                await self._speak()
+        except TimeoutError:
+            self._fail(ServerTimeout())
+        except EngineError as error:
+            self._fail(error)
+        return self.result
+
+    # ------------------------------------------------------------ steps
+
+    async def _reach(self) -> None:
+        """Name, address, connection and TLS, as `network` takes them for every connection."""
+        parts = urlsplit(check_url(self.spec.url))
+        host, port = parts.hostname, parts.port or PORTS[parts.scheme]
+        try:
+            addresses = await resolve(host, port, self.spec.connect_timeout)
+        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+            raise ConnectFailed(f"The host “{host}” is not known.", detail=str(error)) from error
+        self._done("name", host)
+        addresses = self.policy.check_addresses(host, port, addresses)
+        self._done("address")
+        stream = await self._connect(addresses, port)
+        self._done("connection", f"{host}:{port}")
+        try:
+            if parts.scheme == "https":
+                stream = await self._start_tls(stream, host)
+                self._done("tls")
+            else:
+                self._skip("tls")
+        finally:
+            await stream.aclose()
+
+    async def _connect(self, addresses: list[str], port: int) -> httpcore.AsyncNetworkStream:
+        backend, share = httpcore.AnyIOBackend(), self.spec.connect_timeout / len(addresses)
+        failure: Exception | None = None
+        for address in addresses:
+            try:
+                return await backend.connect_tcp(address, port, share)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failure = error
+        raise ConnectFailed(detail=str(failure)) from failure
+
+    async def _start_tls(self, stream: httpcore.AsyncNetworkStream, host: str):
+        try:
+            return await stream.start_tls(ssl_context(), host, self.spec.connect_timeout)
+        except (httpcore.ConnectError, httpcore.ConnectTimeout, ssl.SSLError, OSError) as error:
+            raise faults.of_exception(error) from error
+
+    async def _speak(self) -> None:
+        """HTTP, authorization and protocol are told apart by how the opening of a session fails."""
+        session = await connect.open_session(
+            self.spec, self.policy, first=self.spec.last_way, oauth=self.oauth
+        )
+        try:
+            for name in self.names[len(self.result.steps) : self.names.index("protocol")]:
+                self._done(name)
+            self._done("protocol", f"{session.info.transport}, {session.info.protocol_version}")
+            tools = await list_tools(session, self.spec.sync_timeout)
+            self._done("tools", str(len(tools)))
+            self.result.discovery = Discovery(tools=tools, info=session.info)
+        finally:
+            session.close()
+
+    # ------------------------------------------------------------ what is told
+
+    def _done(self, name: str, message: str = "") -> None:
+        now = time.monotonic()
+        self.result.steps.append(
+            Step(
+                name=name,
+                state="ok",
+                message=message,
+                duration_ms=round((now - self._began) * 1000),
+            )
+        )
+        self._began = now
+
+    def _skip(self, *names: str) -> None:
+        self.result.steps += [Step(name=name, state="skipped") for name in names]
+
+    def _fail(self, error: EngineError) -> None:
+        """Every step before the one that failed is fine, every later one was not taken."""
+        taken = len(self.result.steps)
+        failed = max(self._step_of(error), taken)
+        for name in self.names[taken:failed]:
+            self._done(name)
+        name = self.names[failed]
+        self.result.error = error
+        self.result.steps.append(
+            Step(
+                name=name,
+                state="failed",
+                message=str(error),
+                advice=ADVICE[name],
+                duration_ms=round((time.monotonic() - self._began) * 1000),
+            )
+        )
+        self._skip(*self.names[failed + 1 :])
+
+    def _step_of(self, error: EngineError) -> int:
+        """The step that this failure belongs to; of several that remain, the first that it may be."""
+        taken = len(self.result.steps)
+        if self.spec.command or taken < self.names.index("http"):
+            return taken
+        if isinstance(error, AuthRequired):
+            return self.names.index("authorization")
+        if isinstance(error, ProtocolError):
+            return self.names.index("protocol")
+        return taken

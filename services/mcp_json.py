@@ -1,0 +1,145 @@
+"""Reads and writes ``{"mcpServers": {…}}``, the form in which MCP clients keep their servers.
+
+Secrets never leave: where one is, a placeholder ``${NAME}`` stands, and a placeholder that comes in is
+no secret but a note that one has to be entered.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from . import egress, text
+from .errors import ConfigError
+
+MAX_SERVERS = 100  # of one document
+MAX_NAME = 100  # characters of a server's name, 004 §3.1
+
+Transport = Literal["auto", "streamable_http", "sse"]
+
+_TRANSPORTS: dict[str, Transport] = {
+    "http": "streamable_http",
+    "streamable-http": "streamable_http",
+    "streamable_http": "streamable_http",
+    "streamableHttp": "streamable_http",
+    "sse": "sse",
+}
+_TYPES = {"streamable_http": "http", "sse": "sse"}
+_PLACEHOLDER = re.compile(r"\$\{[^}]*\}|<[^<>]*>")
+_BEARER = re.compile(r"bearer\s+(.+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedServer:
+    """One entry that can be made a server. `missing` names what a person has to enter still."""
+
+    name: str
+    url: str
+    transport: Transport = "auto"
+    description: str = ""
+    api_key: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """One entry that cannot, and why."""
+
+    name: str
+    message: str
+
+
+def read(document: Any) -> tuple[list[ImportedServer], list[Skipped]]:
+    """Every entry of the document, in one of the two lists.
+
+    :raises ConfigError: it is no such document at all
+    """
+    entries = document
+    if isinstance(document, Mapping):
+        entries = document.get("mcpServers", document.get("servers", document))
+    if not isinstance(entries, Mapping) or not entries:
+        raise ConfigError('Paste a JSON object such as {"mcpServers": {"name": {"url": "…"}}}.')
+    if len(entries) > MAX_SERVERS:
+        raise ConfigError(f"At most {MAX_SERVERS} servers can be imported at once.")
+    found: list[ImportedServer] = []
+    skipped: list[Skipped] = []
+    for name, entry in entries.items():
+        shown = text.one_line(str(name), MAX_NAME)
+        try:
+            found.append(_server(shown, entry))
+        except ConfigError as error:
+            skipped.append(Skipped(name=shown, message=str(error)))
+    return found, skipped
+
+
+def _server(name: str, entry: Any) -> ImportedServer:
+    if not name:
+        raise ConfigError("A server needs a name.")
+    if not isinstance(entry, Mapping):
+        raise ConfigError("Each server must be a JSON object with a “url”.")
+    if "command" in entry:
+        raise ConfigError(
+            "Servers that are started with a command come only from the operator's configuration file."
+        )
+    url = entry.get("url", entry.get("serverUrl"))
+    if not isinstance(url, str):
+        raise ConfigError("The “url” is missing.")
+    kind = entry.get("type", entry.get("transport"))
+    if kind is not None and kind not in _TRANSPORTS:
+        raise ConfigError("The “type” must be “http” or “sse”.")
+    headers = entry.get("headers") or {}
+    egress.check_headers(headers)
+    usable = {key: value for key, value in headers.items() if not _PLACEHOLDER.search(value)}
+    missing = tuple(key for key in headers if key not in usable)
+    url = egress.check_url(url)
+    if _PLACEHOLDER.search(url):
+        raise ConfigError("Replace the placeholder in the “url” first.")
+    api_key = ""
+    for key in [key for key in usable if key.lower() == "authorization"]:
+        if bearer := _BEARER.fullmatch(usable[key].strip()):
+            api_key = bearer[1]
+            del usable[key]
+    description = entry.get("description")
+    return ImportedServer(
+        name=name,
+        url=url,
+        transport=_TRANSPORTS.get(kind, "auto"),
+        description=text.clean(description) if isinstance(description, str) else "",
+        api_key=api_key,
+        headers=usable,
+        missing=missing,
+    )
+
+
+def write(servers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The document for servers given as ``{name, url, transport, description, has_api_key, header_names}``.
+
+    >>> write([{"name": "a b", "url": "https://x/mcp", "transport": "auto", "has_api_key": True}])
+    {'mcpServers': {'a b': {'url': 'https://x/mcp', 'headers': {'Authorization': 'Bearer ${A_B_API_KEY}'}}}}
+    """
+    entries = {}
+    for server in servers:
+        prefix = re.sub(r"[^A-Z0-9]+", "_", server["name"].upper()).strip("_") or "SERVER"
+        headers = {
+            name: "${%s_%s}" % (prefix, re.sub(r"[^A-Z0-9]+", "_", name.upper()))
+            for name in server.get("header_names") or ()
+        }
+        if server.get("has_api_key"):
+            headers.setdefault("Authorization", "Bearer ${%s_API_KEY}" % prefix)
+        kind = _TYPES.get(server["transport"])
+        entries[_free(server["name"], entries)] = {
+            **({"type": kind} if kind else {}),
+            "url": server["url"],
+            **({"description": server["description"]} if server.get("description") else {}),
+            **({"headers": headers} if headers else {}),
+        }
+    return {"mcpServers": entries}
+
+
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    """Servers of two scopes may have one name."""
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name} {number}", number + 1
+    return free
