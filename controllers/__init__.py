@@ -3,6 +3,9 @@ from . import chat
 from . import decision
 from . import health
 from . import offers
+from . import mcp_servers
+from . import mcp_checks
+from . import openapi
 from . import portal
 from . import retrieval
 from . import stream

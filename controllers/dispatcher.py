@@ -7,13 +7,16 @@ from odoo.http import Json2Dispatcher, Response, SessionExpiredException, reques
 from werkzeug.exceptions import HTTPException
 
 from ..models.ai_turn import TooManyTurns
+from ..models.mcp_check import PERIOD, TooManyChecks
+from ..runtime import sentences
 from ..runtime.api_error import ApiError
 from ..services import text
-from ..services.errors import EngineError
+from ..services.errors import ConfigError, EngineError
 
 _logger = logging.getLogger(__name__)
 
 MAX_BODY = 1024 * 1024  # bytes of one JSON body
+NUMBER = (int, float)
 
 
 class AiDispatcher(Json2Dispatcher):
@@ -39,7 +42,11 @@ class AiDispatcher(Json2Dispatcher):
             if not isinstance(self.jsonrequest, dict):
                 raise ApiError(400, "bad_json", "The body must be a JSON object.")
         self.request.params = text.storable(dict(args))
-        result = self.request.registry["ir.http"]._dispatch(endpoint)
+        try:
+            result = self.request.registry["ir.http"]._dispatch(endpoint)
+        except (AccessError, ConfigError) as error:
+            # here and not in `handle_error`, because Odoo logs them as warnings and tracebacks
+            raise self._as_api_error(error) from error
         if isinstance(result, Response):
             return result
         return self.request.make_json_response(result)
@@ -67,6 +74,12 @@ class AiDispatcher(Json2Dispatcher):
                 return ApiError(
                     429, "too_many_turns", str(exc.args[0]), headers={"Retry-After": "5"}
                 )
+            case TooManyChecks():
+                return ApiError(
+                    429, "too_many_checks", str(exc.args[0]), headers={"Retry-After": str(PERIOD)}
+                )
+            case ConfigError():
+                return ApiError(422, exc.code, sentences.translated(self.request.env, str(exc)))
             case ValidationError():
                 return ApiError(422, "invalid", str(exc.args[0]))
             case UserError():
@@ -109,7 +122,9 @@ def body(**fields):
         value = data.get(name)
         if value is None and optional:
             values[name] = None
-        elif isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
+        elif isinstance(value, NUMBER if kind is float else kind) and (
+            kind is bool or not isinstance(value, bool)
+        ):
             values[name] = text.storable(value)
         else:
             raise ApiError(

@@ -9,7 +9,10 @@ from . import mcp_server
 from . import mcp_server_secrets
 from . import mcp_server_discovery
 from . import mcp_server_actions
+from . import mcp_server_api
+from . import mcp_check
 from . import mcp_tool
+from . import mcp_tool_api
 from . import toolbox
 from . import toolbox_operation
 from . import knowledge_network
@@ -31,6 +34,7 @@ from . import tool_grant
 from . import approval
 from . import discuss_channel
 from . import discuss_channel_page
+from . import conversation_servers
 from . import discuss_post
 from . import discuss_servers
 from . import ir_attachment

@@ -20,7 +20,7 @@ class AiTurn(models.Model):
         """The tools that this turn may use now.
 
         (the assistant's system servers − its disabled tools) ∪ the servers of the chat's cloud service
-        ∪ the person's own servers.
+        ∪ the person's own servers, narrowed by the conversation's own selection.
         """
         self.ensure_one()
         # in a thread of a channel, others would read what a person's own servers say
@@ -29,7 +29,10 @@ class AiTurn(models.Model):
             person, self.cloud_service_id
         )
         tools = self.assistant_id._system_tools() | servers.tool_ids.filtered("is_usable")
-        return tools - self.assistant_id.mcp_tool_disabled_ids
+        kept = self.channel_id._narrowed(tools.server_id)
+        return tools.filtered(lambda tool: tool.server_id in kept) - (
+            self.assistant_id.mcp_tool_disabled_ids
+        )
 
     def _record(self):
         """The record that the conversation is about, as its person may read it, or None."""

@@ -13,6 +13,7 @@ FIXED = frozenset(  # set when the conversation is made, by the system only
         "woow_res_model",
         "woow_res_id",
         "woow_turn_ids",
+        "woow_mcp_config",
     }
 )
 

@@ -7,6 +7,10 @@ class DiscussChannel(models.Model):
     _inherit = "discuss.channel"
 
     def _mcp_servers(self):
+        """The servers that the conversation uses now: what it is offered, without what its person switched off."""
+        return self._narrowed(self._offered_mcp_servers())
+
+    def _offered_mcp_servers(self):
         """The servers that the conversation's person may use in it now; none if the chat itself is closed to them.
 
         Those of the assistant, of the conversation's cloud service, and the person's own.

@@ -116,7 +116,7 @@ class McpTool(models.Model):
         cloud service that the person is a member of, or with the right to manage them.
         """
         self.ensure_one()
-        if self.with_user(user).sudo(False).has_access("read"):
+        if self.with_user(user).sudo(False).has_access("write"):
             return True
         # sudo: mcp_tool, ai.assistant - reads servers and switches to decide, shows nothing of them
         tool = self.sudo()

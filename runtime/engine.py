@@ -34,6 +34,11 @@ class Engine:
         async with asyncio.timeout(spec.sync_timeout):
             return await discovery.discover(spec, self._policy)
 
+    async def diagnose(self, spec):
+        from ..services import diagnose  # noqa: PLC0415
+
+        return await diagnose.diagnose(spec, self._policy)
+
     async def call(self, call, conversation_id, timeout):
         """One call without a turn, see `services.toolbox.execute`."""
         from ..services import toolbox  # noqa: PLC0415

@@ -42,6 +42,26 @@ _KNOWN = (
     _lt("The address must start with http:// or https://."),
     _lt("The address has no valid host."),
     _lt("The address must not contain a “#” part."),
+    _lt("Check the spelling of the host in the address."),
+    _lt("Use a public address, or ask the operator to allow this one."),
+    _lt("Check the port, that the server runs, and that no firewall is in between."),
+    _lt(
+        "The server needs a valid certificate for this host; one that it signed itself does not count."
+    ),
+    _lt("Check the path of the address, and the log of the server."),
+    _lt("Enter a key, a header or a sign-in that the server accepts."),
+    _lt("Check the path: MCP servers often answer at /mcp or /sse."),
+    _lt("The server answers but does not tell its tools. Its log may say why."),
+    _lt("Check the command in the configuration file, and that its program is installed."),
+    _lt('Paste a JSON object such as {"mcpServers": {"name": {"url": "…"}}}.'),
+    _lt("A server needs a name."),
+    _lt("Each server must be a JSON object with a “url”."),
+    _lt(
+        "Servers that are started with a command come only from the operator's configuration file."
+    ),
+    _lt("The “url” is missing."),
+    _lt("The “type” must be “http” or “sse”."),
+    _lt("Replace the placeholder in the “url” first."),
 )
 _BY_SOURCE = {sentence._source: sentence for sentence in _KNOWN}
 

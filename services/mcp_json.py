@@ -4,6 +4,7 @@ Secrets never leave: where one is, a placeholder ``${NAME}`` stands, and a place
 no secret but a note that one has to be entered.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -26,6 +27,9 @@ _TRANSPORTS: dict[str, Transport] = {
 }
 _TYPES = {"streamable_http": "http", "sse": "sse"}
 _PLACEHOLDER = re.compile(r"\$\{[^}]*\}|<[^<>]*>")
+_SECRET_PARAMETER = re.compile(
+    r"([?&][^=&]*(?:key|token|secret|password|auth|sig)[^=&]*)=[^&#]*", re.IGNORECASE
+)
 _BEARER = re.compile(r"bearer\s+(.+)", re.IGNORECASE)
 
 
@@ -40,6 +44,10 @@ class ImportedServer:
     api_key: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     missing: tuple[str, ...] = ()
+
+    @property
+    def headers_json(self) -> str:
+        return json.dumps(dict(self.headers)) if self.headers else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,23 +126,33 @@ def write(servers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     >>> write([{"name": "a b", "url": "https://x/mcp", "transport": "auto", "has_api_key": True}])
     {'mcpServers': {'a b': {'url': 'https://x/mcp', 'headers': {'Authorization': 'Bearer ${A_B_API_KEY}'}}}}
     """
-    entries = {}
+    entries: dict[str, Any] = {}
     for server in servers:
-        prefix = re.sub(r"[^A-Z0-9]+", "_", server["name"].upper()).strip("_") or "SERVER"
-        headers = {
-            name: "${%s_%s}" % (prefix, re.sub(r"[^A-Z0-9]+", "_", name.upper()))
-            for name in server.get("header_names") or ()
-        }
+        name, kind = server["name"], _TYPES.get(server["transport"])
+        headers = {header: _placeholder(name, header) for header in server.get("header_names", ())}
         if server.get("has_api_key"):
-            headers.setdefault("Authorization", "Bearer ${%s_API_KEY}" % prefix)
-        kind = _TYPES.get(server["transport"])
-        entries[_free(server["name"], entries)] = {
+            headers.setdefault("Authorization", f"Bearer {_placeholder(name, 'API_KEY')}")
+        entries[_free(name, entries)] = {
             **({"type": kind} if kind else {}),
-            "url": server["url"],
+            "url": _without_secrets(name, server["url"]),
             **({"description": server["description"]} if server.get("description") else {}),
             **({"headers": headers} if headers else {}),
         }
     return {"mcpServers": entries}
+
+
+def _without_secrets(name: str, url: str) -> str:
+    """Some servers take their key as a query parameter."""
+
+    def hide(match: re.Match) -> str:
+        return f"{match[1]}={_placeholder(name, match[1].lstrip('?&'))}"
+
+    return _SECRET_PARAMETER.sub(hide, url)
+
+
+def _placeholder(*names: str) -> str:
+    words = [re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_") or "SERVER" for name in names]
+    return "${" + "_".join(words) + "}"
 
 
 def _free(name: str, taken: Mapping[str, Any]) -> str:

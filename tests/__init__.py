@@ -9,6 +9,7 @@ from . import test_discuss
 from . import test_error_sentences
 from . import test_flat_cost
 from . import test_hoot
+from . import test_mcp_api
 from . import test_mcp_server
 from . import test_offers
 from . import test_recall

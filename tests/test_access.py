@@ -36,7 +36,7 @@ READERS = {
     "service": {"admin", "owner", "member", "guest"},
     "server": {"admin"},
     "user_server": {"admin", "owner"},
-    "tool": {"admin"},
+    "tool": {"admin", "internal", "owner", "member", "guest", "stranger"},
     "user_tool": {"admin", "owner"},
     "conversation": {"member"},
     "turn": {"admin", "member"},

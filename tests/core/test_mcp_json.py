@@ -86,3 +86,13 @@ def test_out_and_in_again():
     ]
     assert (found[0].api_key, found[0].headers) == ("", {})
     assert found[0].missing == ("X-Team", "Authorization")
+
+
+def test_a_key_in_the_address_stays_here():
+    url = "https://example.com/mcp?tavilyApiKey=s3cret&lang=en"
+    document = mcp_json.write([{"name": "web", "url": url, "transport": "auto"}])
+    assert "s3cret" not in str(document)
+    assert document["mcpServers"]["web"]["url"].endswith("=${WEB_TAVILYAPIKEY}&lang=en")
+    found, skipped = mcp_json.read(document)
+    assert not found
+    assert "placeholder" in skipped[0].message

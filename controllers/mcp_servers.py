@@ -1,0 +1,233 @@
+"""Servers and tools (document 004, §2.2): who may do what is decided by the rules of the models."""
+
+import json
+
+from odoo import http
+from odoo.http import request
+
+from ..runtime.api_error import ApiError
+from ..services.mcp_json import MAX_NAME
+from .chat import ROUTE, conversation_or_404, visible_or_404
+from .dispatcher import body, query_int
+
+SERVER = "woow_paas_platform.mcp_server"
+TOOL = "woow_paas_platform.mcp_tool"
+PAGE = 100
+MAX_PAGE = 200
+CHOICES = {
+    "transport": ("auto", "streamable_http", "sse"),
+    "trust_level": ("none", "annotations", "full"),
+    "scope": ("system", "user"),
+    "approval_policy": ("default", "auto", "ask", "never"),
+}
+FIELDS = {
+    "name": (str, None),
+    "url": (str, None),
+    "api_key": (str, None),
+    "headers": (dict, None),
+    "description": (str, None),
+    "active": (bool, None),
+    "transport": (str, None),
+    "trust_level": (str, None),
+    "connect_timeout": (float, None),
+    "call_timeout": (float, None),
+}
+
+
+def server_or_404(server_id):
+    server = request.env[SERVER].browse(server_id)._visible()
+    if not server:
+        raise ApiError.not_found(request.env._("This MCP server does not exist."))
+    return server
+
+
+def managed_or_404(server_id):
+    """:raises AccessError: the caller sees the server, but may not change it"""
+    server = server_or_404(server_id)
+    server.check_access("write")
+    return server
+
+
+def service_or_404(service_id):
+    return visible_or_404(
+        "woow_paas_platform.cloud_service",
+        service_id,
+        request.env._("This cloud service does not exist."),
+    )
+
+
+def place_of(cloud_service_id, scope=None):
+    """Where a new server goes: to a service, to everybody (administrators), else to the caller alone."""
+    if scope == "system":
+        return {"scope": "system", "cloud_service_id": False, "owner_user_id": False}
+    if cloud_service_id:
+        service = service_or_404(cloud_service_id)
+        return {"scope": "user", "cloud_service_id": service.id, "owner_user_id": False}
+    return {"scope": "user", "cloud_service_id": False, "owner_user_id": request.env.uid}
+
+
+def check_choices(values):
+    for name, choices in CHOICES.items():
+        if values.get(name) is not None and values[name] not in choices:
+            raise ApiError(
+                400,
+                "invalid_field",
+                f"The field “{name}” must be one of {', '.join(choices)}.",
+                details={"field": name},
+            )
+
+
+def server_values(values):
+    """The columns of what was given."""
+    check_choices(values)
+    vals = {name: value for name, value in values.items() if value is not None and name in FIELDS}
+    if "headers" in vals:
+        vals["headers_json"] = json.dumps(vals.pop("headers"))
+    if "name" in vals:
+        vals["name"] = " ".join(vals["name"].split())
+        if not 0 < len(vals["name"]) <= MAX_NAME:
+            raise ApiError(
+                400,
+                "invalid_field",
+                f"Give the server a name of at most {MAX_NAME} characters.",
+                details={"field": "name"},
+            )
+    return vals
+
+
+class McpServerController(http.Controller):
+    @http.route("/api/mcp/servers", methods=["GET"], readonly=True, **ROUTE)
+    def servers(self):
+        """The servers that the caller may see, by scope; paged over both by id."""
+        service_id = query_int("cloud_service_id")
+        limit, after = query_int("limit", PAGE, 1, MAX_PAGE), query_int("after", 0)
+        service = service_or_404(service_id) if service_id else None
+        listed = request.env[SERVER]._listed(service).filtered(lambda server: server.id > after)
+        page = listed[:limit]
+        data = [server._api_data() for server in page]
+        return {
+            "system_servers": [server for server in data if server["scope"] == "system"],
+            "user_servers": [server for server in data if server["scope"] == "user"],
+            "has_more": len(listed) > limit,
+            "next": page[-1:].id if len(listed) > limit else None,
+        }
+
+    @http.route("/api/mcp/servers", methods=["POST"], **ROUTE)
+    def create_server(self):
+        """A URL is enough; its tools are read at once, in the background."""
+        values = body(**FIELDS, cloud_service_id=(int, None), scope=(str, None))
+        if not values["url"]:
+            raise ApiError(
+                400, "invalid_field", "The field “url” must be a str.", details={"field": "url"}
+            )
+        check_choices(values)
+        place = place_of(values["cloud_service_id"], values["scope"])
+        Server = request.env[SERVER]
+        vals = {"name": Server._free_name(values["url"], place), **server_values(values), **place}
+        return request.make_json_response(Server.create(vals)._api_data(), status=201)
+
+    @http.route("/api/mcp/servers/<int:server_id>", methods=["GET"], readonly=True, **ROUTE)
+    def server(self, server_id):
+        return server_or_404(server_id)._api_data(with_tools=True)
+
+    @http.route("/api/mcp/servers/<int:server_id>", methods=["PUT"], **ROUTE)
+    def update_server(self, server_id):
+        """Only what is given changes; a key that is not given stays, `remove_api_key` removes it."""
+        server = managed_or_404(server_id)
+        values = body(**FIELDS, remove_api_key=(bool, None))
+        if values["remove_api_key"]:
+            server._remove_api_key()
+        server.write(server_values(values))
+        return server._api_data()
+
+    @http.route("/api/mcp/servers/<int:server_id>", methods=["DELETE"], **ROUTE)
+    def delete_server(self, server_id):
+        managed_or_404(server_id).unlink()
+        return request.make_response("", status=204)
+
+    @http.route("/api/mcp/servers/<int:server_id>/toggle", methods=["PATCH"], **ROUTE)
+    def toggle_server(self, server_id):
+        """Switch a server for everybody who uses it, or (anybody) for one conversation of the caller."""
+        values = body(active=bool, conversation_id=(int, None))
+        if not values["conversation_id"]:
+            server = managed_or_404(server_id)
+            server.active = values["active"]
+            return server._api_data()
+        channel = conversation_or_404(values["conversation_id"])
+        server = request.env[SERVER].browse(server_id)
+        if not channel._switch_server(server, values["active"]):
+            raise ApiError.not_found(request.env._("This MCP server does not exist."))
+        return channel._mcp_config()
+
+    @http.route("/api/mcp/servers/<int:server_id>/tools", methods=["GET"], readonly=True, **ROUTE)
+    def server_tools(self, server_id):
+        limit, after = query_int("limit", PAGE, 1, MAX_PAGE), query_int("after", 0)
+        server = server_or_404(server_id)
+        tools = (
+            request.env[TOOL]
+            .with_context(active_test=False)
+            .search(
+                [("server_id", "=", server.id), ("id", ">", after)], order="id", limit=limit + 1
+            )
+        )
+        return {
+            "tools": [tool._api_data() for tool in tools[:limit]],
+            "has_more": len(tools) > limit,
+            "next": tools[:limit][-1:].id if len(tools) > limit else None,
+        }
+
+    @http.route("/api/mcp/tools/<int:tool_id>", methods=["PATCH"], **ROUTE)
+    def update_tool(self, tool_id):
+        values = body(active=(bool, None), approval_policy=(str, None))
+        check_choices(values)
+        tool = visible_or_404(TOOL, tool_id, request.env._("This tool does not exist."))
+        tool.check_access("write")
+        tool.write({name: value for name, value in values.items() if value is not None})
+        return tool._api_data()
+
+    # ------------------------------------------------------------ mcpServers JSON
+
+    @http.route("/api/mcp/export", methods=["GET"], readonly=True, **ROUTE)
+    def export_servers(self):
+        """The servers that the caller manages as ``mcpServers`` JSON, placeholders for their secrets."""
+        service_id = query_int("cloud_service_id")
+        listed = request.env[SERVER]._listed(service_or_404(service_id) if service_id else None)
+        managed = listed._filtered_access("write")
+        if service_id:
+            managed = managed.filtered(lambda server: server.cloud_service_id.id == service_id)
+        return managed._export_servers()
+
+    @http.route("/api/mcp/import", methods=["POST"], **ROUTE)
+    def import_servers(self):
+        """Make servers of an ``mcpServers`` document; what cannot be one is told and costs only itself."""
+        values = body(mcpServers=dict, cloud_service_id=(int, None), scope=(str, None))
+        check_choices(values)
+        place = place_of(values["cloud_service_id"], values["scope"])
+        servers, notes = request.env[SERVER]._import_servers(values["mcpServers"], place)
+        if not servers:
+            raise ApiError(422, "nothing_imported", notes[0]["message"], details={"notes": notes})
+        data = {"servers": [server._api_data() for server in servers], "notes": notes}
+        return request.make_json_response(data, status=201)
+
+    # ------------------------------------------------------------ a conversation's own selection
+
+    @http.route(
+        "/api/sessions/<int:conversation_id>/mcp-config", methods=["GET"], readonly=True, **ROUTE
+    )
+    def mcp_config(self, conversation_id):
+        return conversation_or_404(conversation_id)._mcp_config()
+
+    @http.route("/api/sessions/<int:conversation_id>/mcp-config", methods=["PUT"], **ROUTE)
+    def set_mcp_config(self, conversation_id):
+        """`enabled_servers` are names; null uses whatever is offered, also what comes later."""
+        channel = conversation_or_404(conversation_id)
+        names = body(enabled_servers=(list, None))["enabled_servers"]
+        if names is not None and not all(isinstance(name, str) for name in names):
+            raise ApiError(
+                400,
+                "invalid_field",
+                "The field “enabled_servers” must be a list of names.",
+                details={"field": "enabled_servers"},
+            )
+        channel._select_servers(names)
+        return channel._mcp_config()

@@ -1,0 +1,226 @@
+"""The OpenAPI 3.1 document of `/api/mcp`; the tests hold every answer against it."""
+
+TEXT, BOOL, INT, NUMBER = ({"type": kind} for kind in ("string", "boolean", "integer", "number"))
+OBJECT = {"type": "object"}
+MOMENT = {"type": ["string", "null"], "format": "date-time"}
+
+
+def _object(required, optional=None):
+    """An object whose properties are all named; nothing else is in it."""
+    return {
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _list(item):
+    return {"type": "array", "items": item}
+
+
+def _one_of(*values):
+    return {"type": "string", "enum": list(values)}
+
+
+def _or_null(schema):
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _ref(name):
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+TRANSPORT = _one_of("auto", "streamable_http", "sse")
+TRUST = _one_of("none", "annotations", "full")
+SCOPE = _one_of("system", "user")
+POLICY = _one_of("default", "auto", "ask", "never")
+
+TOOL = {
+    "id": INT,
+    "name": TEXT,
+    "title": TEXT,
+    "description": TEXT,
+    "input_schema": OBJECT,
+    "annotations": OBJECT,
+    "active": BOOL,
+    "available": BOOL,
+    "approval_policy": POLICY,
+    "token_estimate": INT,
+}
+PUBLIC = {
+    "id": INT,
+    "name": TEXT,
+    "description": TEXT,
+    "scope": SCOPE,
+    "active": BOOL,
+    "state": TEXT,
+    "tool_count": INT,
+    "active_tool_count": INT,
+    "token_estimate": INT,
+    "can_edit": BOOL,
+}
+MANAGED = {
+    "url": TEXT,
+    "transport": TRANSPORT,
+    "has_api_key": BOOL,
+    "header_names": _list(TEXT),
+    "trust_level": TRUST,
+    "connect_timeout": NUMBER,
+    "call_timeout": NUMBER,
+    "cloud_service": _or_null(_object({"id": INT, "name": TEXT})),
+    "is_personal": BOOL,
+    "state_message": TEXT,
+    "protocol_version": TEXT,
+    "last_sync": MOMENT,
+    "last_attempt": MOMENT,
+}
+STEP = {
+    "name": TEXT,
+    "state": _one_of("ok", "failed", "skipped"),
+    "message": TEXT,
+    "advice": TEXT,
+    "duration_ms": INT,
+}
+WRITABLE = {
+    "name": TEXT,
+    "url": TEXT,
+    "api_key": TEXT,
+    "headers": {"type": "object", "additionalProperties": TEXT},
+    "description": TEXT,
+    "active": BOOL,
+    "transport": TRANSPORT,
+    "trust_level": TRUST,
+    "connect_timeout": NUMBER,
+    "call_timeout": NUMBER,
+}
+PLACE = {"cloud_service_id": INT, "scope": SCOPE}
+NOTE = _object({"name": TEXT, "message": TEXT})
+PAGE = {"has_more": BOOL, "next": _or_null(INT)}
+CHOICE = {
+    **{name: PUBLIC[name] for name in ("id", "name", "description", "scope", "state")},
+    "tool_count": INT,
+    "token_estimate": INT,
+    "enabled": BOOL,
+}
+
+SCHEMAS = {
+    "Error": _object({"error": _object({"code": TEXT, "message": TEXT, "details": OBJECT})}),
+    "Tool": _object(TOOL),
+    "Server": _object(PUBLIC, {**MANAGED, "tools": _list(_ref("Tool"))}),
+    "Servers": _object(
+        {"system_servers": _list(_ref("Server")), "user_servers": _list(_ref("Server")), **PAGE}
+    ),
+    "NewServer": {**_object({"url": TEXT}, {**WRITABLE, **PLACE})},
+    "ServerChange": _object({}, {**WRITABLE, "remove_api_key": BOOL}),
+    "Switch": _object({"active": BOOL}, {"conversation_id": INT}),
+    "ServerOrConfig": {"anyOf": [_ref("Server"), _ref("Config")]},
+    "Tools": _object({"tools": _list(_ref("Tool")), **PAGE}),
+    "ToolChange": _object({}, {"active": BOOL, "approval_policy": POLICY}),
+    "Test": _object(
+        {
+            "ok": BOOL,
+            "steps": _list(_object(STEP)),
+            "error": _or_null(_object({"code": TEXT, "message": TEXT})),
+            "server": _ref("Server"),
+        }
+    ),
+    "Document": _object({"mcpServers": {"type": "object", "additionalProperties": OBJECT}}),
+    "Import": _object({"mcpServers": OBJECT}, PLACE),
+    "Imported": _object({"servers": _list(_ref("Server")), "notes": _list(NOTE)}),
+    "Config": _object({"enabled_servers": _list(TEXT), "servers": _list(_object(CHOICE))}),
+    "ConfigChange": _object({"enabled_servers": _or_null(_list(TEXT))}),
+}
+
+SERVER_ID = "/api/mcp/servers/{server_id}"
+SESSION = "/api/sessions/{conversation_id}/mcp-config"
+PAGED = ("cloud_service_id", "limit", "after")
+
+# (method, path): (summary, body, status, answer, query parameters)
+OPERATIONS = {
+    ("get", "/api/mcp/servers"): ("Servers that the caller may see", "", 200, "Servers", PAGED),
+    ("post", "/api/mcp/servers"): ("Add a server", "NewServer", 201, "Server", ()),
+    ("get", SERVER_ID): ("One server with its tools", "", 200, "Server", ()),
+    ("put", SERVER_ID): ("Change a server", "ServerChange", 200, "Server", ()),
+    ("delete", SERVER_ID): ("Delete a server", "", 204, "", ()),
+    ("post", f"{SERVER_ID}/test"): ("Test a server step by step", "", 200, "Test", ()),
+    ("post", f"{SERVER_ID}/sync"): ("Read the tools of a server", "", 200, "Server", ()),
+    ("patch", f"{SERVER_ID}/toggle"): (
+        "Switch a server, for all or for one conversation of the caller",
+        "Switch",
+        200,
+        "ServerOrConfig",
+        (),
+    ),
+    ("get", f"{SERVER_ID}/tools"): ("Tools of a server", "", 200, "Tools", ("limit", "after")),
+    ("patch", "/api/mcp/tools/{tool_id}"): ("Switch a tool", "ToolChange", 200, "Tool", ()),
+    ("get", "/api/mcp/export"): (
+        "Servers as mcpServers JSON, placeholders for secrets",
+        "",
+        200,
+        "Document",
+        ("cloud_service_id",),
+    ),
+    ("post", "/api/mcp/import"): ("Add servers of mcpServers JSON", "Import", 201, "Imported", ()),
+    ("get", SESSION): ("Servers that a conversation uses", "", 200, "Config", ()),
+    ("put", SESSION): ("Choose them by name", "ConfigChange", 200, "Config", ()),
+}
+
+
+def _content(name):
+    return {"content": {"application/json": {"schema": _ref(name)}}}
+
+
+def _parameters(path, query):
+    names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
+    return [{"name": name, "in": "path", "required": True, "schema": INT} for name in names] + [
+        {"name": name, "in": "query", "schema": INT} for name in query
+    ]
+
+
+def _operation(path, summary, body, status, answer, query):
+    operation = {
+        "summary": summary,
+        "responses": {
+            str(status): {"description": summary, **(_content(answer) if answer else {})},
+            "default": {"description": "What went wrong, as a sentence", **_content("Error")},
+        },
+    }
+    if parameters := _parameters(path, query):
+        operation["parameters"] = parameters
+    if body:
+        operation["requestBody"] = {"required": True, **_content(body)}
+    return operation
+
+
+def document(version, server_url):
+    """
+    :param version: of the addon
+    :param server_url: where this Odoo answers
+    """
+    paths = {}
+    for (method, path), facts in OPERATIONS.items():
+        paths.setdefault(path, {})[method] = _operation(path, *facts)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "MCP servers", "version": version},
+        "servers": [{"url": server_url}],
+        "security": [{"apiKey": []}, {"session": []}],
+        "paths": paths,
+        "components": {
+            "schemas": SCHEMAS,
+            "securitySchemes": {
+                "apiKey": {"type": "http", "scheme": "bearer", "description": "An Odoo API key"},
+                "session": {"type": "apiKey", "in": "cookie", "name": "session_id"},
+            },
+        },
+    }
+
+
+def match(path):
+    """The path of the document that an address belongs to."""
+    parts = path.partition("?")[0].split("/")
+    return "/".join(
+        ("{" + f"{before.rstrip('s')}_id" + "}" if part.isdecimal() else part)
+        for before, part in zip(["", *parts], parts, strict=False)
+    ).replace("{session_id}", "{conversation_id}")

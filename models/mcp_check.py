@@ -1,0 +1,44 @@
+from datetime import timedelta
+
+from odoo import api, fields, models
+from odoo.exceptions import UserError
+
+PERIOD = 60  # seconds
+MAX_CHECKS = 20  # tests and syncs of one person within a period
+
+
+class TooManyChecks(UserError):
+    """One person has asked for too many tests and syncs within a minute."""
+
+
+class McpCheck(models.Model):
+    """One test or sync that a person asked for through the API. Kept for an hour, to count them."""
+
+    _name = "woow_paas_platform.mcp_check"
+    _description = "Test of an MCP Server"
+    _log_access = False
+
+    user_id = fields.Many2one("res.users", required=True, ondelete="cascade")
+    date = fields.Datetime(required=True, default=fields.Datetime.now)
+
+    _recent = models.Index("(user_id, date)")
+
+    @api.model
+    def _count_one(self):
+        """Count a test or sync of the current user: nobody turns this Odoo against other machines.
+
+        :raises TooManyChecks: there were too many within the last minute
+        """
+        # sudo: mcp_check - nobody has access; the caller's own, counted
+        own = self.sudo()
+        since = fields.Datetime.now() - timedelta(seconds=PERIOD)
+        if own.search_count([("user_id", "=", self.env.uid), ("date", ">", since)]) >= MAX_CHECKS:
+            raise TooManyChecks(
+                self.env._("That were many tests in a short time. Try again in a minute.")
+            )
+        own.create({"user_id": self.env.uid})
+
+    @api.autovacuum
+    def _gc_old(self):
+        old = fields.Datetime.now() - timedelta(hours=1)
+        self.search([("date", "<", old)], limit=10_000).unlink()

@@ -1,0 +1,170 @@
+from urllib.parse import urlsplit
+
+from odoo import api, models
+from odoo.fields import Datetime
+
+from ..runtime import sentences
+from ..services import mcp_json
+
+SYSTEM = [("scope", "=", "system")]
+
+
+class McpServer(models.Model):
+    """What the API and the portal say of servers, and to whom.
+
+    Rules decide who manages a server. Of system servers everybody who signs in sees name and tools
+    (document 004, §4.2), never address, headers or errors: they may tell of the inside of a network.
+    """
+
+    _inherit = "woow_paas_platform.mcp_server"
+
+    @api.model
+    def _listed(self, cloud_service=None):
+        """The servers that the caller may see, oldest first.
+
+        :param cloud_service: of the user scope only those of this service
+        """
+        domain = [("cloud_service_id", "=", cloud_service.id)] if cloud_service else []
+        managed = self.with_context(active_test=False).search(domain)
+        # sudo: mcp_server - what is shown of them is up to `_api_data`
+        return (managed | self.sudo().search(SYSTEM).sudo(False)).sorted("id")
+
+    def _visible(self):
+        """The servers among these that the caller may see."""
+        managed = self.exists()._filtered_access("read")
+        # sudo: mcp_server - see `_listed`
+        system = (self - managed).sudo().exists().filtered_domain([*SYSTEM, ("active", "=", True)])
+        return managed | system.sudo(False)
+
+    def _api_data(self, with_tools=False):
+        """One server as JSON; more of it for who may change it."""
+        self.ensure_one()
+        manages = self.has_access("write")
+        # sudo: mcp_server - a manager reads all but secrets, everybody else only what is listed here
+        server = self.sudo()
+        tools = server.tool_ids.filtered("available")
+        usable = tools.filtered("is_usable")
+        data = {
+            "id": server.id,
+            "name": server.name,
+            "description": server.description or "",
+            "scope": server.scope,
+            "active": server.active,
+            "state": server.state,
+            "tool_count": len(tools),
+            "active_tool_count": len(usable),
+            "token_estimate": sum(usable.mapped("token_estimate")),
+            "can_edit": manages,
+        }
+        if manages:
+            data |= server._managed_data()
+        if with_tools:
+            shown = server.tool_ids if manages else usable
+            data["tools"] = [tool._api_data() for tool in shown.sorted("name")]
+        return data
+
+    def _managed_data(self):
+        service = self.cloud_service_id
+        return {
+            "url": self.url,
+            "transport": self.transport,
+            "has_api_key": self.has_api_key,
+            "header_names": self._header_names(),
+            "trust_level": self.trust_level,
+            "connect_timeout": self.connect_timeout,
+            "call_timeout": self.call_timeout,
+            "cloud_service": {"id": service.id, "name": service.name} if service else None,
+            "is_personal": bool(self.owner_user_id),
+            "state_message": self.state_sentence or "",
+            "protocol_version": self.protocol_version or "",
+            "last_sync": _utc(self.last_sync),
+            "last_attempt": _utc(self.last_attempt),
+        }
+
+    def _header_names(self):
+        return [name for name in (self.header_names or "").split(", ") if name]
+
+    def _remove_api_key(self):
+        self.check_access("write")
+        # sudo: mcp_server - the store is readable by nobody; who may write the server may empty it
+        self.sudo().api_key_encrypted = False
+
+    @api.model
+    def _free_name(self, url, place):
+        """A name for a server that got none, from its address: ``https://mcp.example.com/`` is "example".
+
+        :param place: ``{"scope", "cloud_service_id", "owner_user_id"}`` of the server
+        """
+        labels = [
+            label
+            for label in (urlsplit(url).hostname or "").split(".")
+            if label not in ("www", "api", "mcp")
+        ]
+        name = base = labels[0] if labels and not labels[0].isdecimal() else "server"
+        domain = [(field, "=", value) for field, value in place.items()]
+        # sudo: mcp_server - names in the place where the caller is about to add one
+        others = self.sudo().with_context(active_test=False).search(domain)
+        taken, number = set(others.mapped("name")), 2
+        while name in taken:
+            name, number = f"{base} {number}", number + 1
+        return name
+
+    @api.model
+    def _import_servers(self, document, place):
+        """Make a server of each entry of an ``mcpServers`` document that can be one.
+
+        :return: (servers, ``[{"name", "message"}]`` of what was left out or is still missing)
+        :raises ConfigError: it is no such document
+        """
+        found, skipped = mcp_json.read(document)
+        notes = [
+            {"name": entry.name, "message": sentences.translated(self.env, entry.message)}
+            for entry in skipped
+        ]
+        domain = [(field, "=", value) for field, value in place.items()]
+        # sudo: mcp_server - see `_free_name`
+        known = self.sudo().with_context(active_test=False).search(domain).mapped("name")
+        servers = self
+        for entry in found:
+            if entry.name in known:
+                message = self.env._("There is already an MCP server of this name here.")
+                notes.append({"name": entry.name, "message": message})
+                continue
+            servers |= self.create({**place, **_vals_of_import(entry)})
+            if entry.missing:
+                message = self.env._(
+                    "Added. Enter what the document did not hold: %(names)s.",
+                    names=", ".join(entry.missing),
+                )
+                notes.append({"name": entry.name, "message": message})
+        return servers, notes
+
+    def _export_servers(self):
+        """The ``mcpServers`` document of these servers, without secrets; stdio servers stay with the operator."""
+        return mcp_json.write(
+            {
+                "name": server.name,
+                "url": server.url,
+                "transport": server.transport,
+                "description": server.description or "",
+                "has_api_key": server.has_api_key,
+                "header_names": server._header_names(),
+            }
+            for server in self
+            if server.url
+        )
+
+
+def _vals_of_import(entry):
+    return {
+        "name": entry.name,
+        "url": entry.url,
+        "transport": entry.transport,
+        "description": entry.description,
+        "api_key": entry.api_key,
+        "headers_json": entry.headers_json,
+    }
+
+
+def _utc(moment):
+    return Datetime.to_string(moment).replace(" ", "T") + "Z" if moment else None

@@ -1,0 +1,24 @@
+import json
+
+from odoo import models
+
+
+class McpTool(models.Model):
+    """What the API and the portal say of a tool."""
+
+    _inherit = "woow_paas_platform.mcp_tool"
+
+    def _api_data(self):
+        self.ensure_one()
+        return {
+            "id": self.id,
+            "name": self.name,
+            "title": self.title or "",
+            "description": self.description or "",
+            "input_schema": json.loads(self.input_schema or "{}"),
+            "annotations": json.loads(self.annotations or "{}"),
+            "active": self.active,
+            "available": self.available,
+            "approval_policy": self.approval_policy,
+            "token_estimate": self.token_estimate,
+        }

@@ -1,0 +1,233 @@
+"""The REST API of servers and tools from the outside; every answer is held against the OpenAPI document."""
+
+import jsonschema
+from odoo.tests import tagged
+
+from ..controllers import openapi_document
+from .common import AiHttpCase, served_mcp
+
+SERVERS = "/api/mcp/servers"
+
+
+class McpApiCase(AiHttpCase):
+    def _json(self, method, path, body=None, expect=None, headers=None):
+        """Ask, check status and form, return the body."""
+        status, data = self._call(method, path, body, headers)
+        template = openapi_document.match(path)
+        operation = openapi_document.document("0", "")["paths"][template][method.lower()]
+        answers = operation["responses"]
+        answer = answers.get(str(status), answers["default"])
+        if expect is not None:
+            self.assertEqual(status, expect, data)
+        if "content" in answer:
+            schema = answer["content"]["application/json"]["schema"]
+            components = {"components": {"schemas": openapi_document.SCHEMAS}}
+            jsonschema.Draft202012Validator({**schema, **components}).validate(data)
+        else:
+            self.assertIsNone(data)
+        self.assertNotIn("Traceback", str(data))
+        return data
+
+    def _error(self, method, path, status, code, body=None, headers=None):
+        data = self._json(method, path, body, status, headers)
+        self.assertEqual(data["error"]["code"], code, data)
+        self.assertTrue(data["error"]["message"].endswith("."), data)
+        return data["error"]
+
+    def _add(self, **values):
+        return self._json("POST", SERVERS, {"url": "https://new.example.com/mcp", **values}, 201)
+
+
+@tagged("post_install", "-at_install")
+class TestMcpApi(McpApiCase):
+    def test_two_lists(self):
+        self._sign_in(self.owner)
+        listed = self._json("GET", SERVERS, expect=200)
+        (system,) = [s for s in listed["system_servers"] if s["id"] == self.server.id]
+        self.assertEqual((system["name"], system["tool_count"]), ("weather", 2))
+        self.assertFalse(system["can_edit"])
+        self.assertNotIn("example.com", str(listed["system_servers"]))
+        (own,) = listed["user_servers"]
+        self.assertEqual((own["name"], own["url"]), ("flows", "https://flows.example.com/mcp"))
+
+    def test_pages(self):
+        self._sign_in(self.owner)
+        seen, after = [], 0
+        while after is not None:
+            page = self._json("GET", f"{SERVERS}?limit=1&after={after}", expect=200)
+            seen += [s["id"] for s in page["system_servers"] + page["user_servers"]]
+            after = page["next"]
+        everything = self._json("GET", SERVERS)
+        self.assertEqual(
+            sorted(seen),
+            sorted(s["id"] for s in everything["system_servers"] + everything["user_servers"]),
+        )
+        self._error("GET", f"{SERVERS}?limit=0", 400, "invalid_parameter")
+
+    def test_a_url_and_a_key_are_enough(self):
+        self._sign_in(self.owner)
+        added = self._add(
+            url="https://mcp.stripes.example.com/mcp",
+            api_key="sk-very-secret",
+            headers={"X-Team": "blue-secret"},
+            cloud_service_id=self.service.id,
+        )
+        self.assertEqual((added["name"], added["scope"]), ("stripes", "user"))
+        self.assertEqual((added["has_api_key"], added["header_names"]), (True, ["X-Team"]))
+        path = f"{SERVERS}/{added['id']}"
+        whole = str(self._json("GET", path, expect=200))
+        self.assertNotIn("very-secret", whole)
+        self.assertNotIn("blue-secret", whole)
+        again = self._add(
+            url="https://mcp.stripes.example.com/mcp", cloud_service_id=self.service.id
+        )
+        self.assertEqual(again["name"], "stripes 2")
+
+    def test_change_and_delete(self):
+        self._sign_in(self.owner)
+        path = f"{SERVERS}/{self.user_server.id}"
+        self.user_server.api_key = "sk-old"
+        changed = self._json("PUT", path, {"description": "Flows", "call_timeout": 12}, 200)
+        self.assertEqual((changed["description"], changed["call_timeout"]), ("Flows", 12))
+        self.assertTrue(changed["has_api_key"])
+        self.assertFalse(self._json("PUT", path, {"remove_api_key": True}, 200)["has_api_key"])
+        off = self._json("PATCH", f"{path}/toggle", {"active": False}, 200)
+        self.assertFalse(off["active"])
+        self.assertEqual([s["active"] for s in self._json("GET", SERVERS)["user_servers"]], [False])
+        self._json("DELETE", path, expect=204)
+        self._error("GET", path, 404, "not_found")
+
+    def test_tools(self):
+        self._sign_in(self.owner)
+        path = f"{SERVERS}/{self.user_server.id}/tools"
+        (tool,) = self._json("GET", path, expect=200)["tools"]
+        self.assertEqual(tool["name"], "run_flow")
+        one = f"/api/mcp/tools/{tool['id']}"
+        self.assertFalse(self._json("PATCH", one, {"active": False}, 200)["active"])
+        self.assertFalse(self.run_flow.active)
+        self.assertEqual(
+            self._json("PATCH", one, {"approval_policy": "never"}, 200)["approval_policy"], "never"
+        )
+        self._error("PATCH", one, 400, "invalid_field", {"approval_policy": "sometimes"})
+        names = [t["name"] for t in self._json("GET", f"{SERVERS}/{self.server.id}/tools")["tools"]]
+        self.assertEqual(names, ["forecast", "alerts"])
+
+    def test_bad_input(self):
+        self._sign_in(self.owner)
+        for status, code, body in (
+            (400, "invalid_field", {}),
+            (400, "invalid_field", {"url": 7}),
+            (400, "unknown_field", {"url": "https://x.org", "command": "rm"}),
+            (400, "invalid_field", {"url": "https://x.org", "transport": "stdio"}),
+            (400, "invalid_field", {"url": "https://x.org", "call_timeout": True}),
+            (422, "invalid", {"url": "ftp://x.org"}),
+            (422, "invalid", {"url": "https://x.org", "headers": {"Host": "y"}}),
+            (422, "invalid", {"url": "https://x.org", "call_timeout": -1}),
+            (400, "invalid_field", {"url": "https://x.org", "name": " "}),
+            (400, "invalid_field", {"url": "https://x.org", "name": "x" * 101}),
+            (403, "forbidden", {"url": "https://x.org", "scope": "system"}),
+            (404, "not_found", {"url": "https://x.org", "cloud_service_id": 2**30}),
+        ):
+            with self.subTest(body=body):
+                self._error("POST", SERVERS, status, code, body)
+        with self.subTest("the same name again"):
+            values = {"name": "flows", "cloud_service_id": self.service.id, "url": "https://x.org"}
+            self._error("POST", SERVERS, 422, "invalid", values)
+
+    def test_import_and_export(self):
+        self.user_server.write({"api_key": "sk-export", "headers_json": '{"X-Key": "also-secret"}'})
+        self._sign_in(self.owner)
+        path = f"/api/mcp/export?cloud_service_id={self.service.id}"
+        document = self._json("GET", path, expect=200)
+        self.assertEqual(list(document["mcpServers"]), ["flows"])
+        self.assertNotIn("secret", str(document))
+        self.assertNotIn("sk-export", str(document))
+        document["mcpServers"] |= {
+            "local": {"command": "npx", "args": ["x"]},
+            "more": {"url": "https://more.example.com/mcp", "headers": {"X-Key": "${X}"}},
+        }
+        body = {**document, "cloud_service_id": self.service.id}
+        imported = self._json("POST", "/api/mcp/import", body, 201)
+        self.assertEqual([server["name"] for server in imported["servers"]], ["more"])
+        self.assertEqual({note["name"] for note in imported["notes"]}, {"local", "flows", "more"})
+        error = self._error("POST", "/api/mcp/import", 422, "nothing_imported", body)
+        self.assertEqual(len(error["details"]["notes"]), 3)
+        self._error("POST", "/api/mcp/import", 422, "config_error", {"mcpServers": {}})
+
+    def test_a_conversation_chooses(self):
+        channel = self._conversation(self.member, self.service)
+        self._sign_in(self.member)
+        path = f"/api/sessions/{channel.id}/mcp-config"
+        config = self._json("GET", path, expect=200)
+        self.assertEqual(set(config["enabled_servers"]), {"weather", "flows"})
+        config = self._json("PUT", path, {"enabled_servers": ["flows"]}, 200)
+        self.assertEqual(config["enabled_servers"], ["flows"])
+        turn = channel._ask("Hello").sudo()
+        self.assertEqual(turn._tools(), self.run_flow)
+        self._json("PUT", path, {"enabled_servers": []}, 200)
+        self.assertFalse(turn._tools())
+        self._json("PUT", path, {"enabled_servers": None}, 200)
+        self.assertEqual(len(turn._tools()), 3)
+        self._error("PUT", path, 422, "refused", {"enabled_servers": ["nobody"]})
+        self._error("PUT", path, 400, "invalid_field", {"enabled_servers": [1]})
+        body = {"active": False, "conversation_id": channel.id}
+        config = self._json("PATCH", f"{SERVERS}/{self.server.id}/toggle", body, 200)
+        self.assertEqual(config["enabled_servers"], ["flows"])
+        self.assertTrue(self.server.active)
+        self._sign_in(self.stranger)
+        self._error("GET", path, 404, "not_found")
+
+    def test_test_and_sync(self):
+        self._sign_in(self.owner)
+        path = f"{SERVERS}/{self.user_server.id}"
+        with served_mcp() as fake:
+            self.user_server.write({"url": fake.url, "api_key": "k"})
+            self.env.flush_all()
+            told = self._json("POST", f"{path}/test", expect=200)
+            self.assertTrue(told["ok"], told)
+            self.assertEqual(told["server"]["state"], "connected")
+            self.assertEqual([step["state"] for step in told["steps"]].count("ok"), 7)
+            synced = self._json("POST", f"{path}/sync", expect=200)
+            self.assertIn("echo", [tool["name"] for tool in synced["tools"]])
+            fake.guard = lambda headers: (401, {})
+            told = self._json("POST", f"{path}/test", expect=200)
+            self.assertFalse(told["ok"])
+            failed = [step for step in told["steps"] if step["state"] == "failed"]
+            self.assertEqual([step["name"] for step in failed], ["authorization"])
+            self.assertEqual(told["server"]["state_message"], failed[0]["message"])
+            self._error("POST", f"{path}/sync", 502, "auth_required")
+        self._error("POST", f"{SERVERS}/{self.server.id}/test", 403, "forbidden")
+
+    def test_rate_limit(self):
+        self.env["woow_paas_platform.mcp_check"].create([{"user_id": self.owner.id}] * 20)
+        self._sign_in(self.owner)
+        path = f"{SERVERS}/{self.user_server.id}/sync"
+        self._error("POST", path, 429, "too_many_checks")
+
+    def test_cross_site_and_nobody(self):
+        self._error("GET", SERVERS, 401, "unauthenticated")
+        self._sign_in(self.owner)
+        self._error(
+            "DELETE",
+            f"{SERVERS}/{self.user_server.id}",
+            403,
+            "cross_site",
+            headers={"Sec-Fetch-Site": "cross-site"},
+        )
+
+    def test_document(self):
+        status, document = self._call("GET", "/api/mcp/openapi.json")
+        self.assertEqual((status, document["openapi"]), (200, "3.1.0"))
+        routes = {
+            (rule.rule, method.lower())
+            for rule in self.env["ir.http"].routing_map().iter_rules()
+            if rule.rule.startswith(("/api/mcp/", "/api/sessions/"))
+            and not rule.rule.endswith("openapi.json")
+            for method in rule.methods - {"HEAD", "OPTIONS"}
+        }
+        told = {
+            (path.replace("{", "<int:").replace("}", ">"), method)
+            for path, methods in document["paths"].items()
+            for method in methods
+        }
+        self.assertEqual(routes, told)
