@@ -62,10 +62,11 @@ class _Check:
         store = process.store(self.dbname)
         try:
             discovery = process.discover(self.spec)
-        except EngineError as error:
-            store.server_failed(self.spec.id, str(error))
-            failure = self._in_new_cursor(lambda env, _server: _error(env, error))
-            return error_body(ApiError(502, failure["code"], failure["message"])), 502
+        except EngineError as caught:
+            failure = caught
+            store.server_failed(self.spec.id, str(failure))
+            told = self._in_new_cursor(lambda env, _server: _error(env, failure))
+            return error_body(ApiError(502, told["code"], told["message"])), 502
         store.server_synced(self.spec.id, discovery)
         return self._in_new_cursor(lambda _env, server: server._api_data(with_tools=True)), 200
 
@@ -74,8 +75,7 @@ class _Check:
 
         def run(env):
             env = env(user=self.uid, context=self.context, su=False)
-            server = env[SERVER].browse(self.spec.id).exists()
-            return work(env, server) if server else {}
+            return work(env, env[SERVER].browse(self.spec.id))
 
         return db.transaction(self.dbname, run)
 
