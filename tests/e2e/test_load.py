@@ -241,7 +241,9 @@ def test_a_restart_of_postgresql_loses_nothing(odoo, scripted_llm, counter, temp
 def read_on(odoo, turn):
     """What a browser does: go on from the last event, also after a failed request."""
     seen = []
-    with httpx.Client(base_url=odoo.url, cookies={"session_id": cookie_of(odoo)}) as client:
+    # As patient as a browser: a stream that stays open has to go on by itself.
+    session = {"session_id": cookie_of(odoo)}
+    with httpx.Client(base_url=odoo.url, cookies=session, timeout=60) as client:
         until = time.monotonic() + 40
         while not seen or seen[-1][1]["type"] not in ("done", "error"):
             assert time.monotonic() < until
