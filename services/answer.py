@@ -18,6 +18,7 @@ class AskedCall:
     arguments: str = ""
     provider_id: str = ""
     index: Any = None
+    is_cut: bool = False
 
     def is_another(self, name: str, provider_id: str) -> bool:
         """Whether a chunk at the same index begins a new call, as some providers do."""
@@ -28,7 +29,10 @@ class AskedCall:
 
 @dataclass(slots=True)
 class Answer:
-    """`begun` is true as soon as something of the answer has arrived; `usage` is the last that was told."""
+    """`begun` is true as soon as something of the answer has arrived; `usage` is the last that was told.
+
+    `repair` are messages that ask the model to say it again, where nobody can read what it has said.
+    """
 
     text: str = ""
     calls: list[AskedCall] = field(default_factory=list)
@@ -36,14 +40,16 @@ class Answer:
     usage: dict[str, int] = field(default_factory=dict)
     begun: bool = False
     stopped: bool = False
+    repair: tuple[dict[str, Any], ...] = ()
 
     def add(self, chunk: Any) -> str:
-        """Take an AIMessageChunk; the text that came with it."""
-        delta = flatten(chunk.content)
-        self.text += delta
+        """Take an AIMessageChunk; the text that may be shown now."""
+        said = flatten(chunk.content)
         for part in chunk.tool_call_chunks:
             self._add_call(part)
-        self.begun = self.begun or bool(delta or self.calls)
+        self.begun = self.begun or bool(said or self.calls)
+        delta = self._shown(said)
+        self.text += delta
         if reason := chunk.response_metadata.get("finish_reason"):
             self.finish_reason = str(reason)
         if chunk.usage_metadata:
@@ -51,6 +57,17 @@ class Answer:
                 key: chunk.usage_metadata.get(key) or 0 for key in ("input_tokens", "output_tokens")
             }
         return delta
+
+    def close(self) -> str:
+        """Nothing more comes; the text that may be shown only now."""
+        return ""
+
+    def _shown(self, said: str) -> str:
+        """What the person sees of a piece of what the model has said."""
+        return said
+
+    def _is_cut(self, call: AskedCall) -> bool:
+        return self.finish_reason not in ("tool_calls", "stop", "function_call")
 
     def _add_call(self, part: dict[str, Any]) -> None:
         name, index, provider_id = part.get("name") or "", part.get("index"), part.get("id") or ""
@@ -73,12 +90,12 @@ class Answer:
             raise LlmRejected("The provider of the language model withheld the answer.")
         if not self.finish_reason:
             raise LlmProtocolError(detail="the stream ended without a finish_reason")
-        if not self.text.strip() and not self.calls:
+        if not self.text.strip() and not self.calls and not self.repair:
             raise LlmProtocolError("The language model gave an empty answer. Try again.")
 
     def arguments_of(self, call: AskedCall) -> tuple[dict[str, Any] | None, str]:
         """The arguments, or None and what is wrong with them. A cut call can look valid."""
-        if self.finish_reason not in ("tool_calls", "stop", "function_call"):
+        if self._is_cut(call):
             return None, CUT
         if not call.arguments.strip():
             return {}, ""
