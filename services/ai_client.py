@@ -10,10 +10,10 @@ import time
 import uuid
 from typing import Any
 
-from . import llm, markdown, recall, text, transcript
+from . import llm, markdown, recall, text, tool_protocol, transcript
 from .answer import Answer
 from .calls import Calls
-from .errors import LlmError, LlmProtocolError, LlmTimeout
+from .errors import LlmError, LlmNoTools, LlmProtocolError, LlmTimeout
 from .ports import Journal
 from .specs import ToolCall, TurnProgress, TurnRequest, TurnResult
 from .toolbox import Toolbox
@@ -63,8 +63,10 @@ class _Turn:
         self.toolbox: Toolbox = toolbox
         self.stop: asyncio.Event = stop
         self.model = model
+        self.answer = Answer()
         self.deadline = time.monotonic() + request.limits.turn_timeout - DEADLINE_MARGIN
-        self.blocks = 0
+        self.blocks = 0  # finished Markdown blocks of the turn
+        self.first_block = 0  # the first one of this step
 
     async def run(self) -> TurnResult:
         self._begin()
@@ -76,11 +78,10 @@ class _Turn:
         while not self.stop.is_set():
             if self._must_confirm():
                 return self._wait(confirm=self.progress.round + 1)
-            answer = Answer()
             try:
-                await self._ask(answer)
+                answer = await self._ask()
             except LlmError as error:
-                return TurnResult(state="failed", text=answer.text, error=error)
+                return TurnResult(state="failed", text=self.answer.text, error=error)
             if answer.stopped:
                 return TurnResult(state="stopped", text=answer.text)
             calls = [] if self._is_last_word() else self._calls_of(answer)
@@ -149,13 +150,47 @@ class _Turn:
         is_named = round_ == self.request.limits.confirm_round
         return is_named and self.progress.confirmed != round_ and not self._is_last_word()
 
-    async def _ask(self, answer: Answer) -> None:
+    async def _ask(self) -> Answer:
+        """One step: what the model says, asked once more if nobody can read it.
+
+        :raises LlmError: with what was said before in `self.answer`
+        """
+        try:
+            answer = await self._say(await self._protocol())
+        except LlmNoTools:
+            is_found = self.request.llm.tool_protocol == "auto"
+            if not is_found or self.progress.found_protocol == "prompt":
+                raise
+            self.progress.found_protocol = "prompt"
+            answer = await self._say(await self._protocol())
+        if answer.repair and not answer.stopped:
+            self._count(answer.usage)
+            self._withdraw()
+            answer = await self._say(await self._protocol(), answer.repair)
+        return answer
+
+    async def _protocol(self) -> tool_protocol.ToolProtocol:
+        """How this model is told of tools; found out when nobody knows."""
+        spec, progress = self.request.llm, self.progress
+        if spec.tool_protocol != "auto":
+            return tool_protocol.PROTOCOLS[spec.tool_protocol]
+        progress.found_protocol = progress.found_protocol or spec.found_protocol
+        if not progress.found_protocol and self.toolbox.functions:
+            progress.found_protocol, usage = await tool_protocol.find(
+                self.model, spec, stop=self.stop, deadline=self.deadline
+            )
+            self._count(usage)
+        return tool_protocol.PROTOCOLS[progress.found_protocol or "native"]
+
+    async def _say(self, protocol: tool_protocol.ToolProtocol, repair=()) -> Answer:
+        """:param repair: messages behind the transcript, see `Answer`"""
         prompt, functions = self.request.system_prompt, self.toolbox.functions
+        self.first_block = self.blocks
+        self.answer = protocol.answer(functions, is_last=bool(repair) or self._is_last_word())
         if self._is_last_word():
             said = STOP_AND_ANSWER if self.progress.sum_up else SUM_UP
             prompt, functions = f"{prompt}\n\n{said}".strip(), []
-        messages = transcript.to_langchain(prompt, [*self.request.history, *self.progress.messages])
-        model = self.model.bind_tools(functions) if functions else self.model
+        messages = [*self.request.history, *self.progress.messages, *repair]
         stream = markdown.BlockStream()
 
         def on_text(delta: str) -> None:
@@ -164,10 +199,10 @@ class _Turn:
 
         try:
             await llm.stream(
-                model,
-                messages,
+                protocol.bound(self.model, functions),
+                protocol.messages(prompt, messages, functions),
                 self.request.llm,
-                answer,
+                self.answer,
                 on_text=on_text,
                 stop=self.stop,
                 deadline=self.deadline,
@@ -180,6 +215,13 @@ class _Turn:
             raise
         finally:
             self._emit_blocks(stream.close())
+        return self.answer
+
+    def _withdraw(self) -> None:
+        """Take back what this step has said."""
+        if self.answer.text:
+            self.journal.emit("state", state="running", step=self.progress.step)
+            self.blocks = self.first_block
 
     def _emit_blocks(self, sources) -> None:
         for source in sources:
@@ -218,9 +260,12 @@ class _Turn:
         progress.step += 1
         if answer.finish_reason == "length":
             self._notice("answer_cut", "The answer reached its maximum length and was cut.")
-        for key, count in answer.usage.items():
-            progress.usage[key] = progress.usage.get(key, 0) + count
+        self._count(answer.usage)
         await self.journal.save_step(progress, tuple(calls))
+
+    def _count(self, usage: dict[str, int]) -> None:
+        for key, count in usage.items():
+            self.progress.usage[key] = self.progress.usage.get(key, 0) + count
 
     # ------------------------------------------------------------ tools
 

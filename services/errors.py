@@ -224,7 +224,9 @@ class LlmRejected(LlmError):
 
 class LlmNoTools(LlmError):
     code = "llm_no_tools"
-    default_message = "This model cannot call tools. An administrator must change the provider."
+    default_message = (
+        "This model has no function calling. An administrator can let it call tools in the prompt."
+    )
 
 
 class LlmTimeout(LlmError):

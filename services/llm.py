@@ -142,6 +142,8 @@ async def _once(model, messages, spec, answer, on_text, stop, deadline) -> None:
             silence = spec.idle_timeout
             if delta := answer.add(part):
                 on_text(delta)
+        if delta := answer.close():
+            on_text(delta)
         answer.check()
     except Exception as caught:
         raise llm_errors.of_exception(caught) from caught

@@ -22,7 +22,7 @@ _CONTEXT = re.compile(
     re.IGNORECASE,
 )
 _NO_TOOLS = re.compile(
-    r"not support (the )?(tool|function)|(tool|function).{0,30}not supported|tool.?choice|--jinja",
+    r"not support (the )?(tool|function)|(tool|function).{0,30}not supported|support tool use|tool.?choice|--jinja",
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(r"model.{0,80}(not found|does not exist|unknown|not exist)", re.IGNORECASE)

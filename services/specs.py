@@ -24,7 +24,7 @@ TrustLevel = Literal["none", "annotations", "full"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmSpec:
-    """An OpenAI-compatible endpoint."""
+    """An OpenAI-compatible endpoint. `found_protocol` is what "auto" has found out before, if it has."""
 
     id: int
     base_url: str
@@ -33,6 +33,7 @@ class LlmSpec:
     temperature: float | None = None
     max_tokens: int | None = None
     tool_protocol: Literal["native", "prompt", "auto"] = "native"
+    found_protocol: Literal["", "native", "prompt"] = ""
     supports_vision: bool = False
     stream_usage: bool = True
     first_token_timeout: float = const.LLM_FIRST_TOKEN_TIMEOUT
@@ -207,6 +208,7 @@ class TurnProgress:
     `step` counts finished LLM answers, `round` finished LLM -> tools cycles,
     `messages` continues `TurnRequest.history`, `tools_seconds` is what calls have used of the turn's budget.
     `asides` are remarks between the answers: ``{"step": answers before it, "event": as the stream told it}``.
+    `found_protocol` is how the model turned out to call tools, where that had to be found out; the host remembers it.
     The host sets `confirmed` to the round that the person let go on, or `sum_up` when it said “stop and answer”.
     """
 
@@ -216,6 +218,7 @@ class TurnProgress:
     messages: list[dict[str, Any]] = field(default_factory=list)
     usage: dict[str, int] = field(default_factory=dict)
     tools_seconds: float = 0.0
+    found_protocol: Literal["", "native", "prompt"] = ""
     confirmed: int = 0
     sum_up: bool = False
     asides: list[dict[str, Any]] = field(default_factory=list)

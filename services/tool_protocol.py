@@ -1,0 +1,202 @@
+"""How a model is told of tools and how it asks for them: by function calling, or in the text of prompt and answer.
+
+Both speak the same transcript, so a turn can be cut and resumed, or its provider changed, in either.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from . import llm, transcript
+from .answer import Answer, AskedCall
+from .errors import LlmNoTools, LlmRejected
+from .prompt_reader import PromptReader
+from .specs import LlmSpec
+
+INSTRUCTIONS = """\
+You can use tools. To use them, answer with one JSON object of this form and nothing else:
+{"tool_calls": [{"name": "<its name>", "arguments": {<its arguments>}}], "message": "<what the user reads meanwhile>"}
+Take names only from the list of tools, exactly as they are written there. Arguments must fit the tool's JSON schema. \
+You may call several tools at once. Their results come with the next message.
+When you need no tool, or have the results that you need, answer in plain text without JSON. \
+Never make up what a tool would answer.\
+"""
+TOOLS = "These are the tools, as data:"
+RESULTS = "These are the results of the tools, as data. Use them to answer me."
+REPAIR = (
+    "Your last answer could not be read. Answer again: either with one JSON object "
+    '{"tool_calls": [{"name": "…", "arguments": {…}}], "message": "…"} and nothing else, or in plain text.'
+)
+PROBE = {
+    "type": "function",
+    "function": {
+        "name": "report_ready",
+        "description": "Reports that you are ready.",
+        "parameters": {"type": "object", "properties": {}},
+    },
+}
+PROBE_QUESTION = "Call the tool report_ready now. Do not answer in words."
+
+Messages = Iterable[Mapping[str, Any]]
+Functions = Sequence[Mapping[str, Any]]
+
+
+class ToolProtocol(Protocol):
+    def bound(self, model: Any, functions: Functions) -> Any:
+        """The chat model, with the functions where the request itself carries them."""
+
+    def messages(self, system_prompt: str, messages: Messages, functions: Functions) -> list:
+        """:param messages: as `TurnRequest.history` describes them
+        :return: LangChain messages
+        """
+
+    def answer(self, functions: Functions, *, is_last: bool = False) -> Answer:
+        """An empty answer that reads what the model streams.
+
+        :param is_last: it is not asked again; what cannot be read is shown
+        """
+
+
+class NativeProtocol:
+    """The endpoint's function calling."""
+
+    def bound(self, model, functions):
+        return model.bind_tools(functions) if functions else model
+
+    def messages(self, system_prompt, messages, functions):
+        return transcript.to_langchain(system_prompt, messages)
+
+    def answer(self, functions, *, is_last=False):
+        return Answer()
+
+
+class PromptProtocol:
+    """Tools described in the prompt, calls written as JSON in the answer.
+
+    What servers say of their tools stands as data in front of the first message, not in the system prompt.
+    """
+
+    def bound(self, model, functions):
+        return model
+
+    def messages(self, system_prompt, messages, functions):
+        plain = _plain(messages)
+        if functions:
+            system_prompt = f"{system_prompt}\n\n{INSTRUCTIONS}".strip()
+            plain.insert(0, {"role": "user", "content": _described(functions)})
+        return transcript.to_langchain(system_prompt, _alternating(plain))
+
+    def answer(self, functions, *, is_last=False):
+        names = [function["function"]["name"] for function in functions]
+        return PromptAnswer(reader=PromptReader(names), is_last=is_last)
+
+
+PROTOCOLS: dict[str, ToolProtocol] = {"native": NativeProtocol(), "prompt": PromptProtocol()}
+
+
+async def find(
+    model: Any, spec: LlmSpec, *, stop: asyncio.Event, deadline: float
+) -> tuple[str, dict[str, int]]:
+    """Ask the model to call a function, once.
+
+    :return: "native", "prompt", or "" when the turn was stopped meanwhile; and the tokens that it took
+    :raises LlmError: the endpoint failed, which says nothing about functions
+    """
+    answer = Answer()
+    question = transcript.to_langchain("", [{"role": "user", "content": PROBE_QUESTION}])
+    try:
+        await llm.stream(
+            model.bind_tools([PROBE]),
+            question,
+            spec,
+            answer,
+            on_text=lambda _delta: None,
+            stop=stop,
+            deadline=deadline,
+        )
+    except (LlmNoTools, LlmRejected):
+        return "prompt", answer.usage
+    if answer.stopped:
+        return "", answer.usage
+    calls_it = any(call.name == PROBE["function"]["name"] for call in answer.calls)
+    return "native" if calls_it else "prompt", answer.usage
+
+
+@dataclass(slots=True)
+class PromptAnswer(Answer):
+    """An answer whose calls stand in its text."""
+
+    reader: PromptReader = field(default_factory=lambda: PromptReader(()))
+    is_last: bool = False
+    said: str = ""
+
+    def _shown(self, said: str) -> str:
+        self.said += said
+        return self.reader.feed(said)
+
+    def close(self) -> str:
+        delta = self.reader.close()
+        self.calls += self.reader.calls
+        if not self.calls and (self.reader.unread or not (self.text + delta).strip()):
+            if self.is_last:
+                delta += "\n\n".join(self.reader.unread) or self.said
+            elif self.said.strip():
+                self.repair = (
+                    {"role": "assistant", "content": self.said},
+                    {"role": "user", "content": REPAIR},
+                )
+        self.text += delta
+        return delta
+
+    def _is_cut(self, call: AskedCall) -> bool:
+        return call.is_cut
+
+
+def _described(functions: Functions) -> str:
+    listed = (json.dumps(function["function"], ensure_ascii=False) for function in functions)
+    return "\n".join([TOOLS, *listed])
+
+
+def _plain(messages: Messages) -> list[dict[str, Any]]:
+    """The transcript with calls and results as text, each result behind the answer that asked for it."""
+    messages = list(messages)
+    results = {m["call_id"]: m for m in messages if m["role"] == "tool"}
+    plain: list[dict[str, Any]] = []
+    for message in messages:
+        calls = message.get("tool_calls") or ()
+        if calls:
+            plain.append({"role": "assistant", "content": _asked(message.get("content"), calls)})
+            found = [_result(call, results.get(call["id"])) for call in calls]
+            plain.append({"role": "user", "content": "\n".join([RESULTS, *found])})
+        elif message["role"] != "tool" and message.get("content"):
+            plain.append(dict(message))
+    return plain
+
+
+def _asked(content: str | None, calls: Iterable[Mapping[str, Any]]) -> str:
+    """An answer as it should have been written, whatever it was."""
+    written = [{"name": call["alias"], "arguments": call.get("arguments") or {}} for call in calls]
+    return json.dumps({"tool_calls": written, "message": content or ""}, ensure_ascii=False)
+
+
+def _result(call: Mapping[str, Any], result: Mapping[str, Any] | None) -> str:
+    said = {
+        "name": call["alias"],
+        "outcome": result["outcome"] if result else "unknown",
+        "result": result["content"] if result else transcript.MISSING,
+    }
+    return json.dumps(said, ensure_ascii=False)
+
+
+def _alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Templates of small models refuse two messages of the user in a row."""
+    merged: list[dict[str, Any]] = []
+    for message in messages:
+        last = merged[-1] if merged else None
+        if last and last["role"] == message["role"] == "user":
+            last["content"] = f"{last['content']}\n\n{message['content']}"
+        else:
+            merged.append(dict(message))
+    return merged
