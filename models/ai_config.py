@@ -50,11 +50,23 @@ class AiConfig(models.Model):
     max_tokens = fields.Integer("Max. Tokens", help="Longest answer, in tokens. 0 leaves it open.")
     tool_protocol = fields.Selection(
         [
+            ("auto", "Find out"),
             ("native", "Function calling"),
             ("prompt", "In the prompt"),
         ],
         required=True,
-        default="native",
+        default="auto",
+        help="How the model is told of tools and how it calls them. Function calling is best where the model has it. "
+        "In the prompt works with every model: tools are described in the prompt and called by JSON in the answer. "
+        "“Find out” asks the model once, before its first answer with tools, and remembers.",
+    )
+    found_protocol = fields.Selection(
+        [("native", "Function calling"), ("prompt", "In the prompt")],
+        "Found Out",
+        compute="_compute_found_protocol",
+        store=True,
+        copy=False,
+        help="How the model turned out to call tools. Another model or address is asked anew.",
     )
     supports_vision = fields.Boolean("Reads Images")
     stream_usage = fields.Boolean(
@@ -92,6 +104,17 @@ class AiConfig(models.Model):
         for config in self:
             config.has_api_key = bool(config.api_key_encrypted)
 
+    @api.depends("api_base_url", "model", "tool_protocol")
+    def _compute_found_protocol(self):
+        """What was found out about one model says nothing about another."""
+        self.found_protocol = False
+
+    def _remember_protocol(self, found):
+        """Keep what a turn has found out about the model; a choice of an administrator stays."""
+        for config in self:
+            if config.tool_protocol == "auto" and found and config.found_protocol != found:
+                config.found_protocol = found
+
     @api.constrains("api_base_url")
     def _check_api_base_url(self):
         for config in self:
@@ -111,6 +134,7 @@ class AiConfig(models.Model):
             temperature=self.temperature,
             max_tokens=self.max_tokens or None,
             tool_protocol=self.tool_protocol,
+            found_protocol=self.found_protocol or "",
             supports_vision=self.supports_vision,
             stream_usage=self.stream_usage,
             first_token_timeout=self.first_token_timeout,

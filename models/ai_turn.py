@@ -268,7 +268,7 @@ class AiTurn(models.Model):
             ),
             "llm_rejected": _("The language model rejected the request."),
             "llm_no_tools": _(
-                "This model cannot call tools. An administrator must change the provider."
+                "This model has no function calling. An administrator can let it call tools in the prompt."
             ),
             "llm_timeout": _("The language model did not answer in time. Try again."),
             "llm_protocol_error": _(

@@ -218,6 +218,7 @@ class OdooStore:
         def work(env):
             turn = self._held(env, claim)
             turn.write({"transcript": text.storable(progress), "round": progress["round"]})
+            turn.assistant_id.config_id._remember_protocol(progress["found_protocol"])
             known = set(
                 env[CALL].search([("call_id", "in", [call.id for call in calls])]).mapped("call_id")
             )

@@ -18,6 +18,7 @@ from . import test_retry
 from . import test_secrets
 from . import test_store
 from . import test_timeline
+from . import test_tool_protocol
 from . import test_tours
 from . import test_translations
 from . import test_turn
