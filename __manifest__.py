@@ -55,6 +55,9 @@
             "woow_paas_platform/static/src/ai_chat/**/*",
             "woow_paas_platform/static/src/backend/**/*",
         ],
+        "woow_paas_platform.assets_highlight": [
+            "web/static/lib/prismjs/prism.js",
+        ],
         "web.assets_tests": [
             "woow_paas_platform/static/tests/tours/**/*",
         ],

@@ -1,19 +1,23 @@
 """Markdown of an answer as HTML, block by block while it streams.
 
-Raw HTML stays text, remote images become links, links open elsewhere and lead to http, https or mailto
-only. The caller sanitises once more where it stores the HTML.
+Raw HTML stays text, remote images become links, links open elsewhere and lead to http, https, mailto
+or a record of Odoo only. The caller sanitises once more where it stores the HTML.
 """
 
 import functools
 import re
 from collections.abc import Iterator
 
+from . import markdown_rules
 from . import text as texts
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LIST = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+_RECORD_LINK = re.compile(
+    r"/odoo/[\w./-]+"
+)  # a page of the web client; a GET of it changes nothing
 
 
 def render(source: str) -> str:
@@ -112,10 +116,19 @@ def _parser():
     from markdown_it import MarkdownIt  # noqa: PLC0415
 
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    parser.validateLink = lambda url: bool(_SAFE_LINK.match(url.strip()))
+    parser.validateLink = _is_safe_link
+    parser.inline.ruler.before("escape", "math", markdown_rules.math)
+    parser.core.ruler.push("task_lists", markdown_rules.task_lists)
+    parser.core.ruler.push("bare_links", markdown_rules.bare_links)
     parser.add_render_rule("link_open", _link)
     parser.add_render_rule("image", _image)
     return parser
+
+
+def _is_safe_link(url: str) -> bool:
+    url = url.strip()
+    is_record = _RECORD_LINK.fullmatch(url) and ".." not in url
+    return bool(is_record or _SAFE_LINK.match(url))
 
 
 def _link(renderer, tokens, index, options, env):

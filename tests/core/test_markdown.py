@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,6 +26,41 @@ def test_render_tables_code_and_chinese():
     assert "<table>" in html and "<td>一</td>" in html
     assert '<code class="language-python">x &lt; 1' in html
     assert "<strong>粗體</strong> <s>刪</s>" in html
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("- [ ] open\n- [x] done", '<li class="o_ai_task">☐ open</li>'),
+        ("- [ ] open\n- [x] done", '<li class="o_ai_task">☑ done</li>'),
+        ("[x] is no list", "<p>[x] is no list</p>"),
+        ("so $a_1 * b_2 * c$ and \\(x*y*z\\)", "<p>so $a_1 * b_2 * c$ and \\(x*y*z\\)</p>"),
+        ("$$\na_1 + b_2\n$$", "<p>$$\na_1 + b_2\n$$</p>"),
+        ("$5 *and* $10", "<p>$5 <em>and</em> $10</p>"),
+        ("$<b>x</b>$", "<p>$&lt;b&gt;x&lt;/b&gt;$</p>"),
+        (
+            "see https://example.com/a_b_(c).",
+            '<a href="https://example.com/a_b_(c)" target="_blank"',
+        ),
+        ("(https://example.com)", "https://example.com</a>)</p>"),
+        ("`https://example.com`", "<p><code>https://example.com</code></p>"),
+        ("[https://a.example](https://b.example)", ">https://a.example</a></p>"),
+        ("[P1](/odoo/res.partner/5)", '<a href="/odoo/res.partner/5" target="_blank"'),
+        ("[P1](/odoo/../web/session/logout)", "[P1](/odoo/../web/session/logout)"),
+        ("[P1](/odoo/x?next=//evil.example)", "[P1]("),
+    ],
+)
+def test_what_people_know_of_markdown(source, expected):
+    assert expected in render(source)
+
+
+@pytest.mark.parametrize(
+    "source", ["$" * 20_000, "\\(" * 10_000, "$a " * 10_000, "http://" * 5_000]
+)
+def test_no_text_is_slow(source):
+    begun = time.perf_counter()
+    render(source)
+    assert time.perf_counter() - begun < 5
 
 
 @pytest.mark.parametrize(

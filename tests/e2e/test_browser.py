@@ -51,6 +51,24 @@ def test_ask_watch_reload_and_find_it_again(odoo, scripted_llm, page_of):
     assert not errors
 
 
+RICH = """# Time
+
+It is *late*, see https://example.com/clock.
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+- [x] asked
+- [ ] slept
+
+```python
+if late:
+    go("home")
+```
+
+So $t_1 * t_2$ it is.
+"""
 ORDER = """[...document.querySelectorAll(".o_ai_chat_turn > *:not(.o_ai_chat_usage)")].flatMap((row) =>
     row.matches(".o_ai_chat_html") ? [...row.children].map((block) => block.outerHTML) : row.innerText)"""
 
@@ -59,7 +77,7 @@ def test_the_history_looks_like_the_live_answer(odoo, scripted_llm, page_of):
     said = {"content": "I **look** it up.\n\n- once\n- only\n"}
     scripted_llm.script(
         first("In order", {**calls(TAIPEI), **said}),
-        then("In order", {"content": "# Time\n\nIt is *late*.\n\n| a | b |\n|---|---|\n| 1 | 2 |"}),
+        then("In order", {"content": RICH}),
     )
     page = page_of(odoo, "user")
     page.goto("/my/ai")
@@ -67,12 +85,21 @@ def test_the_history_looks_like_the_live_answer(odoo, scripted_llm, page_of):
     turn = page.locator(".o_ai_chat_turn")
     expect(turn).to_have_attribute("data-state", "done")
     expect(turn.locator("table")).to_be_visible()
+    expect(turn.locator(".token")).not_to_have_count(0)
     live, height = page.evaluate(ORDER), turn.bounding_box()["height"]
     page.reload()
-    expect(turn.locator("table")).to_be_visible()
+    expect(turn.locator(".token")).not_to_have_count(0)
     assert page.evaluate(ORDER) == live
     assert turn.bounding_box()["height"] == height
     assert "Round 1 of 5" in live
+    expect(turn.locator(".o_ai_chat_code .token.keyword")).to_have_text("if")
+    expect(turn.locator(".o_ai_task").first).to_have_text("☑ asked")
+    expect(turn).to_contain_text("So $t_1 * t_2$ it is.")
+    assert turn.locator("a").get_attribute("rel") == "noopener noreferrer nofollow"
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    turn.get_by_role("button", name="Copy the answer").click()
+    expect(turn.get_by_role("button", name="Copied")).to_be_visible()
+    assert RICH.strip() in page.evaluate("navigator.clipboard.readText()")
 
 
 def test_stop_in_the_middle_of_an_answer(odoo, scripted_llm, page_of):

@@ -1,9 +1,11 @@
-import { Component, markup } from "@odoo/owl";
+import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { formatFloat } from "@web/core/utils/numbers";
 import { formatDuration } from "../core/format";
-import { isFinal, openQuestions, runningCalls } from "../core/turn_state";
+import { isFinal, openQuestions, runningCalls, turnText } from "../core/turn_state";
 import { DecideAll, RoundCard } from "./approval_card";
+import { CopyButton } from "./copy_button";
+import { Markdown, OpenBlock } from "./markdown";
 import { ToolCallCard } from "./tool_call_card";
 
 function formatCount(value) {
@@ -13,7 +15,7 @@ function formatCount(value) {
 /** What the assistant did about one message: text, calls and notices, live or from the history. */
 export class TurnView extends Component {
     static template = "woow_paas_platform.TurnView";
-    static components = { DecideAll, RoundCard, ToolCallCard };
+    static components = { CopyButton, DecideAll, Markdown, OpenBlock, RoundCard, ToolCallCard };
     static props = {
         turn: Object,
         /** The stream's status while the turn runs; see StreamReader. */
@@ -50,9 +52,13 @@ export class TurnView extends Component {
             : _t("Round %(round)s", { round });
     }
 
-    /** The server renders and sanitises each block once; nothing else is ever taken as HTML. */
-    html(item) {
-        return markup(item.html);
+    /** As Markdown, for the clipboard. */
+    get text() {
+        return turnText(this.props.turn).trim();
+    }
+
+    get copyLabel() {
+        return _t("Copy the answer");
     }
 
     get questions() {

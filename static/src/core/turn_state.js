@@ -93,8 +93,9 @@ export function openQuestions(turn) {
 export function turnText(turn) {
     return turn.items
         .filter((item) => item.type === "text" || item.type === "block")
-        .map((item) => item.text)
-        .join("");
+        .map((item) => item.text.trimEnd())
+        .filter(Boolean)
+        .join("\n\n");
 }
 
 /** @returns {ToolCall} of an event, or of a call of the history */

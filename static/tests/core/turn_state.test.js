@@ -68,7 +68,7 @@ test("text grows the open block, which its text_block replaces", () => {
 
     turn = applyEvent(turn, { type: "text", content: "Three", step: 1, seq: 4 });
     expect(turn.items.map(({ type }) => type)).toEqual(["block", "text"]);
-    expect(turnText(turn)).toBe("One twoThree");
+    expect(turnText(turn)).toBe("One two\n\nThree");
 });
 
 test("a call runs until its result comes, in whatever order results come", () => {
@@ -200,7 +200,7 @@ test("a message of the history has the same shape", () => {
     expect(kinds).toEqual(["notice", "block", "tool", "confirm", "block"]);
     expect(turn.items[2].call).toMatchObject({ outcome: "ok", durationMs: 3, round: 2 });
     expect(turn.items[3].approval).toMatchObject({ decision: "stop", by: "Ada" });
-    expect(turnText(turn)).toBe("Let me see.It is one.");
+    expect(turnText(turn)).toBe("Let me see.\n\nIt is one.");
 
     const events = numbered([
         { type: "notice", code: "tool_skipped", message: "One is left out." },
