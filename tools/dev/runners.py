@@ -1,6 +1,6 @@
 """``make test``: three pytest runs and a suite over one set-up, and the plain line at the end.
 
-* *core*: ``tests/core``, the engine alone, while the database is made
+* *core*: ``tests/core``, the engine alone, while the database is made and beside *odoo*
 * *odoo*: ``tests/test_*.py`` by pytest-odoo, in a database with the addon and its demo data
 * *e2e*: ``tests/e2e``, against real processes
 * *conformance*: ``tests/conformance``, the official suite of MCP
@@ -53,10 +53,8 @@ def _run(only: str | None, arguments: Sequence[str]) -> int:
         with testbed.running_postgres(instance):
             core = Pytest("core", _core(arguments), quiet=True) if "core" in chosen else None
             testbed.prepare_template(instance, fresh=not only)
-            if core:
-                outcomes.append(core.finish())
-            if "odoo" in chosen:
-                outcomes.append(_odoo(instance, arguments))
+            odoo = _odoo(instance, arguments) if "odoo" in chosen else None
+            outcomes += [outcome for outcome in (core and core.finish(), odoo) if outcome]
             if "e2e" in chosen:
                 outcomes.append(_e2e(instance, arguments))
     elif "core" in chosen:
