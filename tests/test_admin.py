@@ -6,7 +6,7 @@ from odoo import Command, fields
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import Form, tagged
 
-from ..models import mcp_server as mcp_server_module
+from ..models import mcp_server_discovery
 from ..runtime import limits
 from ..services.errors import ServerTimeout
 from ..services.specs import DiscoveredTool
@@ -51,7 +51,7 @@ class TestAdmin(AiCase):
     def test_sync_tells_what_changed(self):
         server = self._as_admin(self.server)
         with patch.object(
-            mcp_server_module.process, "discover", lambda _spec: discovery("forecast")
+            mcp_server_discovery.process, "discover", lambda _spec: discovery("forecast")
         ):
             action = server.action_sync_tools()
             self.assertEqual(action["params"]["type"], "success")
@@ -65,8 +65,8 @@ class TestAdmin(AiCase):
 
         store = FakeStore()
         with (
-            patch.object(mcp_server_module.process, "discover", fail),
-            patch.object(mcp_server_module.process, "store", lambda _name: store),
+            patch.object(mcp_server_discovery.process, "discover", fail),
+            patch.object(mcp_server_discovery.process, "store", lambda _name: store),
         ):
             for action in (self.server.action_sync_tools, self.server.action_test_connection):
                 params = action()["params"]
@@ -78,7 +78,7 @@ class TestAdmin(AiCase):
         asked = []
         servers = self._as_admin(self.server | self.user_server).with_context(woow_no_sync=False)
         with patch.object(
-            mcp_server_module.process, "sync_later", lambda _name, ids: asked.append(ids)
+            mcp_server_discovery.process, "sync_later", lambda _name, ids: asked.append(ids)
         ):
             message = servers.action_sync_tools()["params"]["message"]
             self.assertIn("2 servers", message)
@@ -183,8 +183,8 @@ class TestAdmin(AiCase):
             return discovery()
 
         with (
-            patch.object(mcp_server_module.process, "discover", discover),
-            patch.object(mcp_server_module.process, "store", lambda _name: store),
+            patch.object(mcp_server_discovery.process, "discover", discover),
+            patch.object(mcp_server_discovery.process, "store", lambda _name: store),
             patch.object(self.env.cr, "commit", lambda: None),
         ):
             everyone._cron_sync_tools()
