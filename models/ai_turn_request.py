@@ -4,13 +4,23 @@ import json
 
 from odoo import models
 
-from ..services import text
+from ..services import reading, text
 from ..services.specs import Limits, TurnRequest
 from .ai_turn import CONVERSATION, FINAL_STATES
 
 HISTORY_TURNS = 20  # earlier turns that the model is shown at most
 HISTORY_CHARS = 48_000  # characters of them at most
 OLD_RESULT_CHARS = 2_000  # characters that stay of a tool result of an earlier turn
+
+
+def _shortened(message):
+    """A tool's message of an earlier turn; the model can read on in the result."""
+    content = message["content"]
+    if len(content) <= OLD_RESULT_CHARS:
+        return message
+    more = f"{reading.NAME} with id {message['call_id']!r} and start {OLD_RESULT_CHARS}"
+    cut = f"{content[:OLD_RESULT_CHARS]} [… cut here; to read on: {more} …]"
+    return {**message, "content": cut, "truncated": True}
 
 
 class AiTurn(models.Model):
@@ -139,9 +149,7 @@ class AiTurn(models.Model):
         }
         for message in (self.transcript or {}).get("messages", ()):
             if message["role"] == "tool":
-                content = message["content"]
-                if len(content) > OLD_RESULT_CHARS:
-                    message = {**message, "content": content[:OLD_RESULT_CHARS] + " […]"}
+                message = _shortened(message)
             elif calls := message.get("tool_calls"):
                 kept = [call for call in calls if call["id"] in answered]
                 message = {**message, "tool_calls": kept}

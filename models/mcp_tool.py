@@ -157,6 +157,7 @@ class McpTool(models.Model):
                 title=tool.title or "",
                 description=tool.description or "",
                 input_schema=json.loads(tool.input_schema or "{}"),
+                output_schema=json.loads(tool.output_schema or "{}"),
                 annotations=json.loads(tool.annotations or "{}"),
             )
             for tool, alias in zip(tools, aliases, strict=True)

@@ -1,6 +1,6 @@
 from odoo import api, fields, models
 
-from ..services import text
+from ..services import reading, text
 from ..services.specs import CallResult
 
 
@@ -47,6 +47,9 @@ class ToolCall(models.Model):
     fixed = fields.Json(readonly=True, help="Names of the arguments that the record filled in.")
     result = fields.Json(readonly=True, help="What people see of the result, capped.")
     llm_text = fields.Text(readonly=True, help="What the model read of the result, capped.")
+    whole_text = fields.Text(
+        readonly=True, prefetch=False, help="All of a result that the model has not read whole."
+    )
     outcome = fields.Selection(
         [
             ("ok", "OK"),
@@ -120,6 +123,27 @@ class ToolCall(models.Model):
             truncated=self.truncated,
         )
 
+    def _read_on(self):
+        """The answer of `read_result`: a part of what an earlier call of this person said in this conversation."""
+        self.ensure_one()
+        given = self.arguments or {}
+        source = self.search(
+            [
+                ("call_id", "=", str(given.get("id"))),
+                ("turn_id.channel_id", "=", self.turn_id.channel_id.id),
+                ("user_id", "=", self.user_id.id),
+                ("outcome", "!=", False),
+            ]
+        )
+        if not source:
+            said = "There is no result with this id in this conversation."
+            return CallResult(outcome="invalid_args", text=said, display=said)
+        if source.result_pruned:
+            said = "This result was removed for its age."
+            return CallResult(outcome="error", text=said, display=said)
+        whole = source.whole_text or source.llm_text or ""
+        return reading.part(whole, source.call_id, given.get("start"))
+
     def _call_event(self):
         self.ensure_one()
         return {
@@ -136,12 +160,13 @@ class ToolCall(models.Model):
     def _tool_message(self):
         """The call's result as the transcript keeps it; a call that was cut says so."""
         self.ensure_one()
-        return {
+        message = {
             "role": "tool",
             "call_id": self.call_id,
             "content": self.llm_text or "The call was not finished.",
             "outcome": self.outcome or "unknown",
         }
+        return {**message, "truncated": True} if self.truncated else message
 
     def _result_event(self):
         self.ensure_one()

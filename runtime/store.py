@@ -10,7 +10,7 @@ import logging
 
 from odoo import fields
 
-from ..services import text
+from ..services import reading, text
 from ..services.errors import EngineError, LeaseLost, TurnGone
 from ..services.runner import Claim, Loaded
 from ..services.specs import TurnProgress, Verdict
@@ -254,6 +254,9 @@ class OdooStore:
                 raise TurnGone
             if row.outcome:
                 return Verdict(kind="done", result=row._as_result())
+            if row.tool_name == reading.NAME and not (row.tool_id or row.operation_id):
+                row.started_at = fields.Datetime.now()
+                return Verdict(kind="answered", result=row._read_on())
             in_flight = row.started_at and row.started_epoch != claim.epoch
             if in_flight and not row.tool_id._may_repeat():
                 return Verdict(kind="lost")
@@ -281,6 +284,7 @@ class OdooStore:
                         "outcome": result.outcome,
                         "result": text.storable(result.display),
                         "llm_text": text.storable(result.text),
+                        "whole_text": text.storable(result.whole) or False,
                         "duration_ms": result.duration_ms,
                         "bytes": result.bytes,
                         "truncated": result.truncated,
@@ -379,7 +383,7 @@ class OdooStore:
 def _origin(call):
     """Where a call's tool comes from: a server, or an operation of a toolbox; and the action's part."""
     tool = call.tool
-    if tool is None:
+    if tool is None or tool == reading.TOOL:
         return {}
     source = (
         {"operation_id": tool.id}

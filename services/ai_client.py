@@ -70,6 +70,7 @@ class _Turn:
 
     async def run(self) -> TurnResult:
         self._begin()
+        self.toolbox.let_read_on(self.progress.messages)
         if calls := transcript.open_calls(self.progress, self.toolbox.resolve):
             if not await self._run_calls(calls):
                 return self._wait()
@@ -280,16 +281,13 @@ class _Turn:
             deadline=self.deadline,
         )
         results, seconds = await runner.run(calls)
+        answered = [call.id for call in calls if call.id in results]
         progress.messages += [
-            {
-                "role": "tool",
-                "call_id": call.id,
-                "content": results[call.id].text,
-                "outcome": results[call.id].outcome,
-            }
-            for call in calls
-            if call.id in results
+            transcript.tool_message(call_id, results[call_id]) for call_id in answered
         ]
+        self.toolbox.let_read_on(progress.messages)
+        for warning in filter(None, (results[call_id].warning for call_id in answered)):
+            self._notice("unexpected_result", warning)
         progress.tools_seconds = round(progress.tools_seconds + seconds, 3)
         is_complete = len(results) == len(calls)
         progress.round += is_complete

@@ -1,4 +1,4 @@
-"""Checks what an LLM wrote as arguments against the server's own schema."""
+"""Checks what an LLM wrote as arguments, and what a tool answered, against the server's own schema."""
 
 import functools
 import itertools
@@ -25,20 +25,24 @@ def problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     Patterns are not tried, because a stranger's regular expression can take for ever. Models write null for
     what they leave out: where a property is optional, that passes.
     """
+    required = schema.get("required") or ()
+    given = {key: value for key, value in arguments.items() if value is not None or key in required}
+    wrong = misfits(given, schema)
+    return f"The arguments do not fit the tool: {wrong}." if wrong else ""
+
+
+def misfits(value: Any, schema: Mapping[str, Any]) -> str:
+    """What of a value does not fit a stranger's schema, empty if nothing does."""
     if not schema:
         return ""
     _steps.set(itertools.count(1))
     try:
-        required = schema.get("required") or ()
-        given = {
-            key: value for key, value in arguments.items() if value is not None or key in required
-        }
-        errors = list(_validator()(schema, registry=_registry()).iter_errors(given))
+        errors = list(_validator()(schema, registry=_registry()).iter_errors(value))
     except Exception:  # whatever a stranger's schema provokes
         return ""
     said = "; ".join(_say(error) for error in errors[:MAX_PROBLEMS])
     more = f" (and {len(errors) - MAX_PROBLEMS} more)" if len(errors) > MAX_PROBLEMS else ""
-    return f"The arguments do not fit the tool: {said}{more}." if said else ""
+    return f"{said}{more}"
 
 
 def _say(error: Any) -> str:

@@ -71,7 +71,9 @@ class Calls:
         verdict = await self._journal.begin_call(call)
         if verdict.kind == "done" and verdict.result is not None:
             return verdict.result
-        if verdict.kind == "deny":
+        if verdict.kind == "answered" and verdict.result is not None:
+            result = verdict.result
+        elif verdict.kind == "deny":
             result = failure("denied", verdict.reason or DENIED)
         elif self._stop.is_set():
             result = failure("cancelled", STOPPED)

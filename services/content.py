@@ -16,6 +16,7 @@ from typing import Any
 from . import text as texts
 
 MAX_ATTACHMENTS = 20  # files of one result
+KEPT_CAP = 1_000_000  # characters of a result that are kept to be read on
 _MIMETYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,80}")
 _NAME_UNSAFE = re.compile(r"[^\w.() -]+")
 
@@ -24,20 +25,25 @@ _NAME_UNSAFE = re.compile(r"[^\w.() -]+")
 class Content:
     """`display` is a string, or the structured content, or ``{"text", "structured"}`` where both differ.
 
-    `attachments` are ``{"name": str, "mimetype": str, "data": base64 str}``.
+    `whole` is all of a text that was cut. `attachments` are ``{"name": str, "mimetype": str, "data": base64 str}``.
     """
 
     text: str = ""
     display: Any = ""
-    truncated: bool = False
+    whole: str = ""
     attachments: list[dict[str, str]] = field(default_factory=list)
 
+    @property
+    def truncated(self) -> bool:
+        return bool(self.whole)
 
-def read(result: Mapping[str, Any], *, llm_cap: int, ui_cap: int) -> Content:
+
+def read(result: Mapping[str, Any], *, llm_cap: int, ui_cap: int, handle: str = "") -> Content:
     """Turn a tool result into what the LLM reads and what the person sees.
 
     :param llm_cap: characters of `text`
     :param ui_cap: characters of `display`
+    :param handle: by which the LLM can read on, see `reading`
     """
     content = Content()
     blocks = result.get("content")
@@ -59,9 +65,10 @@ def read(result: Mapping[str, Any], *, llm_cap: int, ui_cap: int) -> Content:
             full = raw
         if len(raw) + len(full) > ui_cap:
             shown = full
-    content.text = texts.cap(full, llm_cap)
+    content.text = texts.cap(full, llm_cap, handle)
     content.display = texts.cap(shown, ui_cap) if isinstance(shown, str) else shown
-    content.truncated = len(full) > llm_cap
+    if len(full) > llm_cap:
+        content.whole = texts.cap(full, KEPT_CAP)
     return content
 
 

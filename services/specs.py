@@ -145,6 +145,7 @@ class ToolSpec:
     title: str = ""
     description: str = ""
     input_schema: Mapping[str, Any] = field(default_factory=dict)
+    output_schema: Mapping[str, Any] = field(default_factory=dict)
     annotations: Mapping[str, Any] = field(default_factory=dict)
     operation: OperationSpec | None = None
     action_id: int = 0
@@ -187,7 +188,8 @@ class TurnRequest:
     `history` holds messages of earlier turns and, last, this turn's user message:
     ``{"role": "user", "content": str}``,
     ``{"role": "assistant", "content": str, "tool_calls": [{"id", "alias", "arguments"}]}``,
-    ``{"role": "tool", "call_id": str, "content": str, "outcome": Outcome}``.
+    ``{"role": "tool", "call_id": str, "content": str, "outcome": Outcome}``, with ``"truncated": True`` if the
+    host can give more of the result, see `reading`.
     """
 
     turn_id: int
@@ -243,7 +245,10 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallResult:
-    """What became of one call. `text` is for the LLM (capped), `display` for the person."""
+    """What became of one call. `text` is for the LLM (capped), `display` for the person.
+
+    `whole` is all of a text that was cut; `warning` a sentence for the person about an answer that is odd.
+    """
 
     outcome: Outcome
     text: str
@@ -251,6 +256,8 @@ class CallResult:
     duration_ms: int = 0
     bytes: int = 0
     truncated: bool = False
+    whole: str = field(default="", repr=False)
+    warning: str = ""
     attachments: tuple[Mapping[str, Any], ...] = ()
 
     @property
@@ -273,10 +280,11 @@ class Verdict:
 
     run: execute it now, with `arguments` if a person changed them · deny: `reason` goes to the LLM ·
     ask: a person decides, the turn waits · done: it has its result, take `result` ·
+    answered: the host has made it itself, record `result` like any other ·
     lost: it was in flight when its runner died (the journal turns this into done, outcome unknown)
     """
 
-    kind: Literal["run", "deny", "ask", "done", "lost"]
+    kind: Literal["run", "deny", "ask", "done", "answered", "lost"]
     reason: str = ""
     result: CallResult | None = None
     arguments: dict[str, Any] | None = None

@@ -54,17 +54,22 @@ def storable(value: Any, depth: int = MAX_DEPTH) -> Any:
     return value
 
 
-def cap(text: str, limit: int) -> str:
+def cap(text: str, limit: int, handle: str = "") -> str:
     """At most `limit` characters: head, a note about what is missing, tail.
+
+    :param handle: what `reading` finds the whole text by; the note then says how to read on
 
     >>> cap("abc", 100)
     'abc'
     """
     if len(text) <= limit:
         return text
-    note = f"\n\n[… {len(text) - limit} of {len(text)} characters are left out here …]\n\n"
-    room = max(0, limit - len(note) - 8)
+    more = f"; to read on: read_result with id {handle!r} and start {limit}" if handle else ""
+    note = "\n\n[… {} of {} characters are left out here{} …]\n\n"
+    left_out = len(text) - limit
+    room = max(0, limit - len(note.format(left_out, len(text), more)) - 8)
     head = room * 2 // 3
+    note = note.format(left_out, len(text), more.replace(f"start {limit}", f"start {head}"))
     return text[:head] + note + (text[-(room - head) :] if room > head else "")
 
 

@@ -2,10 +2,10 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import arguments, content, names, operations, recall, schema, text
+from . import arguments, content, names, operations, reading, recall, schema, text
 from .errors import EngineError, ServerTimeout, SessionExpired, SessionLost
 from .inputs import OnInput
 from .pool import Pool
@@ -21,7 +21,7 @@ from .specs import (
     TurnRequest,
 )
 
-MAX_FUNCTIONS = 128  # OpenAI, tools of one request
+MAX_FUNCTIONS = 127  # OpenAI takes 128 tools of one request, one may be ours
 MAX_DESCRIPTION = 1_024  # characters, OpenAI function description
 
 MAYBE = "It is not known whether the tool has taken effect."
@@ -42,6 +42,7 @@ class Toolbox:
         for tool in request.tools:
             if problem := self._offer(tool):
                 self.skipped.append((tool, problem))
+        self.let_read_on(request.history)
 
     def _offer(self, tool: ToolSpec) -> str:
         """Add a tool; a sentence if that is not possible."""
@@ -72,10 +73,16 @@ class Toolbox:
         self._tools[tool.alias] = tool
         return ""
 
-    def resolve(self, alias: str) -> tuple[ToolSpec, ServerSpec] | None:
-        """The tool that an alias means, None if it was not offered."""
+    def let_read_on(self, messages: Iterable[Mapping[str, Any]]) -> None:
+        """From now on offer to read on, if a result among these messages was cut."""
+        if reading.NAME not in self._tools and reading.is_wanted(messages):
+            self.functions.append(reading.FUNCTION)
+            self._tools[reading.NAME] = reading.TOOL
+
+    def resolve(self, alias: str) -> tuple[ToolSpec, ServerSpec | None] | None:
+        """The tool that an alias means, None if it was not offered. Ours has no server."""
         tool = self._tools.get(alias)
-        return (tool, self._servers[tool.server_id]) if tool else None
+        return (tool, self._servers.get(tool.server_id)) if tool else None
 
     def server_states(self) -> list[dict[str, str]]:
         """``{"name", "state"}`` of each server of the turn; "open" if a session is open already."""
@@ -148,7 +155,7 @@ async def execute(
                 on_input=on_input,
                 may_repeat=_may_repeat(call.tool, call.server),
             )
-        return Executed(result=_read(raw, limits, begun), raw=raw)
+        return Executed(result=_read(raw, call, limits, begun), raw=raw)
     except ServerTimeout as error:
         said = f"The tool did not answer within {timeout:g} s. {MAYBE}"
         return Executed(result=failure("timeout", said, begun), error=error)
@@ -175,8 +182,10 @@ def refusal(call: ToolCall) -> CallResult | None:
     return None
 
 
-def _read(result: Mapping[str, Any], limits: Limits, begun: float) -> CallResult:
-    read = content.read(result, llm_cap=limits.llm_result_cap, ui_cap=limits.ui_result_cap)
+def _read(result: Mapping[str, Any], call: ToolCall, limits: Limits, begun: float) -> CallResult:
+    read = content.read(
+        result, llm_cap=limits.llm_result_cap, ui_cap=limits.ui_result_cap, handle=call.id
+    )
     failed = result.get("isError") is True
     empty = "The tool failed without a reason." if failed else "The tool returned nothing."
     return CallResult(
@@ -186,8 +195,21 @@ def _read(result: Mapping[str, Any], limits: Limits, begun: float) -> CallResult
         duration_ms=_ms(begun),
         bytes=len(json.dumps(result, ensure_ascii=False).encode("utf-8", "replace")),
         truncated=read.truncated,
+        whole=read.whole,
+        warning="" if failed else _oddity(result.get("structuredContent"), call.tool),
         attachments=tuple(read.attachments),
     )
+
+
+def _oddity(structured: Any, tool: ToolSpec) -> str:
+    """What of a structured result is not as the tool has promised (MCP 2025-11-25, server/tools).
+
+    Only told: the answer is there, and people see it.
+    """
+    if structured is None or not tool.output_schema:
+        return ""
+    wrong = arguments.misfits(structured, tool.output_schema)
+    return f"The result of “{tool.name}” is not what the tool promises: {wrong}." if wrong else ""
 
 
 def failure(outcome: Outcome, sentence: str, begun: float | None = None) -> CallResult:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .specs import ToolCall, TurnProgress
+from .specs import CallResult, ToolCall, TurnProgress
 
 MISSING = "The call was interrupted. It is not known whether the tool has taken effect."
 
@@ -28,6 +28,16 @@ def assistant_message(content: str, calls: Iterable[ToolCall]) -> dict[str, Any]
             for call in calls
         ],
     }
+
+
+def tool_message(call_id: str, result: CallResult) -> dict[str, Any]:
+    message = {
+        "role": "tool",
+        "call_id": call_id,
+        "content": result.text,
+        "outcome": result.outcome,
+    }
+    return {**message, "truncated": True} if result.truncated else message
 
 
 def open_calls(progress: TurnProgress, resolve) -> list[ToolCall]:

@@ -6,6 +6,7 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 
 from ..runtime.store import OdooStore
+from ..services import reading
 from ..services.errors import EngineError, LeaseLost, TurnGone
 from ..services.runner import Claim, Ending
 from ..services.specs import CallResult, ServerSpec, ToolCall, ToolSpec, TurnProgress
@@ -116,6 +117,67 @@ class TestStore(AiHttpCase):
             ["state", "tool_call", "text", "tool_result"],
         )
         self.assertEqual(len(self.turn.call_ids), 1)
+
+    def _keep_long_result(self, turn, call_id):
+        """A finished call with 30 000 characters of which the model has read less."""
+        return self.env["woow_paas_platform.tool_call"].create(
+            {
+                "turn_id": turn.id,
+                "user_id": turn.user_id.id,
+                "call_id": call_id,
+                "tool_name": "forecast",
+                "outcome": "ok",
+                "llm_text": "head … tail",
+                "whole_text": "x" * 25_000 + "END",
+                "truncated": True,
+            }
+        )
+
+    def _read_on(self, claim, call_id, start=20_000, own_id="call_r"):
+        call = ToolCall(
+            id=own_id,
+            alias=reading.NAME,
+            round=1,
+            tool=reading.TOOL,
+            arguments={"id": call_id, "start": start},
+        )
+        self._step(claim, call)
+        verdict = self.store.begin_call(claim, own_id)
+        self.assertEqual(verdict.kind, "answered")
+        self.store.end_call(claim, own_id, verdict.result, [])
+        return verdict.result
+
+    def test_a_cut_result_is_read_on_in_a_later_turn(self):
+        earlier = self._claim()
+        self._keep_long_result(self.turn, "call_long")
+        self.store.finish(earlier, Ending(state="done", html="<p>Hi</p>", next_seq=2), [])
+        self.turn = self.turn.channel_id.with_user(self.member)._ask("Next").sudo()
+        self.env.flush_all()
+        result = self._read_on(self._claim(), "call_long")
+        self.assertEqual(result.outcome, "ok")
+        self.assertTrue(result.text.startswith("xxx") and "END" in result.text)
+        row = self.turn.call_ids
+        self.assertEqual((row.tool_name, row.outcome), (reading.NAME, "ok"))
+
+    def test_nobody_reads_on_in_another_conversation(self):
+        mine = self._ask(self.member).sudo()
+        self._keep_long_result(mine, "call_mine")
+        theirs = self._ask(self.owner, service=self.service).sudo()
+        self._keep_long_result(theirs, "call_theirs")
+        self.env.flush_all()
+        claim = self._claim()
+        self.assertEqual(claim.turn_id, self.turn.id)
+        for number, call_id in enumerate(("call_mine", "call_theirs", "call_none")):
+            result = self._read_on(claim, call_id, own_id=f"call_r{number}")
+            self.assertEqual(result.outcome, "invalid_args")
+            self.assertNotIn("x" * 100, result.text)
+
+    def test_a_result_that_was_removed_is_not_read(self):
+        claim = self._claim()
+        row = self._keep_long_result(self.turn, "call_long")
+        row.write({"whole_text": False, "llm_text": False, "result_pruned": True})
+        self.env.flush_all()
+        self.assertEqual(self._read_on(claim, "call_long").outcome, "error")
 
     def test_files_of_a_result_belong_to_the_conversation(self):
         claim = self._claim()
