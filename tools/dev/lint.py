@@ -1,4 +1,4 @@
-"""``make lint`` and ``make format``: every hook of ``.pre-commit-config.yaml`` over all tracked files."""
+"""``make lint`` and ``make format``: every hook of ``.pre-commit-config.yaml`` over all files, new ones too."""
 
 import os
 import subprocess
@@ -26,8 +26,9 @@ def run_lint() -> int:
     command = [
         VENV / "bin/pre-commit",
         "run",
-        "--all-files",
         "--color=never",
+        "--files",
+        *_files(),
     ]
     return _call(command)
 
@@ -35,12 +36,12 @@ def run_lint() -> int:
 def run_format() -> int:
     """Let ruff, eslint and prettier write what they can mend."""
     _set_up()
-    scripts = _tracked("*.js", "*.cjs", "*.mjs")
+    scripts = _files("*.js", "*.cjs", "*.mjs")
     commands = [
         [VENV / "bin/ruff", "check", "--fix", "."],
         [VENV / "bin/ruff", "format", "."],
         node.command("eslint", "--fix", "--no-warn-ignored", *scripts),
-        node.command("prettier", "--write", *scripts, *_tracked("*.scss", "*.css")),
+        node.command("prettier", "--write", *scripts, *_files("*.scss", "*.css")),
     ]
     return max(_call(command) for command in commands)
 
@@ -67,11 +68,16 @@ def _set_up() -> None:
     prepare_links()
 
 
-def _tracked(*patterns: str) -> list[str]:
+def _files(*patterns: str) -> list[str]:
+    """New files too, which git does not know yet."""
     done = subprocess.run(
-        ["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    return done.stdout.split()
+    return [name for name in done.stdout.splitlines() if (ROOT / name).exists()]
 
 
 def _call(command: Sequence[object]) -> int:
