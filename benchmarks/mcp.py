@@ -20,6 +20,7 @@ from pathlib import Path
 sys.path.pop(0)  # this folder, whose mcp.py hides the SDK
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks import mcp_recovery
 from services import schema
 from services.discovery import discover
 from services.egress import EgressPolicy
@@ -254,11 +255,31 @@ asyncio.run(main())
     )
 
 
+async def recovery():
+    (slowest, name), right, all_ = await mcp_recovery.faults()
+    line(
+        "a fault becomes its typed error",
+        f"{right} of {all_}, the slowest in {slowest:.0f} ms ({name})",
+        "all, ≤ 100 ms",
+        right == all_ and slowest <= 100,
+    )
+    opened = await mcp_recovery.new_connections()
+    line("connections that 50 warm calls open", opened, "0", opened == 0)
+    more, code = await mcp_recovery.restart()
+    line(
+        "the first call after a quiet restart",
+        f"{code or 'ok'}, {more:.0f} ms more",
+        "ok, ≤ 300 ms more",
+        not code and more <= 300,
+    )
+
+
 async def main():
     resource.setrlimit(
         resource.RLIMIT_NOFILE, (1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     )
     await latency()
+    await recovery()
     await many_servers()
     schemas()
     await big_result()
