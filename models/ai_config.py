@@ -3,7 +3,6 @@ import os
 
 from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
-from odoo.orm.models import NO_ACCESS
 
 from ..services import const
 from ..services.specs import LlmSpec
@@ -25,7 +24,7 @@ class AiConfig(models.Model):
 
     _name = "ai.config"
     _description = "AI Provider"
-    _inherit = ["woow_paas_platform.secret.mixin"]
+    _inherit = ["woow_paas_platform.api_key.mixin"]
     _order = "sequence, id"
 
     name = fields.Char(required=True)
@@ -37,14 +36,6 @@ class AiConfig(models.Model):
         default="https://api.openai.com/v1",
         help="Address of an OpenAI-compatible API, up to and including its version.",
     )
-    api_key = fields.Char(
-        "API Key",
-        compute="_compute_api_key",
-        inverse="_inverse_api_key",
-        help="Stored encrypted. Leave empty to keep the current key.",
-    )
-    api_key_encrypted = fields.Char(groups=NO_ACCESS, copy=False)
-    has_api_key = fields.Boolean(compute="_compute_has_api_key", compute_sudo=True)
     model = fields.Char(required=True, help="Name of the model, as the provider writes it.")
     temperature = fields.Float(default=0.0, help="0 gives the most repeatable answers.")
     max_tokens = fields.Integer("Max. Tokens", help="Longest answer, in tokens. 0 leaves it open.")
@@ -91,18 +82,6 @@ class AiConfig(models.Model):
     _timeouts_positive = models.Constraint(
         "CHECK (first_token_timeout > 0 AND idle_timeout > 0)", "Time-outs must be positive."
     )
-
-    @api.depends("api_key_encrypted")
-    def _compute_api_key(self):
-        self._blank_secrets("api_key")
-
-    def _inverse_api_key(self):
-        self._store_secret("api_key")
-
-    @api.depends("api_key_encrypted")
-    def _compute_has_api_key(self):
-        for config in self:
-            config.has_api_key = bool(config.api_key_encrypted)
 
     @api.depends("api_base_url", "model", "tool_protocol")
     def _compute_found_protocol(self):

@@ -14,7 +14,7 @@ class McpServer(models.Model):
 
     _name = "woow_paas_platform.mcp_server"
     _description = "MCP Server"
-    _inherit = ["woow_paas_platform.secret.mixin"]
+    _inherit = ["woow_paas_platform.api_key.mixin"]
     _order = "sequence, name, id"
 
     name = fields.Char(required=True, help="Short name; the model sees it before each tool's name.")

@@ -15,16 +15,11 @@ class McpServer(models.Model):
     _inherit = "woow_paas_platform.mcp_server"
 
     api_key = fields.Char(
-        "API Key",
-        compute="_compute_secrets",
-        inverse="_inverse_api_key",
-        help="Sent as a bearer token. Stored encrypted. Leave empty to keep the current key.",
+        help="Sent as a bearer token. Stored encrypted. Leave empty to keep the current key."
     )
-    api_key_encrypted = fields.Char(groups=NO_ACCESS, copy=False)
-    has_api_key = fields.Boolean(compute="_compute_has_secrets", compute_sudo=True)
     headers_json = fields.Text(
         "Headers (JSON)",
-        compute="_compute_secrets",
+        compute="_compute_headers_json",
         inverse="_inverse_headers_json",
         help='Further HTTP headers, such as {"X-Team": "blue"}. Stored encrypted. '
         "Leave empty to keep the current headers; {} removes them.",
@@ -32,17 +27,9 @@ class McpServer(models.Model):
     headers_json_encrypted = fields.Text(groups=NO_ACCESS, copy=False)
     header_names = fields.Char(readonly=True, copy=False, help="Names of the stored headers.")
 
-    @api.depends("api_key_encrypted", "headers_json_encrypted")
-    def _compute_secrets(self):
-        self._blank_secrets("api_key", "headers_json")
-
-    @api.depends("api_key_encrypted")
-    def _compute_has_secrets(self):
-        for server in self:
-            server.has_api_key = bool(server.api_key_encrypted)
-
-    def _inverse_api_key(self):
-        self._store_secret("api_key")
+    @api.depends("headers_json_encrypted")
+    def _compute_headers_json(self):
+        self._blank_secrets("headers_json")
 
     def _inverse_headers_json(self):
         for server in self:

@@ -1,6 +1,7 @@
 import logging
 
-from odoo import models
+from odoo import api, fields, models
+from odoo.orm.models import NO_ACCESS
 
 from ..runtime import vault
 from ..services.errors import SecretUnreadable
@@ -38,3 +39,32 @@ class SecretMixin(models.AbstractModel):
         except SecretUnreadable:
             _logger.warning("%s of %s does not decrypt with the current key.", name, self)
             raise
+
+
+class ApiKeyMixin(models.AbstractModel):
+    """One such secret, for whatever takes an API key."""
+
+    _name = "woow_paas_platform.api_key.mixin"
+    _description = "Encrypted write-only API key"
+    _inherit = ["woow_paas_platform.secret.mixin"]
+
+    api_key = fields.Char(
+        "API Key",
+        compute="_compute_api_key",
+        inverse="_inverse_api_key",
+        help="Stored encrypted. Leave empty to keep the current key.",
+    )
+    api_key_encrypted = fields.Char(groups=NO_ACCESS, copy=False)
+    has_api_key = fields.Boolean(compute="_compute_has_api_key", compute_sudo=True)
+
+    @api.depends("api_key_encrypted")
+    def _compute_api_key(self):
+        self._blank_secrets("api_key")
+
+    def _inverse_api_key(self):
+        self._store_secret("api_key")
+
+    @api.depends("api_key_encrypted")
+    def _compute_has_api_key(self):
+        for record in self:
+            record.has_api_key = bool(record.api_key_encrypted)
