@@ -8,11 +8,17 @@ from . import service_link
 from . import mcp_server
 from . import mcp_server_secrets
 from . import mcp_server_discovery
+from . import mcp_server_health
 from . import mcp_server_actions
 from . import mcp_server_api
 from . import mcp_check
 from . import mcp_tool
+<<<<<<< HEAD
 from . import mcp_tool_api
+=======
+from . import mcp_tool_definition
+from . import mcp_tool_review
+>>>>>>> ef8cefa ([ADD] mcp_server: pin tool definitions and know how each server is)
 from . import toolbox
 from . import toolbox_operation
 from . import knowledge_network

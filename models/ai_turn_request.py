@@ -81,7 +81,7 @@ class AiTurn(models.Model):
         assistant = self.assistant_id
         tools = self._tools()
         actions = self._actions()
-        servers = {server.id: server._server_spec() for server in tools.server_id}
+        servers, problems = tools.server_id._server_specs()
         servers |= {spec.id: spec for spec in actions._server_specs()}
         return TurnRequest(
             turn_id=self.id,
@@ -91,7 +91,7 @@ class AiTurn(models.Model):
             system_prompt=self._system_prompt(),
             history=(*self._history(), {"role": "user", "content": self.prompt}),
             servers=tuple(servers.values()),
-            tools=(*tools._tool_specs(), *actions._tool_specs(self._record())),
+            tools=(*tools._tool_specs(problems), *actions._tool_specs(self._record())),
             limits=Limits(
                 max_rounds=assistant.max_rounds,
                 confirm_round=assistant.confirm_round if self._is_private() else 0,

@@ -14,10 +14,16 @@ class McpServer(models.Model):
 
     _name = "woow_paas_platform.mcp_server"
     _description = "MCP Server"
-    _inherit = ["woow_paas_platform.api_key.mixin"]
+    _inherit = [
+        "mail.thread",
+        "mail.activity.mixin",
+        "woow_paas_platform.api_key.mixin",
+    ]
     _order = "sequence, name, id"
+    _rec_names_search = ["name", "title"]
 
     name = fields.Char(required=True, help="Short name; the model sees it before each tool's name.")
+    title = fields.Char(help="What people read instead of the name. The model sees the name.")
     mcp_id = fields.Char(
         "MCP ID",
         default=lambda self: str(uuid.uuid4()),
@@ -26,9 +32,17 @@ class McpServer(models.Model):
         help="Names the server in the action recall API.",
     )
     sequence = fields.Integer(default=10)
-    active = fields.Boolean(default=True, help="Off counts at once, also for running turns.")
+    active = fields.Boolean(
+        default=True, tracking=True, help="Off counts at once, also for running turns."
+    )
+    auto_start = fields.Boolean(
+        "Connect at the Start",
+        help="Its tools are read again whenever Odoo, or a runner, starts.",
+    )
     description = fields.Text()
-    url = fields.Char("URL", required=True, help="Endpoint of the server (streamable HTTP or SSE).")
+    url = fields.Char(
+        "URL", required=True, tracking=True, help="Endpoint of the server (streamable HTTP or SSE)."
+    )
     transport = fields.Selection(
         [
             ("auto", "Automatic"),
@@ -55,7 +69,12 @@ class McpServer(models.Model):
         ],
         required=True,
         default="none",
+        tracking=True,
         help="What the server says of its tools (read-only, idempotent …) counts only when trusted.",
+    )
+    review_new_tools = fields.Boolean(
+        help="New tools are offered only after somebody has looked at them. "
+        "Tools whose definition changes later always wait."
     )
     connect_timeout = fields.Float(default=const.CONNECT_TIMEOUT, help="Seconds.")
     call_timeout = fields.Float(default=const.CALL_TIMEOUT, help="Seconds.")
@@ -88,6 +107,11 @@ class McpServer(models.Model):
         )
         return None
 
+    @api.depends("name", "title")
+    def _compute_display_name(self):
+        for server in self:
+            server.display_name = server.title or server.name
+
     @api.constrains("url")
     def _check_url(self):
         for server in self:
@@ -119,6 +143,7 @@ class McpServer(models.Model):
     @api.model_create_multi
     def create(self, vals_list):
         servers = super().create(vals_list)
+        servers.filtered(lambda server: not server.active)._reset_state()
         servers._sync_after_commit()
         return servers
 
@@ -126,8 +151,10 @@ class McpServer(models.Model):
         result = super().write(vals)
         if vals.keys() & {"scope", "cloud_service_id", "owner_user_id"}:
             self.check_access("write")  # who moves a server must manage the place it goes to
-        if vals.keys() & {"url", "api_key", "headers_json", "transport"}:
-            self.sudo().write({"state": "draft", "state_message": False})  # sudo: readonly state
+        if vals.keys() & {"active", "url", "api_key", "api_key_env", "headers_json", "transport"}:
+            self._reset_state()
+        if vals.get("active"):
+            self._sync_after_commit()
         return result
 
     @api.model

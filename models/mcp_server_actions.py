@@ -8,12 +8,17 @@ class McpServer(models.Model):
     _inherit = "woow_paas_platform.mcp_server"
 
     tool_count = fields.Integer("Number of Tools", compute="_compute_tool_count")
+    review_count = fields.Integer("Tools to Review", compute="_compute_tool_count")
     call_count = fields.Integer("Tool Calls", compute="_compute_call_count")
 
-    @api.depends("tool_ids")
+    @api.depends("tool_ids.available", "tool_ids.review_state")
     def _compute_tool_count(self):
         for server in self:
-            server.tool_count = len(server.tool_ids.filtered("available"))
+            tools = server.tool_ids.filtered("available")
+            server.tool_count = len(tools)
+            server.review_count = len(
+                tools.filtered(lambda t: t.review_state in ("new", "changed"))
+            )
 
     def _compute_call_count(self):
         counts = dict(
@@ -93,6 +98,10 @@ class McpServer(models.Model):
             "domain": [("server_id", "=", self.id)],
             "context": {"active_test": False},
         }
+
+    def action_review_tools(self):
+        action = self.action_view_tools()
+        return {**action, "context": {**action["context"], "search_default_to_review": 1}}
 
     def action_view_calls(self):
         self.ensure_one()

@@ -11,32 +11,16 @@ _logger = logging.getLogger(__name__)
 
 
 class McpServer(models.Model):
-    """How a server is and what it offers, as its last connection told."""
+    """What a server offers, as its last connection told."""
 
     _inherit = "woow_paas_platform.mcp_server"
 
-    state = fields.Selection(
-        [("draft", "Not tested"), ("connected", "Connected"), ("error", "Error")],
-        required=True,
-        default="draft",
-        readonly=True,
-        copy=False,
-    )
-    state_message = fields.Char(readonly=True, copy=False)
-    state_sentence = fields.Char("Reason", compute="_compute_state_sentence")
     last_sync = fields.Datetime(readonly=True, copy=False)
     last_attempt = fields.Datetime(
         readonly=True, copy=False, help="When it was last asked, whatever came of it."
     )
     protocol_version = fields.Char(readonly=True, copy=False)
     detected_transport = fields.Char(readonly=True, copy=False)
-
-    @api.depends("state_message")
-    @api.depends_context("lang")
-    def _compute_state_sentence(self):
-        for server in self:
-            message = server.state_message
-            server.state_sentence = message and sentences.translated(self.env, message)
 
     @api.model
     def _cron_sync_tools(self):
@@ -58,7 +42,7 @@ class McpServer(models.Model):
             try:
                 discovery = process.discover(server._server_spec())
             except EngineError as error:
-                store.server_failed(server.id, str(error))
+                store.server_failed(server.id, error)
             else:
                 store.server_synced(server.id, discovery)
             if not Cron._commit_progress(1):
@@ -71,43 +55,13 @@ class McpServer(models.Model):
             return process.discover(self._server_spec())
         except EngineError as error:
             _logger.info("Discovery of MCP server %s failed: %s %s", self.id, error, error.detail)
-            process.store(self.env.cr.dbname).server_failed(self.id, str(error))
+            process.store(self.env.cr.dbname).server_failed(self.id, error)
             raise UserError(sentences.translated(self.env, str(error))) from error
 
     def _sync_after_commit(self):
         ids, dbname = self.ids, self.env.cr.dbname
         if ids and not self.env.context.get("woow_no_sync"):
             self.env.cr.postcommit.add(lambda: process.sync_later(dbname, ids))
-
-    def _record_health(self, discovery):
-        # sudo: mcp_server - state fields are readonly for people; the caller could write the server
-        self.sudo().write(
-            {
-                "state": "connected",
-                "state_message": False,
-                "last_attempt": fields.Datetime.now(),
-                "protocol_version": discovery.protocol_version,
-                "detected_transport": discovery.transport,
-            }
-        )
-
-    def _record_failure(self, sentence):
-        # sudo: mcp_server - see `_record_health`
-        self.sudo().write(
-            {
-                "state": "error",
-                "state_message": sentence,
-                "last_attempt": fields.Datetime.now(),
-            }
-        )
-        self._tell_admins()
-
-    def _tell_admins(self):
-        """Forms that show the server read it again."""
-        # sudo: res.groups - only to address its members on the bus
-        admins = self.env.ref("woow_paas_platform.group_admin").sudo()
-        for server in self:
-            admins._bus_send("woow_ai/mcp_server", {"id": server.id})
 
     def _apply_discovery(self, discovery):
         """Never deletes a tool and never switches one on again.
@@ -126,12 +80,10 @@ class McpServer(models.Model):
         for found in discovery.tools:
             vals = Tool._vals_from_discovery(found)
             if tool := known.pop(found.name, None):
-                if tool.definition_hash != vals["definition_hash"] or not tool.available:
-                    changed += 1
-                    tool.write(vals)
+                changed += tool._found_again(vals)
                 continue
             added += 1
-            Tool.create({**vals, "server_id": self.id, "active": room > 0})
+            Tool._found(self, vals, active=room > 0)
             room -= 1
         gone = Tool.union(*known.values()).filtered("available")
         gone.available = False

@@ -1,9 +1,11 @@
 import json
+import os
 
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 from odoo.orm.models import NO_ACCESS
 
+from ..runtime import settings
 from ..services import egress
 from ..services.errors import ConfigError
 from ..services.specs import ServerSpec
@@ -16,6 +18,11 @@ class McpServer(models.Model):
 
     api_key = fields.Char(
         help="Sent as a bearer token. Stored encrypted. Leave empty to keep the current key."
+    )
+    api_key_env = fields.Char(
+        "API Key from the Environment",
+        help="Name of a variable in Odoo's environment that holds the key, instead of a stored one. "
+        "The operator has to release it.",
     )
     headers_json = fields.Text(
         "Headers (JSON)",
@@ -45,18 +52,57 @@ class McpServer(models.Model):
             server.header_names = ", ".join(headers)
         self._store_secret("headers_json")
 
+    @api.constrains("api_key_env", "scope")
+    def _check_api_key_env(self):
+        """The operator's keys are for servers of the whole system, and only those that were released."""
+        for server in self.filtered("api_key_env"):
+            if server.scope != "system":
+                raise ValidationError(
+                    self.env._("Only a system server can take its key from the environment.")
+                )
+            if server.api_key_env not in settings.get().released_env:
+                raise ValidationError(
+                    self.env._(
+                        "The operator has not released the variable %(name)s: it must be listed in "
+                        "released_env of the section [woow_ai] in odoo.conf.",
+                        name=server.api_key_env,
+                    )
+                )
+
+    def _current_api_key(self):
+        """:raises ConfigError: there is none where there should be one"""
+        self.ensure_one()
+        name = self.api_key_env
+        if not name:
+            return self._read_secret("api_key")
+        if name not in settings.get().released_env or not os.environ.get(name):
+            raise ConfigError(
+                f"The key of this MCP server is missing: Odoo's environment has no {name}."
+            )
+        return os.environ[name]
+
+    def _server_specs(self):
+        """:return: the specs by id, and by id the error of each server that has none now"""
+        specs, problems = {}, {}
+        for server in self:
+            try:
+                specs[server.id] = server._server_spec()
+            except ConfigError as error:
+                problems[server.id] = error
+        return specs, problems
+
     def _server_spec(self):
-        """:raises SecretUnreadable: a stored secret does not open"""
+        """:raises ConfigError: a secret is missing or does not open"""
         self.ensure_one()
         headers = self._read_secret("headers_json")
         return ServerSpec(
             id=self.id,
             name=self.name,
-            title=self.name,
+            title=self.display_name,
             url=self.url,
             transport=self.transport,
             headers=json.loads(headers) if headers else {},
-            api_key=self._read_secret("api_key"),
+            api_key=self._current_api_key(),
             trust_level=self.trust_level,
             connect_timeout=self.connect_timeout,
             call_timeout=self.call_timeout,

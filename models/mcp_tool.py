@@ -47,10 +47,11 @@ class McpTool(models.Model):
         "UNIQUE (server_id, name)", "The server already has a tool of this name."
     )
 
-    @api.depends("active", "available", "server_id.active")
+    @api.depends("active", "available", "review_state", "server_id.active")
     def _compute_is_usable(self):
         for tool in self:
-            tool.is_usable = tool.active and tool.available and tool.server_id.active
+            is_on = tool.active and tool.available and tool.server_id.active
+            tool.is_usable = is_on and tool.review_state == "approved"
 
     @api.depends("name", "server_id.name")
     def _compute_alias(self):
@@ -93,6 +94,7 @@ class McpTool(models.Model):
             "annotations": json.dumps(dict(found.annotations)),
             "definition_hash": hashlib.sha256(definition.encode()).hexdigest(),
             "token_estimate": (len(schema) + len(found.description or "") + len(found.name)) // 4,
+            "warning_codes": [list(warning) for warning in found.warnings],
             "available": True,
         }
 
@@ -134,6 +136,8 @@ class McpTool(models.Model):
         self.ensure_one()
         # sudo: mcp_tool - the switches of a tool that the caller may use
         tool = self.sudo()
+        if reason := tool._quarantine_reason():
+            return reason
         if not tool.is_usable or tool.approval_policy == "never":
             return "This tool is switched off."
         if tool.approval_policy == "ask":
@@ -144,8 +148,12 @@ class McpTool(models.Model):
         self.ensure_one()
         return self._tool_specs()[0]
 
-    def _tool_specs(self):
-        """Frozen copies with aliases that are unique among them, in a stable order."""
+    def _tool_specs(self, problems=None):
+        """Frozen copies with aliases that are unique among them, in a stable order.
+
+        :param problems: why servers cannot be used now, by their ids
+        """
+        problems = problems or {}
         tools = self.sorted(lambda tool: (tool.server_id.id, tool.name))
         aliases = names.make_aliases([(tool.server_id.name, tool.name) for tool in tools])
         return tuple(
@@ -159,6 +167,7 @@ class McpTool(models.Model):
                 input_schema=json.loads(tool.input_schema or "{}"),
                 output_schema=json.loads(tool.output_schema or "{}"),
                 annotations=json.loads(tool.annotations or "{}"),
+                problem=str(problems.get(tool.server_id.id, "")),
             )
             for tool, alias in zip(tools, aliases, strict=True)
         )

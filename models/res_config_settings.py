@@ -46,10 +46,21 @@ class ResConfigSettings(models.TransientModel):
         "Hours to Decide",
         "How many hours a tool call waits for a person's decision before it counts as denied.",
     )
+    woow_health_interval_minutes = _limit(
+        "health_interval_minutes",
+        "Minutes between Checks",
+        "After how many minutes it is checked again whether a server is well.",
+    )
     woow_sync_interval_hours = _limit(
         "sync_interval_hours",
         "Hours between Syncs",
         "After how many hours the tools of a server are read again.",
+    )
+
+    woow_review_new_tools = fields.Boolean(
+        "Review New Tools",
+        config_parameter=f"{limits.PREFIX}review_new_tools",
+        help="Tools of all servers are offered only after somebody has looked at them.",
     )
 
     @api.constrains(*(f"woow_{name}" for name in limits.DEFAULTS))

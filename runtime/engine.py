@@ -29,10 +29,16 @@ class Engine:
         return markdown.render(text)
 
     async def discover(self, spec):
-        from ..services import discovery  # noqa: PLC0415
+        from ..services import discovery, health  # noqa: PLC0415
 
         async with asyncio.timeout(spec.sync_timeout):
-            return await discovery.discover(spec, self._policy)
+            return await health.patiently(lambda: discovery.discover(spec, self._policy))
+
+    async def check(self, specs):
+        """:return: by the server's id what is wrong with it, None where nothing is"""
+        from ..services import health  # noqa: PLC0415
+
+        return await health.check_all(specs, self._policy)
 
     async def diagnose(self, spec):
         from ..services import diagnose  # noqa: PLC0415

@@ -11,8 +11,15 @@ DEFAULTS = {
     "event_retention_days": 7,  # days after its end that a turn can be replayed
     "result_retention_days": 180,  # days that the results of tool calls are kept
     "approval_hours": 24,  # hours that a turn waits for a person's decision
+    "health_interval_minutes": 5,  # minutes between two checks of whether a server is well
     "sync_interval_hours": 24,  # hours after which the cron reads a server's tools again
 }
+
+
+def is_on(env, name: str) -> bool:
+    """Whether an administrator has switched this on."""
+    # sudo: ir.config_parameter - one of our own switches, no secret
+    return env["ir.config_parameter"].sudo().get_param(PREFIX + name) == "True"
 
 
 def get(env, name: str) -> int:

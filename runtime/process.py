@@ -189,6 +189,13 @@ def discover(spec):
     return wait_for(lambda engine: engine.discover(spec), spec.sync_timeout)
 
 
+def check_health(specs):
+    """Ask many servers at once whether they are well, see `Engine.check`."""
+    from ..services import health  # noqa: PLC0415
+
+    return wait_for(lambda engine: engine.check(specs), health.longest(specs))
+
+
 def wait_for(work, timeout: float):
     """Run ``work(engine)``, a coroutine, on the loop and wait for what it returns.
 
@@ -218,6 +225,6 @@ async def _sync(loop, store_, server_ids):
         try:
             discovery = await _process.engine.discover(spec)
         except EngineError as error:
-            await loop.db(store_.server_failed, server_id, str(error))
+            await loop.db(store_.server_failed, server_id, error)
         else:
             await loop.db(store_.server_synced, server_id, discovery)

@@ -1,8 +1,10 @@
 """The engine's fixed English sentences in the reader's language.
 
 `services/` knows no Odoo and so no translations; what it says passes through here on its way to a person.
-Sentences that hold a name or a number stay as the engine wrote them.
+Sentences that hold a name or a number stay as the engine wrote them, unless they match a pattern here.
 """
+
+import re
 
 from odoo.tools.translate import LazyTranslate
 
@@ -15,8 +17,9 @@ _KNOWN = (
     _lt("The stored secret cannot be read with the current key. Enter it again."),
     _lt("The MCP server failed."),
     _lt("The MCP server cannot be reached. Check its address."),
-    _lt("The MCP server could not be connected in time."),
-    _lt("The MCP server did not complete the connection in time."),
+    _lt("The connection timed out. Check the server's address."),
+    _lt("The connection failed: nothing listens at this address and port."),
+    _lt("The connection failed: the name of the host is not known."),
     _lt("The MCP server ended the connection."),
     _lt("The MCP server refused the credentials."),
     _lt("The MCP server wants you to sign in."),
@@ -65,6 +68,17 @@ _KNOWN = (
 )
 _BY_SOURCE = {sentence._source: sentence for sentence in _KNOWN}
 
+_WITH_VALUES = (_lt("The key of this MCP server is missing: Odoo's environment has no %(name)s."),)
+
+
+def _pattern(sentence) -> re.Pattern:
+    return re.compile(
+        re.sub(r"%\\\((\w+)\\\)s", r"(?P<\1>.+)", re.escape(sentence._source)), re.DOTALL
+    )
+
+
+_PATTERNS = [(_pattern(sentence), sentence) for sentence in _WITH_VALUES]
+
 
 def in_language(lang: str, sentence: str) -> str:
     """As `translated`, where there is no environment any more."""
@@ -74,5 +88,11 @@ def in_language(lang: str, sentence: str) -> str:
 
 def translated(env, sentence: str) -> str:
     """The sentence in the language of `env`, or as it is."""
-    known = _BY_SOURCE.get(str(sentence))
-    return env._(known) if known is not None else str(sentence)
+    sentence = str(sentence)
+    if (known := _BY_SOURCE.get(sentence)) is not None:
+        return env._(known)
+    for pattern, known in _PATTERNS:
+        if match := pattern.fullmatch(sentence):
+            translation = env._(known)
+            return translation % match.groupdict()
+    return sentence

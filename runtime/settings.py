@@ -25,13 +25,17 @@ KEYS = frozenset(
         "turns_per_person",
         "lease_seconds",
         "max_streams",
+        "released_env",
     }
 )
 
 
 @dataclass(frozen=True)
 class Settings:
-    """`secret_keys` newest first; `egress_allow` holds (host, port), port None for any."""
+    """`secret_keys` newest first; `egress_allow` holds (host, port), port None for any.
+
+    `released_env` names the variables of the environment that a server's form may take its key from.
+    """
 
     secret_keys: tuple[str, ...]
     egress_allow: frozenset[tuple[str, int | None]]
@@ -40,6 +44,11 @@ class Settings:
     turns_per_person: int
     lease_seconds: float
     max_streams: int
+    released_env: frozenset[str]
+
+
+def _listed(text: str) -> list[str]:
+    return [part for part in map(str.strip, text.split(",")) if part]
 
 
 def parse_allow(text: str) -> frozenset[tuple[str, int | None]]:
@@ -49,7 +58,7 @@ def parse_allow(text: str) -> frozenset[tuple[str, int | None]]:
     [('::1', None), ('localhost', 8080)]
     """
     pairs = set()
-    for item in filter(None, (part.strip() for part in text.split(","))):
+    for item in _listed(text):
         host, colon, port = item.rpartition(":")
         if not colon or not host or not (port == "*" or port.isdigit()):
             raise ValueError(f"egress_allow: “{item}” is not host:port or host:*")
@@ -99,7 +108,7 @@ def _made_secret_key() -> str:
 @functools.lru_cache(maxsize=1)
 def get() -> Settings:
     values = _read_section()
-    keys = tuple(filter(None, (k.strip() for k in values.get("secret_key", "").split(","))))
+    keys = tuple(_listed(values.get("secret_key", "")))
     try:
         allow = parse_allow(values.get("egress_allow", ""))
     except ValueError as error:
@@ -114,4 +123,5 @@ def get() -> Settings:
         turns_per_person=int(values.get("turns_per_person", 24)),
         lease_seconds=float(values.get("lease_seconds", 15)),
         max_streams=int(values.get("max_streams", 2000)),
+        released_env=frozenset(_listed(values.get("released_env", ""))),
     )

@@ -266,7 +266,8 @@ class OdooStore:
                 if row.action_id not in turn._actions():
                     return Verdict(kind="deny", reason="This action is no longer offered.")
             elif row.tool_id and row.tool_id not in turn._tools():
-                return Verdict(kind="deny", reason="This tool is switched off.")
+                reason = row.tool_id._quarantine_reason() or "This tool is switched off."
+                return Verdict(kind="deny", reason=reason)
             if verdict := row._approval_verdict():
                 return verdict
             row.write({"started_at": fields.Datetime.now(), "started_epoch": claim.epoch})
@@ -348,7 +349,7 @@ class OdooStore:
                 try:
                     specs[server.id] = server._server_spec()
                 except EngineError as error:
-                    server._record_failure(str(error))
+                    server._record_failure(error)
             return specs
 
         return db.transaction(self.name, work)
@@ -366,18 +367,23 @@ class OdooStore:
         except Exception:
             # The others are read all the same, and this one waits its turn.
             _logger.warning("The tools of MCP server %s cannot be kept.", server_id, exc_info=True)
-            self.server_failed(server_id, "What the MCP server offers cannot be stored.")
+            error = EngineError("What the MCP server offers cannot be stored.")
+            self.server_failed(server_id, error)
 
-    def server_failed(self, server_id: int, sentence: str) -> None:
-        db.transaction(
-            self.name,
-            lambda env: (
-                env["woow_paas_platform.mcp_server"]
-                .browse(server_id)
-                .exists()
-                ._record_failure(text.storable(sentence))
-            ),
-        )
+    def server_failed(self, server_id: int, error: EngineError) -> None:
+        def work(env):
+            env["woow_paas_platform.mcp_server"].browse(server_id).exists()._record_failure(error)
+
+        db.transaction(self.name, work)
+
+    def servers_checked(self, outcomes: dict[int, EngineError | None]) -> None:
+        """Keep what a health check found."""
+
+        def work(env):
+            for server in env["woow_paas_platform.mcp_server"].browse(outcomes).exists():
+                server._record_check(outcomes[server.id])
+
+        db.transaction(self.name, work)
 
 
 def _origin(call):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import connect, paging, param_headers, text
+from . import connect, definition_scan, paging, param_headers, text
 from .egress import EgressPolicy
 from .errors import ServerTimeout
 from .oauth import OAuth
@@ -109,4 +109,5 @@ def _tool(item: Mapping[str, Any]) -> DiscoveredTool | None:
         input_schema=dict(schema) if isinstance(schema, Mapping) else {},
         output_schema=dict(output) if isinstance(output, Mapping) else None,
         annotations=dict(annotations),
+        warnings=definition_scan.warnings(item),
     )

@@ -3,6 +3,7 @@
 import datetime
 import email.utils
 import json
+import socket
 import ssl
 from typing import Any
 
@@ -21,6 +22,7 @@ from .errors import (
     SessionLost,
 )
 
+CONNECT_TIMEOUT = "The connection timed out. Check the server's address."
 MAX_RETRY_AFTER = 3_600.0  # s, a longer wait that a server asks for counts as this
 
 
@@ -35,8 +37,10 @@ def of_exception(error: BaseException) -> EngineError:
                 detail=text.one_line(str(cause), 300),
             )
     detail = f"{type(error).__name__}: {text.one_line(str(error), 300)}"
-    if isinstance(error, httpx.ConnectTimeout | httpx.ConnectError | httpx.PoolTimeout):
-        return ConnectFailed(detail=detail)
+    if isinstance(error, httpx.ConnectTimeout):
+        return ConnectFailed(CONNECT_TIMEOUT, detail=detail)
+    if isinstance(error, httpx.ConnectError | httpx.PoolTimeout):
+        return ConnectFailed(_why_not_connected(error), detail=detail)
     if isinstance(error, httpx.TimeoutException | TimeoutError):
         return ServerTimeout(detail=detail)
     if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
@@ -44,6 +48,16 @@ def of_exception(error: BaseException) -> EngineError:
     if isinstance(error, httpx.TransportError | OSError | EOFError):
         return SessionLost(detail=detail)
     return ProtocolError(detail=detail)
+
+
+def _why_not_connected(error: BaseException) -> str:
+    """A sentence for the commonest causes, else ``""``."""
+    for cause in _chain(error):
+        if isinstance(cause, ConnectionRefusedError):
+            return "The connection failed: nothing listens at this address and port."
+        if isinstance(cause, socket.gaierror):
+            return "The connection failed: the name of the host is not known."
+    return ""
 
 
 def of_response(

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import connect, const, discovery, inputs
+from . import connect, const, discovery, faults, inputs
 from .breaker import Breaker, State
 from .discovery import SYNC_MARGIN
 from .egress import EgressPolicy
@@ -183,7 +183,7 @@ class Pool:
                 async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
                     session = await self._session(spec, conversation_id)
             except TimeoutError as error:
-                raise ConnectFailed("The MCP server could not be connected in time.") from error
+                raise ConnectFailed(faults.CONNECT_TIMEOUT) from error
             left = max(0.0, deadline - time.monotonic())
             try:
                 return await session.request(method, params, timeout=left, **options)

@@ -209,7 +209,7 @@ class Session:
 
     def _why_not_opened(self, caught: BaseException) -> EngineError:
         if any(isinstance(inner, TimeoutError) for inner in faults.flatten(caught)):
-            return ServerTimeout("The MCP server did not complete the connection in time.")
+            return ServerTimeout(faults.CONNECT_TIMEOUT)
         return self._opening_error(caught)
 
     async def _until_over(self) -> None:

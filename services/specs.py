@@ -161,7 +161,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveredTool:
-    """What `tools/list` said about one tool."""
+    """What `tools/list` said about one tool. `warnings` are (code, excerpt), see `definition_scan`."""
 
     name: str
     title: str = ""
@@ -169,6 +169,7 @@ class DiscoveredTool:
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     output_schema: Mapping[str, Any] | None = None
     annotations: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

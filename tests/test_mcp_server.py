@@ -99,6 +99,13 @@ class TestMcpServer(AiCase):
         with self.assertRaises(IntegrityError), self.env.cr.savepoint():
             Server.create({"name": "weather", "url": "https://example.com/mcp"})
 
+    def test_people_read_the_display_name_and_the_model_the_name(self):
+        self.server.title = "Weather of the world"
+        self.assertEqual(self.server.display_name, "Weather of the world")
+        found = self.env["woow_paas_platform.mcp_server"].name_search("of the world")
+        self.assertEqual(found, [(self.server.id, "Weather of the world")])
+        self.assertTrue(self.forecast.alias.startswith("weather__"))
+
     @mute_logger("odoo.sql_db")
     def test_a_user_server_belongs_to_exactly_one(self):
         with self.assertRaises(IntegrityError), self.env.cr.savepoint():

@@ -1,7 +1,13 @@
-from odoo.exceptions import AccessError
+import os
+from dataclasses import replace
+from unittest.mock import patch
+
+from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 from odoo.tools.misc import file_open
 
+from ..runtime import sentences, settings
+from ..services.errors import ConfigError
 from .common import AiCase
 
 
@@ -53,3 +59,39 @@ class TestSecrets(AiCase):
         self.assertEqual(spec.api_key, "s3cret-key")
         self.assertNotIn("s3cret", repr(spec))
         self.assertNotIn("sk-provider", repr(self.provider._llm_spec()))
+
+    def _released(self, *names):
+        released = replace(settings.get(), released_env=frozenset(names))
+        return patch.object(settings, "get", lambda: released)
+
+    def test_a_key_from_the_environment_is_one_that_the_operator_released(self):
+        with patch.dict(os.environ, {"GITHUB_TOKEN": "s3cret-key", "PGPASSWORD": "s3cret-other"}):
+            with self._released("GITHUB_TOKEN"):
+                self.server.api_key_env = "GITHUB_TOKEN"
+                self.assertEqual(self.server._server_spec().api_key, "s3cret-key")
+                with self.assertRaises(ValidationError) as caught:
+                    self.server.api_key_env = "PGPASSWORD"
+                self.assertIn("released_env", str(caught.exception))
+            with self._released(), self.assertRaises(ConfigError):
+                self.server._server_spec()  # taken back
+
+    def test_a_server_of_a_service_never_gets_the_operators_key(self):
+        with self._released("GITHUB_TOKEN"), self.assertRaises(ValidationError):
+            self.user_server.with_user(self.owner).api_key_env = "GITHUB_TOKEN"
+
+    def test_a_server_without_its_key_costs_only_its_own_tools(self):
+        with self._released("GITHUB_TOKEN"), patch.dict(os.environ):
+            os.environ.pop("GITHUB_TOKEN", None)
+            self.server.api_key_env = "GITHUB_TOKEN"
+            request = self._ask(self.member, service=self.service).sudo()._turn_request()
+        self.assertEqual({server.id for server in request.servers}, {self.user_server.id})
+        problems = {spec.name: spec.problem for spec in request.tools}
+        self.assertIn("GITHUB_TOKEN", problems["forecast"])
+        self.assertFalse(problems["run_flow"])
+
+    def test_a_sentence_with_a_name_is_translated_too(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        english = "The key of this MCP server is missing: Odoo's environment has no TOKEN."
+        chinese = sentences.translated(self.env(context={"lang": "zh_TW"}), english)
+        self.assertNotEqual(chinese, english)
+        self.assertIn("TOKEN", chinese)

@@ -1,0 +1,172 @@
+from datetime import timedelta
+
+from odoo import SUPERUSER_ID, api, fields, models
+
+from ..runtime import limits, process, sentences
+from ..services import text
+from ..services.errors import AuthRequired
+
+DOWN_AFTER = 2  # failed checks in a row; the first one only makes it degraded
+TELL_AFTER = 3  # failed checks in a row until its owner is told
+CHECK_BATCH = 100  # servers of one run of the cron
+ACTIVITY = "mail.mail_activity_data_warning"
+
+
+class McpServer(models.Model):
+    """How a server is, why, and since when."""
+
+    _inherit = "woow_paas_platform.mcp_server"
+
+    state = fields.Selection(
+        [
+            ("draft", "Not tested"),
+            ("connected", "Connected"),
+            ("degraded", "Degraded"),
+            ("error", "Error"),
+            ("auth_required", "Credentials needed"),
+            ("disabled", "Switched off"),
+        ],
+        required=True,
+        default="draft",
+        readonly=True,
+        copy=False,
+    )
+    state_message = fields.Char(readonly=True, copy=False)
+    state_sentence = fields.Char("Reason", compute="_compute_state_sentence")
+    state_since = fields.Datetime("Since", readonly=True, copy=False, default=fields.Datetime.now)
+    last_check = fields.Datetime(readonly=True, copy=False, index=True)
+    failed_checks = fields.Integer(readonly=True, copy=False, help="In a row.")
+
+    # Odoo leaves these to everybody, and they read the activities, which are for internal users.
+    activity_exception_decoration = fields.Selection(groups="base.group_user")
+    activity_exception_icon = fields.Char(groups="base.group_user")
+    activity_type_icon = fields.Char(groups="base.group_user")
+
+    @api.depends("state_message")
+    @api.depends_context("lang")
+    def _compute_state_sentence(self):
+        for server in self:
+            message = server.state_message
+            server.state_sentence = message and sentences.translated(self.env, message)
+
+    def _set_state(self, state, message=False, **values):
+        # sudo: mcp_server - state fields are readonly for people; callers have checked the access
+        for server in self.sudo():
+            is_news = (server.state, server.state_message) != (state, message)
+            if server.state != state:
+                values = {**values, "state_since": fields.Datetime.now()}
+            server.write({**values, "state": state, "state_message": message})
+            if is_news:
+                server._tell_admins()
+
+    def _reset_state(self):
+        """Nothing is known any more: it was switched, or something about the connection has changed."""
+        for server in self:
+            server._set_state("draft" if server.active else "disabled", failed_checks=0)
+            server.sudo().activity_unlink([ACTIVITY])  # sudo: whoever it was for
+
+    def _record_health(self, discovery):
+        self._set_state(
+            "connected" if self.active else "disabled",
+            failed_checks=0,
+            last_attempt=fields.Datetime.now(),
+            protocol_version=discovery.protocol_version,
+            detected_transport=discovery.transport,
+        )
+        self.sudo().activity_unlink([ACTIVITY])  # sudo: whoever it was for
+
+    def _record_failure(self, error):
+        """:param error: what a test or a sync ran into"""
+        state = "auth_required" if isinstance(error, AuthRequired) else "error"
+        now = fields.Datetime.now()
+        for server in self:
+            server._set_state(
+                state if server.active else "disabled",
+                text.storable(str(error)),
+                last_attempt=now,
+            )
+
+    def _record_check(self, error):
+        """What the regular check found: one failure is a bad moment, the second one is a state."""
+        self.ensure_one()
+        if not self.active:
+            return
+        now = fields.Datetime.now()
+        if error is None:
+            message = self.state_message if self.state == "connected" else False
+            self._set_state("connected", message, failed_checks=0, last_check=now)
+            self.sudo().activity_unlink([ACTIVITY])  # sudo: whoever it was for
+            return
+        failed = self.failed_checks + 1
+        if isinstance(error, AuthRequired):
+            state = "auth_required"
+        elif failed < DOWN_AFTER and self.state in ("connected", "degraded"):
+            state = "degraded"
+        else:
+            state = "error"
+        self._set_state(state, text.storable(str(error)), failed_checks=failed, last_check=now)
+        if failed == TELL_AFTER:
+            self._tell_owners()
+
+    # ------------------------------------------------------------ who hears of it
+
+    def _owners(self):
+        """Who has to do something when it stays down."""
+        self.ensure_one()
+        if self.scope == "system":
+            users = self.env.ref("woow_paas_platform.group_admin").all_user_ids
+        elif self.owner_user_id:
+            users = self.owner_user_id
+        else:
+            accesses = self.cloud_service_id.workspace_id.access_ids
+            users = accesses.filtered(lambda access: access.role == "owner").user_id
+        return users.filtered(lambda user: user.active and user.id != SUPERUSER_ID)
+
+    def _tell_owners(self):
+        # sudo: mcp_server - the activities are for people who may see the server
+        server = self.sudo()
+        for user in server._owners():
+            in_language = server.with_context(lang=user.lang)
+            in_language.activity_schedule(
+                ACTIVITY,
+                user_id=user.id,
+                summary=in_language.env._(
+                    "The MCP server “%(name)s” is down", name=server.display_name
+                ),
+                note=in_language.state_sentence,
+            )
+
+    def _tell_admins(self):
+        """Forms that show the server read it again."""
+        # sudo: res.groups - only to address its members on the bus
+        admins = self.env.ref("woow_paas_platform.group_admin").sudo()
+        for server in self:
+            admins._bus_send("woow_ai/mcp_server", {"id": server.id})
+
+    # ------------------------------------------------------------ cron
+
+    @api.model
+    def _cron_check_health(self):
+        """Ask the servers whose last check is old enough, all at once.
+
+        Nothing is locked meanwhile; what came of it is written in a transaction of its own.
+        """
+        due = self._due_for_check()
+        Cron = self.env["ir.cron"]
+        Cron._commit_progress(remaining=len(due))
+        specs, outcomes = due._server_specs()
+        if specs:
+            outcomes |= process.check_health(list(specs.values()))
+        process.store(self.env.cr.dbname).servers_checked(outcomes)
+        Cron._commit_progress(len(due))
+
+    @api.model
+    def _due_for_check(self):
+        before = fields.Datetime.now() - timedelta(
+            minutes=limits.get(self.env, "health_interval_minutes")
+        )
+        return self.search(
+            ["|", ("last_check", "=", False), ("last_check", "<=", before)],
+            order="last_check asc nulls first, id",
+            limit=CHECK_BATCH,
+        )

@@ -1,0 +1,204 @@
+import json
+
+from markupsafe import Markup
+from odoo import api, fields, models
+
+from ..runtime import limits
+from ..services import definition_diff, text
+
+PINNED = ("title", "description", "input_schema", "output_schema", "annotations")
+JSON_FIELDS = ("input_schema", "output_schema", "annotations")
+
+
+class McpTool(models.Model):
+    """A definition is pinned: what a server says later counts when somebody has accepted it."""
+
+    _inherit = "woow_paas_platform.mcp_tool"
+
+    review_state = fields.Selection(
+        [
+            ("approved", "Approved"),
+            ("new", "New"),
+            ("changed", "Changed"),
+            ("refused", "Refused"),
+        ],
+        "Definition",
+        required=True,
+        default="approved",
+        readonly=True,
+        copy=False,
+        index=True,
+        help="Only tools whose definition is approved are offered to a model.",
+    )
+    pending_definition = fields.Json(
+        readonly=True, copy=False, help="What the server says now, beside what was approved."
+    )
+    warning_codes = fields.Json(
+        readonly=True, copy=False, help="What a look at the definition found."
+    )
+    warnings = fields.Text(compute="_compute_warnings")
+    definition_diff = fields.Html("Changes", compute="_compute_definition_diff", sanitize=False)
+    review_ids = fields.One2many(
+        "woow_paas_platform.mcp_tool_review", "tool_id", "Decisions", readonly=True
+    )
+
+    @api.depends("warning_codes", "pending_definition")
+    @api.depends_context("lang")
+    def _compute_warnings(self):
+        sentences = {
+            "invisible": self.env._("It holds characters that nobody sees. They were removed:"),
+            "instruction": self.env._("It reads like an instruction to the model:"),
+            "link": self.env._("It holds a link:"),
+            "secret": self.env._("It speaks of passwords or keys:"),
+        }
+        for tool in self:
+            pending = tool.pending_definition or {}
+            found = pending.get("warning_codes") or tool.warning_codes or []
+            tool.warnings = "\n".join(
+                f"{sentences[code]} “{excerpt}”" for code, excerpt in found if code in sentences
+            )
+
+    @api.depends("pending_definition")
+    @api.depends_context("lang")
+    def _compute_definition_diff(self):
+        for tool in self:
+            tool.definition_diff = tool._render_diff() if tool.pending_definition else False
+
+    def _definition_rows(self):
+        """Approved and pending definition side by side, see `services.definition_diff`."""
+        self.ensure_one()
+        pending = self.pending_definition or {}
+        return definition_diff.rows(_readable(self), _readable(pending))
+
+    def _render_diff(self):
+        colours = {
+            "changed": ("danger", "success"),
+            "removed": ("danger", ""),
+            "added": ("", "success"),
+        }
+        cell = Markup('<td class="w-50 text-wrap font-monospace {colour}">{line}</td>')
+        lines = Markup()
+        for kind, left, right in self._definition_rows():
+            if kind == "gap":
+                lines += Markup('<tr><td colspan="2" class="text-center text-muted">…</td></tr>')
+                continue
+            left_colour, right_colour = (
+                f"table-{colour}" if colour else "" for colour in colours.get(kind, ("", ""))
+            )
+            lines += Markup("<tr>{left}{right}</tr>").format(
+                left=cell.format(colour=left_colour, line=left),
+                right=cell.format(colour=right_colour, line=right),
+            )
+        return Markup(
+            '<table class="table table-sm o_woow_definition_diff"><thead><tr><th>{approved}</th>'
+            "<th>{pending}</th></tr></thead><tbody>{lines}</tbody></table>"
+        ).format(
+            approved=self.env._("Approved"), pending=self.env._("The server says now"), lines=lines
+        )
+
+    # ------------------------------------------------------------ decisions
+
+    def action_open_review(self):
+        self.ensure_one()
+        return {
+            "type": "ir.actions.act_window",
+            "res_model": self._name,
+            "res_id": self.id,
+            "view_mode": "form",
+            "views": [(False, "form")],
+        }
+
+    def action_accept_definition(self):
+        """The definition that the server sends now counts from here on."""
+        for tool in self._under_review():
+            tool.sudo().write(  # sudo: `_under_review` has checked who may
+                {
+                    **(tool.pending_definition or {}),
+                    "pending_definition": False,
+                    "review_state": "approved",
+                }
+            )
+            tool._audit("accepted")
+
+    def action_refuse_definition(self):
+        """The tool stays out of use until its server sends another definition."""
+        for tool in self._under_review():
+            tool._audit("refused")
+            tool.sudo().review_state = "refused"  # sudo: see `action_accept_definition`
+
+    def _under_review(self):
+        """:raises AccessError: the caller does not manage the server"""
+        self.check_access("write")
+        return self.filtered(lambda tool: tool.review_state != "approved")
+
+    def _audit(self, decision):
+        definition = _readable(self.pending_definition or self)
+        # sudo: mcp_tool_review - rows that people cannot write; the caller may write the tool
+        self.env["woow_paas_platform.mcp_tool_review"].sudo().create(
+            {
+                "tool_id": self.id,
+                "server_id": self.server_id.id,
+                "tool_name": self.name,
+                "decision": decision,
+                "definition": text.storable(definition),
+                "definition_hash": (self.pending_definition or self)["definition_hash"],
+                "user_id": self.env.uid,
+                "user_name": self.env.user.name,
+            }
+        )
+
+    # ------------------------------------------------------------ what a sync found
+
+    @api.model
+    def _found(self, server, vals, active):
+        """Add a tool that was not known."""
+        wants_review = server.review_new_tools or limits.is_on(self.env, "review_new_tools")
+        state = "new" if wants_review else "approved"
+        tool = self.create(
+            {**vals, "server_id": server.id, "active": active, "review_state": state}
+        )
+        if not wants_review:
+            tool._audit("first_seen")
+        return tool
+
+    def _found_again(self, vals):
+        """Compare what the server says now with what was approved.
+
+        :return: whether anything about the tool has changed
+        """
+        self.ensure_one()
+        came_back = not self.available
+        said = vals["definition_hash"]
+        if self.review_state == "new" or not self.definition_hash:  # nothing was approved yet
+            changed = said != self.definition_hash
+            self.write(vals)
+            if changed and self.review_state == "approved":
+                self._audit("first_seen")
+        elif said == self.definition_hash:
+            changed = self.review_state != "approved"
+            self.write({"pending_definition": False, "review_state": "approved", "available": True})
+        else:
+            pending = self.pending_definition or {}
+            changed = said != pending.get("definition_hash")
+            if changed:
+                self.write({"pending_definition": vals, "review_state": "changed"})
+            self.available = True
+        return changed or came_back
+
+    def _quarantine_reason(self):
+        """:return: why the definition keeps the tool out of use, ``""`` if it does not"""
+        return {
+            "new": "This tool is new: who manages its server has to look at it first.",
+            "changed": "The tool's definition has changed: who manages its server has to accept it first.",
+            "refused": "The tool's definition was refused.",
+        }.get(self.review_state, "")
+
+
+def _readable(definition):
+    """The pinned fields of a tool, or of a pending definition, with JSON as data."""
+    return {
+        name: json.loads(definition[name] or "null")
+        if name in JSON_FIELDS
+        else definition[name] or ""
+        for name in PINNED
+    }

@@ -1,0 +1,31 @@
+from odoo import fields, models
+
+
+class McpToolReview(models.Model):
+    """Who accepted which definition of a tool: rows are added and never changed."""
+
+    _name = "woow_paas_platform.mcp_tool_review"
+    _description = "Decision on a Tool's Definition"
+    _order = "id desc"
+    _rec_name = "tool_name"
+
+    tool_id = fields.Many2one(
+        "woow_paas_platform.mcp_tool", readonly=True, ondelete="set null", index="btree_not_null"
+    )
+    server_id = fields.Many2one(
+        "woow_paas_platform.mcp_server", readonly=True, ondelete="set null", index="btree_not_null"
+    )
+    tool_name = fields.Char(required=True, readonly=True)
+    decision = fields.Selection(
+        [
+            ("first_seen", "First seen"),
+            ("accepted", "Accepted"),
+            ("refused", "Refused"),
+        ],
+        required=True,
+        readonly=True,
+    )
+    definition = fields.Json(required=True, readonly=True)
+    definition_hash = fields.Char(readonly=True)
+    user_id = fields.Many2one("res.users", "Decided by", readonly=True, ondelete="set null")
+    user_name = fields.Char(readonly=True, help="Stays when the user goes.")

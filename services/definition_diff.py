@@ -1,0 +1,54 @@
+"""Two definitions of a tool, line beside line."""
+
+import difflib
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+CONTEXT = 3  # equal lines around a change
+MAX_LINES = 500  # of one side; the rest is left out
+
+Kind = Literal["same", "changed", "added", "removed", "gap"]
+
+
+class Row(NamedTuple):
+    kind: Kind
+    left: str
+    right: str
+
+
+def rows(approved: Mapping[str, Any], pending: Mapping[str, Any]) -> list[Row]:
+    """What differs, with a little of what does not; ``gap`` stands for equal lines that are left out.
+
+    :param approved: the fields by name; strings as lines, everything else as JSON
+
+    >>> [tuple(row) for row in rows({"title": "Add"}, {"title": "Add all"})]
+    [('changed', 'title: Add', 'title: Add all')]
+    """
+    left, right = _lines(approved), _lines(pending)
+    found: list[Row] = []
+    for group in difflib.SequenceMatcher(None, left, right, autojunk=False).get_grouped_opcodes(
+        CONTEXT
+    ):
+        if found:
+            found.append(Row("gap", "", ""))
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                found += [Row("same", line, line) for line in left[i1:i2]]
+                continue
+            for at in range(max(i2 - i1, j2 - j1)):
+                old = left[i1 + at] if i1 + at < i2 else None
+                new = right[j1 + at] if j1 + at < j2 else None
+                kind: Kind = "added" if old is None else "removed" if new is None else "changed"
+                found.append(Row(kind, old or "", new or ""))
+    return found
+
+
+def _lines(definition: Mapping[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for name, value in definition.items():
+        if not isinstance(value, str):
+            value = json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) if value else ""
+        first, *more = value.split("\n")
+        lines += [f"{name}: {first}", *more]
+    return lines[:MAX_LINES]

@@ -1,0 +1,81 @@
+"""Whether servers are well: connect, ask for a sign of life, close."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeVar
+
+from . import connect, const, rpc
+from .discovery import SYNC_MARGIN
+from .egress import EgressPolicy
+from .errors import ConnectFailed, EngineError, ServerRefused, ServerTimeout
+from .specs import ServerSpec
+
+CONNECT_TRIES = 3  # the first and two more (004, 7.2)
+CONNECT_PAUSE = 1.0  # s between two of them (004, 7.2)
+AT_ONCE = 16  # servers that are asked at a time
+
+T = TypeVar("T")
+
+
+async def patiently(work: Callable[[], Awaitable[T]]) -> T:
+    """Do `work`; where no connection came about, once more after a pause, and a last time.
+
+    Only for what may be done twice: never for a tool call.
+    """
+    for _ in range(CONNECT_TRIES - 1):
+        try:
+            return await work()
+        except ConnectFailed:
+            await asyncio.sleep(CONNECT_PAUSE)
+    return await work()
+
+
+async def check_all(
+    specs: Iterable[ServerSpec], policy: EgressPolicy
+) -> dict[int, EngineError | None]:
+    """Ask many servers at once; a slow one holds up nobody for longer than its ``sync_timeout``.
+
+    :return: by the server's id what is wrong with it, None where nothing is
+    """
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def one(spec: ServerSpec) -> tuple[int, EngineError | None]:
+        async with places:
+            try:
+                await check(spec, policy)
+            except EngineError as error:
+                return spec.id, error
+            return spec.id, None
+
+    return dict(await asyncio.gather(*map(one, specs)))
+
+
+def longest(specs: Iterable[ServerSpec]) -> float:
+    """Seconds that `check_all` takes at most."""
+    limits = sorted((spec.sync_timeout for spec in specs), reverse=True)
+    return sum(limits[::AT_ONCE])
+
+
+async def check(spec: ServerSpec, policy: EgressPolicy) -> None:
+    """:raises EngineError: what is wrong, within ``spec.sync_timeout`` seconds"""
+    try:
+        async with asyncio.timeout(max(0.1, spec.sync_timeout - SYNC_MARGIN)):
+            await patiently(lambda: _once(spec, policy))
+    except TimeoutError as error:
+        raise ServerTimeout from error
+
+
+async def _once(spec: ServerSpec, policy: EgressPolicy) -> None:
+    session = await connect.open_session(spec, policy, first=spec.last_way)
+    try:
+        if session.era == "legacy":
+            try:
+                await session.request("ping", timeout=const.CONNECT_TIMEOUT)
+            except ServerRefused as error:
+                if error.rpc_code != rpc.METHOD_NOT_FOUND:
+                    raise
+            else:
+                return
+        await session.request("tools/list", timeout=const.CONNECT_TIMEOUT)
+    finally:
+        session.close()
