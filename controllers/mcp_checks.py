@@ -48,7 +48,7 @@ class _Check:
             if diagnosis.ok:
                 server._record_health(diagnosis.discovery)
             else:
-                server._record_failure(str(diagnosis.error))
+                server._record_failure(diagnosis.error)
             return {
                 "ok": diagnosis.ok,
                 "steps": [_step(env, step) for step in diagnosis.steps],
@@ -64,7 +64,7 @@ class _Check:
             discovery = process.discover(self.spec)
         except EngineError as caught:
             failure = caught
-            store.server_failed(self.spec.id, str(failure))
+            store.server_failed(self.spec.id, failure)
             told = self._in_new_cursor(lambda env, _server: _error(env, failure))
             return error_body(ApiError(502, told["code"], told["message"])), 502
         store.server_synced(self.spec.id, discovery)

@@ -13,12 +13,9 @@ from . import mcp_server_actions
 from . import mcp_server_api
 from . import mcp_check
 from . import mcp_tool
-<<<<<<< HEAD
 from . import mcp_tool_api
-=======
 from . import mcp_tool_definition
 from . import mcp_tool_review
->>>>>>> ef8cefa ([ADD] mcp_server: pin tool definitions and know how each server is)
 from . import toolbox
 from . import toolbox_operation
 from . import knowledge_network
