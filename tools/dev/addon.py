@@ -40,7 +40,7 @@ from odoo.addons.{ADDON}.services.toolbox import Toolbox
 assistant = env.ref("{ADDON}.ai_assistant_demo")
 tools = assistant._system_tools() - assistant.mcp_tool_disabled_ids
 servers = tuple(server._server_spec() for server in tools.server_id)
-toolbox = Toolbox(SimpleNamespace(servers=servers, tools=tools._tool_specs()), None)
+toolbox = Toolbox(SimpleNamespace(servers=servers, tools=tools._tool_specs(), history=()), None)
 messages = [
     {{"role": "system", "content": assistant.system_prompt}},
     {{"role": "user", "content": "Hi"}},

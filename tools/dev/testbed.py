@@ -77,7 +77,8 @@ def with_demo_servers(source: Instance, facts: Mapping[str, str]) -> Instance:
     base = Instance(source.name, f"{source.database}_demo", throw_away=True)
     base.postgres = source.postgres
     clone(source, base.database)
-    addon.refresh_demo(base, facts)
+    if addon.refresh_demo(base, facts) is None:
+        raise DevError("The demo's records are not what the tests expect: see above.")
     return base
 
 
@@ -148,15 +149,24 @@ class OdooServer:
         self.process.stop()
         self.start()
 
-    def start_runner(self, name: str = "runner") -> processes.Process:
-        """Start ``odoo-bin ai_runner`` for this server's database; its log is checked like this server's."""
+    def start_runner(self, name: str = "runner", **operator: object) -> processes.Process:
+        """Start ``odoo-bin ai_runner`` for this server's database; its log is checked like this server's.
+
+        :param operator: settings of ``[woow_ai]`` for this process only
+        """
+        settings = {f"WOOW_AI_{key.upper()}": str(value) for key, value in operator.items()}
         log = self.log.with_name(f"{self.log.stem}-{name}.log")
         return processes.start(
             name,
             self.instance.odoo("ai_runner", f"--database={self.db}"),
             log=log,
             # Odoo finds a command of an addon only if it knows the addons path before it reads "-c".
-            env={**os.environ, **self._environment, "ODOO_RC": str(self.instance.config)},
+            env={
+                **os.environ,
+                **self._environment,
+                **settings,
+                "ODOO_RC": str(self.instance.config),
+            },
         )
 
     def login(self, login: str, password: str | None = None) -> httpx.Client:
