@@ -1,10 +1,9 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { capText, formatDuration, prettyValue } from "../core/format";
+import { formatDuration, prettyValue } from "../core/format";
 import { ApprovalCard, decisionSentence } from "./approval_card";
-
-/** What a card shows before "Show all" is asked for. */
-const RESULT_CAP = { maxLines: 200, maxChars: 20000 };
+import { Attachments } from "./attachments";
+import { ToolResult } from "./tool_result";
 
 const OUTCOMES = {
     ok: {
@@ -55,22 +54,18 @@ let lastId = 0;
 /** One call of a tool: a line that opens to its arguments and its result. */
 export class ToolCallCard extends Component {
     static template = "woow_paas_platform.ToolCallCard";
-    static components = { ApprovalCard };
+    static components = { ApprovalCard, Attachments, ToolResult };
     static props = {
         call: Object,
     };
 
     setup() {
         this.bodyId = `o_ai_chat_tool_${++lastId}`;
-        this.state = useState({ isOpen: false, isWhole: false });
+        this.state = useState({ isOpen: false });
     }
 
     toggle() {
         this.state.isOpen = !this.state.isOpen;
-    }
-
-    showAll() {
-        this.state.isWhole = true;
     }
 
     get isRunning() {
@@ -126,25 +121,6 @@ export class ToolCallCard extends Component {
     get hasArgs() {
         const { args } = this.props.call;
         return typeof args === "object" && args ? Boolean(Object.keys(args).length) : Boolean(args);
-    }
-
-    get result() {
-        const text = prettyValue(this.props.call.result);
-        return this.state.isWhole ? { text, isCut: false } : capText(text, RESULT_CAP);
-    }
-
-    showAllLabel({ lines }) {
-        return lines > RESULT_CAP.maxLines
-            ? _t("Show all %(count)s lines", { count: lines })
-            : _t("Show all");
-    }
-
-    get resultLabel() {
-        return _t("Result");
-    }
-
-    get errorLabel() {
-        return _t("Error");
     }
 
     get progressText() {

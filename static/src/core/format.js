@@ -41,8 +41,9 @@ export function formatDuration(ms) {
     });
 }
 
-function parseStructure(text) {
-    if (!/^\s*[[{]/.test(text)) {
+/** JSON that came as a string as what it means; all else as it is. */
+export function parseStructure(text) {
+    if (typeof text !== "string" || !/^\s*[[{]/.test(text)) {
         return text;
     }
     try {
@@ -54,7 +55,7 @@ function parseStructure(text) {
 
 /** A value of a tool as readable text: JSON (also when it came as a string) is indented. */
 export function prettyValue(value) {
-    const data = typeof value === "string" ? parseStructure(value) : value;
+    const data = parseStructure(value);
     if (data === null || data === undefined) {
         return "";
     }

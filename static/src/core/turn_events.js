@@ -104,6 +104,7 @@ const HANDLERS = {
             isError: Boolean(event.is_error ?? outcome !== "ok"),
             durationMs: event.duration_ms ?? null,
             truncated: Boolean(event.truncated),
+            attachments: event.attachments || [],
             progress: null,
         });
     },

@@ -32,6 +32,7 @@
  * @property {number} round
  * @property {number|null} maxRounds
  * @property {boolean} truncated
+ * @property {{id: number, name: string, mimetype: string, url: string}[]} attachments
  * @property {{progress: number, total: number|null, message: string}|null} progress
  * @property {Approval|null} approval
  *
@@ -114,6 +115,7 @@ export function toolCall(data) {
         round: data.round || 0,
         maxRounds: data.max_rounds || null,
         truncated: Boolean(data.truncated),
+        attachments: data.attachments || [],
         progress: null,
         approval: data.approval ? pastApproval(data) : null,
     };

@@ -26,6 +26,7 @@ const CALL = {
     round: 1,
     maxRounds: 5,
     truncated: false,
+    attachments: [],
     progress: null,
 };
 
@@ -144,4 +145,31 @@ test("no arguments and no result are said", async () => {
     await open();
     expect(".o_ai_chat_pre").toHaveCount(0);
     expect(".o_ai_chat_tool_body").toHaveText(/None[^]*Nothing came back\./);
+});
+
+test("a structured result is a table, or text for who wants it", async () => {
+    const result = { text: "21 degrees", structured: { temperature: 21, sky: "<b>grey</b>" } };
+    await mountCard({ outcome: "ok", result });
+    await open();
+    expect(queryAllTexts(".o_ai_chat_tool_table th")).toEqual(["temperature", "sky"]);
+    expect(queryAllTexts(".o_ai_chat_tool_table td")).toEqual(["21", "<b>grey</b>"]);
+    await click(".o_ai_chat_tool_raw");
+    await animationFrame();
+    expect(".o_ai_chat_tool_result").toHaveText("21 degrees");
+});
+
+test("files are shown as what they are, without opening the card", async () => {
+    const file = (id, name, mimetype) => ({ id, name, mimetype, url: `/api/ai/attachments/${id}` });
+    await mountCard({
+        outcome: "ok",
+        attachments: [
+            file(1, "a.png", "image/png"),
+            file(2, "a.mp3", "audio/mpeg"),
+            file(3, '"><img src=x>.svg', "image/svg+xml"),
+        ],
+    });
+    expect(".o_ai_chat_file img").toHaveCount(1);
+    expect(".o_ai_chat_file img").toHaveAttribute("alt", "a.png");
+    expect(".o_ai_chat_file audio").toHaveAttribute("src", "/api/ai/attachments/2");
+    expect("[data-kind=file] a").toHaveText('"><img src=x>.svg');
 });
