@@ -9,6 +9,7 @@ from .dispatcher import body, query_int
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
 PAGE = 30
+SEARCH_CHARS = 200  # of the words to find a conversation by
 TOKEN_CHARS = 200  # of a client_token; an index holds it
 SHOWN_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
@@ -84,9 +85,11 @@ class ChatController(http.Controller):
     @http.route("/api/ai/conversations", methods=["GET"], readonly=True, **ROUTE)
     def conversations(self):
         limit = query_int("limit", PAGE, 1, 100)
-        channels = request.env["discuss.channel"]._ai_conversations(
-            limit + 1, before=query_int("before")
-        )
+        Channel, before = request.env["discuss.channel"], query_int("before")
+        if words := " ".join(request.httprequest.args.get("q", "").split())[:SEARCH_CHARS]:
+            channels = Channel._ai_conversations_with(words, limit + 1, before)
+        else:
+            channels = Channel._ai_conversations(limit + 1, before)
         return {
             "conversations": [channel._conversation_data() for channel in channels[:limit]],
             "has_more": len(channels) > limit,
@@ -148,7 +151,7 @@ class ChatController(http.Controller):
     @http.route("/api/ai/conversations/<int:conversation_id>/messages", methods=["POST"], **ROUTE)
     def post_message(self, conversation_id):
         channel = conversation_or_404(conversation_id)
-        values = body(content=str, client_token=(str, None))
+        values = body(content=str, client_token=(str, None), edit_of=(int, None))
         content = values["content"].strip()
         if not content:
             raise ApiError(400, "empty_message", "Write a message first.")
@@ -164,7 +167,7 @@ class ChatController(http.Controller):
             refuse_while_busy(channel)
             try:
                 with request.env.cr.savepoint():
-                    turn = channel._ask(content, values["client_token"])
+                    turn = self._ask(channel, content, values)
             except AccessError as error:
                 raise ApiError(
                     403, "assistant_unavailable", request.env._("This assistant is not available.")
@@ -172,6 +175,23 @@ class ChatController(http.Controller):
             except psycopg2.errors.UniqueViolation as error:
                 raise ConcurrencyError("The same message arrived twice at once.") from error
         return accepted(turn)
+
+    def _ask(self, channel, content, values):
+        if values["edit_of"] is None:
+            return channel._ask(content, values["client_token"])
+        asked = channel._question_turn(values["edit_of"])
+        if not asked:
+            raise ApiError.not_found("This question does not exist.")
+        return channel._ask_anew(asked, content, values["client_token"])
+
+    @http.route("/api/ai/turns/<int:turn_id>/show", methods=["POST"], **ROUTE)
+    def show_version(self, turn_id):
+        """Show another wording of a question, and what followed it."""
+        turn = visible_or_404("woow_paas_platform.ai_turn", turn_id, "This turn does not exist.")
+        channel = conversation_or_404(turn.channel_id.id)
+        refuse_while_busy(channel)
+        turn._show_version()
+        return channel._conversation_data()
 
     @http.route("/api/ai/turns/<int:turn_id>/retry", methods=["POST"], **ROUTE)
     def retry_turn(self, turn_id):

@@ -37,6 +37,8 @@ from . import tool_grant
 from . import approval
 from . import discuss_channel
 from . import discuss_channel_page
+from . import conversation_branch
+from . import conversation_search
 from . import conversation_servers
 from . import discuss_post
 from . import discuss_servers

@@ -122,6 +122,7 @@ class AiTurn(models.Model):
                 ("id", "<", self.id),
                 ("state", "in", FINAL_STATES),
                 ("retry_ids", "=", False),
+                ("hidden", "=", 0),
             ],
             limit=HISTORY_TURNS,
         )

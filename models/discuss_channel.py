@@ -131,7 +131,7 @@ class DiscussChannel(models.Model):
 
     def _last_turn(self):
         return self.env["woow_paas_platform.ai_turn"].search(
-            [("channel_id", "=", self.id)], order="id desc", limit=1
+            [("channel_id", "=", self.id), ("hidden", "=", 0)], order="id desc", limit=1
         )
 
     def _turn_of_token(self, client_token):

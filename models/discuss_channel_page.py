@@ -44,6 +44,9 @@ class DiscussChannel(models.Model):
         ]
         if before:
             domain.append(("id", "<", before))
+        branched = self._branched_turns()
+        if hidden := branched.filtered("hidden")._message_ids():
+            domain.append(("id", "not in", hidden))
         # sudo: mail.message - of the caller's own conversation, see `_own_conversation`
         messages = self.env["mail.message"].sudo().search(domain, order="id desc", limit=limit + 1)
         page = messages[:limit].sorted("id")
@@ -67,11 +70,19 @@ class DiscussChannel(models.Model):
         timelines = turns._timelines(
             {turn.id: bodies.get(turn.answer_message_id.id, "") for turn in turns}
         )
+        asked_first = {turn.message_id.id: turn.id for turn in reversed(turns)}
+        versions = branched._version_groups()
         data = []
         for message in page:
             turn = by_answer.get(message.id)
             ended = self._turn_data(turn, timelines)
-            data.append(self._message_data(message, bodies[message.id], ended))
+            data.append(
+                {
+                    **self._message_data(message, bodies[message.id], ended),
+                    "turn_id": asked_first.get(message.id),
+                    "versions": versions.get(asked_first.get(message.id), []),
+                }
+            )
             question = by_question.get(message.id)
             if question and not question.answer_message_id and question.ended_at:
                 data.append(self._unanswered_data(question, timelines))

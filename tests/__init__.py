@@ -5,6 +5,7 @@ from . import test_assistant
 from . import test_attack
 from . import test_chat_api
 from . import test_cloud_service
+from . import test_conversation_branch
 from . import test_discuss
 from . import test_error_sentences
 from . import test_flat_cost

@@ -115,6 +115,8 @@ export class FakeServer {
             author,
             date: "2026-01-02T03:04:05Z",
             turn,
+            turn_id: null,
+            versions: [],
         };
         conversation.messages.push(message);
         return message;

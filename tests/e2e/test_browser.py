@@ -259,3 +259,58 @@ def test_of_seven_tabs_only_the_visible_one_streams(odoo, scripted_llm, page_of)
         tab.evaluate("testHide(false)")
         expect(tab.locator(".o_ai_chat_turn").last).to_have_attribute("data-state", "stopped")
         assert tab.locator(".o_ai_chat_message_assistant").last.inner_text() == answer
+
+
+def test_ask_in_other_words_and_find_it_again(odoo, scripted_llm, page_of):
+    scripted_llm.script(
+        first("Which harbour is near?", calls(TAIPEI)),
+        then("Which harbour is near?", {"content": "Keelung."}),
+        first("Which harbour is far?", {"content": "Kaohsiung."}),
+    )
+    page = page_of(odoo, "user")
+    page.goto("/my/ai")
+    ask(page, "Which harbour is near?")
+    answer = page.locator(".o_ai_chat_message_assistant")
+    expect(answer).to_contain_text("Keelung.")
+    page.get_by_role("button", name="Ask in other words").click()
+    page.get_by_label("The question in other words").fill("Which harbour is far?")
+    page.keyboard.press("Enter")
+    expect(answer).to_contain_text("Kaohsiung.")
+    expect(page.locator(".o_ai_chat_tool")).to_have_count(0)
+    page.get_by_role("button", name="The wording before").click()
+    expect(answer).to_contain_text("Keelung.")
+    expect(page.locator(".o_ai_chat_tool")).to_have_attribute("data-outcome", "ok")
+    assert len(scripted_llm.requests()) == 3, "showing a branch asks and calls nothing"
+
+    page.goto("/my/ai")
+    page.get_by_label("Search in your conversations").fill("kaohsiung")
+    expect(page.locator(".o_ai_chat_conversation")).to_have_count(1)
+    page.locator(".o_ai_chat_conversation").click()
+    expect(answer).to_contain_text("Keelung.")
+    page.get_by_label("Search in your conversations").fill("no such words")
+    expect(page.get_by_text("No conversation has these words.")).to_be_visible()
+
+
+def test_a_picture_and_a_table_come_from_tools(odoo, scripted_llm, page_of):
+    scripted_llm.script(
+        first(
+            "Show me",
+            calls(
+                ("everything__get-tiny-image", {}),
+                ("everything__get-structured-content", {"location": "New York"}),
+            ),
+        ),
+        then("Show me", {"content": "There."}),
+    )
+    page = page_of(odoo, "user")
+    page.goto("/my/ai")
+    ask(page, "Show me")
+    picture = page.locator(".o_ai_chat_file img")
+    expect(picture).to_be_visible()
+    expect(page.locator(".o_ai_chat_turn")).to_have_attribute("data-state", "done")
+    assert picture.evaluate("image => image.naturalWidth") > 0
+    page.locator(".o_ai_chat_tool_head").nth(1).click()
+    table = page.locator(".o_ai_chat_tool_table")
+    expect(table).to_contain_text("temperature")
+    page.reload()
+    expect(picture).to_be_visible()

@@ -14,6 +14,9 @@ import { hasOpenText, isFinal, newTurnState } from "../core/turn_state";
  * @property {string|null} date ISO
  * @property {import("../core/turn_state").TurnState|null} turn of an assistant's message
  * @property {"sending"|"sent"|"failed"} status
+ * @property {number|null} turnId of the turn that a question started
+ * @property {number[]} versions the turns of all wordings of a question; empty if there is one
+ * @property {number|null} editOf the message that this one asks in other words
  * @property {string|null} token the client token, until the history has the message
  * @property {import("../core/ai_api").AiApiError|null} error why it was not sent
  */
@@ -29,6 +32,9 @@ export function chatMessage(values) {
         author: null,
         date: null,
         turn: null,
+        turnId: null,
+        versions: [],
+        editOf: null,
         status: "sent",
         token: null,
         error: null,
@@ -65,7 +71,9 @@ export function messageFromServer(values, known = new Map()) {
     const { id, role, text, html, author, date } = values;
     const isTurn = role === "assistant" && values.turn;
     const message = known.get(id) || (isTurn && known.get(turnKey(values.turn.id)));
-    const fields = { id, role, text, html, author, date, status: "sent", error: null };
+    const { turn_id: turnId = null, versions = [] } = values;
+    const said = { id, role, text, html, author, date, turnId, versions };
+    const fields = { ...said, status: "sent", error: null };
     if (!message) {
         const turn = role === "assistant" ? markRaw(turnStateFromMessage(values)) : null;
         const key = isTurn ? turnKey(values.turn.id) : `message-${id}`;

@@ -227,8 +227,8 @@ export class ChatThread extends Reactive {
     // Sending ----------------------------------------------------------------
 
     /** @returns {Promise<void>} never rejects: a failure stands at the message */
-    async send(text) {
-        const message = chatMessage({ text, token: uuid(), status: "sending" });
+    async send(text, { editOf = null } = {}) {
+        const message = chatMessage({ text, editOf, token: uuid(), status: "sending" });
         message.key = message.token;
         this.messages.push(message);
         await this.deliver(this.messages.at(-1));
@@ -241,12 +241,39 @@ export class ChatThread extends Reactive {
         await this.deliver(message);
     }
 
+    /** Asks a question in other words: what followed the old ones is left, and nothing of it is repeated. */
+    async askAnew(question, text) {
+        const index = this.messages.findIndex(({ key }) => key === question.key);
+        const left = this.messages.splice(index);
+        await this.send(text, { editOf: question.id });
+        const sent = this.messages[index];
+        if (sent?.status === "failed") {
+            this.error = sent.error;
+            this.messages.splice(index, 1, ...left);
+        } else {
+            await this.refresh();
+        }
+    }
+
+    /** Shows another wording of a question, and what followed it. */
+    async showVersion(turnId) {
+        this.version++;
+        try {
+            await this.api.showVersion(turnId);
+            this.messages = [];
+        } catch (error) {
+            this.error = error;
+        }
+        await this.refresh();
+    }
+
     async deliver(message) {
         this.version++;
         try {
             const answer = await this.api.sendMessage(this.id, {
                 content: message.text,
                 clientToken: message.token,
+                editOf: message.editOf,
             });
             this.version++;
             this.accept(message, answer);

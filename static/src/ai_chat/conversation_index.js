@@ -15,6 +15,8 @@ export class ConversationIndex extends Reactive {
         this.isLoaded = false;
         this.isLoading = false;
         this.error = null;
+        /** Only conversations with these words. */
+        this.words = "";
     }
 
     find(id) {
@@ -53,7 +55,12 @@ export class ConversationIndex extends Reactive {
     async read(params, apply) {
         this.isLoading = true;
         try {
-            apply(await this.api.conversations(params));
+            const { words } = this;
+            const data = await this.api.conversations({ ...params, words });
+            if (words !== this.words) {
+                return;
+            }
+            apply(data);
             this.isLoaded = true;
             this.error = null;
         } catch (error) {
@@ -61,6 +68,15 @@ export class ConversationIndex extends Reactive {
         } finally {
             this.isLoading = false;
         }
+    }
+
+    /** What is there is shown until the answer has come; an answer to earlier words is dropped. */
+    async search(words) {
+        this.words = words;
+        await this.read({ limit: LIST_SIZE }, (data) => {
+            this.conversations = data.conversations;
+            this.hasMore = data.has_more;
+        });
     }
 
     add(conversation) {

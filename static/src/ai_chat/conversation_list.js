@@ -1,6 +1,10 @@
-import { Component } from "@odoo/owl";
+import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { useDebounced } from "@web/core/utils/timing";
 import { formatMoment, formatMomentFull } from "../core/format";
+
+/** Milliseconds without a key after which the list is searched. */
+const SEARCH_DELAY = 250;
 
 /** The person's conversations, newest first. */
 export class ConversationList extends Component {
@@ -12,7 +16,28 @@ export class ConversationList extends Component {
         onNew: Function,
         onMore: Function,
         onReload: Function,
+        onSearch: Function,
     };
+
+    setup() {
+        this.state = useState({ words: this.props.list.words });
+        this.search = useDebounced(
+            () => this.props.onSearch(this.state.words.trim()),
+            SEARCH_DELAY
+        );
+    }
+
+    clearSearch() {
+        this.state.words = "";
+        this.props.onSearch("");
+    }
+
+    onSearchKeydown(ev) {
+        if (ev.key === "Escape" && this.state.words) {
+            ev.stopPropagation();
+            this.clearSearch();
+        }
+    }
 
     title(conversation) {
         return conversation.name || conversation.assistant?.name || _t("New chat");

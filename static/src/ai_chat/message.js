@@ -1,8 +1,8 @@
-import { Component, markup } from "@odoo/owl";
+import { Component } from "@odoo/owl";
 import { formatMoment, formatMomentFull } from "../core/format";
 import { TurnView } from "./turn_view";
 
-/** One message of the thread, of the person or of the assistant. */
+/** An answer of the assistant. */
 export class Message extends Component {
     static template = "woow_paas_platform.Message";
     static components = { TurnView };
@@ -14,8 +14,6 @@ export class Message extends Component {
         isStopping: { type: Boolean, optional: true },
         canRetry: { type: Boolean, optional: true },
         areCallsShown: { type: Boolean, optional: true },
-        onResend: { type: Function, optional: true },
-        onEdit: { type: Function, optional: true },
         onRetry: { type: Function, optional: true },
     };
 
@@ -37,11 +35,5 @@ export class Message extends Component {
 
     get momentFull() {
         return formatMomentFull(this.props.message.date);
-    }
-
-    /** What the person wrote is text; only a message without it (from Discuss) is server HTML. */
-    get body() {
-        const { text, html } = this.props.message;
-        return text || !html ? text : markup(html);
     }
 }

@@ -2,6 +2,7 @@ import { Component, useEffect, useRef, xml } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { isFinal, openQuestions, runningCalls } from "../core/turn_state";
 import { Message } from "./message";
+import { Question } from "./question";
 import { useStickToBottom } from "./stick_to_bottom";
 
 /** Pixels from the top at which older messages are fetched. */
@@ -39,7 +40,7 @@ export class ThreadStatus extends Component {
 /** The messages of a conversation, oldest first. */
 export class Thread extends Component {
     static template = "woow_paas_platform.Thread";
-    static components = { Message, ThreadStatus };
+    static components = { Message, Question, ThreadStatus };
     static props = {
         thread: Object,
         /** Whether answers that are complete show their tool calls. */
@@ -87,6 +88,19 @@ export class Thread extends Component {
         }
         const isLast = message.key === messages.at(-1).key;
         return isLast && isFinal(message.turn) && Boolean(message.turn.turnId);
+    }
+
+    get canEdit() {
+        const { isRunning, isRetrying, isSending } = this.props.thread;
+        return !isRunning && !isRetrying && !isSending;
+    }
+
+    askAnew(message, text) {
+        this.props.thread.askAnew(message, text);
+    }
+
+    showVersion(turnId) {
+        this.props.thread.showVersion(turnId);
     }
 
     retry(message) {

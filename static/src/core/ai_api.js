@@ -156,8 +156,9 @@ export class AiApi {
         return (await this.request("GET", "/api/ai/cloud-services")).cloud_services;
     }
 
-    conversations({ limit, before } = {}) {
-        return this.request("GET", withQuery("/api/ai/conversations", { limit, before }));
+    conversations({ limit, before, words } = {}) {
+        const query = { limit, before, q: words || undefined };
+        return this.request("GET", withQuery("/api/ai/conversations", query));
     }
 
     conversation(id, { limit, before } = {}) {
@@ -182,11 +183,17 @@ export class AiApi {
     }
 
     /** The same `clientToken` again never starts a second turn: a retry after a failure is safe. */
-    sendMessage(conversationId, { content, clientToken }) {
+    sendMessage(conversationId, { content, clientToken, editOf }) {
         return this.request("POST", `/api/ai/conversations/${conversationId}/messages`, {
             content,
             client_token: clientToken,
+            ...(editOf ? { edit_of: editOf } : {}),
         });
+    }
+
+    /** Shows another wording of a question. */
+    showVersion(turnId) {
+        return this.request("POST", `/api/ai/turns/${turnId}/show`, {});
     }
 
     /** A new turn on the same question; it takes over the calls that were made. */
