@@ -149,9 +149,8 @@ class _Direct:
         if wrong := arguments.problem(call.arguments, spec.input_schema):
             return self._refuse(call, values, "invalid_args", wrong, 400, "invalid_arguments")
         _logger.debug("Direct call %s of %s begins.", call.id, self.names)
-        return direct_call.respond(
-            request.env, call, self._answer, timeout=server.call_timeout, values=values
-        )
+        direct = direct_call.Direct(call, server.call_timeout, values)
+        return direct_call.respond(request.env, direct, self._answer)
 
     def _refuse(self, call, values, outcome, sentence, status, code):
         """The audit row stays, so this is an answer and no exception."""

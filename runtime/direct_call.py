@@ -5,8 +5,12 @@ is made when WSGI asks the response for its body: the transaction is committed a
 closed by then. The request keeps its thread, waits for the runner's loop, and finishes in a new cursor.
 """
 
+import asyncio
 import json
 import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from odoo import fields
 from odoo.http import Response
@@ -14,7 +18,7 @@ from odoo.tools import json_default
 
 from ..services import text
 from ..services.errors import EngineError
-from ..services.specs import CallResult, Executed
+from ..services.specs import CallResult, Executed, ToolCall
 from . import db, process
 
 _logger = logging.getLogger(__name__)
@@ -39,22 +43,36 @@ class AfterCommit(Response):
         return super().__call__(environ, start_response)
 
 
-def respond(env, call, answer, *, timeout, values=None):
-    """Call a tool for the current user; the caller has checked that this user may.
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """One call that is to be made.
 
-    :param call: a frozen `services.specs.ToolCall`
+    :ivar timeout: seconds
+    :ivar values: more columns of the audit row
+    """
+
+    call: ToolCall
+    timeout: float
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+def respond(env, direct, answer):
+    """Make one call for the current user; the caller has checked that this user may.
+
     :param answer: ``answer(executed)`` gives (data, status), see `services.specs.Executed`
-    :param timeout: seconds
-    :param values: more columns of the audit row
+    """
+    return respond_all(env, [direct], lambda executed: answer(executed[0]))
+
+
+def respond_all(env, directs, answer):
+    """Make calls side by side, see `respond`.
+
+    :param answer: gets what became of each, in their order
     """
     dbname, uid = env.cr.dbname, env.uid
-    record(env, call, values)
-
-    def work():
-        executed = make(dbname, uid, call, timeout)
-        return answer(executed)
-
-    return AfterCommit(work)
+    for direct in directs:
+        record(env, direct.call, direct.values)
+    return AfterCommit(lambda: answer(make(dbname, uid, directs)))
 
 
 def record(env, call, values=None, result=None):
@@ -84,24 +102,33 @@ def record(env, call, values=None, result=None):
     return row
 
 
-def make(dbname, uid, call, timeout):
-    """Make the call on the loop and close its row.
+def make(dbname, uid, directs):
+    """Make the calls on the loop and close their rows.
 
-    :return: `services.specs.Executed`, whatever happened
+    :return: `services.specs.Executed` of each, whatever happened
     """
-    try:
-        executed = process.wait_for(
-            lambda engine: engine.call(call, f"direct-{uid}", timeout), timeout
+    if not directs:
+        return []
+
+    async def call_all(engine):
+        return await asyncio.gather(
+            *(engine.call(direct.call, f"direct-{uid}", direct.timeout) for direct in directs)
         )
+
+    try:
+        executed = process.wait_for(call_all, max(direct.timeout for direct in directs))
     except EngineError as error:
         result = CallResult(outcome="unknown", text=str(error), display=str(error))
-        executed = Executed(result=result, error=error)
+        executed = [Executed(result=result, error=error)] * len(directs)
+    results = {direct.call.id: one.result for direct, one in zip(directs, executed, strict=True)}
+
+    def close(env):
+        for row in env[CALL].search([("call_id", "in", list(results))]):
+            row._end_direct(results[row.call_id])
+
     try:
-        db.transaction(
-            dbname,
-            lambda env: env[CALL].search([("call_id", "=", call.id)])._end_direct(executed.result),
-        )
+        db.transaction(dbname, close)
     except db.DatabaseGone:
-        # The cron calls it unknown; who asked gets the result all the same.
-        _logger.exception("The result of the direct call %s could not be kept.", call.id)
+        # The cron calls them unknown; who asked gets the results all the same.
+        _logger.exception("The results of %s cannot be kept.", ", ".join(results))
     return executed
