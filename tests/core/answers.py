@@ -42,13 +42,15 @@ CORPUS = [
     ),
     Case(
         "message first",
-        '{"message": "Looking \\"there\\".", "tool_calls": [{"name": "time__now", "arguments": {"timezone": "Asia/Taipei"}}]}',
+        '{"message": "Looking \\"there\\".", "tool_calls": [{"name": "time__now", "arguments": '
+        '{"timezone": "Asia/Taipei"}}]}',
         'Looking "there".',
         [NOW],
     ),
     Case(
         "thoughts first",
-        '{"thought": "I need {the} time.", "tool_calls": [{"name": "time__now", "arguments": {"timezone": "Asia/Taipei"}}]}',
+        '{"thought": "I need {the} time.", "tool_calls": [{"name": "time__now", "arguments": '
+        '{"timezone": "Asia/Taipei"}}]}',
         "",
         [NOW],
     ),
@@ -67,7 +69,8 @@ CORPUS = [
     ),
     Case(
         "quotes that nobody escaped",
-        '{"tool_calls": [{"name": "shop__order", "arguments": {"note": "say "hello" twice"}}], "message": "I say "hi"!"}',
+        '{"tool_calls": [{"name": "shop__order", "arguments": {"note": "say "hello" twice"}}], '
+        '"message": "I say "hi"!"}',
         'I say "hi"!',
         [("shop__order", {"note": 'say "hello" twice'})],
     ),
