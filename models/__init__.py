@@ -16,6 +16,7 @@ from . import mcp_tool
 from . import mcp_tool_api
 from . import mcp_tool_definition
 from . import mcp_tool_review
+from . import mcp_tool_direct
 from . import toolbox
 from . import toolbox_operation
 from . import knowledge_network

@@ -64,6 +64,21 @@ class ToolGrant(models.Model):
         return any(grant.definition == definition for grant in self._grants_of(turn, tool))
 
     @api.model
+    def _is_always_granted(self, user, tool):
+        """Whether the person has allowed the tool in all conversations, as it is now."""
+        # sudo: tool_grant - the person's own
+        return bool(
+            self.sudo().search_count(
+                [
+                    ("user_id", "=", user.id),
+                    ("tool_id", "=", tool.id),
+                    ("scope", "=", "always"),
+                    ("definition", "=", self._definition_of(tool)),
+                ]
+            )
+        )
+
+    @api.model
     def _grant(self, turn, tool, scope):
         """Remember the decision of the turn's user."""
         channel = turn.channel_id if scope == "conversation" else turn.channel_id.browse()

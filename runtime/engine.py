@@ -25,6 +25,13 @@ class Engine:
         box = toolbox.Toolbox(request, self.pool)
         return await ai_client.run_turn(request, progress, journal, box, stop)
 
+    async def reply(self, request, timeout):
+        """One answer without a turn, see `services.reply`."""
+        from ..services import reply, toolbox  # noqa: PLC0415
+
+        box = toolbox.Toolbox(request, self.pool)
+        return await reply.reply(request, box.functions, timeout)
+
     def render(self, text):
         return markdown.render(text)
 

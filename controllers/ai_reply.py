@@ -1,0 +1,101 @@
+"""The reply of document 001: one answer, whose calls the program makes by itself with `execute`."""
+
+from odoo import http
+from odoo.http import request
+
+from ..models.ai_turn import PROMPT_CHARS
+from ..runtime import db, process
+from ..runtime.api_error import ApiError
+from ..runtime.direct_call import AfterCommit
+from ..services import reply
+from ..services.errors import EngineError
+from ..services.specs import TurnRequest
+from .chat import ROUTE, visible_or_404
+from .dispatcher import body, error_body
+from .execute import MAX_CALLS
+
+TIMEOUT = 90.0  # seconds, below the time after which Odoo ends a request
+TURN = "woow_paas_platform.ai_turn"
+
+
+class AiReplyController(http.Controller):
+    @http.route("/api/ai-reply", methods=["POST"], **ROUTE)
+    def ai_reply(self):
+        """``{reply, message, tool_calls, usage}``: the model's own text, and what was read from it."""
+        values = body(
+            aiMessage=str,
+            userContext=(str, None),
+            includeMCPTools=(bool, None),
+            toolResults=(list, None),
+            assistant_id=(int, None),
+        )
+        results = values["toolResults"] or []
+        if len(results) > MAX_CALLS or not all(isinstance(one, dict) for one in results):
+            raise _invalid("toolResults", f"Send at most {MAX_CALLS} results, each an object.")
+        said, context = values["aiMessage"].strip(), (values["userContext"] or "").strip()
+        if not said:
+            raise ApiError(400, "empty_message", "Write a message first.")
+        if len(said) + len(context) > PROMPT_CHARS:
+            raise _invalid("aiMessage", f"At most {PROMPT_CHARS} characters can be sent.")
+        assistant = _assistant(values["assistant_id"])
+        process.runner()  # where no model can be asked, nothing is read
+        turn = _request(
+            assistant, reply.question(said, context, results), bool(values["includeMCPTools"])
+        )
+        dbname, context = request.db, dict(request.env.context)
+        return AfterCommit(lambda: _answer(turn, dbname, context))
+
+
+def _invalid(field, sentence):
+    return ApiError(400, "invalid_field", sentence, details={"field": field})
+
+
+def _assistant(assistant_id):
+    if assistant_id:
+        return visible_or_404("ai.assistant", assistant_id, "This assistant does not exist.")
+    if assistant := request.env["ai.assistant"].search([], limit=1):
+        return assistant
+    raise ApiError.not_found(request.env._("There is no assistant for you."))
+
+
+def _request(assistant, question, with_tools):
+    """What the engine gets to know; the conversation is nobody's."""
+    tools = request.env["woow_paas_platform.mcp_tool"]
+    if with_tools:
+        tools = tools._offered_to_caller(assistant)
+    # sudo: ai.assistant - the caller may chat with it; prompt and secrets go to the engine only
+    assistant = assistant.sudo()
+    tools -= assistant.mcp_tool_disabled_ids
+    return TurnRequest(
+        turn_id=0,
+        conversation_id=f"reply-{request.env.uid}",
+        assistant=assistant.name,
+        llm=assistant.config_id._llm_spec(),
+        system_prompt=assistant.system_prompt or "",
+        history=({"role": "user", "content": question},),
+        servers=tuple(server._server_spec() for server in tools.server_id),
+        tools=tools._tool_specs(),
+    )
+
+
+def _answer(turn, dbname, context):
+    """Runs when the request's transaction is over."""
+    try:
+        answer = process.wait_for(lambda engine: engine.reply(turn, TIMEOUT), TIMEOUT)
+    except EngineError as caught:
+        code, fallback = caught.code, str(caught)
+
+        def said(env):
+            return env(context=context)[TURN]._error_sentence(code, fallback)
+
+        return error_body(ApiError(502, code, db.transaction(dbname, said))), 502
+    return {
+        "reply": answer.said,
+        "message": answer.text,
+        "tool_calls": [
+            {"name": call.name, "arguments": arguments}
+            for call in answer.calls
+            if (arguments := answer.arguments_of(call)[0]) is not None
+        ],
+        "usage": answer.usage or None,
+    }, 200

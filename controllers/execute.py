@@ -1,0 +1,164 @@
+"""Calls of tools that a program makes for its user, document 001: paths and field names are that document's."""
+
+import uuid
+
+from odoo import http
+from odoo.http import request
+
+from ..runtime import direct_call, process
+from ..runtime.api_error import ApiError
+from ..services import arguments as checks
+from ..services import text
+from ..services.errors import EngineError
+from ..services.specs import CallResult, ToolCall
+from .chat import ROUTE
+from .dispatcher import body
+
+MAX_CALLS = 20  # of one request, as many as of one answer of a model
+
+
+class ExecuteController(http.Controller):
+    @http.route("/api/mcp/execute-tool", methods=["POST"], **ROUTE)
+    def execute_tool(self):
+        """One call: ``{success, content?, error?}``; what cannot be called at all is an error."""
+        values = body(toolName=str, arguments=(dict, None))
+        process.runner()  # where no call can be made, none is written down
+        asked = _Asked(values["toolName"], values["arguments"] or {})
+        asked.resolve(_offered())
+        if refused := asked.refusal():
+            return request.dispatcher.handle_error(refused)
+        return direct_call.respond(
+            request.env, asked.direct, lambda executed: (asked.answer(executed), 200)
+        )
+
+    @http.route("/api/mcp/execute-tools", methods=["POST"], **ROUTE)
+    def execute_tools(self):
+        """Several calls side by side: ``{results: [{name, success, content?, error?}]}`` in their order."""
+        given = body(calls=list)["calls"]
+        if not 0 < len(given) <= MAX_CALLS:
+            raise _invalid(f"Send from 1 to {MAX_CALLS} calls.")
+        calls = [_Asked(*_name_and_arguments(one)) for one in given]
+        process.runner()
+        offered = _offered()
+        refused = {}
+        for position, asked in enumerate(calls):
+            try:
+                asked.resolve(offered)
+                error = asked.refusal()
+            except ApiError as caught:
+                error = caught
+            if error:
+                refused[position] = {
+                    "name": asked.name,
+                    "success": False,
+                    "error": error.description,
+                    "code": error.error_code,
+                }
+        made = [asked for position, asked in enumerate(calls) if position not in refused]
+
+        def answer(executed):
+            results = iter(
+                [
+                    {"name": asked.name, **asked.answer(one)}
+                    for asked, one in zip(made, executed, strict=True)
+                ]
+            )
+            return {
+                "results": [
+                    refused[position] if position in refused else next(results)
+                    for position in range(len(calls))
+                ]
+            }, 200
+
+        return direct_call.respond_all(request.env, [asked.direct for asked in made], answer)
+
+
+def _offered():
+    return request.env["woow_paas_platform.mcp_tool"]._offered_to_caller()
+
+
+def _invalid(sentence):
+    return ApiError(400, "invalid_field", sentence, details={"field": "calls"})
+
+
+def _name_and_arguments(given):
+    match given:
+        case {"name": str(name), **rest} if not rest.keys() - {"arguments"}:
+            arguments = rest.get("arguments")
+            if arguments is None or isinstance(arguments, dict):
+                return text.storable(name), text.storable(arguments or {})
+    raise _invalid("Each call is an object with a name and arguments.")
+
+
+class _Asked:
+    """One call as it was asked for.
+
+    :ivar direct: the call to make, after `resolve`
+    """
+
+    def __init__(self, name, arguments):
+        self.name = name
+        self.arguments = arguments
+        self.tool = None
+        self.direct = None
+
+    def resolve(self, offered):
+        """Find the tool by the server's own name, or by the name that models see.
+
+        :param offered: the tools that the caller may be offered
+        :raises ApiError: none, several, or its server's secret cannot be read
+        """
+        found = offered.filtered(lambda tool: self.name in (tool.name, tool.alias))
+        if not found:
+            raise ApiError.not_found(
+                request.env._("The tool “%(tool)s” does not exist.", tool=self.name)
+            )
+        if len(found) > 1:
+            raise ApiError(
+                409,
+                "ambiguous_tool",
+                request.env._("Several servers have a tool of this name. Say which one."),
+                details={"names": found.mapped("alias")},
+            )
+        self.tool = found
+        try:
+            server = found.server_id._server_spec()
+        except EngineError as error:
+            raise ApiError(502, error.code, str(error)) from error
+        call = ToolCall(
+            id=f"direct_{uuid.uuid4().hex}",
+            alias=found.alias,
+            round=0,
+            tool=found._tool_spec(),
+            server=server,
+            arguments=self.arguments,
+        )
+        values = {"tool_id": found.id, "server_id": found.server_id.id}
+        self.direct = direct_call.Direct(call, server.call_timeout, values)
+
+    def refusal(self):
+        """An error if the call must not be made; the audit row of the refusal is written."""
+        if wrong := checks.problem(self.arguments, self.direct.call.tool.input_schema):
+            return self._refuse("invalid_args", wrong, ApiError(422, "invalid_arguments", wrong))
+        if reason := self.tool._refusal_for_caller(self.arguments):
+            return self._refuse("denied", reason, ApiError(403, "denied", reason))
+        return None
+
+    def _refuse(self, outcome, sentence, error):
+        result = CallResult(outcome=outcome, text=sentence, display=sentence)
+        direct_call.record(request.env, self.direct.call, self.direct.values, result)
+        error.details = {"tool": self.name}
+        return error
+
+    def answer(self, executed):
+        """What 001 calls an ``ExecuteToolResponse``; runs after the request's end."""
+        result, raw = executed.result, executed.raw
+        data = {"success": not result.is_error, "outcome": result.outcome}
+        if raw is not None:
+            data["content"] = raw.get("content") or []
+            if "structuredContent" in raw:
+                data["structuredContent"] = raw["structuredContent"]
+        if result.is_error:
+            data["error"] = result.text
+            data["code"] = getattr(executed.error, "code", result.outcome)
+        return data

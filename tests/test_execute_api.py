@@ -1,0 +1,272 @@
+"""The routes of document 001 over HTTP, with an MCP server and a language model of ours."""
+
+import asyncio
+import json
+import threading
+from contextlib import contextmanager
+
+from odoo.tests import tagged
+
+from ..services.testing.fake_tools import text
+from ..services.testing.scripted_llm import Reply, ScriptedLlm
+from .common import SCHEMA, AiHttpCase, served_mcp
+
+ONE = "/api/mcp/execute-tool"
+MANY = "/api/mcp/execute-tools"
+REPLY = "/api/ai-reply"
+
+
+async def _forecast(call):
+    return text(f"Sunny in {call.arguments.get('city', '')}.")
+
+
+async def _alerts(call):
+    return text("The sensors are broken.", isError=True)
+
+
+@contextmanager
+def served_llm(*script):
+    """A `ScriptedLlm` that this process's real runner can ask."""
+    loop, llm = asyncio.new_event_loop(), ScriptedLlm(*script)
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(llm.__aenter__(), loop).result(5)
+    try:
+        yield llm
+    finally:
+        asyncio.run_coroutine_threadsafe(llm.__aexit__(), loop).result(5)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(5)
+        loop.close()
+
+
+@tagged("post_install", "-at_install")
+class TestExecuteApi(AiHttpCase):
+    def setUp(self):
+        super().setUp()
+        self._sign_in(self.member)
+
+    @contextmanager
+    def _mcp(self):
+        with served_mcp() as fake:
+            schema = json.loads(SCHEMA)
+            fake.tools |= {"forecast": (_forecast, schema), "alerts": (_alerts, schema)}
+            self.server.url = fake.url
+            self.env.flush_all()
+            yield fake
+
+    def _one(self, name="forecast", **arguments):
+        return self._call("POST", ONE, {"toolName": name, "arguments": arguments})
+
+    def _code(self, answer):
+        status, data = answer
+        self.assertTrue(data["error"]["message"])
+        self.assertNotIn("Traceback", str(data))
+        return status, data["error"]["code"]
+
+    def _rows(self):
+        self.env.invalidate_all()
+        return self.env["woow_paas_platform.tool_call"].search(
+            [("user_id", "=", self.member.id), ("turn_id", "=", False)], order="id"
+        )
+
+    def _model(self, llm):
+        self.provider.api_base_url = llm.base_url
+        self.env.flush_all()
+
+    def _reply(self, **data):
+        return self._call("POST", REPLY, {"assistant_id": self.assistant.id, **data})
+
+    # ------------------------------------------------------------ one call
+
+    def test_a_tool_is_called_by_either_of_its_names(self):
+        with self._mcp() as fake:
+            for name in ("forecast", "weather__forecast"):
+                status, data = self._one(name, city="台北")
+                self.assertEqual((status, data["success"]), (200, True), data)
+                self.assertEqual(data["content"], [{"type": "text", "text": "Sunny in 台北."}])
+            self.assertEqual(len(fake.calls), 2)
+        self.assertEqual(self._rows().mapped("outcome"), ["ok", "ok"])
+        self.assertEqual(self._rows().tool_id, self.forecast)
+
+    def test_what_a_tool_reports_as_failed_is_no_success(self):
+        with self._mcp():
+            status, data = self._one("alerts")
+        self.assertEqual((status, data["success"], data["outcome"]), (200, False, "error"))
+        self.assertEqual(data["error"], "The sensors are broken.")
+        self.assertTrue(data["content"])
+
+    def test_a_server_that_is_down_is_a_sentence(self):
+        self.server.url = "http://127.0.0.1:9/mcp"
+        self.env.flush_all()
+        status, data = self._one()
+        self.assertEqual((status, data["success"], data["outcome"]), (200, False, "error"))
+        self.assertTrue(data["error"].endswith(".") and data["code"])
+        self.assertEqual(self._rows().outcome, "error")
+
+    def test_who_is_offered_what(self):
+        flow = {"toolName": "run_flow", "arguments": {}}
+        self.assertEqual(self._code(self._call("POST", ONE, {"toolName": "nope"}))[0], 404)
+        for user, may in ((self.guest, True), (self.stranger, False), (self.internal, False)):
+            self._sign_in(user)
+            with self.subTest(user=user.login):
+                status, data = self._call("POST", ONE, flow)
+                self.assertEqual(status == 200, may, data)
+                if not may:
+                    self.assertEqual(data["error"]["code"], "not_found")
+        self.assistant.group_ids = self.env.ref("base.group_system")
+        self.env.flush_all()
+        self.assertEqual(self._code(self._one()), (404, "not_found"))
+        self.assertFalse(self._rows())
+
+    def test_nobody_calls_without_signing_in(self):
+        self.logout()
+        for path, data in (
+            (ONE, {"toolName": "forecast"}),
+            (MANY, {"calls": [{"name": "forecast"}]}),
+            (REPLY, {"aiMessage": "Hello"}),
+        ):
+            self.assertEqual(self._code(self._call("POST", path, data)), (401, "unauthenticated"))
+
+    def test_switches_count(self):
+        for change in (
+            lambda: self.forecast.write({"active": False}),
+            lambda: self.server.write({"active": False}),
+            lambda: self.assistant.write({"mcp_tool_disabled_ids": [(4, self.forecast.id)]}),
+        ):
+            with self.subTest(), self.env.cr.savepoint() as savepoint:
+                change()
+                self.env.flush_all()
+                self.assertEqual(self._code(self._one()), (404, "not_found"))
+                savepoint.close(rollback=True)
+
+    def test_the_approval_policy_is_respected(self):
+        with self._mcp() as fake:
+            for policy in ("never", "ask", "default"):
+                self.forecast.approval_policy = policy
+                self.env.flush_all()
+                self.assertEqual(self._code(self._one()), (403, "denied"))
+            self.assertEqual((fake.calls, self._rows().mapped("outcome")), ([], ["denied"] * 3))
+            self.server.trust_level = "full"
+            self.env.flush_all()
+            self.assertEqual(self._one()[0], 200)
+
+    def test_who_has_allowed_a_tool_for_good_may_call_it(self):
+        self.forecast.approval_policy = "ask"
+        Grant = self.env["woow_paas_platform.tool_grant"]
+        grant = Grant.create(
+            {
+                "name": "forecast",
+                "user_id": self.member.id,
+                "tool_id": self.forecast.id,
+                "scope": "always",
+                "definition": "another",
+            }
+        )
+        with self._mcp():
+            self.assertEqual(self._code(self._one()), (403, "denied"))
+            grant.definition = Grant._definition_of(self.forecast)
+            self.env.flush_all()
+            self.assertEqual(self._one()[0], 200)
+            self._sign_in(self.guest)
+            self.assertEqual(self._code(self._one()), (403, "denied"))
+
+    def test_a_rule_asks(self):
+        self.env["woow_paas_platform.approval_rule"].create(
+            {"tool_id": self.forecast.id, "policy": "ask", "condition": "city == 'Atlantis'"}
+        )
+        with self._mcp() as fake:
+            self.assertEqual(self._code(self._one(city="Atlantis")), (403, "denied"))
+            self.assertEqual(self._one(city="Taipei")[0], 200)
+            self.assertEqual(len(fake.calls), 1)
+
+    def test_wrong_arguments(self):
+        self.assertEqual(self._code(self._one(city=5)), (422, "invalid_arguments"))
+        for bad in ({}, {"toolName": 5}, {"toolName": "x", "arguments": []}, {"nope": 1}):
+            self.assertEqual(self._call("POST", ONE, bad)[0], 400)
+
+    def test_a_name_of_several_servers_has_to_be_said_in_full(self):
+        other = self.server.copy({"name": "climate"})
+        self.env["woow_paas_platform.mcp_tool"].create(
+            {"name": "forecast", "server_id": other.id, "input_schema": SCHEMA}
+        )
+        self.assistant.mcp_server_ids |= other
+        self.env.flush_all()
+        status, data = self._one()
+        self.assertEqual((status, data["error"]["code"]), (409, "ambiguous_tool"))
+        self.assertEqual(
+            set(data["error"]["details"]["names"]), {"weather__forecast", "climate__forecast"}
+        )
+
+    # ------------------------------------------------------------ several calls
+
+    def test_each_of_several_calls_has_its_own_result(self):
+        self.run_flow.approval_policy = "never"
+        calls = [
+            {"name": "alerts"},
+            {"name": "nope", "arguments": {}},
+            {"name": "forecast", "arguments": {"city": "台南"}},
+            {"name": "run_flow"},
+            {"name": "forecast", "arguments": {"city": 5}},
+        ]
+        with self._mcp() as fake:
+            status, data = self._call("POST", MANY, {"calls": calls})
+            self.assertEqual(len(fake.calls), 2)
+        self.assertEqual(status, 200)
+        results = data["results"]
+        self.assertEqual([one["name"] for one in results], [call["name"] for call in calls])
+        self.assertEqual([one["success"] for one in results], [False, False, True, False, False])
+        self.assertEqual(results[2]["content"][0]["text"], "Sunny in 台南.")
+        codes = [one.get("code") for one in results]
+        self.assertEqual(codes[1:], ["not_found", None, "denied", "invalid_arguments"])
+        self.assertEqual(
+            sorted(self._rows().mapped("outcome")), ["denied", "error", "invalid_args", "ok"]
+        )
+
+    def test_calls_that_are_none(self):
+        for bad in ([], [{}] * 21, ["forecast"], [{"name": "x", "args": {}}], [{"name": 5}]):
+            answer = self._call("POST", MANY, {"calls": bad})
+            self.assertEqual(self._code(answer), (400, "invalid_field"))
+
+    # ------------------------------------------------------------ a reply
+
+    def test_the_loop_of_document_001(self):
+        calls = [{"name": "weather__forecast", "arguments": {"city": "台北"}}]
+        asked = json.dumps({"tool_calls": calls, "message": "I look."})
+        with self._mcp(), served_llm(Reply(asked), Reply("It is sunny.")) as llm:
+            self._model(llm)
+            _, first = self._reply(aiMessage="Weather?", includeMCPTools=True)
+            self.assertEqual((first["reply"], first["message"]), (asked, "I look."))
+            _, made = self._call("POST", MANY, {"calls": first["tool_calls"]})
+            _, last = self._reply(aiMessage="Weather?", toolResults=made["results"])
+        self.assertEqual((last["message"], last["tool_calls"]), ("It is sunny.", []))
+        with_tools, without = [str(request["messages"]) for request in llm.requests]
+        self.assertIn("weather__forecast", with_tools)
+        self.assertNotIn("flows__run_flow", str(llm.requests[1]["messages"][0]))
+        self.assertIn("Sunny in 台北.", without)
+        self.assertFalse(any("tools" in request for request in llm.requests))
+
+    def test_a_reply_knows_only_the_callers_tools(self):
+        with served_llm(Reply("Hello.")) as llm:
+            self._model(llm)
+            for user, sees in ((self.member, True), (self.stranger, False)):
+                self._sign_in(user)
+                self._reply(aiMessage="Hi", includeMCPTools=True)
+                self.assertEqual("run_flow" in str(llm.requests[-1]), sees)
+
+    def test_a_model_that_fails_is_a_sentence(self):
+        with served_llm(Reply(status=401, error="bad key sk-provider-secret")) as llm:
+            self._model(llm)
+            status, data = self._reply(aiMessage="Hi")
+        self.assertEqual((status, data["error"]["code"]), (502, "llm_auth_failed"))
+        self.assertNotIn("sk-provider-secret", str(data))
+
+    def test_a_reply_that_cannot_be_asked_for(self):
+        for bad, status, code in (
+            ({}, 400, "invalid_field"),
+            ({"aiMessage": " "}, 400, "empty_message"),
+            ({"aiMessage": "x" * 40_000}, 400, "invalid_field"),
+            ({"aiMessage": "x", "toolResults": ["y"]}, 400, "invalid_field"),
+            ({"aiMessage": "x", "assistant_id": 99_999_999}, 404, "not_found"),
+        ):
+            self.assertEqual(self._code(self._call("POST", REPLY, bad)), (status, code))
