@@ -153,6 +153,9 @@ class McpServer(models.Model):
             self.check_access("write")  # who moves a server must manage the place it goes to
         if vals.keys() & {"active", "url", "api_key", "api_key_env", "headers_json", "transport"}:
             self._reset_state()
+        if vals.keys() & {"url", "transport"}:
+            # sudo: mcp_server - readonly; what the old address spoke says nothing about the new one
+            self.sudo().write({"detected_transport": False, "protocol_version": False})
         if vals.get("active"):
             self._sync_after_commit()
         return result

@@ -63,6 +63,17 @@ class McpServer(models.Model):
         if ids and not self.env.context.get("woow_no_sync"):
             self.env.cr.postcommit.add(lambda: process.sync_later(dbname, ids))
 
+    def _record_way(self, transport, protocol_version):
+        """What a session has found out: tried first from now on."""
+        for server in self:
+            if (server.detected_transport, server.protocol_version) != (
+                transport,
+                protocol_version,
+            ):
+                server.write(
+                    {"detected_transport": transport, "protocol_version": protocol_version}
+                )
+
     def _apply_discovery(self, discovery):
         """Never deletes a tool and never switches one on again.
 

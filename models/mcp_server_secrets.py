@@ -8,7 +8,7 @@ from odoo.orm.models import NO_ACCESS
 from ..runtime import settings
 from ..services import egress
 from ..services.errors import ConfigError
-from ..services.specs import ServerSpec
+from ..services.specs import ServerSpec, way_of_record
 
 
 class McpServer(models.Model):
@@ -98,6 +98,8 @@ class McpServer(models.Model):
         return ServerSpec(
             id=self.id,
             name=self.name,
+            realm=self.env.cr.dbname,
+            last_way=way_of_record(self.detected_transport, self.protocol_version or ""),
             title=self.display_name,
             url=self.url,
             transport=self.transport,

@@ -6,7 +6,10 @@ from ..services import egress, markdown
 
 
 class Engine:
-    def __init__(self, egress_allow):
+    """:param watch: is told what the pool learns of servers, see `runtime.watch.ServerWatch`"""
+
+    def __init__(self, egress_allow, watch):
+        self._watch = watch
         self._policy = egress.EgressPolicy(allow=egress_allow)
         self._pool = None
 
@@ -16,7 +19,13 @@ class Engine:
         if self._pool is None:
             from ..services.pool import Pool  # noqa: PLC0415
 
-            self._pool = Pool(self._policy)
+            self._pool = Pool(
+                self._policy,
+                on_opened=self._watch.opened,
+                on_state=self._watch.state,
+                on_list_changed=self._watch.list_changed,
+                on_stderr=self._watch.said,
+            )
         return self._pool
 
     async def run(self, request, progress, journal, stop):

@@ -68,9 +68,10 @@ def runner():
         if _process.runner is None:
             from ..services.runner import Runner  # noqa: PLC0415
             from .engine import Engine  # noqa: PLC0415
+            from .watch import ServerWatch  # noqa: PLC0415
 
             options = settings.get()
-            _process.engine = Engine(options.egress_allow)
+            _process.engine = Engine(options.egress_allow, ServerWatch(_write_behind, _sync_behind))
             _process.runner = Runner(
                 _process.engine.run,
                 _process.engine.render,
@@ -217,6 +218,14 @@ def sync_later(dbname: str, server_ids: list[int]) -> None:
         return
     loop = runner()
     loop.submit(_sync(loop, OdooStore(dbname), server_ids))
+
+
+async def _write_behind(function, *args):
+    return await _process.runner.db(function, *args)
+
+
+async def _sync_behind(dbname, server_ids):
+    await _sync(_process.runner, OdooStore(dbname), server_ids)
 
 
 async def _sync(loop, store_, server_ids):

@@ -50,14 +50,18 @@ class Breaker:
         self._trying = True
         self._become("half_open", self.reason)
 
+    def reset(self) -> None:
+        """Somebody else has seen the server well."""
+        self._failures = 0
+        self._become("closed", "")
+
     def leave(self, error: BaseException | None) -> None:
         """After a request; a cancelled one says nothing about the server."""
         self._trying = False
         if error is not None and not isinstance(error, EngineError):
             return
         if not counts(error):
-            self._failures = 0
-            self._become("closed", "")
+            self.reset()
             return
         self._failures += 1
         if self.state == "half_open" or self._failures >= OPEN_AFTER:

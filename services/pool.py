@@ -39,6 +39,12 @@ OnState = Callable[[ServerSpec, State, str], None]
 OnListChanged = Callable[[ServerSpec, str], None]
 """Called on the loop with the server and "tools", "prompts" or "resources"; must not block."""
 
+OnOpened = Callable[[ServerSpec, ServerInfo], None]
+"""Called on the loop with the server and what the handshake told; must not block."""
+
+OnStderr = Callable[[ServerSpec, str], None]
+"""Called on the loop with the server and the last that its process wrote; must not block."""
+
 _LIST_CHANGED = re.compile(r"notifications/(tools|prompts|resources)/list_changed")
 
 
@@ -48,6 +54,8 @@ class Pool:
     :param can_ask: calls come with `on_input`, so servers may ask the user
     :param on_state: told when a server is left alone and when it is well again
     :param on_list_changed: told when a server offers other tools, prompts or resources
+    :param on_opened: told of every session, so that the host remembers what the server speaks
+    :param on_stderr: told what stdio servers write, a moment later
     :param idle: seconds without a call after which a session is closed
     :param max_sessions: open sessions; beyond it the one that is idle longest is closed
     """
@@ -62,6 +70,8 @@ class Pool:
         can_ask: bool = False,
         on_state: OnState | None = None,
         on_list_changed: OnListChanged | None = None,
+        on_opened: OnOpened | None = None,
+        on_stderr: OnStderr | None = None,
     ):
         self.opened = 0
         self.policy = policy
@@ -69,10 +79,12 @@ class Pool:
         self._max = max_sessions
         self._tokens = tokens
         self._can_ask = can_ask
-        self._gates: dict[tuple[int, str], Gate] = {}
-        self._processes: dict[tuple[int, str], Process] = {}
+        self._gates: dict[tuple[str, int, str], Gate] = {}
+        self._processes: dict[tuple[str, int, str], Process] = {}
         self._on_state = on_state
         self._on_list_changed = on_list_changed
+        self._on_opened = on_opened
+        self._on_stderr = on_stderr
         self._sessions: dict[Key, asyncio.Task[Session]] = {}
         self._alive: set[Session] = set()
         self._ways: dict[str, connect.Way] = {}
@@ -208,7 +220,10 @@ class Pool:
 
     def process(self, spec: ServerSpec) -> Process:
         """What is known about the processes of a stdio server."""
-        return self._processes.setdefault(spec.address, Process())
+        if spec.address not in self._processes:
+            tell = self._on_stderr and functools.partial(self._on_stderr, spec)
+            self._processes[spec.address] = Process(tell)
+        return self._processes[spec.address]
 
     def _heard(self, spec: ServerSpec, method: str) -> None:
         if match := _LIST_CHANGED.fullmatch(method):
@@ -266,6 +281,8 @@ class Pool:
             process.ended(asked=False)
             raise
         self._ways[spec.fingerprint] = connect.way_of(session)
+        if self._on_opened:
+            self._on_opened(spec, session.info)
         self.opened += 1
         self._alive.add(session)
         session.on_closed(lambda: self._alive.discard(session))

@@ -63,10 +63,14 @@ class OAuthSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSpec:
-    """One MCP server as the turn's user may use it. `headers` and `api_key` are secrets."""
+    """One MCP server as the turn's user may use it. `headers` and `api_key` are secrets.
+
+    `realm` is where the host's `id` means something, its database; it comes back in what the pool tells.
+    """
 
     id: int
     name: str
+    realm: str = ""
     url: str = ""
     title: str = ""
     transport: Transport = "auto"
@@ -83,9 +87,9 @@ class ServerSpec:
     sync_timeout: float = const.SYNC_TIMEOUT
 
     @property
-    def address(self) -> tuple[int, str]:
+    def address(self) -> tuple[str, int, str]:
         """What of the specification says which server it is, whoever uses it."""
-        return self.id, self.url or " ".join(self.command)
+        return self.realm, self.id, self.url or " ".join(self.command)
 
     @property
     def request_headers(self) -> dict[str, str]:
@@ -111,6 +115,17 @@ class ServerSpec:
             ]
         )
         return hashlib.sha256(raw.encode()).hexdigest()[:16]
+
+
+def way_of_record(transport: str, protocol_version: str) -> tuple[str, str] | None:
+    """Era and transport that a host has written down, for `ServerSpec.last_way`.
+
+    >>> way_of_record("sse", "2024-11-05")
+    ('legacy', 'sse')
+    """
+    if not transport:
+        return None
+    return ("modern" if protocol_version >= const.MODERN_VERSION else "legacy"), transport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from .errors import ConfigError, ServerPaused
 from .specs import ServerSpec
 
 STDERR_KEPT = 16_000  # characters
+STDERR_DELAY = 1.0  # s, what is written meanwhile is told at once
 SHORT_LIFE = 10.0  # s, a process that ends sooner has crashed
 FIRST_PAUSE = (
     1.0  # s after the second crash in a row, doubled each time; after the first there is none
@@ -43,10 +44,13 @@ class Process:
     """What is known about the processes of one server, one after the other.
 
     :ivar stderr: the last of what they said
+    :param tell: called on the loop with it, a moment after it has changed
     """
 
-    def __init__(self):
+    def __init__(self, tell: Callable[[str], None] | None = None):
         self.stderr = ""
+        self._tell = tell
+        self._telling = False
         self._crashes = 0
         self._began = 0.0
         self._not_before = 0.0
@@ -75,6 +79,13 @@ class Process:
     def says(self, chunk: bytes) -> None:
         said = self.stderr + text.clean(chunk.decode("utf-8", "replace"))
         self.stderr = said[-STDERR_KEPT:]
+        if self._tell and not self._telling:
+            self._telling = True
+            asyncio.get_running_loop().call_later(STDERR_DELAY, self._tell_now)
+
+    def _tell_now(self) -> None:
+        self._telling = False
+        self._tell(self.stderr)
 
 
 @contextlib.asynccontextmanager

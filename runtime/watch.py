@@ -1,0 +1,78 @@
+"""Puts into Odoo what this process's pool learns of servers, so that people see it and other processes use it."""
+
+import asyncio
+import logging
+import os
+import socket
+
+from . import db
+
+_logger = logging.getLogger(__name__)
+
+SERVER = "woow_paas_platform.mcp_server"
+PROCESS = "woow_paas_platform.mcp_server_process"
+RESYNC_DELAY = 2.0  # s, a server that changes its tools one by one is read once
+
+
+def process_name() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+class ServerWatch:
+    """What the pool calls, on the loop: every method returns at once, the writing follows in order.
+
+    :param write: ``await write(function, *args)`` runs a blocking function in the executor
+    :param sync: ``await sync(dbname, server_ids)`` reads their tools again
+    """
+
+    def __init__(self, write, sync):
+        self._write = write
+        self._sync = sync
+        self._order = asyncio.Lock()
+        self._tasks: set[asyncio.Task] = set()
+        self._resyncing: set[tuple[str, int]] = set()
+
+    def opened(self, spec, info) -> None:
+        """A session was opened; what it speaks is tried first from now on, in every process."""
+        if (info.era, info.transport) != spec.last_way:
+            way = info.transport, info.protocol_version
+            self._later(spec, lambda env: env[SERVER].browse(spec.id).exists()._record_way(*way))
+
+    def state(self, spec, state, reason) -> None:
+        """The server is left alone, tried again, or well again."""
+        self._later(
+            spec, lambda env: env[PROCESS]._put_state(spec.id, process_name(), state, reason)
+        )
+
+    def said(self, spec, stderr) -> None:
+        """What the process of a stdio server has written last."""
+        self._later(spec, lambda env: env[PROCESS]._put(spec.id, process_name(), stderr=stderr))
+
+    def list_changed(self, spec, what) -> None:
+        """Tools are read again; prompts and resources are read whenever somebody asks for them."""
+        key = spec.realm, spec.id
+        if what == "tools" and key not in self._resyncing:
+            self._resyncing.add(key)
+            self._spawn(self._resync(key))
+
+    async def _resync(self, key) -> None:
+        await asyncio.sleep(RESYNC_DELAY)
+        self._resyncing.discard(key)
+        await self._sync(key[0], [key[1]])
+
+    def _later(self, spec, work) -> None:
+        async def write():
+            async with self._order:
+                await self._write(db.transaction, spec.realm, work)
+
+        self._spawn(write())
+
+    def _spawn(self, coroutine) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            _logger.warning("What was learned of an MCP server is lost: %s", error)
