@@ -73,6 +73,7 @@ class McpServer(models.Model):
             protocol_version=discovery.protocol_version,
             detected_transport=discovery.transport,
         )
+        self._forget_pauses()
         self.sudo().activity_unlink([ACTIVITY])  # sudo: whoever it was for
 
     def _record_failure(self, error):

@@ -48,7 +48,9 @@ class Engine:
         from ..services import discovery, health  # noqa: PLC0415
 
         async with asyncio.timeout(spec.sync_timeout):
-            return await health.patiently(lambda: discovery.discover(spec, self._policy))
+            found = await health.patiently(lambda: discovery.discover(spec, self._policy))
+        self.pool.gate(spec).breaker.reset()
+        return found
 
     async def check(self, specs):
         """:return: by the server's id what is wrong with it, None where nothing is"""

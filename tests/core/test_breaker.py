@@ -165,3 +165,25 @@ async def test_a_modern_server_is_listened_to(modern_fake):
         assert await heard.get() == "tools"
     await pool.close()
     await modern_fake.until(lambda: modern_fake.cancelled)
+
+
+async def test_a_reset_lets_requests_through_at_once():
+    breaker = Breaker(clock=lambda: 0.0)
+    for _ in range(3):
+        breaker.leave(ConnectFailed())
+    with pytest.raises(ServerPaused):
+        breaker.enter()
+    breaker.reset()
+    breaker.enter()
+    assert (breaker.state, breaker.reason) == ("closed", "")
+
+
+async def test_every_session_is_told_with_what_it_speaks(any_fake):
+    heard = []
+    pool = Pool(POLICY, on_opened=lambda spec, info: heard.append((spec.id, info)))
+    for conversation in (1, 1, 2):
+        await pool.call(any_fake.spec, conversation, "echo", {"message": "x"}, timeout=3)
+    (one, first), (two, second) = heard
+    assert one == two == any_fake.spec.id and first == second
+    assert first.transport == any_fake.spec.transport and first.protocol_version
+    await pool.close()

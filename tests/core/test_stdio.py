@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import POLICY
 
+from services import stdio
 from services.errors import ConfigError, ConnectFailed, EngineError, ServerPaused
 from services.pool import Pool
 from services.specs import ServerSpec
@@ -149,3 +150,17 @@ async def test_stderr_is_a_ring(pool):
     await ask(pool, spec)
     said = pool.process(spec).stderr
     assert len(said) <= 16_000 and "last" in said
+
+
+async def test_what_a_process_writes_is_told_a_moment_later(monkeypatch):
+    monkeypatch.setattr(stdio, "STDERR_DELAY", 0.01)
+    heard = asyncio.Queue()
+    pool = Pool(POLICY, on_stderr=lambda spec, said: heard.put_nowait((spec.name, said)))
+    spec = spec_of()
+    await ask(pool, spec)
+    async with asyncio.timeout(5):
+        assert await heard.get() == ("bare", "started\n")
+        with pytest.raises(EngineError):
+            await ask(pool, spec, "crash")
+        assert await heard.get() == ("bare", "started\ngoing down\n")
+    await pool.close()

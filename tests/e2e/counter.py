@@ -9,9 +9,9 @@ PROGRAM = Path(__file__).with_name("counting_server.py")
 
 
 class Counter:
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, port: int | None = None):
         self.folder = folder
-        self.port = processes.free_port()
+        self.port = port or processes.free_port()
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self._process = processes.start(
             "MCP server counter",

@@ -1,0 +1,111 @@
+"""What a process learns of servers is written down where people and other processes see it."""
+
+import asyncio
+
+from odoo.exceptions import AccessError
+from odoo.tests import tagged
+
+from ..runtime import watch
+from ..services.discovery import Discovery
+from ..services.sessions import ServerInfo
+from ..services.specs import DiscoveredTool
+from .common import AiHttpCase
+
+DEAD = "The MCP server cannot be reached. Check its address."
+
+
+@tagged("post_install", "-at_install")
+class TestWatch(AiHttpCase):
+    def _tell(self, *words):
+        """Let the pool say something: names of methods with their arguments."""
+
+        async def write(function, *args):
+            return function(*args)
+
+        async def sync(dbname, server_ids):
+            self.synced.append((dbname, server_ids))
+
+        async def talk():
+            told = watch.ServerWatch(write, sync)
+            for method, *args in words:
+                getattr(told, method)(self.spec, *args)
+            while told._tasks:
+                await asyncio.wait(told._tasks)
+
+        self.synced = []
+        self.spec = self.server._server_spec()
+        self.env.flush_all()
+        asyncio.run(talk())
+        self.env.invalidate_all()
+
+    def _row(self):
+        return self.server.process_ids
+
+    def test_what_a_session_speaks_is_tried_first_from_then_on(self):
+        self.assertIsNone(self.server._server_spec().last_way)
+        info = ServerInfo(transport="sse", protocol_version="2024-11-05")
+        self._tell(("opened", info))
+        self.assertEqual(self.server._server_spec().last_way, ("legacy", "sse"))
+        modern = ServerInfo(
+            transport="streamable_http", protocol_version="2026-07-28", era="modern"
+        )
+        self._tell(("opened", modern))
+        self.assertEqual(self.server._server_spec().last_way, ("modern", "streamable_http"))
+        self.server.url = "https://elsewhere.example.com/mcp"
+        self.assertIsNone(self.server._server_spec().last_way, "another server may answer there")
+
+    def test_a_pause_is_seen_with_its_reason_and_its_process(self):
+        self._tell(("state", "open", DEAD))
+        row = self._row()
+        self.assertEqual((row.name, row.state), (watch.process_name(), "open"))
+        self.assertEqual(row.reason_sentence, DEAD)
+        self.assertTrue(row.since and self.server.is_paused)
+        self._tell(("state", "half_open", DEAD), ("state", "closed", ""))
+        self.assertEqual((self._row().state, self._row().reason), ("closed", False))
+        self.assertFalse(self.server.is_paused)
+
+    def test_a_successful_test_ends_what_every_process_thought(self):
+        self._tell(("state", "open", DEAD))
+        info = ServerInfo(transport="sse", protocol_version="2024-11-05")
+        self.server._record_health(Discovery(tools=[DiscoveredTool(name="a")], info=info))
+        self.assertFalse(self.server.is_paused)
+
+    def test_the_last_output_of_a_process_is_kept(self):
+        self._tell(("said", "first"), ("said", "first\nTraceback …"))
+        self.assertEqual(self._row().stderr, "first\nTraceback …")
+        self.assertEqual(self._row().state, "closed")
+
+    def test_changed_tools_are_read_again_once(self):
+        self.patch(watch, "RESYNC_DELAY", 0.01)
+        self._tell(
+            ("list_changed", "tools"), ("list_changed", "tools"), ("list_changed", "prompts")
+        )
+        self.assertEqual(self.synced, [(self.env.cr.dbname, [self.server.id])])
+
+    def test_a_server_that_is_gone_is_passed_over(self):
+        spec = self.server._server_spec()
+        self.server.unlink()
+        self.env.flush_all()
+        Process = self.env["woow_paas_platform.mcp_server_process"]
+        Process._put_state(spec.id, "x", "open", DEAD)
+        self.assertFalse(Process.search([("server_id", "=", spec.id)]))
+
+    def test_nobody_but_administrators_sees_processes(self):
+        self._tell(("said", "a secret"))
+        row = self._row()
+        row.with_user(self.admin).read(["stderr"])
+        with self.assertRaises(AccessError):
+            row.with_user(self.admin).write({"stderr": ""})
+        for user in (
+            self.internal,
+            self.owner,
+            self.member,
+            self.guest,
+            self.stranger,
+            self.public,
+        ):
+            with self.subTest(user=user.login):
+                self.assertFalse(row.with_user(user).has_access("read"))
+                self.assertNotIn(
+                    "process_ids", self.server.with_user(user).fields_get(["process_ids"])
+                )
