@@ -5,6 +5,7 @@ waits, and closes it; calls of other tasks are raced against the owner and so ne
 `legacy` and `modern` say how each era of the protocol opens and sends.
 """
 
+import abc
 import asyncio
 import contextlib
 import time
@@ -79,7 +80,7 @@ class Request:
             self.on_progress(progress, total, text.one_line(message, 500))
 
 
-class Session:
+class Session(abc.ABC):
     """:param transport: "streamable_http", "sse" or "stdio"
     :param idle: seconds without a request after which the session closes itself
     :param oauth: the tokens of this credential, where the server wants some
@@ -124,13 +125,13 @@ class Session:
 
     # ------------------------------------------------------------ what an era says
 
+    @abc.abstractmethod
     async def _open(self, stack: contextlib.AsyncExitStack) -> ServerInfo:
         """Connect; what has to be closed goes on the stack."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     async def _send(self, request: Request) -> dict[str, Any]:
         """The result of a request. Sets its `id`."""
-        raise NotImplementedError
 
     def _error(self, request: Request, caught: BaseException) -> EngineError:
         """What an exception of `_send` means."""
@@ -140,10 +141,10 @@ class Session:
         """What an exception of `_open` means."""
         return faults.of_exception(caught)
 
-    def _abandon(self, request: Request, reason: str) -> None:
+    def _abandon(self, request: Request, reason: str) -> None:  # noqa: B027 not every era tells
         """Nobody waits for this request any more."""
 
-    async def _say_goodbye(self) -> None:
+    async def _say_goodbye(self) -> None:  # noqa: B027 see `_abandon`
         """The session is about to close."""
 
     # ------------------------------------------------------------ life
