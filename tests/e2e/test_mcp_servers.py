@@ -7,18 +7,29 @@ import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
 from services.discovery import discover
 from services.egress import EgressPolicy
+from services.offers import Offers
 from services.pool import Pool
 from services.specs import ServerSpec
 from tools.dev import mcp_servers, node, processes, venvs
 
 POLICY = EgressPolicy.parse("127.0.0.1:*")
 SLOW_START = {"connect_timeout": 60, "sync_timeout": 60}
-TOOLS = {"everything": 13, "filesystem": 14, "memory": 9, "time": 2, "git": 12, "fetch": 1}
+NEWER = Path(__file__).with_name("newer_server.py")
+TOOLS = {
+    "everything": 13,
+    "filesystem": 14,
+    "memory": 9,
+    "time": 2,
+    "git": 12,
+    "fetch": 1,
+    "newer": 1,
+}
 
 
 def by_node(package, *arguments, **env):
@@ -86,9 +97,13 @@ def start():
         server.kill()
 
 
-def check(spec, kind, transport, call):
+def run(coroutine):
     with ThreadPoolExecutor(1) as pool:  # the browser tests leave a loop running in this thread
-        pool.submit(asyncio.run, _check(spec, kind, transport, call)).result()
+        return pool.submit(asyncio.run, coroutine).result()
+
+
+def check(spec, kind, transport, call):
+    run(_check(spec, kind, transport, call))
 
 
 async def _check(spec, kind, transport, call):
@@ -105,7 +120,7 @@ async def _check(spec, kind, transport, call):
         await pool.close()
 
 
-@pytest.mark.parametrize("kind", TOOLS)
+@pytest.mark.parametrize("kind", [kind for kind in TOOLS if kind != "newer"])
 def test_over_stdio(kind, folder, page):
     spec = ServerSpec(id=1, name=kind, **stdio_of(kind, folder), **SLOW_START)
     check(spec, kind, "stdio", call_of(kind, folder, page))
@@ -124,3 +139,81 @@ def test_over_http(kind, transport, start, folder):
             url = url.removesuffix("mcp") + "sse"
     spec = ServerSpec(id=1, name=kind, url=url, **SLOW_START)
     check(spec, kind, transport, call_of(kind, folder, page=""))
+
+
+# ------------------------------------------------------------ prompts and resources
+
+
+async def _offers(spec, prompt, arguments, uri):
+    """What a server offers beside tools: names of its prompts, its templates, and one of each."""
+    pool = Pool(POLICY)
+    try:
+        offers = Offers(pool, spec, 1)
+        filled = await offers.prompt(prompt, arguments)
+        (content,) = await offers.resource(uri)
+        return {
+            "prompts": {one.name for one in await offers.prompts()},
+            "templates": {one.uri for one in await offers.templates()},
+            "prompt": filled.messages[0].text,
+            "resource": content.text,
+        }
+    finally:
+        await pool.close()
+
+
+def test_prompts_and_resources_of_the_reference_server(mcp_everything):
+    spec = ServerSpec(id=1, name="everything", url=mcp_everything.url, **SLOW_START)
+    found = run(_offers(spec, "args-prompt", {"city": "Taipei"}, "demo://resource/dynamic/text/1"))
+    assert {"simple-prompt", "args-prompt"} <= found["prompts"]
+    assert "demo://resource/dynamic/text/{resourceId}" in found["templates"]
+    assert "Taipei" in found["prompt"] and found["resource"]
+
+    async def complete():
+        pool = Pool(POLICY)
+        try:
+            return await Offers(pool, spec, 1).complete(
+                prompt="completable-prompt", argument="department", value="E", given={}
+            )
+        finally:
+            await pool.close()
+
+    assert "Engineering" in run(complete()).values
+
+
+# ------------------------------------------------------------ the SDK that speaks both eras
+
+WAYS = {
+    "auto over HTTP": ("streamable-http", {}, ("modern", "streamable_http")),
+    "a handshake over HTTP": ("streamable-http", {"era": "legacy"}, ("legacy", "streamable_http")),
+    "HTTP+SSE": ("sse", {}, ("legacy", "sse")),
+    "stdio": ("stdio", {}, ("legacy", "stdio")),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_sdk_of_both_eras(way, start, folder):
+    spoken, options, expected = WAYS[way]
+    program = (str(venvs.extra("mcp2") / "bin/python"), str(NEWER))
+    if spoken == "stdio":
+        options = {"command": (*program, "stdio")}
+    else:
+        port = processes.free_port()
+        process = processes.start(
+            "MCP server newer",
+            [*program, spoken, str(port)],
+            log=folder / "newer.log",
+            env=processes.bare_environment(),
+        )
+        path = "/sse" if spoken == "sse" else "/mcp"
+        options |= {"url": start(mcp_servers.McpServer("newer", port, process, path)).url}
+    spec = ServerSpec(id=1, name="newer", **options, **SLOW_START)
+    found = run(discover(spec, POLICY))
+    assert (found.era, found.transport) == expected
+    check(spec, "newer", expected[1], ("add", {"a": 2, "b": 3}, "5"))
+    offered = run(_offers(spec, "greet", {"who": "台北"}, "note://one"))
+    assert offered == {
+        "prompts": {"greet"},
+        "templates": {"note://{name}"},
+        "prompt": "Greet 台北.",
+        "resource": "note one",
+    }

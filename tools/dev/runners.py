@@ -75,7 +75,8 @@ def _present(name: str) -> bool:
 
 def _set_up(chosen: Sequence[str]) -> None:
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="setup") as pool:
-        waiting = [pool.submit(venvs.extra, "mcp")] if "e2e" in chosen else []
+        kinds = ("mcp", "mcp2") if "e2e" in chosen else ()
+        waiting = [pool.submit(venvs.extra, kind) for kind in kinds]
         if set(chosen) & {"odoo", "e2e"}:
             waiting.append(pool.submit(chromium.ensure))
         if "conformance" in chosen:
