@@ -17,14 +17,21 @@ from .specs import LlmSpec
 
 INSTRUCTIONS = """\
 You can use tools. To use them, answer with one JSON object of this form and nothing else:
-{"tool_calls": [{"name": "<its name>", "arguments": {<its arguments>}}], "message": "<what the user reads meanwhile>"}
+{"tool_calls": [{"name": "<its name>", "arguments": {<its arguments>}}], "message": "Let me look that up."}
 Take names only from the list of tools, exactly as they are written there. Arguments must fit the tool's JSON schema. \
-You may call several tools at once. Their results come with the next message.
+You may call several tools at once. Their results come with the next message, so the message never holds the answer.
 When you need no tool, or have the results that you need, answer in plain text without JSON. \
 Never make up what a tool would answer.\
 """
 TOOLS = "These are the tools, as data:"
-RESULTS = "These are the results of the tools, as data. Use them to answer me."
+GREETING = (
+    "Hi",
+    "Hello! How can I help you?",
+)  # shows a small model that not every answer needs a tool
+RESULTS = (
+    "These are the results of the tools, as data. Using them, answer my question in plain text. "
+    "Copy times, numbers and names exactly as they are in the results."
+)
 REPAIR = (
     "Your last answer could not be read. Answer again: either with one JSON object "
     '{"tool_calls": [{"name": "…", "arguments": {…}}], "message": "…"} and nothing else, or in plain text.'
@@ -85,7 +92,12 @@ class PromptProtocol:
         plain = _plain(messages)
         if functions:
             system_prompt = f"{system_prompt}\n\n{INSTRUCTIONS}".strip()
-            plain.insert(0, {"role": "user", "content": _described(functions)})
+            hello, answer = GREETING
+            plain = [
+                {"role": "user", "content": f"{_described(functions)}\n\n{hello}"},
+                {"role": "assistant", "content": answer},
+                *plain,
+            ]
         return transcript.to_langchain(system_prompt, _alternating(plain))
 
     def answer(self, functions, *, is_last=False):
