@@ -9,6 +9,7 @@ from . import mcp_server
 from . import mcp_server_secrets
 from . import mcp_server_discovery
 from . import mcp_server_health
+from . import mcp_server_file
 from . import mcp_server_actions
 from . import mcp_server_api
 from . import mcp_check

@@ -40,14 +40,13 @@ class McpServer(models.Model):
         help="Its tools are read again whenever Odoo, or a runner, starts.",
     )
     description = fields.Text()
-    url = fields.Char(
-        "URL", required=True, tracking=True, help="Endpoint of the server (streamable HTTP or SSE)."
-    )
+    url = fields.Char("URL", tracking=True, help="Endpoint of the server (streamable HTTP or SSE).")
     transport = fields.Selection(
         [
             ("auto", "Automatic"),
             ("streamable_http", "Streamable HTTP"),
             ("sse", "SSE (legacy)"),
+            ("stdio", "Command (stdio)"),
         ],
         required=True,
         default="auto",
@@ -92,6 +91,9 @@ class McpServer(models.Model):
         " OR (scope = 'user' AND (cloud_service_id IS NULL) <> (owner_user_id IS NULL)))",
         "A system server belongs to nobody; a user server belongs to one cloud service or one person.",
     )
+    _url_unless_stdio = models.Constraint(
+        "CHECK (transport = 'stdio' OR COALESCE(url, '') <> '')", "An MCP server needs an address."
+    )
     _timeouts_positive = models.Constraint(
         "CHECK (connect_timeout > 0 AND connect_timeout <= 60"
         " AND call_timeout > 0 AND call_timeout <= 600)",
@@ -112,11 +114,11 @@ class McpServer(models.Model):
         for server in self:
             server.display_name = server.title or server.name
 
-    @api.constrains("url")
+    @api.constrains("url", "transport")
     def _check_url(self):
-        for server in self:
+        for server in self.filtered(lambda server: server.transport != "stdio"):
             try:
-                egress.check_url(server.url)
+                egress.check_url(server.url or "")
             except ConfigError as error:
                 raise ValidationError(sentences.translated(self.env, str(error))) from error
 
@@ -144,7 +146,7 @@ class McpServer(models.Model):
     def create(self, vals_list):
         servers = super().create(vals_list)
         servers.filtered(lambda server: not server.active)._reset_state()
-        servers._sync_after_commit()
+        servers.filtered("active")._sync_after_commit()
         return servers
 
     def write(self, vals):

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 from odoo import SUPERUSER_ID, api, fields, models
 
-from ..runtime import limits, process, sentences
+from ..runtime import limits, process, sentences, server_files
 from ..services import text
 from ..services.errors import AuthRequired
 
@@ -163,9 +163,9 @@ class McpServer(models.Model):
 
     @api.model
     def _due_for_check(self):
-        before = fields.Datetime.now() - timedelta(
-            minutes=limits.get(self.env, "health_interval_minutes")
-        )
+        interval = server_files.current().health_check_interval
+        minutes = interval / 60 if interval else limits.get(self.env, "health_interval_minutes")
+        before = fields.Datetime.now() - timedelta(minutes=minutes)
         return self.search(
             ["|", ("last_check", "=", False), ("last_check", "<=", before)],
             order="last_check asc nulls first, id",

@@ -80,6 +80,11 @@ class Engine:
 
         return await operations.fetch(url, self._policy, timeout=timeout)
 
+    async def drop(self, server_id):
+        """Close every session of a server at once."""
+        if self._pool is not None:
+            self._pool.drop(server_id)
+
     async def close(self):
         if self._pool is not None:
             await self._pool.close()

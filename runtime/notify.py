@@ -1,7 +1,7 @@
 """PostgreSQL's NOTIFY as the bus between processes: sent with the commit, heard by `listener`.
 
-The payload is one JSON object: ``{"queued": turn_id, "pid": pid}``, ``{"stop": turn_id}`` or
-``{"events": [[turn_id, last_seq], …]}``.
+The payload is one JSON object: ``{"queued": turn_id, "pid": pid}``, ``{"stop": turn_id}``,
+``{"server_off": server_id}`` or ``{"events": [[turn_id, last_seq], …]}``.
 """
 
 import json
@@ -21,6 +21,10 @@ def queued(cr, turn_id: int) -> None:
 
 def stop(cr, turn_id: int) -> None:
     _send(cr, {"stop": turn_id})
+
+
+def server_off(cr, server_id: int) -> None:
+    _send(cr, {"server_off": server_id})
 
 
 def events(cr, heads: list[tuple[int, int]]) -> None:

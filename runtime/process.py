@@ -32,6 +32,7 @@ class _Process:
         self.runner = None
         self.engine = None
         self.dedicated = False
+        self.applied: dict[str, str] = {}  # by database, the digest of the servers' file
 
 
 _process = _Process()
@@ -110,6 +111,7 @@ def hub(dbname: str) -> Hub:
                 dbname,
                 lambda own: _on_queued(dbname, own),
                 lambda turn_id: _on_stop(dbname, turn_id),
+                _on_server_off,
             )
         return _process.hubs[dbname]
 
@@ -139,7 +141,26 @@ def runs_turns() -> bool:
     return _process.dedicated or (settings.get().in_process_runner and not is_evented())
 
 
+def _look_at_server_file(dbname: str) -> None:
+    """Bring the servers of the operator's file up to date; costs a look at its date when nothing changed."""
+    from . import server_files  # noqa: PLC0415
+
+    digest = server_files.current().digest
+    is_first = dbname not in _process.applied
+    if _process.applied.get(dbname) != digest:
+        OdooStore(dbname).apply_server_file(is_first)
+        _process.applied[dbname] = digest
+
+
+def _on_server_off(server_id: int) -> None:
+    """Close what is open to a server that was switched off; its processes end with it."""
+    if _process.runner is not None:
+        _process.runner.submit(_process.engine.drop(server_id))
+
+
 def _on_queued(dbname: str, own: bool) -> None:
+    if runs_turns() and not own:
+        _look_at_server_file(dbname)
     if runs_turns() and (own or _has_work(dbname)):
         runner().attach(OdooStore(dbname))
         runner().wake(0.0 if own else OTHER_PROCESS_DELAY)

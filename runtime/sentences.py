@@ -13,6 +13,7 @@ _lt = LazyTranslate(__name__)
 _KNOWN = (
     _lt("Something went wrong in the AI engine."),
     _lt("The configuration is not usable."),
+    _lt("This MCP server is no longer in the operator's file."),
     _lt("This address is not allowed: only public addresses may be reached."),
     _lt("The stored secret cannot be read with the current key. Enter it again."),
     _lt("The MCP server failed."),
@@ -68,7 +69,10 @@ _KNOWN = (
 )
 _BY_SOURCE = {sentence._source: sentence for sentence in _KNOWN}
 
-_WITH_VALUES = (_lt("The key of this MCP server is missing: Odoo's environment has no %(name)s."),)
+_WITH_VALUES = (
+    _lt("The program %(name)s of this MCP server is not installed on this host."),
+    _lt("The key of this MCP server is missing: Odoo's environment has no %(name)s."),
+)
 
 
 def _pattern(sentence) -> re.Pattern:

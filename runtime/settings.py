@@ -26,6 +26,9 @@ KEYS = frozenset(
         "lease_seconds",
         "max_streams",
         "released_env",
+        "mcp_servers_file",
+        "container_runtime",
+        "tool_cache",
     }
 )
 
@@ -35,6 +38,7 @@ class Settings:
     """`secret_keys` newest first; `egress_allow` holds (host, port), port None for any.
 
     `released_env` names the variables of the environment that a server's form may take its key from.
+    `container_runtime` runs images of stdio servers, `tool_cache` is the folder of packages for them.
     """
 
     secret_keys: tuple[str, ...]
@@ -45,6 +49,9 @@ class Settings:
     lease_seconds: float
     max_streams: int
     released_env: frozenset[str]
+    mcp_servers_file: str
+    container_runtime: str
+    tool_cache: str
 
 
 def _listed(text: str) -> list[str]:
@@ -123,5 +130,9 @@ def get() -> Settings:
         turns_per_person=int(values.get("turns_per_person", 24)),
         lease_seconds=float(values.get("lease_seconds", 15)),
         max_streams=int(values.get("max_streams", 2000)),
+        mcp_servers_file=values.get("mcp_servers_file", "").strip(),
+        container_runtime=values.get("container_runtime", "podman").strip(),
+        tool_cache=values.get("tool_cache", "").strip()
+        or str(Path(config["data_dir"]) / "woow_ai_tools"),
         released_env=frozenset(_listed(values.get("released_env", ""))),
     )

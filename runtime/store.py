@@ -376,6 +376,15 @@ class OdooStore:
 
         db.transaction(self.name, work)
 
+    def apply_server_file(self, is_first: bool) -> None:
+        """Bring the rows of the servers that the operator's file holds up to date.
+
+        :param is_first: the process has just started
+        """
+        db.transaction(
+            self.name, lambda env: env["woow_paas_platform.mcp_server"]._apply_file(is_first)
+        )
+
     def servers_checked(self, outcomes: dict[int, EngineError | None]) -> None:
         """Keep what a health check found."""
 

@@ -239,6 +239,14 @@ class Pool:
         for key in [key for key in self._sessions if key[1] == conversation_id]:
             self._retire(key)
 
+    def drop(self, server_id: int) -> None:
+        """Close the sessions of a server that is switched off, calls in flight too."""
+        for key, task in list(self._sessions.items()):
+            session = _opened(task)
+            if session and session.spec.id == server_id:
+                self._sessions.pop(key)
+                session.close()
+
     async def close(self) -> None:
         """Close every session; ends within a few seconds whatever the servers do."""
         for key in list(self._sessions):

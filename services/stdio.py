@@ -103,7 +103,10 @@ async def streams(spec: ServerSpec, process: Process) -> AsyncIterator[tuple[Any
         spec.env
     )
     if not shutil.which(spec.command[0], path=environment.get("PATH")):
-        raise ConfigError("The command of the MCP server cannot be started.")
+        program = spec.command[0]
+        raise ConfigError(
+            f"The program {program} of this MCP server is not installed on this host."
+        )
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-S", CHILD, str(os.getpid()), *spec.command),
         stdin=asyncio.subprocess.PIPE,

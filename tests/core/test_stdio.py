@@ -139,7 +139,7 @@ async def test_a_process_that_crashes_again_and_again_is_left_alone(pool):
 async def test_a_command_that_is_not_there(pool):
     spec = ServerSpec(id=1, name="none", command=("no-such-command-here",))
     begun = time.monotonic()
-    with pytest.raises(ConfigError, match="cannot be started"):
+    with pytest.raises(ConfigError, match="is not installed on this host"):
         await ask(pool, spec)
     assert time.monotonic() - begun < 5
 

@@ -1,0 +1,103 @@
+"""The operator's ``mcp_servers.toml`` as this process knows it: read again when it changes, the last good state else.
+
+Commands, environments and headers of its servers live here and in the file only, never in the database.
+"""
+
+import contextlib
+import logging
+import os
+import threading
+from pathlib import Path
+
+from odoo.tools import config
+
+from ..services import server_file
+from . import settings
+
+_logger = logging.getLogger(__name__)
+_lock = threading.Lock()
+
+
+class _Known:
+    """What this process has read. `stamp` tells one state of the file from another."""
+
+    def __init__(self):
+        self.stamp = None
+        self.content = server_file.ServerFile()
+        self.error = ""
+
+
+_known = _Known()
+
+
+def path() -> Path | None:
+    name = settings.get().mcp_servers_file
+    return Path(name) if name else None
+
+
+def error() -> str:
+    """What is wrong with the file now, ``""`` if nothing is."""
+    current()
+    return _known.error
+
+
+def current() -> server_file.ServerFile:
+    """What counts now. Reading a file that has not changed costs one look at its date."""
+    source = path()
+    if source is None:
+        return _known.content
+    with _lock:
+        stamp = _stamp(source)
+        if stamp != _known.stamp and (_known.stamp is None or _known.content.auto_reload):
+            _read(source, is_first=_known.stamp is None)
+            _known.stamp = stamp
+        return _known.content
+
+
+def _stamp(source: Path):
+    try:
+        found = source.stat()
+    except OSError as error:
+        return (type(error).__name__,)
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _read(source: Path, *, is_first: bool) -> None:
+    try:
+        text = source.read_text("utf-8")
+        _known.content = server_file.parse(text, os.environ, source.name)
+    except (server_file.FileError, OSError, UnicodeDecodeError) as caught:
+        reason = (
+            caught if isinstance(caught, server_file.FileError) else f"{source.name}: {caught}."
+        )
+        _known.error = str(reason)
+        _logger.error("%s The last good state stays.", _known.error)
+        if is_first:
+            _read_last_good()
+        return
+    if _known.error:
+        _logger.info("%s is in order again.", source.name)
+    _known.error = ""
+    _keep(text)
+
+
+def _copy() -> Path:
+    return Path(config["data_dir"]) / "woow_ai_mcp_servers.toml"
+
+
+def _keep(text: str) -> None:
+    """For a process that starts while the file is broken."""
+    copy = _copy()
+    with contextlib.suppress(OSError):
+        if copy.exists() and copy.read_text("utf-8") == text:
+            return
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        draft = copy.with_suffix(f".{os.getpid()}")
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(text)
+        draft.replace(copy)
+
+
+def _read_last_good() -> None:
+    with contextlib.suppress(server_file.FileError, OSError, UnicodeDecodeError):
+        _known.content = server_file.parse(_copy().read_text("utf-8"), os.environ, _copy().name)

@@ -1,0 +1,148 @@
+from pathlib import Path
+
+import pytest
+
+from services import environments
+from services.server_file import FileError, parse
+
+GOOD = """
+[mcp]
+auto_reload = false
+health_check_interval = "30s"
+
+[[mcp.servers]]
+name = "files"
+transport = "stdio"
+command = "npx"
+args = ["-y", "server-filesystem", "${HOME_DIR:-/srv/files}"]
+env = { NODE_ENV = "production" }
+
+[[mcp.servers]]
+name = "github"
+transport = "sse"
+url = "https://example.com/sse"
+headers = { Authorization = "Bearer ${GITHUB_TOKEN}" }
+timeout = "45s"
+enabled = false
+"""
+
+
+def read(text, **environ):
+    return parse(text, environ, "mcp_servers.toml")
+
+
+def entry(**lines):
+    rows = "\n".join(f"{key} = {value}" for key, value in lines.items())
+    return f'[mcp]\n\n[[mcp.servers]]\nname = "one"\n{rows}\n'
+
+
+def test_every_key_is_read_and_variables_are_put_in():
+    found = read(GOOD, GITHUB_TOKEN="t0ken")
+    files, github = found.servers.values()
+    assert (found.auto_reload, found.health_check_interval) == (False, 30.0)
+    assert files.args == ("-y", "server-filesystem", "/srv/files")
+    assert (github.headers, github.timeout, github.enabled) == (
+        {"Authorization": "Bearer t0ken"},
+        45.0,
+        False,
+    )
+    assert "t0ken" not in repr(found)
+
+
+def test_the_whole_can_be_switched_off():
+    found = read(
+        '[mcp]\nenabled = false\n[[mcp.servers]]\nname = "a"\nurl = "https://a.example.com"\n'
+    )
+    assert not found.servers["a"].enabled
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("[mcp\n", "at line 1"),
+        ("[mpc]\n", "mpc is not known"),
+        ("[mcp]\nenabeld = true\n", "line 2: enabeld is not known"),
+        ('[mcp]\nenabled = "yes"\n', "line 2: enabled must be true or false"),
+        ('[mcp]\nhealth_check_interval = "soon"\n', "line 2: health_check_interval"),
+        (
+            entry(url='"https://a.example.com"', timeout='"700s"'),
+            "line 6: timeout must be positive",
+        ),
+        (entry(url='"ftp://a.example.com"'), "line 5: url is not usable"),
+        (entry(transport='"stdio"'), "line 3: command is missing"),
+        (entry(command='"rm"'), 'line 5: command goes with transport = "stdio" only'),
+        (entry(transport='"pipe"'), "line 5: transport must be one of"),
+        (entry(url='"https://${HOST}/mcp"'), "line 5: url needs the variable HOST"),
+        (
+            entry(url='"https://a.example.com"', headers='{ "X" = 1 }'),
+            "line 6: headers must hold texts",
+        ),
+        (
+            entry(
+                transport='"stdio"',
+                env_type='"dynamic_injected"',
+                env_config='{ runtime = "python", package = "x" }',
+            ),
+            "line 7: env_config needs a package with its version, as name==1.2.3",
+        ),
+        (
+            entry(
+                transport='"stdio"',
+                env_type='"custom_image"',
+                env_config='{ image = "x", mounts = ["/etc"] }',
+            ),
+            "line 7: env_config mounts",
+        ),
+    ],
+)
+def test_what_is_wrong_names_file_line_and_key(text, where):
+    with pytest.raises(FileError) as caught:
+        read(text)
+    assert str(caught.value).startswith("mcp_servers.toml")
+    assert where in str(caught.value)
+
+
+def test_a_secret_is_not_in_an_error():
+    with pytest.raises(FileError) as caught:
+        read(GOOD.replace('"45s"', '"${GITHUB_TOKEN}"'), GITHUB_TOKEN="t0ken")
+    assert "t0ken" not in str(caught.value)
+
+
+def test_a_name_stands_once():
+    twice = entry(url='"https://a.example.com"') + entry(url='"https://b.example.com"').replace(
+        "[mcp]", ""
+    )
+    with pytest.raises(FileError, match="line 9: name “one” stands here twice"):
+        read(twice)
+
+
+def stdio(env_type, config, **lines):
+    server = read(
+        entry(transport='"stdio"', env_type=f'"{env_type}"', env_config=config, **lines)
+    ).servers["one"]
+    return environments.command(server, container_runtime="podman"), server
+
+
+def test_a_package_is_fetched_in_its_version_into_the_cache():
+    command, server = stdio(
+        "dynamic_injected", '{ runtime = "python", package = "mcp-server-time==1.2.3" }'
+    )
+    assert command == ("uvx", "--from", "mcp-server-time==1.2.3", "mcp-server-time")
+    assert environments.variables(server, cache=Path("/c"))["UV_CACHE_DIR"] == "/c/uv"
+    command, _ = stdio(
+        "dynamic_injected", '{ runtime = "node", package = "@a/b@1.2.3" }', args='["x"]'
+    )
+    assert command == ("npx", "--yes", "@a/b@1.2.3", "x")
+
+
+def test_a_container_has_no_network_and_no_mounts_unless_listed():
+    command, _ = stdio("custom_image", '{ image = "img:1" }', env='{ TOKEN = "t0ken" }')
+    assert command[:2] == ("podman", "run")
+    assert "--network=none" in command
+    assert "--env=TOKEN" in command
+    assert command[-1] == "img:1"
+    assert not any("volume" in part or "t0ken" in part for part in command)
+    command, _ = stdio(
+        "custom_image", '{ image = "img:1", network = "tools", mounts = ["/a:/b:ro"] }'
+    )
+    assert {"--network=tools", "--volume=/a:/b:ro"} <= set(command)

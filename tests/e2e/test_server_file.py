@@ -1,0 +1,92 @@
+"""The operator's file: a command becomes a server that answers in a chat, and stops without a trace."""
+
+import time
+
+import psutil
+import pytest
+from chat import Chat, calls, first, then
+
+from tools.dev import venvs
+
+SERVER = "woow_paas_platform.mcp_server"
+ZONE = "Pacific/Chatham"  # nobody else's processes have it in their arguments
+FILE = """
+[[mcp.servers]]
+name = "clock"
+transport = "stdio"
+command = "{program}"
+args = ["--local-timezone", "${{ZONE:-Pacific/Chatham}}"]
+
+[[mcp.servers]]
+name = "nowhere"
+transport = "stdio"
+command = "no-such-program"
+"""
+
+
+def processes_of_the_clock():
+    return [p for p in psutil.process_iter(["cmdline"]) if ZONE in (p.info["cmdline"] or ())]
+
+
+def eventually(what, seconds=30):
+    """Wait until `what` returns something true, and return it."""
+    until = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < until, what
+        time.sleep(0.1)
+    return found
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "mcp_servers.toml"
+    path.write_text(FILE.format(program=venvs.extra("mcp") / "bin/mcp-server-time"))
+    return path
+
+
+def states(odoo):
+    rows = odoo.rpc(
+        SERVER,
+        "search_read",
+        [("managed_by_file", "=", True)],
+        ["name", "state", "state_sentence"],
+        context={"active_test": False},
+    )
+    return {row["name"]: row for row in rows}
+
+
+def test_a_server_of_the_file_answers_stops_and_follows_the_file(new_odoo, scripted_llm, file):
+    odoo = new_odoo("server_file", operator={"mcp_servers_file": file})
+    odoo.expect_log("Discovery of MCP server|mcp_servers.toml")
+    found = eventually(lambda: (s := states(odoo)) and s["clock"]["state"] == "connected" and s)
+    nowhere = eventually(lambda: (s := states(odoo)["nowhere"])["state"] == "error" and s)
+    assert "no-such-program" in nowhere["state_sentence"]
+
+    clock = found["clock"]["id"]
+    odoo.rpc(SERVER, "write", [clock], {"trust_level": "full"})
+    assistants = odoo.rpc("ai.assistant", "search", [])
+    odoo.rpc("ai.assistant", "write", assistants, {"mcp_server_ids": [[4, clock]]})
+    scripted_llm.script(
+        first("What time is it", calls(("clock__get_current_time", {"timezone": "UTC"}))),
+        then("What time is it", {"content": "It is late."}),
+    )
+    turn = Chat(odoo, "demo").ask("What time is it")
+    turn.wait_ended()
+    outcome = odoo.sql(
+        f"SELECT outcome FROM woow_paas_platform_tool_call WHERE server_id = {clock}"
+    )
+    assert outcome.strip() == "ok"
+    assert processes_of_the_clock()
+
+    odoo.rpc(SERVER, "action_stop", [clock])
+    eventually(lambda: not processes_of_the_clock())
+    assert states(odoo)["clock"]["state"] == "disabled"
+    odoo.rpc(SERVER, "action_start", [clock])
+    assert states(odoo)["clock"]["state"] == "connected"
+
+    file.write_text("[mcp]\nenabled = maybe\n")  # broken: what runs goes on
+    eventually(lambda: "mcp_servers.toml" in odoo.log_text())
+    assert states(odoo)["clock"]["state"] == "connected"
+    file.write_text("[mcp]\n")
+    eventually(lambda: states(odoo)["clock"]["state"] == "disabled")
+    eventually(lambda: not processes_of_the_clock())

@@ -1,0 +1,116 @@
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
+
+from odoo.exceptions import AccessError
+from odoo.tests import tagged
+from odoo.tools import mute_logger
+from psycopg2 import IntegrityError
+
+from ..runtime import server_files, settings
+from ..services.errors import ConfigError
+from .common import AiCase
+
+STDIO = """
+[[mcp.servers]]
+name = "files"
+display_name = "Files"
+transport = "stdio"
+command = "cat"
+env = { TOKEN = "s3cret" }
+"""
+LOGGERS = (
+    "odoo.addons.woow_paas_platform.runtime.server_files",
+    "odoo.addons.woow_paas_platform.models.mcp_server_file",
+)
+
+
+@tagged("post_install", "-at_install")
+class TestServerFile(AiCase):
+    def setUp(self):
+        super().setUp()
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.path = folder / "mcp_servers.toml"
+        options = replace(settings.get(), mcp_servers_file=str(self.path))
+        self.enterContext(patch.object(settings, "get", lambda: options))
+        self.enterContext(patch.object(server_files, "_known", server_files._Known()))
+        self.enterContext(patch.object(server_files, "_copy", lambda: folder / "copy.toml"))
+        self.Server = self.env["woow_paas_platform.mcp_server"].with_context(active_test=False)
+
+    def _apply(self, text):
+        self.path.write_text(text)
+        os.utime(self.path, ns=(0, hash(text) % 10**15))
+        self.Server._apply_file()
+        return self.Server.search([("managed_by_file", "=", True)])
+
+    def test_a_server_of_the_file_is_of_the_system_and_its_command_is_not_in_the_database(self):
+        server = self._apply(STDIO)
+        self.assertEqual(
+            (server.name, server.scope, server.transport), ("files", "system", "stdio")
+        )
+        spec = server._server_spec()
+        self.assertEqual((spec.command, spec.env), (("cat",), {"TOKEN": "s3cret"}))
+        self.env.flush_all()
+        self.env.cr.execute(
+            "SELECT row_to_json(s)::text FROM woow_paas_platform_mcp_server s WHERE id = %s",
+            [server.id],
+        )
+        self.assertNotIn("s3cret", self.env.cr.fetchone()[0])
+
+    def test_people_change_only_what_is_theirs(self):
+        server = self._apply(STDIO).with_user(self.admin)
+        for vals in ({"url": "https://x.example.com"}, {"name": "x"}, {"transport": "sse"}):
+            with self.subTest(vals=vals), self.assertRaises(AccessError):
+                server.write(vals)
+        with self.assertRaises(AccessError):
+            server.unlink()
+        server.write({"active": False, "trust_level": "full"})
+        self.assertEqual(server.state, "disabled")
+
+    @mute_logger("odoo.sql_db")
+    def test_nobody_makes_a_stdio_server_by_a_form_or_the_api(self):
+        Server = self.Server.with_user(self.admin)
+        with self.assertRaises(AccessError):
+            Server.create({"name": "x", "transport": "stdio", "managed_by_file": True})
+        with self.assertRaises(AccessError):
+            self.server.with_user(self.admin).env_config = {"image": "x"}
+        with self.assertRaises(IntegrityError), self.env.cr.savepoint():
+            Server.create({"name": "x", "transport": "stdio"})
+            self.env.flush_all()
+
+    def test_an_entry_that_did_not_change_keeps_what_people_switched(self):
+        server = self._apply(STDIO)
+        server.active = False
+        both = STDIO + '[[mcp.servers]]\nname = "web"\nurl = "https://web.example.com/mcp"\n'
+        servers = self._apply(both)
+        self.assertEqual(set(servers.mapped("name")), {"files", "web"})
+        self.assertFalse(server.active)
+        self._apply(both.replace('"cat"', '"tac"'))
+        self.assertTrue(server.active)
+
+    def test_what_leaves_the_file_is_switched_off_and_may_come_back(self):
+        server = self._apply(STDIO)
+        self._apply("[mcp]\n")
+        self.assertEqual((server.active, server.state), (False, "disabled"))
+        with self.assertRaises(ConfigError):
+            server._server_spec()
+        self._apply(STDIO)
+        self.assertTrue(server.active)
+
+    @mute_logger(*LOGGERS)
+    def test_a_broken_file_leaves_the_last_good_state(self):
+        server = self._apply(STDIO)
+        self._apply("[mcp\n")
+        self.assertTrue(server.active)
+        self.assertEqual(server._server_spec().command, ("cat",))
+        self.assertIn("line 1", server_files.error())
+        with patch.object(server_files, "_known", server_files._Known()):  # another process starts
+            self.assertEqual(server._server_spec().command, ("cat",))
+
+    @mute_logger(*LOGGERS)
+    def test_a_name_that_an_administrator_took_stays_the_administrators(self):
+        self._apply(STDIO.replace("files", "weather"))
+        self.assertFalse(self.server.managed_by_file)
+        self.assertEqual(self.server.transport, "auto")
