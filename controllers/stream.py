@@ -25,7 +25,7 @@ class StreamController(http.Controller):
         after = self._last_event_id() or query_int("after", 0)
         if turn._is_streamed_until(after):
             return Response(status=204)
-        if process.is_full():
+        if process.is_full(request.db, request.env.uid):
             raise ApiError(
                 503,
                 "busy",
@@ -36,7 +36,7 @@ class StreamController(http.Controller):
         if turn.events_pruned:
             final = streams.frame(1, json.dumps(turn._final_event()))
             return Response([final] if not after else [], headers=HEADERS)
-        body = streams.tail(request.db, turn.id, after, process.stream_mode())
+        body = streams.tail(request.db, turn.id, after, process.stream_mode(), request.env.uid)
         return Response(body, headers=HEADERS, direct_passthrough=True)
 
     def _last_event_id(self):

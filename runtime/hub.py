@@ -44,6 +44,7 @@ class Event:
 class Subscription:
     turn_id: int
     after: int
+    reader: int | None = None
     events: deque = field(default_factory=deque)
     bell: threading.Event = field(default_factory=threading.Event)
 
@@ -104,8 +105,9 @@ class Hub:
         self._thread = threading.Thread(target=self._listen, name="woow-ai-listen", daemon=True)
         self._thread.start()
 
-    def subscribe(self, turn_id: int, after: int) -> Subscription:
-        subscription = Subscription(turn_id, after)
+    def subscribe(self, turn_id: int, after: int, reader: int | None = None) -> Subscription:
+        """:param reader: the id of the user who reads"""
+        subscription = Subscription(turn_id, after, reader)
         with self._lock:
             self._subscriptions.setdefault(turn_id, set()).add(subscription)
         return subscription
@@ -117,9 +119,11 @@ class Hub:
             if not others:
                 self._subscriptions.pop(subscription.turn_id, None)
 
-    def count(self) -> int:
+    def count(self, reader: int | None = None) -> int:
+        """Open streams, or those of one reader."""
         with self._lock:
-            return sum(map(len, self._subscriptions.values()))
+            everything = [s for streams in self._subscriptions.values() for s in streams]
+        return sum(reader in (None, s.reader) for s in everything)
 
     def _listen(self) -> None:
         tries = 0

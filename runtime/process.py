@@ -20,6 +20,7 @@ from .hub import Hub
 from .store import OdooStore
 
 OTHER_PROCESS_DELAY = 0.05  # s, the process that queued a turn goes first
+STREAMS_PER_READER = 24  # of one person in a threaded server
 
 
 class _Process:
@@ -189,9 +190,14 @@ def running_count() -> int:
     return _process.runner.count() if _process.runner is not None else 0
 
 
-def is_full() -> bool:
-    """Whether this process holds as many streams as its operator allows."""
-    return sum(h.count() for h in _process.hubs.values()) >= settings.get().max_streams
+def is_full(dbname: str, reader: int) -> bool:
+    """Whether this process holds as many streams as its operator allows, or as one reader may have.
+
+    A threaded server gives each stream a thread for a minute, so there one person has a share only.
+    """
+    if sum(h.count() for h in _process.hubs.values()) >= settings.get().max_streams:
+        return True
+    return not is_evented() and hub(dbname).count(reader) >= STREAMS_PER_READER
 
 
 def stream_mode():

@@ -24,7 +24,9 @@ class Mode(enum.Enum):
     SHORT = "prefork worker: what the log has, and close, so that no worker is pinned"
 
 
-def tail(dbname: str, turn_id: int, after: int, mode: Mode) -> Iterator[bytes]:
+def tail(
+    dbname: str, turn_id: int, after: int, mode: Mode, reader: int | None = None
+) -> Iterator[bytes]:
     """Events after `after`, each once, in order; ends after a final one.
 
     No cursor is open while this waits.
@@ -34,7 +36,7 @@ def tail(dbname: str, turn_id: int, after: int, mode: Mode) -> Iterator[bytes]:
         yield from map(_frame, _replay(dbname, turn_id, after))
         return
     yield b"retry: 1000\n\n"
-    subscription = process.hub(dbname).subscribe(turn_id, after)
+    subscription = process.hub(dbname).subscribe(turn_id, after, reader)
     try:
         # Subscribed first, read afterwards: nothing falls between.
         for event in _replay(dbname, turn_id, after):

@@ -1,6 +1,7 @@
 """A stream reads a log: it starts nothing, repeats nothing, and every reader gets the same."""
 
 import concurrent.futures
+import contextlib
 
 from chat import Chat, calls, first, text_of, then
 
@@ -87,3 +88,24 @@ def test_a_bad_position_is_told(odoo, scripted_llm):
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == "invalid_last_event_id"
     turn.wait_ended()
+
+
+def test_one_person_leaves_threads_for_the_others(odoo, scripted_llm):
+    """A threaded server gives a thread to each stream."""
+    script(scripted_llm, "generous", latency=60, chunkSize=8)
+    turn = Chat(odoo).ask("generous")
+    other = Chat(odoo, login="owner").ask("generous")
+    with contextlib.ExitStack() as stack:
+        client = stack.enter_context(contextlib.closing(odoo.login("user")))
+        statuses, open_ones = [], []
+        while 503 not in statuses:
+            assert len(statuses) < 50, "nobody said stop"
+            answer = stack.enter_context(client.stream("GET", turn.url))
+            statuses.append(answer.status_code)
+            if answer.status_code == 200:
+                open_ones.append(answer.iter_lines())  # one that is let go closes its stream
+                assert next(open_ones[-1]).startswith("retry")
+        assert statuses == [200] * (len(statuses) - 1) + [503]
+        assert answer.headers["retry-after"]
+        assert next(other.lines())
+    assert turn.wait_ended() == "done"
