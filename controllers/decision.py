@@ -9,6 +9,7 @@ from .dispatcher import body
 
 CALL_DECISIONS = ("approve_once", "approve_conversation", "approve_always", "deny")
 ROUND_DECISIONS = ("continue", "stop")
+QUESTION_DECISIONS = ("accept", "decline", "cancel")
 MAX_REASON = 500  # characters
 ALL = "all"
 
@@ -16,8 +17,15 @@ ALL = "all"
 class DecisionController(http.Controller):
     @http.route("/api/ai/turns/<int:turn_id>/decision", methods=["POST"], **ROUTE)
     def decide(self, turn_id):
-        """Answer what an `approval_required` or `confirm_required` event asked."""
-        values = body(id=str, decision=str, arguments=(dict, None), reason=(str, None))
+        """Answer what an `approval_required`, `confirm_required` or `input_required` event asked."""
+        values = body(
+            id=str,
+            decision=str,
+            arguments=(dict, None),
+            content=(dict, None),
+            reason=(str, None),
+        )
+        content = values.pop("content")
         turn = visible_or_404("woow_paas_platform.ai_turn", turn_id, "This turn does not exist.")
         if turn.user_id != request.env.user:
             raise ApiError.not_found("This turn does not exist.")
@@ -26,6 +34,8 @@ class DecisionController(http.Controller):
         turn._lock_for_decision()
         if values["decision"] in ROUND_DECISIONS:
             self._decide_round(turn, values["id"], values["decision"])
+        elif values["decision"] in QUESTION_DECISIONS:
+            self._answer_question(turn, values["id"], values["decision"], content or {})
         elif values["decision"] in CALL_DECISIONS:
             self._decide_calls(turn, **values)
         else:
@@ -39,6 +49,24 @@ class DecisionController(http.Controller):
         if question != turn._confirm_event()["id"]:
             raise ApiError.not_found("Nothing of this id was asked.")
         turn._decide_round(decision, by=request.env.user.name)
+
+    def _answer_question(self, turn, question_id, action, content):
+        question = turn._question(question_id)
+        if not question:
+            raise ApiError.not_found("Nothing of this id was asked.")
+        if not question._is_open():
+            raise self._too_late()
+        if action == "accept" and (problems := question._problems(content)):
+            raise ApiError(
+                422,
+                "invalid_answer",
+                request.env._(
+                    "The answer does not fit what was asked: %(fields)s.",
+                    fields=", ".join(problems),
+                ),
+                details={"fields": problems},
+            )
+        question._answer(action, content if action == "accept" else None)
 
     def _decide_calls(self, turn, id, decision, arguments, reason):
         asked = turn.call_ids.filtered("approval")

@@ -38,6 +38,7 @@ from . import tool_call
 from . import approval_rule
 from . import tool_grant
 from . import approval
+from . import call_question
 from . import discuss_channel
 from . import discuss_channel_page
 from . import conversation_branch

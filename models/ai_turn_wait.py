@@ -54,6 +54,9 @@ class AiTurn(models.Model):
     def _pending_calls(self):
         return self.call_ids.filtered(lambda call: call.approval == "pending" and not call.outcome)
 
+    def _is_undecided(self):
+        return bool(self.waiting_round or self._pending_calls())
+
     def _confirm_event(self):
         return {
             "type": "confirm_required",
@@ -110,7 +113,7 @@ class AiTurn(models.Model):
     def _go_on_when_decided(self):
         """Queue the turn again when nothing is left to decide."""
         self.ensure_one()
-        if self.state != "waiting" or self.waiting_round or self._pending_calls():
+        if self.state != "waiting" or self._is_undecided():
             return
         self.write({"state": "queued", "waiting_until": False})
         self._append_events([{"type": "state", "state": "queued"}])

@@ -62,6 +62,8 @@ class DiscussChannel(models.Model):
         # Read at once what is shown call by call.
         calls = turns.call_ids
         calls.mapped("tool_name")
+        # sudo: call_question - of the person's own calls, see the rule; the names of who answered
+        calls.sudo().question_ids.mapped("answered_by_id.name")
         # sudo: ir.attachment - names and types, see `ir_attachment._ai_file_data`
         calls.sudo().attachment_ids.mapped("name")
         by_answer = {turn.answer_message_id.id: turn for turn in turns if turn.answer_message_id}

@@ -21,6 +21,7 @@ class Engine:
 
             self._pool = Pool(
                 self._policy,
+                can_ask=True,
                 on_opened=self._watch.opened,
                 on_state=self._watch.state,
                 on_list_changed=self._watch.list_changed,
@@ -48,7 +49,9 @@ class Engine:
         from ..services import discovery, health  # noqa: PLC0415
 
         async with asyncio.timeout(spec.sync_timeout):
-            found = await health.patiently(lambda: discovery.discover(spec, self._policy))
+            found = await health.patiently(
+                lambda: discovery.discover(spec, self._policy, can_ask=True)
+            )
         self.pool.gate(spec).breaker.reset()
         return found
 

@@ -94,12 +94,14 @@ class Hub:
         on_queued: Callable[[bool], None],
         on_stop: Callable[[int], None],
         on_server_off: Callable[[int], None],
+        on_answered: Callable[[int], None],
     ):
         """:param on_queued: called with whether this process queued the turn itself"""
         self.dbname = dbname
         self._on_queued = on_queued
         self._on_stop = on_stop
         self._on_server_off = on_server_off
+        self._on_answered = on_answered
         self._subscriptions: dict[int, set[Subscription]] = {}
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._listen, name="woow-ai-listen", daemon=True)
@@ -180,6 +182,8 @@ class Hub:
             self._on_stop(payload["stop"])
         elif "server_off" in payload:
             self._on_server_off(payload["server_off"])
+        elif "answered" in payload:
+            self._on_answered(payload["answered"])
         return {turn for turn, _seq in payload.get("events", ()) if turn in self._subscriptions}
 
     def _deliver(self, turns: set[int] | None) -> None:

@@ -1,7 +1,7 @@
 """PostgreSQL's NOTIFY as the bus between processes: sent with the commit, heard by `listener`.
 
 The payload is one JSON object: ``{"queued": turn_id, "pid": pid}``, ``{"stop": turn_id}``,
-``{"server_off": server_id}`` or ``{"events": [[turn_id, last_seq], …]}``.
+``{"server_off": server_id}``, ``{"answered": turn_id}`` or ``{"events": [[turn_id, last_seq], …]}``.
 """
 
 import json
@@ -25,6 +25,11 @@ def stop(cr, turn_id: int) -> None:
 
 def server_off(cr, server_id: int) -> None:
     _send(cr, {"server_off": server_id})
+
+
+def answered(cr, turn_id: int) -> None:
+    """A person has answered what a server waits for in its session."""
+    _send(cr, {"answered": turn_id})
 
 
 def events(cr, heads: list[tuple[int, int]]) -> None:

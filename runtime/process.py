@@ -113,6 +113,7 @@ def hub(dbname: str) -> Hub:
                 lambda own: _on_queued(dbname, own),
                 lambda turn_id: _on_stop(dbname, turn_id),
                 _on_server_off,
+                lambda turn_id: _on_answered(dbname, turn_id),
             )
         return _process.hubs[dbname]
 
@@ -184,6 +185,11 @@ def _has_work(dbname: str) -> bool:
 def _on_stop(dbname: str, turn_id: int) -> None:
     if _process.runner is not None:
         _process.runner.request_stop(dbname, turn_id)
+
+
+def _on_answered(dbname: str, turn_id: int) -> None:
+    if _process.runner is not None:
+        _process.runner.tell_answered(dbname, turn_id)
 
 
 def running_count() -> int:

@@ -24,6 +24,7 @@ _KNOWN = (
     _lt("The MCP server ended the connection."),
     _lt("The MCP server refused the credentials."),
     _lt("The MCP server wants you to sign in."),
+    _lt("The MCP server wants to know something first, and nobody can be asked here."),
     _lt("The MCP server asks to slow down. Try again later."),
     _lt("The MCP server answered with an error."),
     _lt("The address answers, but not as an MCP server."),

@@ -7,6 +7,7 @@ past its lease can do nothing more. Each is safe to repeat after a lost connecti
 
 import json
 import logging
+from dataclasses import replace
 
 from odoo import fields
 
@@ -268,10 +269,53 @@ class OdooStore:
             elif row.tool_id and row.tool_id not in turn._tools():
                 reason = row.tool_id._quarantine_reason() or "This tool is switched off."
                 return Verdict(kind="deny", reason=reason)
-            if verdict := row._approval_verdict():
+            verdict = row._approval_verdict() or row._question_verdict() or Verdict(kind="run")
+            if verdict.kind != "run":
                 return verdict
             row.write({"started_at": fields.Datetime.now(), "started_epoch": claim.epoch})
-            return Verdict(kind="run", arguments=row._changed_arguments())
+            return replace(verdict, arguments=row._changed_arguments())
+
+        return db.transaction(self.name, work)
+
+    def suspend_call(self, claim, call_id: str, wanted, events) -> str:
+        """The call ended with questions to the person.
+
+        :return: empty, or why nobody can be asked
+        """
+
+        def work(env):
+            self._held(env, claim)
+            self._insert(env, {claim: events})
+            return env[CALL].search([("call_id", "=", call_id)])._suspend(wanted)
+
+        return db.transaction(self.name, work)
+
+    def ask(self, claim, call_id: str, asked, seconds: float) -> dict | None:
+        """A server waits in its session: ask the person for so long.
+
+        :return: the event that asks; None where nobody can be asked
+        """
+
+        def work(env):
+            self._held(env, claim)
+            question = env[CALL].search([("call_id", "=", call_id)])._hold(asked, seconds)
+            return question._event() if question else None
+
+        return db.transaction(self.name, work)
+
+    def take_answer(self, claim, question_id: str, is_late: bool):
+        """:param is_late: nobody may answer any more
+        :return: the answer and the event that tells of it, or (None, None) while there is none
+        """
+
+        def work(env):
+            turn = self._held(env, claim)
+            question = turn._question(question_id)
+            if is_late and not question.action:
+                question.action = "expired"
+            if not question.action:
+                return None, None
+            return question._as_answer(), question._decided_event()
 
         return db.transaction(self.name, work)
 
@@ -291,6 +335,7 @@ class OdooStore:
                         "truncated": result.truncated,
                     }
                 )
+                row.question_ids._close()
                 row.attachment_ids = turn.channel_id._keep_files(result.attachments)
                 env.flush_all()
             for _seq, event in events:

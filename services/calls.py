@@ -3,11 +3,14 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
+from .errors import InputRequired, SignInRequired
+from .inputs import InputAnswer, InputRequest, OnInput
 from .ports import Journal
-from .specs import CallResult, ToolCall
+from .specs import CallResult, Executed, ToolCall, Verdict
 from .toolbox import Toolbox, failure, refusal
 
 PROGRESS_INTERVAL = 0.1  # s between two progress events of one call
@@ -39,9 +42,12 @@ class Calls:
         self._stop = stop
         self._budget = budget
         self._deadline = deadline
+        self._asking = 0
+        self._asking_since = 0.0
+        self._asked_seconds = 0.0
 
     async def run(self, calls: list[ToolCall]) -> tuple[dict[str, CallResult], float]:
-        """The result of each call id, and the seconds that the longest took.
+        """The result of each call id, and the seconds that the longest took without those of a person.
 
         A call without a result waits for a person; the others were brought to their end.
 
@@ -65,7 +71,7 @@ class Calls:
                 if call.id not in results:
                     results[call.id] = failure("cancelled", STOPPED)
                     await self._journal.end_call(call, results[call.id])
-        return results, time.monotonic() - begun
+        return results, max(0.0, time.monotonic() - begun - self._asked_seconds)
 
     async def _one(self, call: ToolCall) -> CallResult | None:
         verdict = await self._journal.begin_call(call)
@@ -81,23 +87,44 @@ class Calls:
             result = refusal(call)  # nobody is asked about what cannot be called
             if result is None:
                 return None
-        elif verdict.arguments is None or verdict.arguments == call.arguments:
-            result = await self._execute(call)
         else:
-            result = await self._execute(replace(call, arguments=verdict.arguments))
-            said = CHANGED.format(json.dumps(verdict.arguments, ensure_ascii=False))
-            result = replace(result, text=f"{said}\n{result.text}")
+            result = await self._make(call, verdict)
+            if result is None:
+                return None
         await self._journal.end_call(call, result)
         return result
 
-    async def _execute(self, call: ToolCall) -> CallResult:
+    async def _make(self, call: ToolCall, verdict: Verdict) -> CallResult | None:
+        """Make the call that may be made; None if it waits for answers of the user now."""
+        changed = verdict.arguments is not None and verdict.arguments != call.arguments
+        if changed:
+            call = replace(call, arguments=verdict.arguments)
+        executed = await self._execute(call, verdict.resume)
+        result = executed.result
+        if isinstance(executed.error, InputRequired | SignInRequired):
+            refused = await self._journal.suspend_call(call, executed.error)
+            if not refused:
+                return None
+            result = replace(result, text=refused, display=refused)
+        if changed:
+            said = CHANGED.format(json.dumps(verdict.arguments, ensure_ascii=False))
+            result = replace(result, text=f"{said}\n{result.text}")
+        return result
+
+    async def _execute(self, call: ToolCall, resume: Mapping[str, Any] | None) -> Executed:
         limit = call.server.call_timeout if call.server else self._budget
         timeout = min(limit, self._budget, self._deadline - time.monotonic())
         if call.tool is not None and call.arguments is not None and timeout <= 0:
-            return failure("timeout", EXHAUSTED)
+            return Executed(result=failure("timeout", EXHAUSTED))
         begun = time.monotonic()
         running = asyncio.ensure_future(
-            self._toolbox.call(call, timeout=max(timeout, 0.0), on_progress=self._reporter(call))
+            self._toolbox.call(
+                call,
+                timeout=max(timeout, 0.0),
+                on_progress=self._reporter(call),
+                on_input=self._asker(call),
+                resume=resume,
+            )
         )
         stopped = asyncio.ensure_future(self._stop.wait())
         try:
@@ -106,10 +133,26 @@ class Calls:
                 return running.result()
             running.cancel()
             await asyncio.wait({running})
-            return failure("cancelled", STOPPED, begun)
+            return Executed(result=failure("cancelled", STOPPED, begun))
         finally:
             stopped.cancel()
             running.cancel()
+
+    def _asker(self, call: ToolCall) -> OnInput:
+        """Asks while the server waits. The time in which a person is asked is not the tools'."""
+
+        async def ask(asked: InputRequest) -> InputAnswer:
+            if not self._asking:
+                self._asking_since = time.monotonic()
+            self._asking += 1
+            try:
+                return await self._journal.ask(call, asked)
+            finally:
+                self._asking -= 1
+                if not self._asking:
+                    self._asked_seconds += time.monotonic() - self._asking_since
+
+        return ask
 
     def _reporter(self, call: ToolCall) -> Callable[[float, float | None, str], None]:
         last = 0.0

@@ -8,6 +8,7 @@
     │   ├── ConnectFailed       the request never left us: safe to retry
     │   ├── AuthRequired        401/403
     │   │   └── SignInRequired  a person has to sign in at `url`
+    │   ├── InputRequired       a person has to answer `questions` before the call goes on
     │   ├── RateLimited         429, `retry_after` in seconds
     │   ├── ServerRefused       any other HTTP error, `status`, or JSON-RPC error, `rpc_code` and `data`
     │   ├── ProtocolError       the answer is not MCP
@@ -28,6 +29,8 @@
 
 `code` and the text of the class are what may go on the wire; `detail` is for the log only.
 """
+
+from collections.abc import Mapping
 
 from . import text
 
@@ -91,6 +94,24 @@ class SignInRequired(AuthRequired):
         super().__init__(message, detail=detail)
         self.url = url
         self.state = state
+
+
+class InputRequired(ServerError):
+    """The server waits for answers of the user and holds nothing meanwhile.
+
+    :ivar questions: key of the server -> `services.inputs.InputRequest`
+    :ivar more: goes back with the answers; None if the call was refused and is to be made anew
+    """
+
+    code = "input_required"
+    default_message = "The MCP server wants to know something first, and nobody can be asked here."
+
+    def __init__(
+        self, message: str = "", *, detail: str = "", questions: Mapping, more: Mapping | None
+    ):
+        super().__init__(message, detail=detail)
+        self.questions = questions
+        self.more = more
 
 
 class RateLimited(ServerError):

@@ -1,29 +1,36 @@
 """What a server asks the user while it works (elicitation), in the engine's own words for both eras.
 
-Legacy servers send ``elicitation/create`` during a call, modern ones answer the call with
-``input_required``. Either way somebody is asked with a message and a flat JSON schema.
+Legacy servers send ``elicitation/create`` during a call, or refuse the call until a page was visited; modern
+ones answer the call with ``input_required``. Either way somebody is asked with a message, and a flat JSON
+schema or a link.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from . import text
-from .errors import ProtocolError
+from . import input_form, rpc, text
+from .errors import InputRequired, ProtocolError, ServerRefused
 
 MAX_MESSAGE = 2_000  # characters
-MAX_FIELDS = 50
+MAX_URL = 2_000  # characters
+MAX_QUESTIONS = 10  # at once
 MAX_ROUNDS = 8  # times that one call may ask
 REQUIRED = "input_required"  # resultType of a modern result that asks
-CAPABILITIES = {"elicitation": {"form": {}}}  # what a modern server hears that we can do
+CAPABILITIES = {"elicitation": {"form": {}, "url": {}}}  # what a modern server hears that we can do
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputRequest:
-    """`schema` is an object of strings, numbers, booleans and enums (MCP 2025-11-25, client/elicitation)."""
+    """`schema` is an object of strings, numbers, booleans and enums (MCP 2025-11-25, client/elicitation).
+
+    With a `url` there is nothing to fill in: the user visits the page, and says so or not.
+    """
 
     message: str
     schema: Mapping[str, Any] = field(default_factory=dict)
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,47 +38,108 @@ class InputAnswer:
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, Any] = field(default_factory=dict)
 
+    def to_wire(self, asked: InputRequest) -> dict[str, Any]:
+        """The ``ElicitResult``."""
+        if self.action != "accept" or asked.url:
+            return {"action": self.action}
+        return {"action": "accept", "content": with_defaults(self.content, asked.schema)}
+
 
 OnInput = Callable[[InputRequest], Awaitable[InputAnswer]]
 """Asks somebody; may take as long as a person does."""
 
 
-async def answer_all(result: Mapping[str, Any], on_input: OnInput | None) -> dict[str, Any]:
-    """What goes into the params of the repeated call (MCP 2026-07-28, basic/patterns/mrtr).
+def required_by_result(result: Mapping[str, Any]) -> InputRequired:
+    """What a modern result with ``input_required`` wants (MCP 2026-07-28, basic/patterns/mrtr).
 
     The state is opaque: it goes back as it came, and only if it came.
+
+    :raises ProtocolError: it wants nothing, or what we do not offer
     """
     asked = result.get("inputRequests")
-    more: dict[str, Any] = {}
-    if isinstance(asked, Mapping):
-        more["inputResponses"] = {
-            key: await _respond(question, on_input) for key, question in asked.items()
-        }
-    if "requestState" in result:
-        more["requestState"] = result["requestState"]
-    if not more:
+    asked = asked if isinstance(asked, Mapping) else {}
+    more = {"requestState": result["requestState"]} if "requestState" in result else {}
+    if not asked and not more:
         raise ProtocolError("The MCP server asks for input without saying which.")
-    return more
+    if len(asked) > MAX_QUESTIONS:
+        raise ProtocolError("The MCP server asks too many questions at once.")
+    return InputRequired(
+        questions={key: _question(question) for key, question in asked.items()}, more=more
+    )
 
 
-async def _respond(question: Any, on_input: OnInput | None) -> dict[str, Any]:
-    if not isinstance(question, Mapping) or question.get("method") != "elicitation/create":
-        raise ProtocolError("The MCP server asks for something that this client does not offer.")
-    return await answer(question.get("params"), on_input)
+def required_by_error(error: ServerRefused) -> InputRequired | None:
+    """The pages that the user has to visit before the call is made (MCP 2025-11-25, -32042)."""
+    data = error.data if isinstance(error.data, Mapping) else {}
+    asked = data.get("elicitations")
+    if error.rpc_code != rpc.URL_REQUIRED or not isinstance(asked, list) or not asked:
+        return None
+    if len(asked) > MAX_QUESTIONS:
+        raise ProtocolError("The MCP server asks too many questions at once.")
+    questions = {str(number): question_of(params) for number, params in enumerate(asked)}
+    return InputRequired(questions=questions, more=None)
+
+
+def answered(wanted: InputRequired, answers: Mapping[str, InputAnswer]) -> dict[str, Any]:
+    """What goes into the params of the repeated call."""
+    if not wanted.questions:
+        return dict(wanted.more)
+    responses = {key: answers[key].to_wire(asked) for key, asked in wanted.questions.items()}
+    return {"inputResponses": responses, **wanted.more}
+
+
+async def answer_all(wanted: InputRequired, on_input: OnInput | None) -> dict[str, Any]:
+    """As `answered`, by asking one question after the other; without somebody to ask they are cancelled."""
+    answers = {key: await _answer(asked, on_input) for key, asked in wanted.questions.items()}
+    return answered(wanted, answers)
 
 
 async def answer(params: Any, on_input: OnInput | None) -> dict[str, Any]:
     """The ``ElicitResult`` for the params of an ``elicitation/create``; without somebody to ask it is cancelled."""
+    asked = question_of(params)
+    return (await _answer(asked, on_input)).to_wire(asked)
+
+
+async def _answer(asked: InputRequest, on_input: OnInput | None) -> InputAnswer:
+    return await on_input(asked) if on_input else InputAnswer(action="cancel")
+
+
+def _question(question: Any) -> InputRequest:
+    if not isinstance(question, Mapping) or question.get("method") != "elicitation/create":
+        raise ProtocolError("The MCP server asks for something that this client does not offer.")
+    return question_of(question.get("params"))
+
+
+def question_of(params: Any) -> InputRequest:
+    """What the params of an ``elicitation/create`` ask.
+
+    :raises ProtocolError: it leads to something that is no web page, or the form is too large
+    """
     params = params if isinstance(params, Mapping) else {}
-    if on_input is None or params.get("mode", "form") != "form":
-        return {"action": "cancel"}
-    schema = params.get("requestedSchema")
-    schema = dict(schema) if isinstance(schema, Mapping) else {}
     message = text.cap(text.clean(str(params.get("message", ""))), MAX_MESSAGE)
-    said = await on_input(InputRequest(message=message, schema=schema))
-    if said.action != "accept":
-        return {"action": said.action}
-    return {"action": "accept", "content": with_defaults(said.content, schema)}
+    if params.get("mode", "form") == "url":
+        return InputRequest(message=message, url=_page(params.get("url")))
+    form = input_form.clean(params.get("requestedSchema"))
+    if form is None:
+        raise ProtocolError("The MCP server asks for more than fits a form.")
+    return InputRequest(message=message, schema=form)
+
+
+def _page(url: Any) -> str:
+    """A link that a person may be shown: what is read as its host is where it leads.
+
+    >>> _page("https://example.com/pay?id=1")
+    'https://example.com/pay?id=1'
+    """
+    url = url if isinstance(url, str) and len(url) <= MAX_URL else ""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+    except ValueError:
+        usable = False
+    if not usable or not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+        raise ProtocolError("The MCP server asks the user to open an address that is no web page.")
+    return url
 
 
 def with_defaults(content: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,7 +152,7 @@ def with_defaults(content: Mapping[str, Any], schema: Mapping[str, Any]) -> dict
     properties = properties if isinstance(properties, Mapping) else {}
     defaults = {
         name: field["default"]
-        for name, field in list(properties.items())[:MAX_FIELDS]
+        for name, field in properties.items()
         if isinstance(field, Mapping) and "default" in field
     }
     return {**defaults, **content}

@@ -1,6 +1,7 @@
 """The event log of a held turn, as the engine sees it: ordered, batched, guarded by the lease."""
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -8,11 +9,13 @@ from dataclasses import asdict
 from typing import Any
 
 from . import const
-from .errors import LeaseLost
+from .errors import InputRequired, LeaseLost, SignInRequired, TurnGone
+from .inputs import InputAnswer, InputRequest
 from .specs import CallResult, ToolCall, TurnProgress, Verdict
 
 _logger = logging.getLogger(__name__)
 
+ANSWER_POLL = 5.0  # s between two looks for an answer that nobody told of
 UNKNOWN_TEXT = (
     "The connection was interrupted while this call ran. It may or may not have taken effect."
 )
@@ -46,6 +49,7 @@ class TurnJournal:
         self._wake = wake
         self._patience = patience
         self._pending: list[dict[str, Any]] = []
+        self._bells: set[asyncio.Event] = set()
 
     def emit(self, type_: str, /, **fields: Any) -> None:
         last = self._pending[-1] if self._pending else None
@@ -53,6 +57,10 @@ class TurnJournal:
             last["content"] += fields["content"]
         else:
             self._pending.append({"type": type_, **fields})
+        self._wake(self)
+
+    def _add(self, event: dict[str, Any]) -> None:
+        self._pending.append(event)
         self._wake(self)
 
     def drain(self) -> list[tuple[int, dict[str, Any]]]:
@@ -125,6 +133,44 @@ class TurnJournal:
             "attachments": [],  # the store keeps the files and names them here
         }
         await self._write(self.store.end_call, call.id, result, events=[event])
+
+    async def suspend_call(self, call: ToolCall, wanted: InputRequired | SignInRequired) -> str:
+        return await self._write(self.store.suspend_call, call.id, wanted)
+
+    async def ask(self, call: ToolCall, asked: InputRequest) -> InputAnswer:
+        bell = asyncio.Event()
+        self._bells.add(bell)
+        try:
+            return await self._ask(call, asked, bell)
+        except (LeaseLost, TurnGone):  # who runs the call hears it by itself
+            return InputAnswer(action="cancel")
+        finally:
+            self._bells.discard(bell)
+
+    async def _ask(self, call: ToolCall, asked: InputRequest, bell: asyncio.Event) -> InputAnswer:
+        limit = const.SESSION_ASK_TIMEOUT
+        question = await self._db(self.store.ask, self.claim, call.id, asked, limit)
+        if question is None:
+            return InputAnswer(action="cancel")
+        self._add(question)
+        deadline = time.monotonic() + limit
+        while True:
+            bell.clear()
+            left = deadline - time.monotonic()
+            answer, decided = await self._db(
+                self.store.take_answer, self.claim, question["id"], left <= 0
+            )
+            if answer is not None:
+                self._add(decided)
+                return answer
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(left, ANSWER_POLL)):
+                    await bell.wait()
+
+    def look_for_answers(self) -> None:
+        """A person has answered something."""
+        for bell in self._bells:
+            bell.set()
 
     async def finish(self, ending_of: Callable[[int], Any]) -> None:
         """Close the turn. `ending_of(next_seq)` is called when all earlier events are numbered."""

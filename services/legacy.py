@@ -14,6 +14,7 @@ from . import const, faults, inputs, stdio, text
 from .errors import (
     ConnectFailed,
     EngineError,
+    ProtocolError,
     ServerError,
     ServerRefused,
     SessionExpired,
@@ -118,8 +119,11 @@ class LegacySession(Session):
         request = self._asker(context.request_id)
         if request is None:
             return ElicitResult(action="cancel")
-        with request.paused():
-            answer = await inputs.answer(params.model_dump(by_alias=True), request.on_input)
+        try:
+            with request.paused():
+                answer = await inputs.answer(params.model_dump(by_alias=True), request.on_input)
+        except ProtocolError:
+            return ElicitResult(action="cancel")
         return ElicitResult.model_validate(answer)
 
     def _asker(self, asked_id: Any) -> Request | None:

@@ -101,6 +101,8 @@ class Pool:
         on_progress: OnProgress | None = None,
         on_input: OnInput | None = None,
         may_repeat: bool = False,
+        suspends: bool = False,
+        resume: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Call a tool; the ``CallToolResult`` as a plain dict.
 
@@ -110,25 +112,36 @@ class Pool:
         :param schema: the tool's own, for the headers that it may ask for
         :param on_input: answers what the server asks the user; without it such questions are cancelled
         :param may_repeat: the tool has no side effects, so a call that may have happened is repeated too
+        :param suspends: where the server need not be waited for, its questions end the call
+        :param resume: the answers to such questions, see `inputs.answered`
+        :raises InputRequired: the call goes on when it is made again with `resume`
         :raises EngineError: the call failed; a tool's own failure is a result with ``isError``
         """
         params = {"name": tool_name, "arguments": dict(arguments)}
-        more: dict[str, Any] = {}
+        more = dict(resume or {})
         for _ in range(inputs.MAX_ROUNDS):
-            result = await self.request(
-                spec,
-                conversation_id,
-                "tools/call",
-                params | more,
-                timeout=timeout,
-                schema=schema,
-                on_progress=on_progress,
-                on_input=on_input,
-                may_repeat=may_repeat,
-            )
+            try:
+                result = await self.request(
+                    spec,
+                    conversation_id,
+                    "tools/call",
+                    params | more,
+                    timeout=timeout,
+                    schema=schema,
+                    on_progress=on_progress,
+                    on_input=on_input,
+                    may_repeat=may_repeat,
+                )
+            except ServerRefused as error:
+                if suspends and (wanted := inputs.required_by_error(error)):
+                    raise wanted from error
+                raise
             if result.get("resultType", "complete") != inputs.REQUIRED:
                 return result
-            more = await inputs.answer_all(result, on_input)
+            wanted = inputs.required_by_result(result)
+            if suspends and wanted.questions:
+                raise wanted
+            more = await inputs.answer_all(wanted, on_input)
         raise ServerRefused("The MCP server does not stop asking questions.")
 
     async def list_tools(self, spec: ServerSpec, conversation_id: Any) -> list[DiscoveredTool]:

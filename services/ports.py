@@ -2,6 +2,8 @@
 
 from typing import Any, Protocol
 
+from .errors import InputRequired, SignInRequired
+from .inputs import InputAnswer, InputRequest
 from .specs import CallResult, ToolCall, TurnProgress, Verdict
 
 
@@ -20,6 +22,15 @@ class Journal(Protocol):
 
     async def begin_call(self, call: ToolCall) -> Verdict:
         """Record that the call starts now, after reading every switch again."""
+
+    async def suspend_call(self, call: ToolCall, wanted: InputRequired | SignInRequired) -> str:
+        """Record that the call ended with questions and goes on when a person has answered them.
+
+        :return: empty, or why nobody can be asked: then the call has to get its result
+        """
+
+    async def ask(self, call: ToolCall, asked: InputRequest) -> InputAnswer:
+        """Ask while the server waits; after `const.SESSION_ASK_TIMEOUT`, or with nobody to ask, it is cancelled."""
 
     async def end_call(self, call: ToolCall, result: CallResult) -> None:
         """Record the one result of the call and its `tool_result` event."""

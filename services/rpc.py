@@ -12,6 +12,7 @@ HEADER_MISMATCH = -32020  # this and the next two only modern servers send (MCP 
 MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 MODERN_ERRORS = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
+URL_REQUIRED = -32042  # the user has to visit a page first (MCP 2025-11-25, client/elicitation)
 FAULT = -32099  # code of the errors that the guard writes itself (server-defined range of JSON-RPC)
 
 

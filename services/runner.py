@@ -74,6 +74,9 @@ class Store(Protocol):
     def append(self, batch: dict[Claim, list]) -> set[Claim]: ...
     def save_step(self, claim: Claim, progress: dict, calls: tuple, events: list) -> None: ...
     def begin_call(self, claim: Claim, call_id: str) -> Any: ...
+    def suspend_call(self, claim: Claim, call_id: str, wanted: Any, events: list) -> str: ...
+    def ask(self, claim: Claim, call_id: str, asked: Any, limit: float) -> dict | None: ...
+    def take_answer(self, claim: Claim, question: str, is_late: bool) -> tuple[Any, dict]: ...
     def end_call(self, claim: Claim, call_id: str, result: Any, events: list) -> None: ...
     def finish(self, claim: Claim, ending: Ending, events: list) -> None: ...
 
@@ -132,6 +135,11 @@ class Runner:
     def request_stop(self, name: str, turn_id: int) -> None:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._stop_turn, name, turn_id)
+
+    def tell_answered(self, name: str, turn_id: int) -> None:
+        """A person has answered what a server of this turn waits for."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._look_for_answers, name, turn_id)
 
     def submit(self, coroutine: Coroutine) -> concurrent.futures.Future:
         """Run something else on the loop, such as a server's discovery."""
@@ -196,6 +204,11 @@ class Runner:
     def _stop_turn(self, name: str, turn_id: int) -> None:
         if running := self._running.get((name, turn_id)):
             running.stop.set()
+
+    def _look_for_answers(self, name: str, turn_id: int) -> None:
+        running = self._running.get((name, turn_id))
+        if running and running.journal:
+            running.journal.look_for_answers()
 
     async def _claim_forever(self, store: Store) -> None:
         bell = self._bells[store.name]

@@ -294,7 +294,8 @@ class Executed:
 class Verdict:
     """The host's word at the start of a call.
 
-    run: execute it now, with `arguments` if a person changed them · deny: `reason` goes to the LLM ·
+    run: execute it now, with `arguments` if a person changed them, and with `resume` if it goes on after the
+    server's questions · deny: `reason` goes to the LLM ·
     ask: a person decides, the turn waits · done: it has its result, take `result` ·
     answered: the host has made it itself, record `result` like any other ·
     lost: it was in flight when its runner died (the journal turns this into done, outcome unknown)
@@ -304,6 +305,7 @@ class Verdict:
     reason: str = ""
     result: CallResult | None = None
     arguments: dict[str, Any] | None = None
+    resume: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,13 +102,15 @@ class Toolbox:
         timeout: float,
         on_progress: OnProgress | None = None,
         on_input: OnInput | None = None,
-    ) -> CallResult:
+        resume: Mapping[str, Any] | None = None,
+    ) -> Executed:
         """Run one call. Whatever happens, except being cancelled, is a result.
 
         :param timeout: seconds
-        :param on_input: asks the user what the server wants to know meanwhile
+        :param on_input: asks the user what a server that has to be kept waiting wants to know
+        :param resume: the answers to what the call had asked before it ended with `InputRequired`
         """
-        executed = await execute(
+        return await execute(
             call,
             self._pool,
             self._request.conversation_id,
@@ -116,8 +118,9 @@ class Toolbox:
             limits=self._request.limits,
             on_progress=on_progress,
             on_input=on_input,
+            suspends=True,
+            resume=resume,
         )
-        return executed.result
 
 
 async def execute(
@@ -129,11 +132,14 @@ async def execute(
     limits: Limits = Limits(),  # noqa: B008 frozen
     on_progress: OnProgress | None = None,
     on_input: OnInput | None = None,
+    suspends: bool = False,
+    resume: Mapping[str, Any] | None = None,
 ) -> Executed:
     """Run one call, of a turn or not. Whatever happens, except being cancelled, is a result.
 
     :param timeout: seconds
     :param on_input: asks the user what the server wants to know meanwhile
+    :param suspends, resume: see `Pool.call`
     """
     begun = time.monotonic()
     if refused := refusal(call):
@@ -154,6 +160,8 @@ async def execute(
                 on_progress=on_progress,
                 on_input=on_input,
                 may_repeat=_may_repeat(call.tool, call.server),
+                suspends=suspends,
+                resume=resume,
             )
         return Executed(result=_read(raw, call, limits, begun), raw=raw)
     except ServerTimeout as error:

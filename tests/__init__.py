@@ -14,6 +14,7 @@ from . import test_hoot
 from . import test_mcp_api
 from . import test_mcp_server
 from . import test_offers
+from . import test_questions
 from . import test_recall
 from . import test_recall_api
 from . import test_retry

@@ -18,6 +18,7 @@ MODELS = {
     "event": "woow_paas_platform.ai_turn_event",
     "call": "woow_paas_platform.tool_call",
     "direct_call": "woow_paas_platform.tool_call",
+    "question": "woow_paas_platform.call_question",
     "network": "woow_paas_platform.knowledge_network",
     "group_network": "woow_paas_platform.knowledge_network",
     "action": "woow_paas_platform.action_type",
@@ -43,6 +44,7 @@ READERS = {
     "event": {"member"},
     "call": {"admin", "member"},
     "direct_call": {"admin", "member"},
+    "question": {"admin", "member"},
     "network": {"admin", "internal", "owner", "member", "guest", "stranger"},
     "group_network": {"admin", "internal"},
     "action": {"admin", "internal", "owner", "member", "guest", "stranger"},
@@ -66,6 +68,7 @@ WRITERS = {
     "event": set(),
     "call": set(),
     "direct_call": set(),
+    "question": set(),
     "network": {"admin"},
     "group_network": {"admin"},
     "action": {"admin"},
@@ -109,6 +112,9 @@ class TestAccess(AiCase):
             ),
             "call": call,
             "direct_call": call.copy({"turn_id": False, "call_id": "direct_1"}),
+            "question": cls.env["woow_paas_platform.call_question"].create(
+                {"call_id": call.id, "kind": "form", "message": "Who?"}
+            ),
             **cls._recall_records(),
         }
         cls.people = {

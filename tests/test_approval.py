@@ -1,4 +1,3 @@
-from dataclasses import asdict
 from datetime import timedelta
 from unittest.mock import patch
 
@@ -6,89 +5,13 @@ from odoo import fields
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 
-from ..runtime.store import OdooStore
-from ..services.runner import Ending
-from ..services.specs import CallResult, ServerSpec, ToolCall, ToolSpec, TurnProgress
-from .common import AiHttpCase
-
-TAIPEI = {"city": "Taipei"}
+from ..services.specs import CallResult
+from .common import TAIPEI, TurnByHandCase
 
 
 @tagged("post_install", "-at_install")
-class TestApproval(AiHttpCase):
+class TestApproval(TurnByHandCase):
     """Who is asked, who decides, and what becomes of it; the store's methods are called by hand."""
-
-    def setUp(self):
-        super().setUp()
-        self.store = OdooStore(self.env.cr.dbname)
-        self.tools = self.forecast | self.alerts
-        self.tools.approval_policy = "default"
-        self.turn = self._ask(self.member).sudo()
-        self.path = f"/api/ai/turns/{self.turn.id}/decision"
-        self.claim = None
-
-    # ------------------------------------------------------------ what the runner does
-
-    def _begin(self, *calls, round_=1):
-        """Claim the turn and begin these calls.
-
-        :param calls: (tool, arguments); ids are ``call_1``, ``call_2`` …
-        :return: the verdicts
-        """
-        self.env.flush_all()
-        if not self.claim:
-            (self.claim,) = self.store.claim("one", 1, 15.0)
-        specs = [
-            ToolCall(
-                id=f"call_{round_}_{number}",
-                alias=tool.alias,
-                round=round_,
-                tool=ToolSpec(id=tool.id, server_id=tool.server_id.id, name=tool.name, alias="a"),
-                server=ServerSpec(id=tool.server_id.id, name=tool.server_id.name),
-                arguments=arguments,
-            )
-            for number, (tool, arguments) in enumerate(calls, 1)
-        ]
-        self.store.save_step(self.claim, asdict(TurnProgress(step=round_)), specs, [])
-        return [self.store.begin_call(self.claim, spec.id) for spec in specs]
-
-    def _wait(self, confirm=0):
-        claim, self.claim = self.claim, None
-        ending = Ending(
-            state="waiting",
-            confirm=confirm,
-            progress=asdict(TurnProgress(step=1)),
-            next_seq=self.turn._last_seq() + 1,
-        )
-        self.store.finish(claim, ending, [])
-        self.env.invalidate_all()
-
-    def _resume(self, *call_ids):
-        self.env.flush_all()
-        (self.claim,) = self.store.claim("two", 1, 15.0)
-        return [self.store.begin_call(self.claim, call_id) for call_id in call_ids]
-
-    def _asked(self, *calls):
-        """A turn of the member that waits for these calls."""
-        verdicts = self._begin(*(calls or [(self.forecast, TAIPEI)]))
-        self._wait()
-        self._sign_in(self.member)
-        return verdicts
-
-    def _decide(self, decision, question="call_1_1", **values):
-        answer = self._call("POST", self.path, {"id": question, "decision": decision, **values})
-        self.env.invalidate_all()
-        return answer
-
-    def _events(self, kind):
-        self.env.invalidate_all()
-        rows = self.env["woow_paas_platform.ai_turn_event"].search(
-            [("turn_id", "=", self.turn.id)], order="seq"
-        )
-        return [row.payload for row in rows if row.payload["type"] == kind]
-
-    def _assert_error(self, answer, status, code):
-        self.assertEqual((answer[0], answer[1]["error"]["code"]), (status, code))
 
     # ------------------------------------------------------------ policies
 

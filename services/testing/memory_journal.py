@@ -3,12 +3,17 @@
 import copy
 from typing import Any
 
+from ..errors import InputRequired, SignInRequired
+from ..inputs import InputAnswer, InputRequest, OnInput
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
 
 
 class MemoryJournal:
     """:ivar events: ``{"type", …}`` in order, with ``tool_call`` and ``tool_result`` as a host writes them
     :ivar saved: a copy of the progress at each step
+    :ivar suspended: calls that wait for a person, with what they want
+    :ivar asked: what servers asked while they waited, answered by `answers`
+    :ivar refuses_questions: why nobody can be asked
     :param verdicts: tool name -> `Verdict`; every other call runs
     :param lose_at: name of the method that raises `error`, e.g. "begin_call"
     """
@@ -21,6 +26,10 @@ class MemoryJournal:
         self.begun: list[ToolCall] = []
         self.ended: dict[str, list[CallResult]] = {}
         self.verdicts = verdicts or {}
+        self.suspended: list[tuple[ToolCall, InputRequired | SignInRequired]] = []
+        self.asked: list[InputRequest] = []
+        self.answers: OnInput | None = None
+        self.refuses_questions = ""
         self._lose_at = lose_at
         self._error = error
 
@@ -43,6 +52,15 @@ class MemoryJournal:
         self._perhaps_lose("begin_call")
         self.begun.append(call)
         return self.verdicts.get(call.tool.name if call.tool else "", Verdict(kind="run"))
+
+    async def suspend_call(self, call: ToolCall, wanted: InputRequired | SignInRequired) -> str:
+        self._perhaps_lose("suspend_call")
+        self.suspended.append((call, wanted))
+        return self.refuses_questions
+
+    async def ask(self, call: ToolCall, asked: InputRequest) -> InputAnswer:
+        self.asked.append(asked)
+        return await self.answers(asked) if self.answers else InputAnswer(action="cancel")
 
     async def end_call(self, call: ToolCall, result: CallResult) -> None:
         self._perhaps_lose("end_call")

@@ -52,7 +52,7 @@ class Turn:
         self.result = None
 
     async def run(self):
-        pool = Pool(POLICY)
+        pool = Pool(POLICY, can_ask=True)
         try:
             toolbox = Toolbox(self.request, pool)
             self.result = await run_turn(

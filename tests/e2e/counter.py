@@ -1,21 +1,30 @@
-"""Starts `counting_server`, makes it known to an Odoo and reads what it counted."""
+"""Starts an MCP server that counts, makes it known to an Odoo and reads what it counted."""
 
 import sys
 from pathlib import Path
 
 from tools.dev import processes
 
-PROGRAM = Path(__file__).with_name("counting_server.py")
+HERE = Path(__file__).parent
 
 
 class Counter:
-    def __init__(self, folder: Path, port: int | None = None):
+    """:param program: of this folder; it takes a port and the folder in which it counts"""
+
+    def __init__(
+        self,
+        folder: Path,
+        program: str = "counting_server.py",
+        name: str = "counter",
+        port: int | None = None,
+    ):
         self.folder = folder
+        self.name = name
         self.port = port or processes.free_port()
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self._process = processes.start(
-            "MCP server counter",
-            [sys.executable, PROGRAM, str(self.port), folder],
+            f"MCP server {name}",
+            [sys.executable, HERE / program, str(self.port), folder],
             log=folder.with_suffix(".log"),
             env=processes.bare_environment(),
         )
@@ -32,20 +41,25 @@ class Counter:
         return path.stat().st_size if path.exists() else 0
 
     def register(self, odoo, **values) -> int:
-        """Add the server to the demo's assistant and read its tools.
+        """:return: the record's id"""
+        return register(odoo, self.name, self.url, **values)
 
-        :return: the record's id
-        """
-        (server,) = odoo.rpc(
-            "woow_paas_platform.mcp_server",
-            "create",
-            [{"name": "counter", "url": self.url, "trust_level": "full", **values}],
-            context={"woow_no_sync": True},
-        )
-        assistants = odoo.rpc("ai.assistant", "search", [])
-        odoo.rpc("ai.assistant", "write", assistants, {"mcp_server_ids": [[4, server]]})
-        odoo.rpc("woow_paas_platform.mcp_server", "action_sync_tools", [server])
-        return server
+
+def register(odoo, name, url, **values) -> int:
+    """Add an MCP server, fully trusted, to the demo's assistant and read its tools.
+
+    :return: the record's id
+    """
+    (server,) = odoo.rpc(
+        "woow_paas_platform.mcp_server",
+        "create",
+        [{"name": name, "url": url, "trust_level": "full", **values}],
+        context={"woow_no_sync": True},
+    )
+    assistants = odoo.rpc("ai.assistant", "search", [])
+    odoo.rpc("ai.assistant", "write", assistants, {"mcp_server_ids": [[4, server]]})
+    odoo.rpc("woow_paas_platform.mcp_server", "action_sync_tools", [server])
+    return server
 
 
 def count(name, seconds=0.0):

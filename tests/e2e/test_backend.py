@@ -48,9 +48,9 @@ def test_a_new_server_answers_in_a_chat(odoo, scripted_llm, mcp_everything, watc
     save(page)
     current = page.locator(".o_statusbar_status .o_arrow_button_current")
     expect(current).to_have_text("Connected", timeout=15_000)  # nobody pressed a button for it
-    expect(page.locator("div[name=tool_ids] .o_data_row")).to_have_count(13)
+    expect(page.locator("div[name=tool_ids] .o_data_row")).to_have_count(15)
     page.get_by_role("button", name="Sync Tools").click()
-    expect(page.locator(".o_notification")).to_contain_text("“refs” is up to date: 13 tools.")
+    expect(page.locator(".o_notification")).to_contain_text("“refs” is up to date: 15 tools.")
 
     page.goto(f"{ASSISTANTS}/new")
     page.locator("div[name=name] input").fill("Calculator")
@@ -59,7 +59,7 @@ def test_a_new_server_answers_in_a_chat(odoo, scripted_llm, mcp_everything, watc
     row = page.locator(".o_woow_tool_server[data-server=refs]")
     row.locator(".o_woow_server_switch input").click()
     row.locator("[data-tool=get-env] input").click()
-    expect(row.locator(".o_woow_tool_count")).to_have_text("12 of 13 tools")
+    expect(row.locator(".o_woow_tool_count")).to_have_text("14 of 15 tools")
     save(page)
     page.get_by_role("button", name="Chat", exact=True).click()
     expect(page.locator(".o_ai_chat_start")).to_contain_text("Calculator")

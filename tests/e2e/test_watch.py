@@ -19,7 +19,7 @@ def counter(odoo, tmp_path):
 
     def start():
         (tmp_path / "counts").mkdir(exist_ok=True)
-        counters.append(Counter(tmp_path / "counts", port))
+        counters.append(Counter(tmp_path / "counts", port=port))
         counters[-1].wait()
         return counters[-1]
 

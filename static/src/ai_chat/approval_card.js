@@ -1,8 +1,9 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { useService } from "@web/core/utils/hooks";
 import { fieldText, formFields, isLongText, readForm } from "../core/argument_form";
 import { formatMomentFull } from "../core/format";
+import { SchemaField } from "./schema_field";
+import { useDecision } from "./use_decision";
 
 const LABELS = {
     approve_once: _t("Allow once"),
@@ -11,13 +12,6 @@ const LABELS = {
     deny: _t("Deny"),
     continue: _t("Continue"),
     stop: _t("Stop and answer"),
-};
-
-const PROBLEMS = {
-    required: _t("Fill in this field."),
-    number: _t("Write a number."),
-    integer: _t("Write a whole number."),
-    json: _t("Write valid JSON."),
 };
 
 /** What became of a question, for the card of the call. */
@@ -42,32 +36,10 @@ export function decisionSentence(approval) {
 
 let lastId = 0;
 
-/** Sends a decision once and keeps what the server said against it. */
-function useDecision() {
-    const chat = useService("ai_chat");
-    const state = useState({ isBusy: false, error: "" });
-    async function decide(turnId, body) {
-        if (state.isBusy) {
-            return;
-        }
-        Object.assign(state, { isBusy: true, error: "" });
-        try {
-            await chat.api.decide(turnId, body);
-        } catch (error) {
-            state.error = error.message;
-            if (error.status === 409) {
-                chat.thread?.refresh();
-            }
-        } finally {
-            state.isBusy = false;
-        }
-    }
-    return { state, decide };
-}
-
 /** Asks whether a tool may be called, with its arguments as a form. */
 export class ApprovalCard extends Component {
     static template = "woow_paas_platform.ApprovalCard";
+    static components = { SchemaField };
     static props = {
         approval: Object,
         name: String,
@@ -111,12 +83,8 @@ export class ApprovalCard extends Component {
         return `${this.id}_${this.fields.indexOf(field)}`;
     }
 
-    problem(field) {
-        return PROBLEMS[this.state.problems[field.name]] || "";
-    }
-
-    onInput(field, ev) {
-        this.state.texts[field.name] = ev.target.value;
+    onInput(field, text) {
+        this.state.texts[field.name] = text;
         delete this.state.problems[field.name];
     }
 

@@ -3,6 +3,7 @@ import { _t } from "@web/core/l10n/translation";
 import { formatDuration, prettyValue } from "../core/format";
 import { ApprovalCard, decisionSentence } from "./approval_card";
 import { Attachments } from "./attachments";
+import { QuestionCard, questionSentence } from "./question_card";
 import { ToolResult } from "./tool_result";
 
 const OUTCOMES = {
@@ -54,7 +55,7 @@ let lastId = 0;
 /** One call of a tool: a line that opens to its arguments and its result. */
 export class ToolCallCard extends Component {
     static template = "woow_paas_platform.ToolCallCard";
-    static components = { ApprovalCard, Attachments, ToolResult };
+    static components = { ApprovalCard, Attachments, QuestionCard, ToolResult };
     static props = {
         call: Object,
     };
@@ -76,13 +77,25 @@ export class ToolCallCard extends Component {
         return OUTCOMES[this.props.call.outcome] || OUTCOMES.unknown;
     }
 
-    /** The person is asked about this call. */
-    get isAsked() {
-        return this.isRunning && Boolean(this.props.call.approval);
+    /** The person is asked whether the call may be made. */
+    get isUndecided() {
+        const { approval } = this.props.call;
+        return this.isRunning && Boolean(approval) && !approval.decision;
     }
 
-    get isUndecided() {
-        return this.isAsked && !this.props.call.approval.decision;
+    /** What the server asks the person now. */
+    get questions() {
+        return this.isRunning ? this.props.call.questions.filter((asked) => !asked.decision) : [];
+    }
+
+    get pastQuestions() {
+        return this.props.call.questions
+            .filter((asked) => asked.decision)
+            .map((asked) => ({ id: asked.id, text: questionSentence(asked) }));
+    }
+
+    get isAsking() {
+        return this.isUndecided || this.questions.length > 0;
     }
 
     get decision() {
@@ -92,6 +105,9 @@ export class ToolCallCard extends Component {
     get statusLabel() {
         if (this.isUndecided) {
             return _t("Waits for your decision");
+        }
+        if (this.questions.length) {
+            return _t("Waits for your answer");
         }
         return this.isRunning ? _t("Running") : this.outcome.label;
     }

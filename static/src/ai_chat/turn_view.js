@@ -61,8 +61,10 @@ export class TurnView extends Component {
         return _t("Copy the answer");
     }
 
-    get questions() {
-        return openQuestions(this.props.turn);
+    /** The calls that may be allowed or denied all at once. */
+    get approvals() {
+        const isOfCall = ({ choices }) => choices.includes("approve_once");
+        return openQuestions(this.props.turn).filter(isOfCall);
     }
 
     get activity() {

@@ -213,12 +213,13 @@ export class AiApi {
         return this.request("POST", `/api/ai/turns/${id}/stop`, {});
     }
 
-    /** Answers what the assistant asked; see `approval_required` and `confirm_required`. */
-    decide(turnId, { id, decision, args, reason }) {
+    /** Answers a question: `approval_required`, `confirm_required` or, with `content`, `input_required`. */
+    decide(turnId, { id, decision, args, content, reason }) {
         return this.request("POST", `/api/ai/turns/${turnId}/decision`, {
             id,
             decision,
             ...(args ? { arguments: args } : {}),
+            ...(content ? { content } : {}),
             ...(reason ? { reason } : {}),
         });
     }

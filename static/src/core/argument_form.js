@@ -6,17 +6,42 @@
  * @property {string} name
  * @property {string} label
  * @property {string} description
- * @property {"text"|"number"|"integer"|"boolean"|"enum"|"json"} kind
+ * @property {"text"|"number"|"integer"|"boolean"|"enum"|"multi"|"json"} kind
  * @property {boolean} isRequired
  * @property {boolean} isFixed
- * @property {*[]} options of an enum
+ * @property {*[]} options of an enum, or of a list that holds some of them
+ * @property {string[]} labels of the options
+ * @property {string} format of a text, as JSON Schema names it
  */
 
 const LONG_TEXT = 60; // characters from which a text gets several lines
 
+/** What may be chosen: `enum` (with `enumNames`), or a list of `{const, title}`. */
+function choicesOf(schema) {
+    if (Array.isArray(schema?.enum)) {
+        const { enum: options, enumNames: names = [] } = schema;
+        return { options, labels: options.map((option, i) => names[i] || String(option)) };
+    }
+    const listed = schema?.oneOf || schema?.anyOf;
+    if (!Array.isArray(listed) || !listed.every((each) => each && Object.hasOwn(each, "const"))) {
+        return { options: [], labels: [] };
+    }
+    return {
+        options: listed.map((each) => each.const),
+        labels: listed.map((each) => each.title || String(each.const)),
+    };
+}
+
+function isList(schema) {
+    return schema.type === "array" && choicesOf(schema.items).options.length > 0;
+}
+
 function kindOf(schema) {
-    if (Array.isArray(schema.enum) && schema.enum.length) {
+    if (choicesOf(schema).options.length) {
         return "enum";
+    }
+    if (isList(schema)) {
+        return "multi";
     }
     const types = [schema.type].flat().filter((type) => type && type !== "null");
     const kinds = { string: "text", number: "number", integer: "integer", boolean: "boolean" };
@@ -24,9 +49,12 @@ function kindOf(schema) {
 }
 
 /** Whether the value can be shown by the field without losing anything. */
-function fits(kind, value) {
+function fits(kind, options, value) {
     if (value === undefined || value === null) {
         return value === undefined;
+    }
+    if (kind === "multi") {
+        return Array.isArray(value) && value.every((each) => options.includes(each));
     }
     const types = { text: "string", number: "number", integer: "number", boolean: "boolean" };
     return types[kind] ? typeof value === types[kind] : true;
@@ -41,29 +69,36 @@ function fits(kind, value) {
 export function formFields(schema, args = {}, fixed = []) {
     const properties = schema?.properties || {};
     const required = new Set(schema?.required || []);
-    const names = [...new Set([...Object.keys(properties), ...Object.keys(args)])];
+    const order = schema?.propertyOrder || []; // a database may forget in which order they came
+    const names = [...new Set([...order, ...Object.keys(properties), ...Object.keys(args)])];
     return names.map((name) => {
         const property = properties[name] || {};
         const kind = kindOf(property);
+        const { options, labels } = choicesOf(kind === "multi" ? property.items : property);
         return {
             name,
             label: property.title || name,
             description: property.description || "",
-            kind: fits(kind, args[name]) ? kind : "json",
+            kind: fits(kind, options, args[name]) ? kind : "json",
             isRequired: required.has(name),
             isFixed: fixed.includes(name),
-            options: property.enum || [],
+            options,
+            labels,
+            format: property.format || "",
         };
     });
 }
 
-/** What the field shows for a value; the boolean `undefined` is a choice of its own. */
+/** What the field shows for a value: of choices their indexes. `undefined` is a choice of its own. */
 export function fieldText({ kind, options }, value) {
     if (value === undefined) {
         return "";
     }
     if (kind === "enum") {
         return String(options.findIndex((option) => option === value));
+    }
+    if (kind === "multi") {
+        return value.map((each) => options.indexOf(each)).join(",");
     }
     return kind === "json" ? JSON.stringify(value, null, 2) : String(value);
 }
@@ -79,6 +114,8 @@ function fieldValue({ kind, options }, text) {
             return text;
         case "enum":
             return options[Number(text)];
+        case "multi":
+            return text.split(",").map((index) => options[Number(index)]);
         case "boolean":
             return text === "true";
         case "json":

@@ -2,7 +2,7 @@
  * The turn as a pure function of its events: `(state, event) → state`.
  * No DOM, no clock, no network; old states stay valid and unchanged parts keep their identity.
  */
-import { newApproval, runningCalls, toolCall } from "./turn_state";
+import { newApproval, newQuestion, runningCalls, toolCall } from "./turn_state";
 
 function replaceItem(turn, index, item) {
     const items = turn.items.slice();
@@ -26,6 +26,11 @@ function updateCall(turn, event, change) {
     }
     const item = turn.items[index];
     return replaceItem(turn, index, { ...item, call: { ...item.call, ...change } });
+}
+
+function callOfQuestion(turn, id) {
+    const asks = ({ type, call }) => type === "tool" && call.questions.some((q) => q.id === id);
+    return turn.items.find(asks)?.call;
 }
 
 /** A call that a final event leaves without a result: its end is not known. */
@@ -119,7 +124,22 @@ const HANDLERS = {
         return addItem(turn, { type: "confirm", key, round: event.round || 0, approval });
     },
 
+    input_required(turn, event) {
+        const { questions = [] } = turn.items[findCall(turn, event.call_id)]?.call || {};
+        const others = questions.filter(({ id }) => id !== event.id);
+        const asked = newQuestion(turn.turnId, event);
+        return updateCall(turn, { ...event, id: event.call_id }, { questions: [...others, asked] });
+    },
+
     decided(turn, event) {
+        const call = callOfQuestion(turn, event.id);
+        if (call) {
+            const { decision, by = "" } = event;
+            const questions = call.questions.map((asked) =>
+                asked.id === event.id ? { ...asked, decision, by } : asked
+            );
+            return updateCall(turn, call, { questions });
+        }
         const decided = { decision: event.decision, by: event.by || "", said: event.reason || "" };
         const index = turn.items.findIndex(
             (item) => item.type === "confirm" && item.approval.id === event.id

@@ -35,6 +35,7 @@
  * @property {{id: number, name: string, mimetype: string, url: string}[]} attachments
  * @property {{progress: number, total: number|null, message: string}|null} progress
  * @property {Approval|null} approval
+ * @property {Question[]} questions of its server, while the call went on
  *
  * @typedef {Object} Approval what the person is, or was, asked about a call or a round
  * @property {string} id
@@ -47,6 +48,20 @@
  * @property {string} reason
  * @property {string} by
  * @property {string} said the person's reason
+ * @property {string|null} expiresAt ISO
+ *
+ * @typedef {Object} Question what a server asks the person
+ * @property {string} id
+ * @property {number|null} turnId
+ * @property {"form"|"url"|"sign_in"} kind
+ * @property {string} message
+ * @property {Object} schema of the answer's fields
+ * @property {string} url to visit
+ * @property {string} host where it leads
+ * @property {string} server
+ * @property {string[]} choices
+ * @property {string|null} decision accept, decline, cancel or expired; null while it is open
+ * @property {string} by
  * @property {string|null} expiresAt ISO
  */
 
@@ -79,15 +94,22 @@ export function runningCalls(turn) {
     return turn.items.filter((item) => item.type === "tool" && !item.call.outcome);
 }
 
-/** @returns {Approval[]} what waits for the person's word */
+/** @returns {(Approval|Question)[]} what waits for the person's word */
 export function openQuestions(turn) {
-    if (turn.state !== "waiting") {
+    if (isFinal(turn)) {
         return [];
     }
-    return turn.items
-        .filter(({ type, call }) => type === "confirm" || (type === "tool" && !call.outcome))
-        .map((item) => (item.type === "confirm" ? item.approval : item.call.approval))
-        .filter((approval) => approval && !approval.decision);
+    const isWaiting = turn.state === "waiting";
+    const asked = turn.items.flatMap(({ type, approval, call }) => {
+        if (type === "confirm") {
+            return isWaiting ? [approval] : [];
+        }
+        if (type !== "tool" || call.outcome) {
+            return [];
+        }
+        return [isWaiting && call.approval, ...call.questions];
+    });
+    return asked.filter((question) => question && !question.decision);
 }
 
 /** @returns {string} all that the assistant said, as text */
@@ -118,6 +140,7 @@ export function toolCall(data) {
         attachments: data.attachments || [],
         progress: null,
         approval: data.approval ? pastApproval(data) : null,
+        questions: (data.questions || []).map((event) => newQuestion(null, event)),
     };
 }
 
@@ -133,6 +156,24 @@ export function newApproval(turn, event) {
         reason: event.reason || "",
         by: "",
         said: "",
+        expiresAt: event.expires_at || null,
+    };
+}
+
+/** @returns {Question} */
+export function newQuestion(turnId, event) {
+    return {
+        id: event.id,
+        turnId,
+        kind: event.kind,
+        message: event.message || "",
+        schema: event.schema || {},
+        url: event.url || "",
+        host: event.host || "",
+        server: event.server || "",
+        choices: event.choices || [],
+        decision: event.decision || null,
+        by: event.by || "",
         expiresAt: event.expires_at || null,
     };
 }

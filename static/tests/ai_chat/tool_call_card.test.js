@@ -1,6 +1,7 @@
 import {
     animationFrame,
     click,
+    edit,
     expect,
     queryAllTexts,
     queryOne,
@@ -8,7 +9,8 @@ import {
     test,
 } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
-import { mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { mockService, mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { AiApiError } from "@woow_paas_platform/core/ai_api";
 import { ToolCallCard } from "@woow_paas_platform/ai_chat/tool_call_card";
 
 defineMailModels();
@@ -28,6 +30,7 @@ const CALL = {
     truncated: false,
     attachments: [],
     progress: null,
+    questions: [],
 };
 
 async function mountCard(values = {}) {
@@ -172,4 +175,77 @@ test("files are shown as what they are, without opening the card", async () => {
     expect(".o_ai_chat_file img").toHaveAttribute("alt", "a.png");
     expect(".o_ai_chat_file audio").toHaveAttribute("src", "/api/ai/attachments/2");
     expect("[data-kind=file] a").toHaveText('"><img src=x>.svg');
+});
+
+const QUESTION = {
+    id: "question-1",
+    turnId: 7,
+    kind: "form",
+    message: "Who?",
+    schema: {
+        type: "object",
+        properties: {
+            name: { type: "string", title: "Name" },
+            tags: { type: "array", items: { enum: ["a", "b"] }, title: "Tags" },
+        },
+        required: ["name"],
+    },
+    url: "",
+    host: "",
+    server: "time",
+    choices: ["accept", "decline", "cancel"],
+    decision: null,
+    by: "",
+    expiresAt: null,
+};
+
+test("a question of the server is a form, and what does not fit is said at its field", async () => {
+    const sent = [];
+    mockService("ai_chat", () => ({
+        api: {
+            async decide(turnId, body) {
+                sent.push([turnId, body]);
+                const details = { fields: { name: "too_short" } };
+                throw new AiApiError({
+                    code: "invalid_answer",
+                    message: "No.",
+                    status: 422,
+                    details,
+                });
+            },
+        },
+    }));
+    await mountCard({ questions: [QUESTION] });
+    expect(".o_ai_chat_question_message").toHaveText("Who?");
+    await click("[data-decision=accept]");
+    await animationFrame();
+    expect(".o_ai_chat_question .text-danger").toHaveText("Fill in this field.");
+    expect(sent).toEqual([]);
+
+    await click(".o_ai_chat_question input[name=name]");
+    await edit("B");
+    await click(".o_ai_chat_question input[name=tags][value='1']");
+    await click("[data-decision=accept]");
+    await animationFrame();
+    const content = { name: "B", tags: ["b"] };
+    expect(sent).toEqual([[7, { id: "question-1", decision: "accept", content }]]);
+    expect(queryAllTexts(".o_ai_chat_question .text-danger")).toEqual([
+        "This is too short.",
+        "No.",
+    ]);
+});
+
+test("a page to visit is a link that shows its host; afterwards the card tells what happened", async () => {
+    mockService("ai_chat", () => ({ api: {} }));
+    const url = "https://pay.example.com/1";
+    const asked = { ...QUESTION, kind: "url", url, host: "pay.example.com", schema: {} };
+    await mountCard({ questions: [asked] });
+    expect(".o_ai_chat_question_link").toHaveText("Open pay.example.com");
+    expect(".o_ai_chat_question_link").toHaveAttribute("href", url);
+    expect(".o_ai_chat_question_link").toHaveAttribute("rel", "noopener noreferrer");
+
+    await mountCard({ questions: [{ ...asked, decision: "decline", by: "Joel" }] });
+    await click(".o_ai_chat_tool_head:last");
+    await animationFrame();
+    expect(".o_ai_chat_tool_question").toHaveText("Joel declined what time asked.");
 });

@@ -1,0 +1,63 @@
+import { Component } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
+
+const PROBLEMS = {
+    required: _t("Fill in this field."),
+    text: _t("Write a text."),
+    number: _t("Write a number."),
+    integer: _t("Write a whole number."),
+    boolean: _t("Choose yes or no."),
+    choice: _t("Choose one of the list."),
+    json: _t("Write valid JSON."),
+    too_short: _t("This is too short."),
+    too_long: _t("This is too long."),
+    too_small: _t("This number is too small."),
+    too_large: _t("This number is too large."),
+    too_few: _t("Choose more."),
+    too_many: _t("Choose fewer."),
+    email: _t("Write an e-mail address."),
+    uri: _t("Write an address such as https://example.com."),
+    date: _t("Choose a day."),
+    "date-time": _t("Choose a day and a time."),
+};
+
+/** One field of a form that is made from a schema; what stands in it is a text, see argument_form. */
+export class SchemaField extends Component {
+    static template = "woow_paas_platform.SchemaField";
+    static props = {
+        field: Object,
+        id: String,
+        text: String,
+        /** A code of PROBLEMS, or one that is not known. */
+        problem: { type: String, optional: true },
+        isLong: { type: Boolean, optional: true },
+        inputType: { type: String, optional: true },
+        onChange: Function,
+    };
+    static defaultProps = { problem: "", isLong: false, inputType: "text" };
+
+    get problem() {
+        const { problem } = this.props;
+        return problem && (PROBLEMS[problem] || _t("This does not fit."));
+    }
+
+    get options() {
+        const chosen = this.props.text.split(",");
+        return this.props.field.options.map((option, index) => ({
+            value: String(index),
+            label: this.props.field.labels[index] ?? String(option),
+            isChosen: chosen.includes(String(index)),
+        }));
+    }
+
+    onInput(ev) {
+        this.props.onChange(this.props.field, ev.target.value);
+    }
+
+    onToggle(value, ev) {
+        const chosen = this.options
+            .filter((option) => (option.value === value ? ev.target.checked : option.isChosen))
+            .map((option) => option.value);
+        this.props.onChange(this.props.field, chosen.join(","));
+    }
+}
