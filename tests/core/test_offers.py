@@ -177,3 +177,18 @@ async def test_a_restarted_server_is_asked_once_more(any_fake, offers):
     await any_fake.restart()
     assert len(await offers.prompts()) == 2
     assert any_fake.methods.count("prompts/list") >= 2
+
+
+async def test_a_lost_answer_is_asked_for_once_more(fake, pool):
+    async def lose(call, writer):
+        fake.faults.clear()
+        writer.close()
+
+    offers = Offers(pool, fake.spec, 1)
+    for method, ask in (
+        ("prompts/list", offers.prompts),
+        ("resources/read", lambda: offers.resource("note://one")),
+    ):
+        fake.faults[method] = lose
+        assert await ask()
+        assert fake.methods.count(method) == 2

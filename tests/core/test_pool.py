@@ -193,6 +193,7 @@ async def test_list_tools_that_never_ends(fake, pool):
 
     fake.faults["tools/list"] = again
     assert [tool.name for tool in await pool.list_tools(fake.spec, 1)] == ["a"]
+    assert fake.methods.count("tools/list") == 2, "the cursor was there before"
 
 
 async def test_discover_tells_what_it_found(any_fake):
