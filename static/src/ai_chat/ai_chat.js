@@ -12,6 +12,7 @@ import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_d
 import { _t } from "@web/core/l10n/translation";
 import { useService } from "@web/core/utils/hooks";
 import { ChatHeader } from "./chat_header";
+import { CommandPanel } from "./command_panel";
 import { Composer } from "./composer";
 import { ConversationList } from "./conversation_list";
 import { NewChat } from "./new_chat";
@@ -22,11 +23,13 @@ let lastId = 0;
 /** The chat as a whole: conversations, the open one, and where the person writes. */
 export class AiChat extends Component {
     static template = "woow_paas_platform.AiChat";
-    static components = { ChatHeader, Composer, ConversationList, NewChat, Thread };
+    static components = { ChatHeader, CommandPanel, Composer, ConversationList, NewChat, Thread };
     static props = {
         conversationId: { type: [Number, { value: false }], optional: true },
         /** {assistant_id?, cloud_service_id?, record?}: a new chat with this choice made. */
         newChat: { type: Object, optional: true },
+        /** Gives the choice that a new chat begins with, when one is started from here. */
+        getNewChat: { type: Function, optional: true },
         /** Told which conversation is shown; null for a new chat. */
         onShow: { type: Function, optional: true },
     };
@@ -55,12 +58,16 @@ export class AiChat extends Component {
         if (conversationId) {
             this.chat.open(conversationId);
         } else {
-            this.chat.prepare({
-                assistantId: newChat?.assistant_id,
-                cloudServiceId: newChat?.cloud_service_id,
-                record: newChat?.record,
-            });
+            this.prepare(newChat);
         }
+    }
+
+    prepare(newChat) {
+        this.chat.prepare({
+            assistantId: newChat?.assistant_id,
+            cloudServiceId: newChat?.cloud_service_id,
+            record: newChat?.record,
+        });
     }
 
     onVisibility() {
@@ -118,9 +125,9 @@ export class AiChat extends Component {
         this.chat.open(id);
     }
 
-    startNew() {
+    async startNew() {
         this.closeMenu();
-        this.chat.prepare();
+        this.prepare(await this.props.getNewChat?.());
     }
 
     // The open conversation --------------------------------------------------

@@ -3,6 +3,7 @@ import { browser } from "@web/core/browser/browser";
 import { registry } from "@web/core/registry";
 import { Reactive } from "@web/core/utils/reactive";
 import { AiApi } from "../core/ai_api";
+import { CommandCenter } from "./command_center";
 import { ChatThread } from "./chat_thread";
 import { ConversationIndex } from "./conversation_index";
 import { Drafts } from "./drafts";
@@ -26,6 +27,7 @@ export class AiChatStore extends Reactive {
         this.currentId = null;
         this.isShown = false;
         this.listTimer = null;
+        this.commands = new CommandCenter(this);
     }
 
     /** @returns {ChatThread|null} null: a new chat is being prepared */
@@ -91,6 +93,7 @@ export class AiChatStore extends Reactive {
 
     /** The thread that is no longer shown lets go of its stream. */
     leave() {
+        this.commands.dismiss();
         this.thread?.hide();
     }
 

@@ -1,4 +1,6 @@
-import { Component, useEffect, useRef } from "@odoo/owl";
+import { Component, useEffect, useRef, useState } from "@odoo/owl";
+
+let lastId = 0;
 
 /** Where the person writes. The text belongs to the owner, so that a draft outlives the view. */
 export class Composer extends Component {
@@ -17,10 +19,14 @@ export class Composer extends Component {
         onInput: Function,
         onSend: Function,
         onStop: { type: Function, optional: true },
+        /** See CommandCenter; without it a slash is a slash. */
+        commands: { type: Object, optional: true },
     };
 
     setup() {
         this.input = useRef("input");
+        this.menuId = `o_ai_chat_commands_${++lastId}`;
+        this.menu = useState({ index: 0, isClosed: false });
         useEffect(
             () => this.fit(),
             () => [this.props.text]
@@ -50,6 +56,50 @@ export class Composer extends Component {
         return Boolean(text.trim()) && !isDisabled && !isBusy && !isRunning;
     }
 
+    // Slash commands ---------------------------------------------------------
+
+    get offers() {
+        const { commands, text } = this.props;
+        return commands && !this.menu.isClosed ? commands.matching(text) : [];
+    }
+
+    get activeOfferId() {
+        return this.offers.length ? `${this.menuId}_${this.menu.index}` : undefined;
+    }
+
+    onInput(ev) {
+        Object.assign(this.menu, { index: 0, isClosed: false });
+        if (ev.target.value.startsWith("/")) {
+            this.props.commands?.loadPrompts();
+        }
+        this.props.onInput(ev.target.value);
+    }
+
+    pick(command) {
+        this.menu.isClosed = true;
+        this.props.onInput("");
+        this.props.commands.run(command);
+    }
+
+    /** @returns {boolean} whether the key was for the menu */
+    onMenuKey(key) {
+        const { offers } = this;
+        const step = { ArrowDown: 1, ArrowUp: -1 }[key];
+        if (!offers.length) {
+            return false;
+        }
+        if (step) {
+            this.menu.index = (this.menu.index + step + offers.length) % offers.length;
+        } else if (key === "Tab" || key === "Enter") {
+            this.pick(this.props.commands.find(this.props.text) || offers[this.menu.index]);
+        } else if (key === "Escape") {
+            this.menu.isClosed = true;
+        } else {
+            return false;
+        }
+        return true;
+    }
+
     send() {
         if (this.canSend) {
             this.props.onSend(this.props.text);
@@ -60,7 +110,10 @@ export class Composer extends Component {
     onKeydown(ev) {
         // 229 is what Safari reports for the Enter that ends a composition
         const isComposing = ev.isComposing || ev.keyCode === 229;
-        if (ev.key === "Enter" && !ev.shiftKey && !isComposing) {
+        if (!isComposing && !ev.shiftKey && this.onMenuKey(ev.key)) {
+            ev.preventDefault();
+            ev.stopPropagation();
+        } else if (ev.key === "Enter" && !ev.shiftKey && !isComposing) {
             ev.preventDefault();
             this.send();
         }

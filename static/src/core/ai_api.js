@@ -201,6 +201,42 @@ export class AiApi {
         return this.request("POST", `/api/ai/turns/${id}/retry`, {});
     }
 
+    /** Which servers a conversation may use: `{servers: [{id, name, enabled, tool_count, …}]}`. */
+    mcpConfig(conversationId) {
+        return this.request("GET", `/api/sessions/${conversationId}/mcp-config`);
+    }
+
+    async serverTools(id) {
+        return (await this.request("GET", `/api/mcp/servers/${id}/tools`)).tools;
+    }
+
+    syncServer(id) {
+        return this.request("POST", `/api/mcp/servers/${id}/sync`, {});
+    }
+
+    /** Prompts of the conversation's servers: `{prompts, problems}`. */
+    prompts(conversationId) {
+        return this.request("GET", `/api/ai/conversations/${conversationId}/prompts`);
+    }
+
+    getPrompt(conversationId, { server, name }, args) {
+        return this.request("POST", `/api/ai/conversations/${conversationId}/prompts/get`, {
+            server_id: server.id,
+            name,
+            arguments: args,
+        });
+    }
+
+    completePrompt(conversationId, { server, name }, { argument, value, args }) {
+        return this.request("POST", `/api/ai/conversations/${conversationId}/complete`, {
+            server_id: server.id,
+            prompt: name,
+            argument,
+            value,
+            arguments: args,
+        });
+    }
+
     preferences() {
         return this.request("GET", "/api/ai/preferences");
     }

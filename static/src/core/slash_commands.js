@@ -1,0 +1,29 @@
+/**
+ * What can be typed after a slash, as pure data.
+ *
+ * @typedef {Object} SlashCommand
+ * @property {string} name with its slash; what completes to it
+ * @property {string} about
+ * @property {Object|null} prompt of a server, as `GET …/prompts` lists it
+ */
+
+/** `/server:prompt`; blanks would end the name. */
+export function promptCommand(prompt) {
+    const name = `/${prompt.server.name}:${prompt.name}`.replace(/\s+/g, "_");
+    return { name, about: prompt.title || prompt.description || "", prompt };
+}
+
+/** @returns {SlashCommand[]} those that the text may become; a text that is no command has none */
+export function matchingCommands(commands, text) {
+    if (!text.startsWith("/") || text.includes("\n")) {
+        return [];
+    }
+    const typed = text.toLowerCase();
+    return commands.filter(({ name }) => name.toLowerCase().startsWith(typed));
+}
+
+/** @returns {SlashCommand|undefined} the command that the text is */
+export function commandOf(commands, text) {
+    const typed = text.trim().toLowerCase();
+    return commands.find(({ name }) => name.toLowerCase() === typed);
+}
