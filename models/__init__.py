@@ -33,6 +33,7 @@ from . import ai_turn_retry
 from . import ai_turn_timeline
 from . import ai_turn_upkeep
 from . import ai_turn_wait
+from . import ai_turn_notify
 from . import ai_turn_event
 from . import tool_call
 from . import approval_rule

@@ -1,0 +1,167 @@
+import { Component, reactive, useExternalListener, useRef, useState } from "@odoo/owl";
+import { cookie } from "@web/core/browser/cookie";
+import { _t } from "@web/core/l10n/translation";
+import { registry } from "@web/core/registry";
+import { useService } from "@web/core/utils/hooks";
+import { AiChat } from "../ai_chat/ai_chat";
+
+const ACTION = "woow_paas_platform.ai_chat";
+const ENDED = "woow_ai/turn_ended";
+
+/** The record that the form on the screen shows, as far as the person may read it. */
+async function currentRecord({ action, orm }) {
+    const controller = action.currentController;
+    const model = controller?.props?.resModel;
+    const id = controller?.props?.type === "form" && controller.currentState?.resId;
+    if (!model || !Number.isInteger(id)) {
+        return null;
+    }
+    try {
+        const [record] = await orm.silent.read(model, [id], ["display_name"]);
+        return record ? { model, id, name: record.display_name } : null;
+    } catch {
+        return null;
+    }
+}
+
+function endedSentence({ state, name, assistant }) {
+    const values = { assistant, name };
+    return state === "waiting"
+        ? _t("%(assistant)s waits for your decision in “%(name)s”.", values)
+        : _t("%(assistant)s has answered in “%(name)s”.", values);
+}
+
+/** The chat over any screen of the backend, and the answers that nobody has seen yet. */
+export const chatPanelService = {
+    dependencies: ["action", "ai_chat", "bus_service", "notification", "orm"],
+    start(_env, { action, ai_chat: chat, bus_service: bus, notification, orm }) {
+        const openedAt = Date.now();
+        const panel = reactive({
+            isOpen: false,
+            conversationId: false,
+            newChat: null,
+            /** Conversations with an answer, or a question, that was not looked at. */
+            unseen: new Set(),
+
+            /** Opens a conversation, or a new one about what is on the screen. */
+            async open(conversationId = false) {
+                panel.newChat = conversationId ? null : await panel.choice();
+                panel.conversationId = conversationId;
+                panel.unseen.delete(conversationId);
+                panel.isOpen = true;
+            },
+            close() {
+                panel.isOpen = false;
+            },
+            async choice() {
+                return { record: await currentRecord({ action, orm }) };
+            },
+            seen(conversationId) {
+                panel.unseen.delete(conversationId);
+            },
+        });
+
+        function isWatched(id) {
+            const isShown = chat.isShown && chat.currentId === id;
+            return isShown && document.visibilityState === "visible";
+        }
+
+        bus.subscribe(ENDED, (data) => {
+            // the bus repeats what came shortly before the page was opened
+            if (Date.parse(data.at) < openedAt || isWatched(data.conversation_id)) {
+                return;
+            }
+            panel.unseen.add(data.conversation_id);
+            const close = notification.add(endedSentence(data), {
+                buttons: [
+                    {
+                        name: _t("Open"),
+                        onClick: () => {
+                            close();
+                            panel.open(data.conversation_id);
+                        },
+                    },
+                ],
+            });
+        });
+        return panel;
+    },
+};
+
+registry.category("services").add("ai_chat_panel", chatPanelService);
+
+/** The panel itself, at the side of the screen. */
+export class ChatPanel extends Component {
+    static template = "woow_paas_platform.ChatPanel";
+    static components = { AiChat };
+    static props = {};
+
+    setup() {
+        this.panel = useState(useService("ai_chat_panel"));
+        this.action = useService("action");
+        this.root = useRef("root");
+        useExternalListener(window, "keydown", (ev) => this.onKeydown(ev));
+    }
+
+    /** The page of the chat shows the same conversation: one of them is enough. */
+    get isShown() {
+        return this.panel.isOpen && this.action.currentController?.action.tag !== ACTION;
+    }
+
+    get theme() {
+        return cookie.get("color_scheme") === "dark" ? "dark" : undefined;
+    }
+
+    onKeydown(ev) {
+        if (ev.key === "Escape" && !ev.defaultPrevented && this.root.el?.contains(ev.target)) {
+            this.panel.close();
+            document.querySelector(".o_ai_chat_systray button")?.focus();
+        }
+    }
+
+    onShow(conversationId) {
+        this.panel.conversationId = conversationId || false;
+        this.panel.seen(conversationId);
+    }
+
+    expand() {
+        const conversation_id = this.panel.conversationId;
+        this.panel.close();
+        this.action.doAction({
+            type: "ir.actions.client",
+            tag: ACTION,
+            name: _t("AI assistants"),
+            params: { conversation_id },
+        });
+    }
+}
+
+registry.category("main_components").add("woow_paas_platform.ChatPanel", { Component: ChatPanel });
+
+/** The button in the bar at the top. */
+export class ChatSystray extends Component {
+    static template = "woow_paas_platform.ChatSystray";
+    static props = {};
+
+    setup() {
+        this.panel = useState(useService("ai_chat_panel"));
+    }
+
+    get label() {
+        const count = this.panel.unseen.size;
+        return count ? _t("AI assistants: %(count)s new", { count }) : _t("AI assistants");
+    }
+
+    toggle() {
+        if (this.panel.isOpen) {
+            this.panel.close();
+        } else {
+            const [unseen] = this.panel.unseen;
+            this.panel.open(unseen);
+        }
+    }
+}
+
+registry
+    .category("systray")
+    .add("woow_paas_platform.ChatSystray", { Component: ChatSystray }, { sequence: 24 });
