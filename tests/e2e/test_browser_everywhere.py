@@ -1,0 +1,127 @@
+"""The chat for everybody and everywhere: slash commands, the panel over any screen, accessibility."""
+
+import re
+
+import axe
+import pytest
+from chat import calls, first, then
+from playwright.sync_api import expect
+
+PARTNER = "/odoo/contacts"
+DARK = {"name": "color_scheme", "value": "dark"}
+
+
+def ask(page, text):
+    page.locator(".o_ai_chat_input").fill(text)
+    page.keyboard.press("Enter")
+
+
+def answered(page):
+    expect(page.locator(".o_ai_chat_turn").last).to_have_attribute("data-state", "done")
+
+
+def test_slash_commands(odoo, scripted_llm, page_of):
+    scripted_llm.script(first("hello", {"content": "Hi."}))
+    page = page_of(odoo, "user")
+    page.goto("/my/ai")
+    box = page.locator(".o_ai_chat_input")
+    box.fill("/he")
+    expect(page.locator(".o_ai_chat_commands li")).to_have_count(1)
+    page.keyboard.press("Enter")
+    panel = page.locator(".o_ai_chat_command")
+    expect(panel).to_contain_text("/mcp reload")
+    box.fill("/mcp tools")
+    page.keyboard.press("Enter")
+    expect(panel).to_contain_text("time.get_current_time")
+    box.fill("/mcp reload")
+    page.keyboard.press("Enter")
+    expect(panel).to_contain_text("everything")
+    expect(panel).not_to_contain_text("Its tools were read.")  # a system server is not the user's
+
+    box.fill("/everything:a")
+    expect(page.get_by_role("option", name=re.compile("args-prompt"))).to_be_visible()
+    page.keyboard.press("Enter")
+    form = page.locator(".o_ai_chat_prompt")
+    form.locator("input").first.fill("Keelung")
+    form.get_by_role("button", name="Use this prompt").click()
+    expect(box).to_have_value(re.compile("Keelung"))
+    assert not scripted_llm.requests(), "nothing of it was sent to the model"
+
+
+def test_prompt_arguments_are_completed_by_the_server(odoo, scripted_llm, page_of):
+    page = page_of(odoo, "user")
+    page.goto("/my/ai")
+    box = page.locator(".o_ai_chat_input")
+    box.fill("/mcp")
+    page.keyboard.press("Enter")
+    expect(page.locator(".o_ai_chat_command")).to_contain_text("everything")
+    box.fill("/everything:comp")
+    page.get_by_role("option", name=re.compile("completable")).click()
+    field = page.locator(".o_ai_chat_prompt input").first
+    field.fill("E")
+    expect(page.locator(".o_ai_chat_prompt datalist option[value=Engineering]")).to_be_attached()
+
+
+def test_the_panel_knows_the_record_on_the_screen(odoo, scripted_llm, page_of):
+    scripted_llm.script(first("Who is this?", {"content": "A **contact**."}))
+    partner = odoo.rpc("res.partner", "create", [{"name": "Harbour <b>Office</b>"}])
+    partner = partner[0] if isinstance(partner, list) else partner
+    page = page_of(odoo, "admin")
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"/odoo/res.partner/{partner}")
+    expect(page.locator(".o_form_view")).to_be_visible()
+    page.locator(".o_ai_chat_systray button").click()
+    panel = page.locator(".o_ai_chat_panel")
+    expect(panel.locator(".o_ai_chat_about")).to_contain_text("Harbour <b>Office</b>")
+    ask(page, "Who is this?")
+    expect(panel.locator(".o_ai_chat_message_assistant")).to_contain_text("A contact.")
+    expect(panel.locator(".o_ai_chat_context")).to_contain_text("Harbour <b>Office</b>")
+    assert "Harbour" in str(scripted_llm.requests()[-1]["body"]["messages"][0])
+    assert axe.violations(page, ".o_ai_chat_panel") == []
+    panel.get_by_role("button", name="Close").click()
+    expect(panel).to_have_count(0)
+    assert not errors
+
+
+def test_an_answer_that_nobody_watches_is_announced(odoo, scripted_llm, page_of):
+    scripted_llm.script(first("Later", {"content": "word " * 200}, latency=20, chunkSize=10))
+    page = page_of(odoo, "admin")
+    page.goto(PARTNER)
+    button = page.locator(".o_ai_chat_systray button")
+    button.click()
+    ask(page, "Later")
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("word")
+    page.locator(".o_ai_chat_close").click()
+    notice = page.locator(".o_notification", has_text="has answered in “Later”")
+    expect(notice).to_be_visible()
+    expect(page.locator(".o_ai_chat_unseen")).to_have_text("1")
+    notice.get_by_role("button", name="Open").click()
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("word")
+    expect(page.locator(".o_ai_chat_unseen")).to_have_count(0)
+
+
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
+def test_axe_finds_nothing(odoo, scripted_llm, page_of, look):
+    answer = (
+        "# Title\n\nText, a [link](https://example.com).\n\n| a | b |\n|-|-|\n| 1 | 2 |\n\n"
+        "```python\nif x:  # why\n    f('s', 1)\n```"
+    )
+    scripted_llm.script(
+        first("Please look", calls(("everything__get-tiny-image", {}))),
+        then("Please look", {"content": answer}),
+    )
+    size = {"width": 375, "height": 720} if look == "phone" else {"width": 1280, "height": 800}
+    page = page_of(odoo, "user", viewport=size)
+    if look == "dark":
+        page.context.add_cookies([{**DARK, "url": odoo.url}])
+    page.goto("/my/ai")
+    expect(page.locator(".o_ai_chat_input")).to_be_enabled()
+    assert axe.violations(page, ".o_ai_chat") == []
+    ask(page, "Please look")
+    answered(page)
+    page.locator(".o_ai_chat_tool_head").click()
+    expect(page.locator(".o_ai_chat_code .token").first).to_be_visible()
+    if look == "phone":
+        page.get_by_role("button", name="Conversations").click()
+    assert axe.violations(page, ".o_ai_chat") == []
