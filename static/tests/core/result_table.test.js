@@ -4,7 +4,10 @@ import { resultLinks, resultTable } from "@woow_paas_platform/core/result_table"
 describe.current.tags("headless");
 
 test("a list of flat records is a table", () => {
-    const rows = [{ a: 1, b: "x" }, { a: null, c: true }];
+    const rows = [
+        { a: 1, b: "x" },
+        { a: null, c: true },
+    ];
     const table = {
         columns: ["a", "b", "c"],
         rows: [

@@ -7,8 +7,18 @@ import {
 
 describe.current.tags("headless");
 
-const PROMPT = { server: { id: 1, name: "my docs" }, name: "sum up", title: "Sum up", arguments: [] };
-const COMMANDS = [{ name: "/mcp" }, { name: "/mcp tools" }, { name: "/help" }, promptCommand(PROMPT)];
+const PROMPT = {
+    server: { id: 1, name: "my docs" },
+    name: "sum up",
+    title: "Sum up",
+    arguments: [],
+};
+const COMMANDS = [
+    { name: "/mcp" },
+    { name: "/mcp tools" },
+    { name: "/help" },
+    promptCommand(PROMPT),
+];
 const names = (text) => matchingCommands(COMMANDS, text).map(({ name }) => name);
 
 test("a beginning offers what it may become", () => {
