@@ -27,6 +27,7 @@
         "security/approval_rules.xml",
         "security/recall_rules.xml",
         "data/ir_cron.xml",
+        "data/mcp_template.xml",
         "views/ai_config_views.xml",
         "views/ai_assistant_views.xml",
         "views/mcp_server_views.xml",
@@ -42,12 +43,14 @@
         "views/approval_views.xml",
         "views/menus.xml",
         "views/portal_templates.xml",
+        "views/portal_service_templates.xml",
     ],
     "demo": ["demo/demo.xml"],
     "assets": {
         "web.assets_frontend": [
             "woow_paas_platform/static/src/core/**/*",
             "woow_paas_platform/static/src/ai_chat/**/*",
+            "woow_paas_platform/static/src/mcp_servers/**/*",
             "woow_paas_platform/static/src/portal/**/*",
         ],
         "web.assets_backend": [

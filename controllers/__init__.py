@@ -9,5 +9,6 @@ from . import mcp_servers
 from . import mcp_checks
 from . import openapi
 from . import portal
+from . import portal_services
 from . import retrieval
 from . import stream

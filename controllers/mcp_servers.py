@@ -5,6 +5,7 @@ import json
 from odoo import http
 from odoo.http import request
 
+from ..models.mcp_server_api import name_of
 from ..runtime.api_error import ApiError
 from ..services.mcp_json import MAX_NAME
 from .chat import ROUTE, conversation_or_404, visible_or_404
@@ -12,6 +13,7 @@ from .dispatcher import body, query_int
 
 SERVER = "woow_paas_platform.mcp_server"
 TOOL = "woow_paas_platform.mcp_tool"
+TEMPLATE = "woow_paas_platform.mcp_template"
 PAGE = 100
 MAX_PAGE = 200
 CHOICES = {
@@ -19,9 +21,11 @@ CHOICES = {
     "trust_level": ("none", "annotations", "full"),
     "scope": ("system", "user"),
     "approval_policy": ("default", "auto", "ask", "never"),
+    "review": ("accept", "refuse"),
 }
 FIELDS = {
     "name": (str, None),
+    "title": (str, None),
     "url": (str, None),
     "api_key": (str, None),
     "headers": (dict, None),
@@ -95,6 +99,22 @@ def server_values(values):
     return vals
 
 
+def template_or_404(code):
+    template = request.env[TEMPLATE].search([("code", "=", code)])
+    if not template:
+        raise ApiError.not_found(request.env._("This template does not exist."))
+    return template
+
+
+def text_values(values):
+    values = values or {}
+    if not all(isinstance(value, str) for value in values.values()):
+        raise ApiError(
+            400, "invalid_field", "The “values” must be texts.", details={"field": "values"}
+        )
+    return values
+
+
 class McpServerController(http.Controller):
     @http.route("/api/mcp/servers", methods=["GET"], readonly=True, **ROUTE)
     def servers(self):
@@ -114,8 +134,19 @@ class McpServerController(http.Controller):
 
     @http.route("/api/mcp/servers", methods=["POST"], **ROUTE)
     def create_server(self):
-        """A URL is enough; its tools are read at once, in the background."""
-        values = body(**FIELDS, cloud_service_id=(int, None), scope=(str, None))
+        """A URL is enough, or a template with its values; the tools are read at once, in the background."""
+        values = body(
+            **FIELDS,
+            template=(str, None),
+            values=(dict, None),
+            cloud_service_id=(int, None),
+            scope=(str, None),
+        )
+        wanted = None
+        if values["template"]:
+            template = template_or_404(values["template"])
+            values |= template._server_vals(text_values(values["values"]))
+            wanted = template.name
         if not values["url"]:
             raise ApiError(
                 400, "invalid_field", "The field “url” must be a str.", details={"field": "url"}
@@ -123,8 +154,13 @@ class McpServerController(http.Controller):
         check_choices(values)
         place = place_of(values["cloud_service_id"], values["scope"])
         Server = request.env[SERVER]
-        vals = {"name": Server._free_name(values["url"], place), **server_values(values), **place}
+        name = Server._free_name(wanted or name_of(values["url"]), place)
+        vals = {"name": name, **server_values(values), **place}
         return request.make_json_response(Server.create(vals)._api_data(), status=201)
+
+    @http.route("/api/mcp/templates", methods=["GET"], readonly=True, **ROUTE)
+    def templates(self):
+        return {"templates": [t._api_data() for t in request.env[TEMPLATE].search([])]}
 
     @http.route("/api/mcp/servers/<int:server_id>", methods=["GET"], readonly=True, **ROUTE)
     def server(self, server_id):
@@ -178,10 +214,16 @@ class McpServerController(http.Controller):
 
     @http.route("/api/mcp/tools/<int:tool_id>", methods=["PATCH"], **ROUTE)
     def update_tool(self, tool_id):
-        values = body(active=(bool, None), approval_policy=(str, None))
+        """Switch it, say whether calls ask, or decide on a changed definition."""
+        values = body(active=(bool, None), approval_policy=(str, None), review=(str, None))
         check_choices(values)
         tool = visible_or_404(TOOL, tool_id, request.env._("This tool does not exist."))
         tool.check_access("write")
+        match values.pop("review"):
+            case "accept":
+                tool.action_accept_definition()
+            case "refuse":
+                tool.action_refuse_definition()
         tool.write({name: value for name, value in values.items() if value is not None})
         return tool._api_data()
 

@@ -34,6 +34,7 @@ def _ref(name):
 TRANSPORT = _one_of("auto", "streamable_http", "sse")
 TRUST = _one_of("none", "annotations", "full")
 SCOPE = _one_of("system", "user")
+REVIEW = _one_of("accept", "refuse")
 POLICY = _one_of("default", "auto", "ask", "never")
 
 TOOL = {
@@ -47,10 +48,14 @@ TOOL = {
     "available": BOOL,
     "approval_policy": POLICY,
     "token_estimate": INT,
+    "review_state": _one_of("approved", "new", "changed", "refused"),
+    "warnings": TEXT,
+    "definition_diff": {**TEXT, "description": "HTML, while somebody has to look at a change"},
 }
 PUBLIC = {
     "id": INT,
     "name": TEXT,
+    "title": TEXT,
     "description": TEXT,
     "scope": SCOPE,
     "active": BOOL,
@@ -84,6 +89,7 @@ STEP = {
 }
 WRITABLE = {
     "name": TEXT,
+    "title": TEXT,
     "url": TEXT,
     "api_key": TEXT,
     "headers": {"type": "object", "additionalProperties": TEXT},
@@ -97,8 +103,20 @@ WRITABLE = {
 PLACE = {"cloud_service_id": INT, "scope": SCOPE}
 NOTE = _object({"name": TEXT, "message": TEXT})
 PAGE = {"has_more": BOOL, "next": _or_null(INT)}
+TEMPLATE = {
+    **dict.fromkeys(("id", "name", "description", "category", "icon", "website"), TEXT),
+    "fields": _list(
+        _object(
+            {
+                **dict.fromkeys(("name", "label", "placeholder", "help"), TEXT),
+                "required": BOOL,
+                "secret": BOOL,
+            }
+        )
+    ),
+}
 CHOICE = {
-    **{name: PUBLIC[name] for name in ("id", "name", "description", "scope", "state")},
+    **{name: PUBLIC[name] for name in ("id", "name", "title", "description", "scope", "state")},
     "tool_count": INT,
     "token_estimate": INT,
     "enabled": BOOL,
@@ -111,12 +129,21 @@ SCHEMAS = {
     "Servers": _object(
         {"system_servers": _list(_ref("Server")), "user_servers": _list(_ref("Server")), **PAGE}
     ),
-    "NewServer": {**_object({"url": TEXT}, {**WRITABLE, **PLACE})},
+    "NewServer": _object(
+        {},
+        {
+            **WRITABLE,
+            **PLACE,
+            "template": TEXT,
+            "values": {"type": "object", "additionalProperties": TEXT},
+        },
+    ),
+    "Templates": _object({"templates": _list(_object(TEMPLATE))}),
     "ServerChange": _object({}, {**WRITABLE, "remove_api_key": BOOL}),
     "Switch": _object({"active": BOOL}, {"conversation_id": INT}),
     "ServerOrConfig": {"anyOf": [_ref("Server"), _ref("Config")]},
     "Tools": _object({"tools": _list(_ref("Tool")), **PAGE}),
-    "ToolChange": _object({}, {"active": BOOL, "approval_policy": POLICY}),
+    "ToolChange": _object({}, {"active": BOOL, "approval_policy": POLICY, "review": REVIEW}),
     "Test": _object(
         {
             "ok": BOOL,
@@ -154,6 +181,7 @@ OPERATIONS = {
     ),
     ("get", f"{SERVER_ID}/tools"): ("Tools of a server", "", 200, "Tools", ("limit", "after")),
     ("patch", "/api/mcp/tools/{tool_id}"): ("Switch a tool", "ToolChange", 200, "Tool", ()),
+    ("get", "/api/mcp/templates"): ("Forms for well-known servers", "", 200, "Templates", ()),
     ("get", "/api/mcp/export"): (
         "Servers as mcpServers JSON, placeholders for secrets",
         "",

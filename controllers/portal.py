@@ -19,9 +19,13 @@ class AiPortal(CustomerPortal):
             if not channel._own_conversation():
                 return request.redirect("/my/ai")
         props = {"conversationId": conversation_id or False}
-        if assistant_id and re.fullmatch("[0-9]{1,9}", assistant_id):
-            props["newChat"] = {"assistant_id": int(assistant_id)}
-            if cloud_service_id and re.fullmatch("[0-9]{1,9}", cloud_service_id):
-                props["newChat"]["cloud_service_id"] = int(cloud_service_id)
+        given = {"assistant_id": assistant_id, "cloud_service_id": cloud_service_id}
+        chosen = {
+            name: int(text)
+            for name, text in given.items()
+            if re.fullmatch("[0-9]{1,9}", text or "")
+        }
+        if chosen:
+            props["newChat"] = chosen
         values = {"page_name": "ai", "conversation_id": conversation_id, "props": props}
         return request.render("woow_paas_platform.portal_my_ai", values)

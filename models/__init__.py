@@ -14,6 +14,7 @@ from . import mcp_server_actions
 from . import mcp_server_api
 from . import mcp_check
 from . import mcp_server_process
+from . import mcp_template
 from . import mcp_tool
 from . import mcp_tool_api
 from . import mcp_tool_definition

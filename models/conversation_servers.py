@@ -32,6 +32,7 @@ class DiscussChannel(models.Model):
                 {
                     "id": server.id,
                     "name": server.name,
+                    "title": server.title or "",
                     "description": server.description or "",
                     "scope": server.scope,
                     "state": server.state,

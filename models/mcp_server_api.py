@@ -47,6 +47,7 @@ class McpServer(models.Model):
         data = {
             "id": server.id,
             "name": server.name,
+            "title": server.title or "",
             "description": server.description or "",
             "scope": server.scope,
             "active": server.active,
@@ -84,29 +85,34 @@ class McpServer(models.Model):
     def _header_names(self):
         return [name for name in (self.header_names or "").split(", ") if name]
 
+    def _tell_admins(self):
+        """The pages of owners read a server again, too."""
+        result = super()._tell_admins()
+        # sudo: workspace_access - only to address its owner and admins on the bus
+        for server in self.sudo():
+            access = server.cloud_service_id.workspace_id.access_ids
+            managers = access.filtered(lambda a: a.role in ("owner", "admin")).user_id
+            for partner in (managers | server.owner_user_id).partner_id:
+                partner._bus_send("woow_ai/mcp_server", {"id": server.id})
+        return result
+
     def _remove_api_key(self):
         self.check_access("write")
         # sudo: mcp_server - the store is readable by nobody; who may write the server may empty it
         self.sudo().api_key_encrypted = False
 
     @api.model
-    def _free_name(self, url, place):
-        """A name for a server that got none, from its address: ``https://mcp.example.com/`` is "example".
+    def _free_name(self, wanted, place):
+        """The name, with a number where it is taken already.
 
         :param place: ``{"scope", "cloud_service_id", "owner_user_id"}`` of the server
         """
-        labels = [
-            label
-            for label in (urlsplit(url).hostname or "").split(".")
-            if label not in ("www", "api", "mcp")
-        ]
-        name = base = labels[0] if labels and not labels[0].isdecimal() else "server"
         domain = [(field, "=", value) for field, value in place.items()]
         # sudo: mcp_server - names in the place where the caller is about to add one
         others = self.sudo().with_context(active_test=False).search(domain)
-        taken, number = set(others.mapped("name")), 2
+        taken, name, number = set(others.mapped("name")), wanted, 2
         while name in taken:
-            name, number = f"{base} {number}", number + 1
+            name, number = f"{wanted} {number}", number + 1
         return name
 
     @api.model
@@ -153,6 +159,16 @@ class McpServer(models.Model):
             for server in self
             if server.url
         )
+
+
+def name_of(url):
+    """A name for a server that got none: ``https://mcp.example.com/mcp`` is "example"."""
+    try:
+        labels = (urlsplit(url).hostname or "").split(".")
+    except ValueError:  # the constraint says what is wrong with it
+        labels = []
+    telling = [label for label in labels if label not in ("", "www", "api", "mcp")]
+    return telling[0] if telling and not telling[0].isdecimal() else "server"
 
 
 def _vals_of_import(entry):

@@ -21,4 +21,7 @@ class McpTool(models.Model):
             "available": self.available,
             "approval_policy": self.approval_policy,
             "token_estimate": self.token_estimate,
+            "review_state": self.review_state,
+            "warnings": self.warnings or "",
+            "definition_diff": self.definition_diff or "",
         }

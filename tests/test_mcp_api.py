@@ -134,6 +134,48 @@ class TestMcpApi(McpApiCase):
             values = {"name": "flows", "cloud_service_id": self.service.id, "url": "https://x.org"}
             self._error("POST", SERVERS, 422, "invalid", values)
 
+    def test_templates(self):
+        self._sign_in(self.owner)
+        templates = self._json("GET", "/api/mcp/templates", expect=200)["templates"]
+        github = next(template for template in templates if template["id"] == "github")
+        self.assertEqual([f["name"] for f in github["fields"] if f["required"]], ["api_token"])
+        place = {"cloud_service_id": self.service.id}
+        values = {"api_token": " ghp_secret ", "toolsets": "repos", "repositories": ""}
+        body = {"template": "github", "values": values, **place}
+        added = self._json("POST", SERVERS, body, 201)
+        self.assertEqual(added["url"], "https://api.githubcopilot.com/mcp/")
+        self.assertEqual((added["name"], added["scope"]), ("GitHub", "user"))
+        self.assertEqual((added["has_api_key"], added["header_names"]), (True, ["X-MCP-Toolsets"]))
+        spec = self.env["woow_paas_platform.mcp_server"].browse(added["id"])._server_spec()
+        self.assertEqual(
+            spec.request_headers,
+            {"X-MCP-Toolsets": "repos", "Authorization": "Bearer ghp_secret"},
+        )
+        self._error("POST", SERVERS, 404, "not_found", {"template": "no such", "values": {}})
+        for values in ({}, {"api_token": " "}, {"api_token": "x", "command": "rm"}):
+            self._error("POST", SERVERS, 422, "refused", {"template": "github", "values": values})
+        self._error(
+            "POST",
+            SERVERS,
+            400,
+            "invalid_field",
+            {"template": "github", "values": {"api_token": 1}},
+        )
+
+    def test_every_template_makes_a_server(self):
+        self._sign_in(self.admin)
+        self.env["ir.config_parameter"].sudo().set_param(
+            "woow_paas_platform.max_servers_per_assistant", "50"
+        )
+        for template in self._json("GET", "/api/mcp/templates")["templates"]:
+            with self.subTest(template=template["id"]):
+                values = {
+                    field["name"]: "https://x.example.com/mcp" if field["name"] == "url" else "abc"
+                    for field in template["fields"]
+                }
+                body = {"template": template["id"], "values": values, "scope": "system"}
+                self.assertEqual(self._json("POST", SERVERS, body, 201)["scope"], "system")
+
     def test_import_and_export(self):
         self.user_server.write({"api_key": "sk-export", "headers_json": '{"X-Key": "also-secret"}'})
         self._sign_in(self.owner)

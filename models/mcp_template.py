@@ -1,0 +1,134 @@
+from urllib.parse import quote
+
+from odoo import fields, models
+from odoo.exceptions import UserError
+
+
+class McpTemplate(models.Model):
+    """A well-known server: what has to be filled in, and what becomes of it (document 004, §5)."""
+
+    _name = "woow_paas_platform.mcp_template"
+    _description = "Template of an MCP Server"
+    _order = "sequence, name, id"
+
+    code = fields.Char(required=True, help="Stable name, for programs.")
+    name = fields.Char(required=True, translate=True)
+    active = fields.Boolean(default=True)
+    sequence = fields.Integer(default=10)
+    description = fields.Text(translate=True)
+    category = fields.Selection(
+        [
+            ("automation", "Automation"),
+            ("communication", "Communication"),
+            ("data", "Data"),
+            ("development", "Development"),
+            ("knowledge", "Knowledge"),
+            ("search", "Search"),
+        ],
+        required=True,
+    )
+    icon = fields.Char(default="fa-plug", help="Class of Font Awesome.")
+    website = fields.Char(help="Where the server is described.")
+    url = fields.Char("URL", help="May hold {names} of fields.")
+    transport = fields.Selection(
+        [("auto", "Automatic"), ("streamable_http", "Streamable HTTP"), ("sse", "SSE (legacy)")],
+        required=True,
+        default="auto",
+    )
+    field_ids = fields.One2many("woow_paas_platform.mcp_template_field", "template_id", "Fields")
+
+    _code_unique = models.UniqueIndex("(code)", "Each template has a code of its own.")
+
+    def _api_data(self):
+        self.ensure_one()
+        return {
+            "id": self.code,
+            "name": self.name,
+            "description": self.description or "",
+            "category": self.category,
+            "icon": self.icon or "",
+            "website": self.website or "",
+            "fields": [field._api_data() for field in self.field_ids],
+        }
+
+    def _server_vals(self, values):
+        """What a server made of this template is, without its place.
+
+        :param values: ``{name of a field: text}``
+        :raises UserError: a field is missing, or there is no such field
+        """
+        self.ensure_one()
+        known = {field.name: field for field in self.field_ids}
+        if unknown := sorted(values.keys() - known.keys()):
+            raise UserError(
+                self.env._(
+                    "The template “%(template)s” has no field “%(field)s”.",
+                    template=self.name,
+                    field=unknown[0],
+                )
+            )
+        given = {name: text.strip() for name, text in values.items() if text.strip()}
+        for field in self.field_ids:
+            if field.required and field.name not in given:
+                raise UserError(self.env._("“%(field)s” is needed.", field=field.label))
+        url = self.url or ""
+        headers, vals = {}, {}
+        for name, text in given.items():
+            field = known[name]
+            match field.target:
+                case "address":
+                    url = text
+                case "path":
+                    url = url.replace(f"{{{name}}}", quote(text, safe=""))
+                case "header":
+                    headers[field.header] = text
+                case target:
+                    vals[target] = text
+        vals |= {"url": url, "transport": self.transport}
+        vals.setdefault("description", self.description or "")
+        return vals | ({"headers": headers} if headers else {})
+
+
+class McpTemplateField(models.Model):
+    """One question of a template's form."""
+
+    _name = "woow_paas_platform.mcp_template_field"
+    _description = "Field of a Template"
+    _order = "sequence, id"
+
+    template_id = fields.Many2one(
+        "woow_paas_platform.mcp_template", required=True, ondelete="cascade", index=True
+    )
+    sequence = fields.Integer(default=10)
+    name = fields.Char(required=True, help="Stable name, for programs.")
+    label = fields.Char(required=True, translate=True)
+    placeholder = fields.Char()
+    help = fields.Char(translate=True)
+    required = fields.Boolean()
+    secret = fields.Boolean()
+    target = fields.Selection(
+        [
+            ("address", "The address"),
+            ("path", "A part of the address"),
+            ("api_key", "The API key"),
+            ("header", "A header"),
+            ("description", "The description"),
+        ],
+        required=True,
+    )
+    header = fields.Char(help="Name of the header.")
+
+    _name_unique = models.Constraint(
+        "UNIQUE (template_id, name)", "The template already has a field of this name."
+    )
+
+    def _api_data(self):
+        self.ensure_one()
+        return {
+            "name": self.name,
+            "label": self.label,
+            "placeholder": self.placeholder or "",
+            "help": self.help or "",
+            "required": self.required,
+            "secret": self.secret,
+        }

@@ -1,0 +1,60 @@
+import { AiApi } from "../core/ai_api";
+
+const SERVERS = "/api/mcp/servers";
+
+/** The HTTP contract of servers and tools; errors as in {@link AiApi}. */
+export class McpApi extends AiApi {
+    servers(cloudServiceId) {
+        const query = cloudServiceId ? `?cloud_service_id=${cloudServiceId}` : "";
+        return this.request("GET", `${SERVERS}${query}`);
+    }
+
+    server(id) {
+        return this.request("GET", `${SERVERS}/${id}`);
+    }
+
+    async templates() {
+        return (await this.request("GET", "/api/mcp/templates")).templates;
+    }
+
+    create(values) {
+        return this.request("POST", SERVERS, values);
+    }
+
+    update(id, values) {
+        return this.request("PUT", `${SERVERS}/${id}`, values);
+    }
+
+    remove(id) {
+        return this.request("DELETE", `${SERVERS}/${id}`);
+    }
+
+    test(id) {
+        return this.request("POST", `${SERVERS}/${id}/test`, {});
+    }
+
+    sync(id) {
+        return this.request("POST", `${SERVERS}/${id}/sync`, {});
+    }
+
+    toggle(id, values) {
+        return this.request("PATCH", `${SERVERS}/${id}/toggle`, values);
+    }
+
+    changeTool(id, values) {
+        return this.request("PATCH", `/api/mcp/tools/${id}`, values);
+    }
+
+    importServers(values) {
+        return this.request("POST", "/api/mcp/import", values);
+    }
+
+    exportServers(cloudServiceId) {
+        const query = cloudServiceId ? `?cloud_service_id=${cloudServiceId}` : "";
+        return this.request("GET", `/api/mcp/export${query}`);
+    }
+
+    mcpConfig(conversationId) {
+        return this.request("GET", `/api/sessions/${conversationId}/mcp-config`);
+    }
+}

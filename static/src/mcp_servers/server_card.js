@@ -1,0 +1,145 @@
+import { Component, onWillStart, useState } from "@odoo/owl";
+import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
+import { deserializeDateTime, formatDateTime } from "@web/core/l10n/dates";
+import { _t } from "@web/core/l10n/translation";
+import { useService } from "@web/core/utils/hooks";
+import { ServerForm } from "./server_form";
+import { TestSteps } from "./test_steps";
+import { ToolList } from "./tool_list";
+
+/** One server: how it is, what it offers, and everything that can be done with it. */
+export class ServerCard extends Component {
+    static template = "woow_paas_platform.McpServerCard";
+    static components = { ServerForm, TestSteps, ToolList };
+    static props = {
+        server: Object,
+        list: Object,
+        /** Shown open at first. */
+        isOpen: { type: Boolean, optional: true },
+    };
+
+    setup() {
+        this.dialog = useService("dialog");
+        /** busy: "" | "test" | "sync" | "switch" */
+        this.state = useState({
+            isOpen: false,
+            isEditing: false,
+            busy: "",
+            steps: null,
+            error: "",
+        });
+        onWillStart(() => this.props.isOpen && this.open());
+    }
+
+    get stateLabel() {
+        const { server } = this.props;
+        if (!server.active) {
+            return _t("Off");
+        }
+        return (
+            {
+                draft: _t("Being read"),
+                connected: _t("Connected"),
+                degraded: _t("Degraded"),
+                error: _t("Error"),
+                auth_required: _t("Credentials needed"),
+                disabled: _t("Off"),
+            }[server.state] || server.state
+        );
+    }
+
+    get stateClass() {
+        const { server } = this.props;
+        if (!server.active) {
+            return "text-bg-secondary";
+        }
+        return (
+            { connected: "text-bg-success", error: "text-bg-danger", draft: "text-bg-info" }[
+                server.state
+            ] || "text-bg-warning"
+        );
+    }
+
+    get toolsLabel() {
+        const { server } = this.props;
+        return _t("%(on)s of %(all)s tools", {
+            on: server.active_tool_count,
+            all: server.tool_count,
+        });
+    }
+
+    get readAt() {
+        const { last_sync } = this.props.server;
+        return last_sync
+            ? formatDateTime(deserializeDateTime(last_sync.replace("T", " ").replace("Z", "")))
+            : "";
+    }
+
+    async open() {
+        this.state.isOpen = true;
+        await this.attempt("", () => this.props.list.loadTools(this.props.server.id));
+    }
+
+    toggleOpen() {
+        return this.state.isOpen ? (this.state.isOpen = false) : this.open();
+    }
+
+    /** What goes wrong is told in the card. */
+    async attempt(busy, action) {
+        Object.assign(this.state, { busy, error: "" });
+        try {
+            await action();
+        } catch (error) {
+            this.state.error = error.message;
+        }
+        this.state.busy = "";
+    }
+
+    switchServer(ev) {
+        const active = ev.target.checked;
+        return this.attempt("switch", () => this.props.list.toggle(this.props.server, active));
+    }
+
+    switchTool(tool, active) {
+        return this.attempt("switch", () =>
+            this.props.list.changeTool(this.props.server, tool, { active })
+        );
+    }
+
+    reviewTool(tool, review) {
+        return this.attempt("switch", () =>
+            this.props.list.changeTool(this.props.server, tool, { review })
+        );
+    }
+
+    test() {
+        this.state.steps = null;
+        return this.attempt("test", async () => {
+            this.state.steps = await this.props.list.test(this.props.server.id);
+        });
+    }
+
+    sync() {
+        this.state.steps = null;
+        return this.attempt("sync", () => this.props.list.sync(this.props.server.id));
+    }
+
+    async save(values) {
+        await this.props.list.change(this.props.server.id, values);
+        this.state.isEditing = false;
+    }
+
+    confirmDelete() {
+        const { server, list } = this.props;
+        this.dialog.add(ConfirmationDialog, {
+            title: _t("Delete this MCP server?"),
+            body: _t("“%(name)s” and its tools will be gone. Chats cannot use them any more.", {
+                name: server.name,
+            }),
+            confirmLabel: _t("Delete"),
+            confirmClass: "btn-danger",
+            confirm: () => this.attempt("switch", () => list.remove(server.id)),
+            cancel: () => {},
+        });
+    }
+}

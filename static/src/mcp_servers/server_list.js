@@ -1,0 +1,138 @@
+import { reactive } from "@odoo/owl";
+import { browser } from "@web/core/browser/browser";
+import { McpApi } from "./mcp_api";
+
+/** Milliseconds between two looks at servers whose tools are being read. */
+const LOOK_AGAIN = 1500;
+const MAX_LOOKS = 10;
+
+/** The servers of one place: of a cloud service, or the person's own. Components show it, and call its methods. */
+export class ServerList {
+    /** @param {number|null} cloudServiceId null: the person's own servers */
+    constructor(cloudServiceId, api = new McpApi()) {
+        this.api = api;
+        this.cloudServiceId = cloudServiceId;
+        this.servers = [];
+        /** Those that everybody may use; only to look at. */
+        this.shared = [];
+        this.isLoaded = false;
+        this.error = null;
+        this.looks = 0;
+        return reactive(this);
+    }
+
+    get place() {
+        return this.cloudServiceId ? { cloud_service_id: this.cloudServiceId } : {};
+    }
+
+    async load() {
+        try {
+            const listed = await this.api.servers(this.cloudServiceId);
+            this.shared = listed.system_servers.filter((server) => server.active);
+            const own = listed.user_servers.filter(
+                (server) => this.cloudServiceId || server.is_personal
+            );
+            const stale = own.filter((server) => {
+                const known = this.find(server.id);
+                return known?.tools && known.last_sync !== server.last_sync;
+            });
+            this.servers = own.map((server) => ({ ...this.find(server.id), ...server }));
+            this.error = null;
+            this.isLoaded = true;
+            await Promise.all(stale.map((server) => this.loadTools(server.id)));
+        } catch (error) {
+            this.error = error;
+        }
+        this.lookAgain();
+    }
+
+    /** New servers are asked in the background: look until each has a state. */
+    lookAgain() {
+        browser.clearTimeout(this.timer);
+        if (this.looks < MAX_LOOKS && this.servers.some((server) => server.state === "draft")) {
+            this.looks++;
+            this.timer = browser.setTimeout(() => this.load(), LOOK_AGAIN);
+        }
+    }
+
+    leave() {
+        this.looks = MAX_LOOKS;
+        browser.clearTimeout(this.timer);
+    }
+
+    find(id) {
+        return this.servers.find((server) => server.id === id);
+    }
+
+    /** Puts what the API said of a server in its place. */
+    put(data) {
+        const known = this.find(data.id);
+        if (known) {
+            Object.assign(known, data);
+        } else {
+            this.servers.push(data);
+        }
+        this.looks = 0;
+        this.lookAgain();
+        return this.find(data.id);
+    }
+
+    async loadTools(id) {
+        this.put(await this.api.server(id));
+    }
+
+    async add(values) {
+        return this.put(await this.api.create({ ...values, ...this.place }));
+    }
+
+    async change(id, values) {
+        return this.put(await this.api.update(id, values));
+    }
+
+    async remove(id) {
+        await this.api.remove(id);
+        this.servers = this.servers.filter((server) => server.id !== id);
+    }
+
+    async toggle(server, active) {
+        this.put(await this.api.toggle(server.id, { active }));
+        if (server.tools) {
+            await this.loadTools(server.id);
+        }
+    }
+
+    async changeTool(server, tool, values) {
+        await this.api.changeTool(tool.id, values);
+        await this.loadTools(server.id);
+    }
+
+    /** @returns {Promise<Array>} the steps */
+    async test(id) {
+        const told = await this.api.test(id);
+        this.put(told.server);
+        return told.steps;
+    }
+
+    async sync(id) {
+        try {
+            this.put(await this.api.sync(id));
+        } catch (error) {
+            await this.load(); // the state tells why
+            throw error;
+        }
+    }
+
+    /** @returns {Promise<Array>} notes about what was left out */
+    async importText(text) {
+        const { servers, notes } = await this.api.importServers({
+            mcpServers: JSON.parse(text),
+            ...this.place,
+        });
+        servers.forEach((server) => this.put(server));
+        return notes;
+    }
+
+    async exportText() {
+        return JSON.stringify(await this.api.exportServers(this.cloudServiceId), null, 2);
+    }
+}

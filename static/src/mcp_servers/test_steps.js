@@ -1,0 +1,35 @@
+import { Component } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
+
+/** The steps of a test; it stops at the one that failed, with what to do. */
+export class TestSteps extends Component {
+    static template = "woow_paas_platform.McpTestSteps";
+    static props = {
+        /** `[{name, state, message, advice, duration_ms}]`, null while the test runs. */
+        steps: { type: [Array, { value: null }], optional: true },
+    };
+
+    labelOf(step) {
+        return (
+            {
+                name: _t("Host name"),
+                address: _t("Address allowed"),
+                connection: _t("Connection"),
+                tls: _t("Encryption"),
+                http: _t("HTTP"),
+                authorization: _t("Authorization"),
+                protocol: _t("Protocol"),
+                tools: _t("Tools"),
+                process: _t("Process"),
+            }[step.name] || step.name
+        );
+    }
+
+    iconOf(step) {
+        return {
+            ok: "fa-check-circle text-success",
+            failed: "fa-times-circle text-danger",
+            skipped: "fa-minus-circle text-muted",
+        }[step.state];
+    }
+}

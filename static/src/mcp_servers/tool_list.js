@@ -1,0 +1,40 @@
+import { Component, markup } from "@odoo/owl";
+
+/** The tools of a server, each with its switch, description and arguments. */
+export class ToolList extends Component {
+    static template = "woow_paas_platform.McpToolList";
+    static props = {
+        tools: Array,
+        isLocked: Boolean,
+        /** (tool, isOn) */
+        onSwitch: Function,
+        /** (tool, "accept" | "refuse") */
+        onReview: Function,
+    };
+
+    isInReview(tool) {
+        return ["new", "changed"].includes(tool.review_state);
+    }
+
+    /** Made and escaped by the server. */
+    diffOf(tool) {
+        return markup(tool.definition_diff);
+    }
+
+    /** `[{name, type, isRequired, description}]` of a tool's schema, whatever form it has. */
+    argumentsOf(tool) {
+        const properties = tool.input_schema.properties;
+        if (!properties || typeof properties !== "object") {
+            return [];
+        }
+        const required = Array.isArray(tool.input_schema.required)
+            ? tool.input_schema.required
+            : [];
+        return Object.entries(properties).map(([name, schema]) => ({
+            name,
+            type: [schema?.type || ""].flat().join(" | "),
+            isRequired: required.includes(name),
+            description: typeof schema?.description === "string" ? schema.description : "",
+        }));
+    }
+}

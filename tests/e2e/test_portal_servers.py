@@ -1,0 +1,116 @@
+"""The owner's MCP tab in a real browser: from the list of services to a chat that uses what was added."""
+
+import json
+import re
+
+import pytest
+from chat import calls, first, then
+from playwright.sync_api import expect
+
+SERVER = "woow_paas_platform.mcp_server"
+
+
+@pytest.fixture
+def tab(odoo, page_of):
+    """The MCP tab of the owner's service; what a test adds is gone afterwards."""
+
+    def user_servers():
+        return set(odoo.rpc(SERVER, "search", [("scope", "=", "user")], context={"active_test": 0}))
+
+    before = user_servers()
+    page = page_of(odoo, "owner")
+    page.goto("/my/services")
+    page.get_by_role("link", name="n8n Automation").click()
+    page.get_by_role("tab", name="MCP").click()
+    expect(page.get_by_role("button", name="From a template")).to_be_visible()
+    yield page
+    if added := user_servers() - before:
+        odoo.rpc(SERVER, "unlink", list(added))
+
+
+def state_of(page, name, state):
+    card = page.locator(f'.o_woow_server[data-server="{name}"]')
+    expect(card).to_have_attribute("data-state", state)
+    return card
+
+
+def test_by_a_template_to_a_chat(tab, mcp_everything, scripted_llm):
+    scripted_llm.script(
+        first("Please echo", calls(("n8n__echo", {"message": "from the tab"}))),
+        then("Please echo", {"content": "It came **back**."}),
+    )
+    expect(tab.get_by_text("No MCP server yet.")).to_be_visible()
+    tab.get_by_role("button", name="From a template").click()
+    tab.locator('[data-template="n8n"]').click()
+    tab.get_by_label("Address").fill(mcp_everything.url)
+    tab.get_by_label("Access token").fill("not-needed-here")
+    tab.keyboard.press("Enter")
+
+    card = state_of(tab, "n8n", "connected")
+    expect(card.locator('[data-tool="echo"]')).to_be_visible()
+    expect(card).not_to_contain_text("not-needed-here")
+    card.get_by_role("button", name="Test").click()
+    steps = card.locator("[data-step]")
+    expect(steps).to_have_count(8)
+    assert {step.get_attribute("data-state") for step in steps.all()} == {"ok", "skipped"}
+    env = card.locator('[data-tool="get-env"]')
+    env.get_by_role("switch").click()
+    expect(card).to_contain_text("12 of 13 tools")
+    echo = card.locator('[data-tool="echo"]')
+    echo.locator("summary").click()
+    expect(echo).to_contain_text("message")
+
+    tab.get_by_role("tab", name="Overview").click()
+    expect(tab.locator(".o_woow_members")).to_contain_text("Uma User")
+    tab.get_by_role("link", name="Chat about it").click()
+    tab.locator(".o_ai_chat_input").fill("Please echo")
+    tab.keyboard.press("Enter")
+    expect(tab).to_have_url(re.compile(r"/my/ai/\d+$"))
+    tab.get_by_role("button", name="Allow once").click()
+    expect(tab.locator(".o_ai_chat_message_assistant")).to_contain_text("It came back.")
+    assert "Echo: from the tab" in str(scripted_llm.requests()[-1]["body"]["messages"])
+
+
+def test_what_is_wrong_is_told_and_mended(tab, mcp_everything):
+    tab.get_by_role("button", name="Add a server").click()
+    tab.get_by_label("Address").fill(mcp_everything.url.replace("/mcp", "/nothing"))
+    tab.get_by_label("Name").fill("wrong")
+    tab.get_by_role("button", name="Save").click()
+    card = state_of(tab, "wrong", "error")
+    card.get_by_role("button", name="Test").click()
+    failed = card.locator('[data-step][data-state="failed"]')
+    expect(failed.locator(".o_woow_advice")).to_contain_text("/mcp")
+    expect(card.locator('[data-step="tools"]')).to_have_attribute("data-state", "skipped")
+    card.get_by_role("button", name="Edit").click()
+    card.get_by_label("Address").fill(mcp_everything.url)
+    tab.keyboard.press("Enter")
+    card.get_by_role("button", name="Read the tools").click()
+    state_of(tab, "wrong", "connected")
+    expect(card.locator('[data-tool="echo"]')).to_be_visible()
+    card.get_by_role("switch", name="Use wrong").click()
+    expect(card.locator(".o_woow_server_state")).to_have_text("Off")
+    card.get_by_role("button", name="Delete").click()
+    tab.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(card).to_have_count(0)
+
+
+def test_paste_on_a_phone(odoo, page_of, mcp_everything):
+    page = page_of(odoo, "user", viewport={"width": 360, "height": 720}, has_touch=True)
+    page.goto("/my/services")
+    page.get_by_role("link", name="n8n Automation").click()
+    expect(page.get_by_role("tab", name="MCP")).to_have_count(0)  # not an owner
+    page.goto("/my/ai-servers")
+    page.get_by_role("button", name="Import or export").click()
+    document = {"mcpServers": {"mine": {"url": mcp_everything.url}, "local": {"command": "npx"}}}
+    page.get_by_label("Paste what another program").fill(json.dumps(document))
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator(".o_woow_notes")).to_contain_text("configuration file")
+    card = state_of(page, "mine", "connected")
+    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(overflow) <= 0
+    ids = odoo.rpc(SERVER, "search", [("name", "=", "mine")])
+    owners = odoo.rpc(SERVER, "read", ids, ["owner_user_id", "scope"])
+    assert [(row["owner_user_id"][1], row["scope"]) for row in owners] == [("Uma User", "user")]
+    odoo.rpc(SERVER, "unlink", ids)
+    page.reload()
+    expect(card).to_have_count(0)
