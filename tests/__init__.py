@@ -12,6 +12,7 @@ from . import test_execute_api
 from . import test_flat_cost
 from . import test_hoot
 from . import test_mcp_api
+from . import test_mcp_permissions
 from . import test_mcp_server
 from . import test_offers
 from . import test_questions
