@@ -71,6 +71,34 @@ def test_by_a_template_to_a_chat(tab, mcp_everything, scripted_llm):
     assert "Echo: from the tab" in str(scripted_llm.requests()[-1]["body"]["messages"])
 
 
+def test_a_chat_chooses_its_servers(odoo, page_of, scripted_llm):
+    scripted_llm.script(
+        first("Who is there", {"content": "Hello."}), first("And now", {"content": "Fewer."})
+    )
+
+    def ask(text, answer):
+        page.locator(".o_ai_chat_input").fill(text)
+        page.keyboard.press("Enter")
+        expect(page.locator(".o_ai_chat_message_assistant").last).to_contain_text(answer)
+        tools = scripted_llm.requests()[-1]["body"].get("tools", [])
+        return {tool["function"]["name"].partition("__")[0] for tool in tools}
+
+    page = page_of(odoo, "user")
+    page.goto("/my/ai")
+    assert {"time", "everything"} <= ask("Who is there", "Hello.")
+    page.get_by_role("button", name="Choose the MCP servers of this chat").press("Enter")
+    panel = page.get_by_role("region", name="MCP servers in this chat")
+    row = panel.locator('[data-server="everything"]')
+    expect(row).to_contain_text(re.compile(r"1\d tools, about \d+"))
+    row.get_by_role("switch").click()
+    expect(row.get_by_role("switch")).not_to_be_checked()
+    page.keyboard.press("Escape")
+    expect(panel).to_have_count(0)
+    offered = ask("And now", "Fewer.")
+    assert "time" in offered
+    assert "everything" not in offered
+
+
 def test_what_is_wrong_is_told_and_mended(tab, mcp_everything):
     tab.get_by_role("button", name="Add a server").click()
     tab.get_by_label("Address").fill(mcp_everything.url.replace("/mcp", "/nothing"))

@@ -1,4 +1,4 @@
-import { AiApi } from "../core/ai_api";
+import { AiApi } from "./ai_api";
 
 const SERVERS = "/api/mcp/servers";
 

@@ -1,6 +1,6 @@
 import { reactive } from "@odoo/owl";
 import { browser } from "@web/core/browser/browser";
-import { McpApi } from "./mcp_api";
+import { McpApi } from "../core/mcp_api";
 
 /** Milliseconds between two looks at servers whose tools are being read. */
 const LOOK_AGAIN = 1500;
