@@ -101,6 +101,13 @@ WRITABLE = {
     "call_timeout": NUMBER,
 }
 PLACE = {"cloud_service_id": INT, "scope": SCOPE}
+OUTCOME = {
+    "outcome": TEXT,
+    "content": _list(OBJECT),
+    "structuredContent": OBJECT,
+    "error": TEXT,
+    "code": TEXT,
+}
 NOTE = _object({"name": TEXT, "message": TEXT})
 PAGE = {"has_more": BOOL, "next": _or_null(INT)}
 TEMPLATE = {
@@ -152,6 +159,10 @@ SCHEMAS = {
             "server": _ref("Server"),
         }
     ),
+    "Call": _object({"toolName": TEXT}, {"arguments": OBJECT}),
+    "Calls": _object({"calls": _list(_object({"name": TEXT}, {"arguments": OBJECT}))}),
+    "Outcome": _object({"success": BOOL}, OUTCOME),
+    "Outcomes": _object({"results": _list(_object({"name": TEXT, "success": BOOL}, OUTCOME))}),
     "Document": _object({"mcpServers": {"type": "object", "additionalProperties": OBJECT}}),
     "Import": _object({"mcpServers": OBJECT}, PLACE),
     "Imported": _object({"servers": _list(_ref("Server")), "notes": _list(NOTE)}),
@@ -181,6 +192,8 @@ OPERATIONS = {
     ),
     ("get", f"{SERVER_ID}/tools"): ("Tools of a server", "", 200, "Tools", ("limit", "after")),
     ("patch", "/api/mcp/tools/{tool_id}"): ("Switch a tool", "ToolChange", 200, "Tool", ()),
+    ("post", "/api/mcp/execute-tool"): ("Call a tool", "Call", 200, "Outcome", ()),
+    ("post", "/api/mcp/execute-tools"): ("Call tools side by side", "Calls", 200, "Outcomes", ()),
     ("get", "/api/mcp/templates"): ("Forms for well-known servers", "", 200, "Templates", ()),
     ("get", "/api/mcp/export"): (
         "Servers as mcpServers JSON, placeholders for secrets",
