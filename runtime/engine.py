@@ -48,10 +48,12 @@ class Engine:
     async def discover(self, spec):
         from ..services import discovery, health  # noqa: PLC0415
 
+        def once():
+            process = self.pool.process(spec)
+            return discovery.discover(spec, self._policy, can_ask=True, process=process)
+
         async with asyncio.timeout(spec.sync_timeout):
-            found = await health.patiently(
-                lambda: discovery.discover(spec, self._policy, can_ask=True)
-            )
+            found = await health.patiently(once)
         self.pool.gate(spec).breaker.reset()
         return found
 

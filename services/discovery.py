@@ -12,6 +12,7 @@ from .errors import ServerTimeout
 from .oauth import OAuth
 from .sessions import ServerInfo, Session
 from .specs import DiscoveredTool, ServerSpec
+from .stdio import Process
 
 _logger = logging.getLogger(__name__)
 
@@ -48,11 +49,13 @@ async def discover(
     *,
     oauth: OAuth | None = None,
     can_ask: bool = False,
+    process: Process | None = None,
 ) -> Discovery:
     """Connect once, read the tools, disconnect: for a sync or a connection test.
 
     :param oauth: the tokens for this server, see `Pool.oauth`
     :param can_ask: as the pool that will make the calls
+    :param process: keeps what a stdio server writes, see `Pool.process`
     :raises EngineError: within ``spec.sync_timeout`` seconds
     """
     tried: list[tuple[str, str]] = []
@@ -60,7 +63,13 @@ async def discover(
     try:
         async with asyncio.timeout(max(0.1, spec.sync_timeout - SYNC_MARGIN)):
             session = await connect.open_session(
-                spec, policy, first=spec.last_way, tried=tried, oauth=oauth, can_ask=can_ask
+                spec,
+                policy,
+                first=spec.last_way,
+                tried=tried,
+                oauth=oauth,
+                can_ask=can_ask,
+                process=process,
             )
             tools = await list_tools(session, spec.sync_timeout)
         return Discovery(tools=tools, info=session.info, tried=tuple(tried))

@@ -12,6 +12,7 @@ import pytest
 from conftest import POLICY
 
 from services import stdio
+from services.discovery import discover
 from services.errors import ConfigError, ConnectFailed, EngineError, ServerPaused
 from services.pool import Pool
 from services.specs import ServerSpec
@@ -164,3 +165,10 @@ async def test_what_a_process_writes_is_told_a_moment_later(monkeypatch):
             await ask(pool, spec, "crash")
         assert await heard.get() == ("bare", "started\ngoing down\n")
     await pool.close()
+
+
+async def test_what_a_process_writes_before_it_fails_is_kept_by_a_sync(pool):
+    spec = spec_of("import sys; sys.exit('no configuration')")
+    with pytest.raises(EngineError):
+        await discover(spec, POLICY, process=pool.process(spec))
+    assert "no configuration" in pool.process(spec).stderr
