@@ -37,6 +37,7 @@
         "views/toolbox_views.xml",
         "views/workspace_views.xml",
         "views/ai_turn_views.xml",
+        "views/tool_call_report_views.xml",
         "views/ai_chat_action.xml",
         "views/discuss_channel_views.xml",
         "views/res_config_settings_views.xml",

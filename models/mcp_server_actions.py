@@ -103,6 +103,13 @@ class McpServer(models.Model):
         action = self.action_view_tools()
         return {**action, "context": {**action["context"], "search_default_to_review": 1}}
 
+    def action_view_statistics(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id(
+            "woow_paas_platform.tool_call_report_action"
+        )
+        return {**action, "domain": [("server_id", "=", self.id)]}
+
     def action_view_calls(self):
         self.ensure_one()
         action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.tool_call_action")

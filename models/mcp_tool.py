@@ -104,6 +104,13 @@ class McpTool(models.Model):
     def action_disable(self):
         self.write({"active": False})
 
+    def action_view_statistics(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id(
+            "woow_paas_platform.tool_call_report_action"
+        )
+        return {**action, "domain": [("tool_id", "=", self.id)]}
+
     def _may_repeat(self):
         """Whether a call that was cut may run again: only where a trusted server calls it harmless."""
         if not self or self.server_id.trust_level == "none":

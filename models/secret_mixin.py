@@ -2,6 +2,7 @@ import logging
 
 from odoo import api, fields, models
 from odoo.orm.models import NO_ACCESS
+from odoo.tools import SQL
 
 from ..runtime import vault
 from ..services.errors import SecretUnreadable
@@ -39,6 +40,36 @@ class SecretMixin(models.AbstractModel):
         except SecretUnreadable:
             _logger.warning("%s of %s does not decrypt with the current key.", name, self)
             raise
+
+    @api.model
+    def _rotate_secrets(self):
+        """Encrypt each stored secret of the database with the newest key.
+
+        :return: (how many were, “table.column id” of those that no key opens)
+        """
+        done, failed = 0, []
+        for model in self.env.values():
+            if model._abstract or not model._auto or not isinstance(model, SecretMixin):
+                continue
+            for name in model._fields:
+                if not name.endswith("_encrypted"):
+                    continue
+                table, column = SQL.identifier(model._table), SQL.identifier(name)
+                self.env.cr.execute(
+                    SQL("SELECT id, %s FROM %s WHERE %s <> '' FOR UPDATE", column, table, column)
+                )
+                for record_id, token in self.env.cr.fetchall():
+                    try:
+                        fresh = vault.rotate(token)
+                    except SecretUnreadable:
+                        failed.append(f"{model._table}.{name} {record_id}")
+                        continue
+                    self.env.cr.execute(
+                        SQL("UPDATE %s SET %s = %s WHERE id = %s", table, column, fresh, record_id)
+                    )
+                    done += 1
+        self.env.invalidate_all()
+        return done, failed
 
 
 class ApiKeyMixin(models.AbstractModel):

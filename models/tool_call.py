@@ -68,6 +68,7 @@ class ToolCall(models.Model):
     started_epoch = fields.Integer(readonly=True)
     duration_ms = fields.Integer("Duration (ms)", readonly=True, aggregator="avg")
     bytes = fields.Integer(readonly=True)
+    tokens = fields.Integer(readonly=True, help="About what the result costs the model.")
     truncated = fields.Boolean(readonly=True)
     attachment_ids = fields.Many2many("ir.attachment", string="Files", readonly=True)
     result_pruned = fields.Boolean(readonly=True, help="The result was removed for its age.")
@@ -79,6 +80,7 @@ class ToolCall(models.Model):
     _open_direct = models.Index("(started_at) WHERE turn_id IS NULL AND outcome IS NULL")
     _unpruned = models.Index("(create_date) WHERE result_pruned IS NOT TRUE")
 
+    _created = models.Index("(create_date)")
     _call_id_unique = models.Constraint("UNIQUE (call_id)", "Each call has an id of its own.")
 
     def _end_direct(self, result):
@@ -92,6 +94,7 @@ class ToolCall(models.Model):
                     "outcome": result.outcome,
                     "result": text.storable(result.display),
                     "llm_text": text.storable(result.text),
+                    "tokens": text.tokens(result.text),
                     "duration_ms": result.duration_ms,
                     "bytes": result.bytes,
                     "truncated": result.truncated,

@@ -329,6 +329,7 @@ class OdooStore:
                         "outcome": result.outcome,
                         "result": text.storable(result.display),
                         "llm_text": text.storable(result.text),
+                        "tokens": text.tokens(result.text),
                         "whole_text": text.storable(result.whole) or False,
                         "duration_ms": result.duration_ms,
                         "bytes": result.bytes,

@@ -14,6 +14,19 @@ def encrypt(secret: str) -> str:
     return _fernet().encrypt(secret.encode()).decode()
 
 
+def rotate(token: str) -> str:
+    """The same secret under the newest key.
+
+    :raises SecretUnreadable: no key opens it
+    """
+    from cryptography.fernet import InvalidToken  # noqa: PLC0415
+
+    try:
+        return _fernet().rotate(token.encode()).decode()
+    except InvalidToken as error:
+        raise SecretUnreadable from error
+
+
 def decrypt(token: str | bool) -> str:
     """:raises SecretUnreadable: the key was changed or the token is damaged"""
     from cryptography.fernet import InvalidToken  # noqa: PLC0415

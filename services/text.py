@@ -73,6 +73,15 @@ def cap(text: str, limit: int, handle: str = "") -> str:
     return text[:head] + note + (text[-(room - head) :] if room > head else "")
 
 
+def tokens(text: str) -> int:
+    """About how many tokens a model reads it as.
+
+    >>> tokens(""), tokens("abcde")
+    (0, 2)
+    """
+    return -(-len(text) // 4)
+
+
 def one_line(text: str, limit: int) -> str:
     """For a sentence: blanks collapsed, cut at `limit` characters."""
     text = " ".join(clean(text[: limit * 4]).split())

@@ -2,8 +2,10 @@ import os
 from dataclasses import replace
 from unittest.mock import patch
 
+from cryptography.fernet import Fernet
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
+from odoo.tools import mute_logger
 from odoo.tools.misc import file_open
 
 from ..runtime import sentences, settings
@@ -95,3 +97,21 @@ class TestSecrets(AiCase):
         chinese = sentences.translated(self.env(context={"lang": "zh_TW"}), english)
         self.assertNotEqual(chinese, english)
         self.assertIn("TOKEN", chinese)
+
+    @mute_logger("odoo.addons.woow_paas_platform.models.secret_mixin")
+    def test_all_secrets_move_to_a_new_key(self):
+        old, new = settings.get(), Fernet.generate_key().decode()
+        self.server.write({"api_key": "s3cret-key", "headers_json": '{"X": "y"}'})
+        self.user_server.api_key_encrypted = "damaged"
+        self.env.flush_all()
+        both = replace(old, secret_keys=(new, *old.secret_keys))
+        with patch.object(settings, "get", lambda: both):
+            done, failed = self.env["woow_paas_platform.secret.mixin"]._rotate_secrets()
+        self.assertGreaterEqual(done, 3)
+        self.assertEqual(
+            failed, [f"woow_paas_platform_mcp_server.api_key_encrypted {self.user_server.id}"]
+        )
+        with patch.object(settings, "get", lambda: replace(old, secret_keys=(new,))):
+            self.assertEqual(self.server._read_secret("api_key"), "s3cret-key")
+            self.assertEqual(self.server._read_secret("headers_json"), '{"X": "y"}')
+            self.assertEqual(self.provider._read_secret("api_key"), "sk-provider-secret")

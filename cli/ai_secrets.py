@@ -1,0 +1,35 @@
+"""``ODOO_RC=odoo.conf odoo-bin ai_secrets -d DB``: encrypt every stored secret anew with the newest key.
+
+Put the new key first in ``secret_key`` (``NEW,OLD``), restart, run this, then take the old key out. Every
+import of the addon is inside `run`, see `ai_runner`.
+"""
+
+import sys
+
+from odoo.cli.command import Command
+from odoo.tools import config
+
+
+class AiSecrets(Command):
+    """Encrypt the stored secrets of AI assistants anew, with the newest key"""
+
+    name = "ai_secrets"
+
+    def run(self, cmdargs):
+        config.parser.prog = self.prog
+        config.parse_config(cmdargs, setup_logging=True)
+        names = config["db_name"]
+        if not names:
+            sys.exit("Name the databases: -d DB[,DB…] or db_name in the configuration file.")
+        from odoo.addons.woow_paas_platform.runtime import db  # noqa: PLC0415
+
+        unreadable = 0
+        for name in names:
+            done, failed = db.transaction(
+                name, lambda env: env["woow_paas_platform.secret.mixin"]._rotate_secrets()
+            )
+            unreadable += len(failed)
+            sys.stdout.write(f"{name}: {done} secrets are encrypted with the newest key.\n")
+            for place in failed:
+                sys.stdout.write(f"{name}: {place} opens with no key and was left as it is.\n")
+        sys.exit(1 if unreadable else 0)
