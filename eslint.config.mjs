@@ -1,5 +1,6 @@
 // Odoo's own rules for its JavaScript (web/tooling), as a flat configuration.
 import { createRequire } from "node:module";
+import { URL } from "node:url";
 
 // The packages lie in .dev, so that nothing generated stands beside the addon's files.
 const require = createRequire(new URL(".dev/node_modules/index.js", import.meta.url));
