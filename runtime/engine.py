@@ -66,7 +66,7 @@ class Engine:
     async def diagnose(self, spec):
         from ..services import diagnose  # noqa: PLC0415
 
-        return await diagnose.diagnose(spec, self._policy)
+        return await diagnose.diagnose(spec, self._policy, can_ask=True)
 
     async def call(self, call, conversation_id, timeout):
         """One call without a turn, see `services.toolbox.execute`."""

@@ -76,17 +76,24 @@ class Diagnosis:
 
 
 async def diagnose(
-    spec: ServerSpec, policy: EgressPolicy, *, oauth: OAuth | None = None
+    spec: ServerSpec,
+    policy: EgressPolicy,
+    *,
+    oauth: OAuth | None = None,
+    can_ask: bool = False,
 ) -> Diagnosis:
-    """Never raises for what a server does; ends within ``spec.sync_timeout`` seconds."""
-    return await _Course(spec, policy, oauth).run()
+    """Never raises for what a server does; ends within ``spec.sync_timeout`` seconds.
+
+    :param can_ask: as the pool that will make the calls
+    """
+    return await _Course(spec, policy, oauth, can_ask).run()
 
 
 class _Course:
-    def __init__(self, spec: ServerSpec, policy: EgressPolicy, oauth: OAuth | None):
+    def __init__(self, spec: ServerSpec, policy: EgressPolicy, oauth: OAuth | None, can_ask: bool):
         self.spec = spec
         self.policy = policy
-        self.oauth = oauth
+        self.options = {"oauth": oauth, "can_ask": can_ask}
         self.names = PROCESS_STEPS if spec.command else NETWORK_STEPS
         self.result = Diagnosis()
         self._began = time.monotonic()
@@ -146,7 +153,7 @@ class _Course:
     async def _speak(self) -> None:
         """HTTP, authorization and protocol are told apart by how the opening of a session fails."""
         session = await connect.open_session(
-            self.spec, self.policy, first=self.spec.last_way, oauth=self.oauth
+            self.spec, self.policy, first=self.spec.last_way, **self.options
         )
         try:
             for name in self.names[len(self.result.steps) : self.names.index("protocol")]:

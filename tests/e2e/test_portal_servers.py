@@ -55,7 +55,7 @@ def test_by_a_template_to_a_chat(tab, mcp_everything, scripted_llm):
     assert {step.get_attribute("data-state") for step in steps.all()} == {"ok", "skipped"}
     env = card.locator('[data-tool="get-env"]')
     env.get_by_role("switch").click()
-    expect(card).to_contain_text("12 of 13 tools")
+    expect(card).to_contain_text("14 of 15 tools")
     echo = card.locator('[data-tool="echo"]')
     echo.locator("summary").click()
     expect(echo).to_contain_text("message")

@@ -19,6 +19,8 @@ export class ServerPanel extends Component {
                 this.state.isOpen = false;
             }
         });
+        // on the window: a switch that is being saved is disabled and has no focus
+        useExternalListener(window, "keydown", (ev) => this.onKeydown(ev));
     }
 
     get label() {
@@ -61,7 +63,6 @@ export class ServerPanel extends Component {
 
     onKeydown(ev) {
         if (ev.key === "Escape" && this.state.isOpen) {
-            ev.stopPropagation();
             this.state.isOpen = false;
             this.root.el.querySelector("button").focus();
         }
