@@ -59,15 +59,15 @@ class _Check:
         return self._in_new_cursor(keep), 200
 
     def _sync(self):
-        store = process.store(self.dbname)
+        store = process.server_store(self.dbname)
         try:
             discovery = process.discover(self.spec)
         except EngineError as caught:
             failure = caught
-            store.server_failed(self.spec.id, failure)
+            store.failed(self.spec.id, failure)
             told = self._in_new_cursor(lambda env, _server: _error(env, failure))
             return error_body(ApiError(502, told["code"], told["message"])), 502
-        store.server_synced(self.spec.id, discovery)
+        store.synced(self.spec.id, discovery)
         return self._in_new_cursor(lambda _env, server: server._api_data(with_tools=True)), 200
 
     def _in_new_cursor(self, work):

@@ -37,14 +37,14 @@ class McpServer(models.Model):
         )
         Cron = self.env["ir.cron"]
         Cron._commit_progress(remaining=len(due))
-        store = process.store(self.env.cr.dbname)
+        store = process.server_store(self.env.cr.dbname)
         for server in due:
             try:
                 discovery = process.discover(server._server_spec())
             except EngineError as error:
-                store.server_failed(server.id, error)
+                store.failed(server.id, error)
             else:
-                store.server_synced(server.id, discovery)
+                store.synced(server.id, discovery)
             if not Cron._commit_progress(1):
                 break
 
@@ -55,7 +55,7 @@ class McpServer(models.Model):
             return process.discover(self._server_spec())
         except EngineError as error:
             _logger.info("Discovery of MCP server %s failed: %s %s", self.id, error, error.detail)
-            process.store(self.env.cr.dbname).server_failed(self.id, error)
+            process.server_store(self.env.cr.dbname).failed(self.id, error)
             raise UserError(sentences.translated(self.env, str(error))) from error
 
     def _sync_after_commit(self):

@@ -158,7 +158,7 @@ class McpServer(models.Model):
         specs, outcomes = due._server_specs()
         if specs:
             outcomes |= process.check_health(list(specs.values()))
-        process.store(self.env.cr.dbname).servers_checked(outcomes)
+        process.server_store(self.env.cr.dbname).checked(outcomes)
         Cron._commit_progress(len(due))
 
     @api.model

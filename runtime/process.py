@@ -17,6 +17,7 @@ from odoo.tools import config
 from ..services.errors import EngineError, ServerTimeout
 from . import settings
 from .hub import Hub
+from .server_store import ServerStore
 from .store import OdooStore
 
 OTHER_PROCESS_DELAY = 0.05  # s, the process that queued a turn goes first
@@ -57,6 +58,10 @@ def is_prefork_worker() -> bool:
 
 def store(dbname: str) -> OdooStore:
     return OdooStore(dbname)
+
+
+def server_store(dbname: str) -> ServerStore:
+    return ServerStore(dbname)
 
 
 def runner():
@@ -150,7 +155,7 @@ def _look_at_server_file(dbname: str) -> None:
     digest = server_files.current().digest
     is_first = dbname not in _process.applied
     if _process.applied.get(dbname) != digest:
-        OdooStore(dbname).apply_server_file(is_first)
+        ServerStore(dbname).apply_file(is_first)
         _process.applied[dbname] = digest
 
 
@@ -250,7 +255,7 @@ def sync_later(dbname: str, server_ids: list[int]) -> None:
     if is_evented() or odoo_module.current_test:
         return
     loop = runner()
-    loop.submit(_sync(loop, OdooStore(dbname), server_ids))
+    loop.submit(_sync(loop, ServerStore(dbname), server_ids))
 
 
 async def _write_behind(function, *args):
@@ -258,15 +263,15 @@ async def _write_behind(function, *args):
 
 
 async def _sync_behind(dbname, server_ids):
-    await _sync(_process.runner, OdooStore(dbname), server_ids)
+    await _sync(_process.runner, ServerStore(dbname), server_ids)
 
 
 async def _sync(loop, store_, server_ids):
-    specs = await loop.db(store_.server_specs, server_ids)
+    specs = await loop.db(store_.specs, server_ids)
     for server_id, spec in specs.items():
         try:
             discovery = await _process.engine.discover(spec)
         except EngineError as error:
-            await loop.db(store_.server_failed, server_id, error)
+            await loop.db(store_.failed, server_id, error)
         else:
-            await loop.db(store_.server_synced, server_id, discovery)
+            await loop.db(store_.synced, server_id, discovery)

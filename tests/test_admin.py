@@ -29,13 +29,13 @@ class FakeStore:
     """Keeps what the cron would write in transactions of its own."""
 
     def __init__(self):
-        self.synced, self.failed = [], []
+        self.read, self.dead = [], []
 
-    def server_synced(self, server_id, _discovery):
-        self.synced.append(server_id)
+    def synced(self, server_id, _discovery):
+        self.read.append(server_id)
 
-    def server_failed(self, server_id, _sentence):
-        self.failed.append(server_id)
+    def failed(self, server_id, _sentence):
+        self.dead.append(server_id)
 
 
 @tagged("post_install", "-at_install")
@@ -66,13 +66,13 @@ class TestAdmin(AiCase):
         store = FakeStore()
         with (
             patch.object(mcp_server_discovery.process, "discover", fail),
-            patch.object(mcp_server_discovery.process, "store", lambda _name: store),
+            patch.object(mcp_server_discovery.process, "server_store", lambda _name: store),
         ):
             for action in (self.server.action_sync_tools, self.server.action_test_connection):
                 params = action()["params"]
                 self.assertEqual(params["type"], "danger")
                 self.assertEqual(params["message"], str(ServerTimeout()))
-        self.assertEqual(store.failed, [self.server.id] * 2)
+        self.assertEqual(store.dead, [self.server.id] * 2)
 
     def test_many_servers_are_synced_in_the_background(self):
         asked = []
@@ -184,12 +184,12 @@ class TestAdmin(AiCase):
 
         with (
             patch.object(mcp_server_discovery.process, "discover", discover),
-            patch.object(mcp_server_discovery.process, "store", lambda _name: store),
+            patch.object(mcp_server_discovery.process, "server_store", lambda _name: store),
             patch.object(self.env.cr, "commit", lambda: None),
         ):
             everyone._cron_sync_tools()
-        self.assertEqual(store.synced, [self.user_server.id])
-        self.assertEqual(store.failed, [self.server.id])
+        self.assertEqual(store.read, [self.user_server.id])
+        self.assertEqual(store.dead, [self.server.id])
 
     def test_results_go_with_their_age_and_the_line_stays(self):
         turn = self._ask(self.member).sudo()

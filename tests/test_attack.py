@@ -13,6 +13,7 @@ from psycopg2 import IntegrityError
 
 from ..models import ai_turn
 from ..runtime import settings
+from ..runtime.server_store import ServerStore
 from ..runtime.store import OdooStore
 from ..services.runner import Ending
 from ..services.specs import (
@@ -293,7 +294,7 @@ class TestAttackOnTheStore(AiHttpCase):
         tool = DiscoveredTool(name="x", input_schema={"title": "\ud800"})
         discovery = SimpleNamespace(tools=[tool], protocol_version="", transport="sse")
         with mute_logger("odoo.addons.woow_paas_platform.runtime.store"):
-            self.store.server_synced(self.server.id, discovery)
+            ServerStore(self.env.cr.dbname).synced(self.server.id, discovery)
         self.env.invalidate_all()
         self.assertEqual(self.server.state, "error")
         self.assertTrue(self.server.last_attempt)

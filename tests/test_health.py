@@ -5,7 +5,7 @@ from odoo import fields
 from odoo.tests import tagged
 
 from ..runtime import process
-from ..runtime.store import OdooStore
+from ..runtime.server_store import ServerStore
 from ..services.errors import AuthRequired, ConnectFailed, ServerTimeout
 from .common import AiCase
 from .test_mcp_server import discovery, tool
@@ -81,7 +81,7 @@ class TestHealth(AiCase):
         with (
             patch.object(Cron, "_commit_progress", lambda *_, **__: 1.0),
             patch.object(process, "check_health", check),
-            patch.object(OdooStore, "servers_checked", kept),
+            patch.object(ServerStore, "checked", kept),
         ):
             self.env["woow_paas_platform.mcp_server"]._cron_check_health()
         self.assertEqual(asked, self.server.ids)

@@ -1,0 +1,67 @@
+"""What is learnt of MCP servers, kept in PostgreSQL: each method is one short transaction of its own."""
+
+import logging
+
+from ..services.errors import EngineError
+from . import db
+
+_logger = logging.getLogger(__name__)
+
+
+class ServerStore:
+    def __init__(self, dbname: str):
+        self.name = dbname
+
+    def specs(self, server_ids: list[int]) -> dict[int, object]:
+        """Specs of the servers that exist, with the sentence of the failure where a secret is unreadable."""
+
+        def work(env):
+            specs = {}
+            for server in env["woow_paas_platform.mcp_server"].browse(server_ids).exists():
+                try:
+                    specs[server.id] = server._server_spec()
+                except EngineError as error:
+                    server._record_failure(error)
+            return specs
+
+        return db.transaction(self.name, work)
+
+    def synced(self, server_id: int, discovery) -> None:
+        def work(env):
+            server = env["woow_paas_platform.mcp_server"].browse(server_id).exists()
+            if server:
+                server._apply_discovery(discovery)
+
+        try:
+            db.transaction(self.name, work)
+        except db.DatabaseGone:
+            raise
+        except Exception:
+            # The others are read all the same, and this one waits its turn.
+            _logger.warning("The tools of MCP server %s cannot be kept.", server_id, exc_info=True)
+            error = EngineError("What the MCP server offers cannot be stored.")
+            self.failed(server_id, error)
+
+    def failed(self, server_id: int, error: EngineError) -> None:
+        def work(env):
+            env["woow_paas_platform.mcp_server"].browse(server_id).exists()._record_failure(error)
+
+        db.transaction(self.name, work)
+
+    def apply_file(self, is_first: bool) -> None:
+        """Bring the rows of the servers that the operator's file holds up to date.
+
+        :param is_first: the process has just started
+        """
+        db.transaction(
+            self.name, lambda env: env["woow_paas_platform.mcp_server"]._apply_file(is_first)
+        )
+
+    def checked(self, outcomes: dict[int, EngineError | None]) -> None:
+        """Keep what a health check found."""
+
+        def work(env):
+            for server in env["woow_paas_platform.mcp_server"].browse(outcomes).exists():
+                server._record_check(outcomes[server.id])
+
+        db.transaction(self.name, work)
