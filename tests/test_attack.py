@@ -293,7 +293,7 @@ class TestAttackOnTheStore(AiHttpCase):
     def test_tools_that_cannot_be_stored_do_not_hold_up_other_servers(self):
         tool = DiscoveredTool(name="x", input_schema={"title": "\ud800"})
         discovery = SimpleNamespace(tools=[tool], protocol_version="", transport="sse")
-        with mute_logger("odoo.addons.woow_paas_platform.runtime.store"):
+        with mute_logger("odoo.addons.woow_paas_platform.runtime.server_store"):
             ServerStore(self.env.cr.dbname).synced(self.server.id, discovery)
         self.env.invalidate_all()
         self.assertEqual(self.server.state, "error")
