@@ -8,7 +8,7 @@ from odoo.exceptions import AccessError
 from ..runtime import notify, server_files, settings
 from ..services import environments
 from ..services.errors import ConfigError
-from ..services.specs import ServerSpec
+from ..services.specs import ServerSpec, way_of_record
 
 _logger = logging.getLogger(__name__)
 
@@ -158,6 +158,8 @@ class McpServer(models.Model):
         return ServerSpec(
             id=self.id,
             name=self.name,
+            realm=self.env.cr.dbname,
+            last_way=way_of_record(self.detected_transport, self.protocol_version or ""),
             title=self.display_name,
             url=entry.url,
             transport=entry.transport,
