@@ -7,6 +7,7 @@ from . import health
 from . import offers
 from . import mcp_servers
 from . import mcp_checks
+from . import oauth
 from . import openapi
 from . import portal
 from . import portal_services

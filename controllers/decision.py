@@ -56,6 +56,12 @@ class DecisionController(http.Controller):
             raise ApiError.not_found("Nothing of this id was asked.")
         if not question._is_open():
             raise self._too_late()
+        if action not in question._choices():
+            raise ApiError(
+                422,
+                "refused",
+                request.env._("This question is answered on the page that it names."),
+            )
         if action == "accept" and (problems := question._problems(content)):
             raise ApiError(
                 422,

@@ -10,8 +10,11 @@ from . import mcp_server_secrets
 from . import mcp_server_discovery
 from . import mcp_server_health
 from . import mcp_server_file
+from . import mcp_server_oauth
 from . import mcp_server_actions
 from . import mcp_server_api
+from . import mcp_sign_in
+from . import mcp_sign_in_request
 from . import mcp_check
 from . import mcp_server_process
 from . import mcp_template
@@ -42,6 +45,7 @@ from . import approval_rule
 from . import tool_grant
 from . import approval
 from . import call_question
+from . import call_sign_in
 from . import discuss_channel
 from . import discuss_channel_page
 from . import conversation_branch

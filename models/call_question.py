@@ -45,6 +45,7 @@ class CallQuestion(models.Model):
     message = fields.Text(readonly=True)
     schema = fields.Json(readonly=True)
     url = fields.Char("URL", readonly=True)
+    host = fields.Char(readonly=True, help="Where the page is.")
     is_held = fields.Boolean(readonly=True, help="The server waits in its session.")
     expires_at = fields.Datetime(readonly=True)
     action = fields.Selection(
@@ -69,6 +70,9 @@ class CallQuestion(models.Model):
         turn = self.call_id.turn_id
         is_asked = turn.state == ("running" if self.is_held else "waiting")
         return not self.action and is_asked and not self.call_id.outcome
+
+    def _choices(self):
+        return ["accept", "decline", "cancel"]
 
     def _problems(self, content):
         """What is wrong with an answer: ``{field: code}``, see `services.input_form.problems`."""
@@ -130,8 +134,8 @@ class CallQuestion(models.Model):
             "message": self.message or "",
             "schema": self.schema or {},
             "url": self.url or "",
-            "host": urlsplit(self.url or "").netloc,
-            "choices": ["accept", "decline", "cancel"],
+            "host": self.host or "",
+            "choices": self._choices(),
             "expires_at": self._expiry(),
         }
 
@@ -195,6 +199,7 @@ class ToolCall(models.Model):
                 "message": text.storable(asked.message),
                 "schema": text.storable(form),
                 "url": asked.url,
+                "host": urlsplit(asked.url).netloc,
                 **values,
             }
         )

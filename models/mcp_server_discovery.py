@@ -34,7 +34,7 @@ class McpServer(models.Model):
         due = self.search(
             ["|", ("last_attempt", "=", False), ("last_attempt", "<", before)],
             order="last_attempt asc nulls first, id",
-        )
+        )._asked_by_odoo()
         Cron = self.env["ir.cron"]
         Cron._commit_progress(remaining=len(due))
         store = process.server_store(self.env.cr.dbname)

@@ -169,5 +169,4 @@ class McpServer(models.Model):
         return self.search(
             ["|", ("last_check", "=", False), ("last_check", "<=", before)],
             order="last_check asc nulls first, id",
-            limit=CHECK_BATCH,
-        )
+        )._asked_by_odoo()[:CHECK_BATCH]

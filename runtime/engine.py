@@ -6,10 +6,13 @@ from ..services import egress, markdown
 
 
 class Engine:
-    """:param watch: is told what the pool learns of servers, see `runtime.watch.ServerWatch`"""
+    """:param watch: is told what the pool learns of servers, see `runtime.watch.ServerWatch`
+    :param tokens: the `services.oauth.TokenStore`
+    """
 
-    def __init__(self, egress_allow, watch):
+    def __init__(self, egress_allow, watch, tokens):
         self._watch = watch
+        self._tokens = tokens
         self._policy = egress.EgressPolicy(allow=egress_allow)
         self._pool = None
 
@@ -21,6 +24,7 @@ class Engine:
 
             self._pool = Pool(
                 self._policy,
+                tokens=self._tokens,
                 can_ask=True,
                 on_opened=self._watch.opened,
                 on_state=self._watch.state,
@@ -49,8 +53,13 @@ class Engine:
         from ..services import discovery, health  # noqa: PLC0415
 
         def once():
-            process = self.pool.process(spec)
-            return discovery.discover(spec, self._policy, can_ask=True, process=process)
+            return discovery.discover(
+                spec,
+                self._policy,
+                can_ask=True,
+                process=self.pool.process(spec),
+                oauth=self.pool.oauth(spec),
+            )
 
         async with asyncio.timeout(spec.sync_timeout):
             found = await health.patiently(once)
@@ -61,12 +70,14 @@ class Engine:
         """:return: by the server's id what is wrong with it, None where nothing is"""
         from ..services import health  # noqa: PLC0415
 
-        return await health.check_all(specs, self._policy)
+        return await health.check_all(specs, self._policy, self.pool.oauth)
 
     async def diagnose(self, spec):
         from ..services import diagnose  # noqa: PLC0415
 
-        return await diagnose.diagnose(spec, self._policy, can_ask=True)
+        return await diagnose.diagnose(
+            spec, self._policy, can_ask=True, oauth=self.pool.oauth(spec)
+        )
 
     async def call(self, call, conversation_id, timeout):
         """One call without a turn, see `services.toolbox.execute`."""
@@ -79,6 +90,10 @@ class Engine:
         from ..services import offers  # noqa: PLC0415
 
         return offers.Offers(self.pool, spec, conversation_id)
+
+    async def complete_sign_in(self, spec, answer):
+        """:param answer: the query of the callback, see `services.oauth.OAuth.complete`"""
+        await self.pool.oauth(spec).complete(answer)
 
     async def fetch(self, url, timeout):
         from ..services import operations  # noqa: PLC0415

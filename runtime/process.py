@@ -75,10 +75,12 @@ def runner():
         if _process.runner is None:
             from ..services.runner import Runner  # noqa: PLC0415
             from .engine import Engine  # noqa: PLC0415
+            from .tokens import OdooTokens  # noqa: PLC0415
             from .watch import ServerWatch  # noqa: PLC0415
 
             options = settings.get()
-            _process.engine = Engine(options.egress_allow, ServerWatch(_write_behind, _sync_behind))
+            watch = ServerWatch(_write_behind, _sync_behind)
+            _process.engine = Engine(options.egress_allow, watch, OdooTokens(_write_behind))
             _process.runner = Runner(
                 _process.engine.run,
                 _process.engine.render,
@@ -266,12 +268,24 @@ async def _sync_behind(dbname, server_ids):
     await _sync(_process.runner, ServerStore(dbname), server_ids)
 
 
+def sync_as_signed_in(dbname: str, spec) -> None:
+    """Read the tools of a server in the background, with the credential of `spec`."""
+    if is_evented() or odoo_module.current_test:
+        return
+    loop = runner()
+    loop.submit(_sync_one(loop, ServerStore(dbname), spec))
+
+
 async def _sync(loop, store_, server_ids):
     specs = await loop.db(store_.specs, server_ids)
-    for server_id, spec in specs.items():
-        try:
-            discovery = await _process.engine.discover(spec)
-        except EngineError as error:
-            await loop.db(store_.failed, server_id, error)
-        else:
-            await loop.db(store_.synced, server_id, discovery)
+    for spec in specs.values():
+        await _sync_one(loop, store_, spec)
+
+
+async def _sync_one(loop, store_, spec):
+    try:
+        discovery = await _process.engine.discover(spec)
+    except EngineError as error:
+        await loop.db(store_.failed, spec.id, error)
+    else:
+        await loop.db(store_.synced, spec.id, discovery)

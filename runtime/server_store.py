@@ -13,11 +13,15 @@ class ServerStore:
         self.name = dbname
 
     def specs(self, server_ids: list[int]) -> dict[int, object]:
-        """Specs of the servers that exist, with the sentence of the failure where a secret is unreadable."""
+        """Specs of the servers that exist and that Odoo may ask without a person.
+
+        Where a secret is unreadable, the server gets the sentence of the failure instead.
+        """
 
         def work(env):
             specs = {}
-            for server in env["woow_paas_platform.mcp_server"].browse(server_ids).exists():
+            servers = env["woow_paas_platform.mcp_server"].browse(server_ids).exists()
+            for server in servers._asked_by_odoo():
                 try:
                     specs[server.id] = server._server_spec()
                 except EngineError as error:

@@ -8,6 +8,7 @@ from . import connect, const, rpc
 from .discovery import SYNC_MARGIN
 from .egress import EgressPolicy
 from .errors import ConnectFailed, EngineError, ServerRefused, ServerTimeout
+from .oauth import OAuth
 from .specs import ServerSpec
 
 CONNECT_TRIES = 3  # the first and two more (004, 7.2)
@@ -15,6 +16,11 @@ CONNECT_PAUSE = 1.0  # s between two of them (004, 7.2)
 AT_ONCE = 16  # servers that are asked at a time
 
 T = TypeVar("T")
+OAuthOf = Callable[[ServerSpec], OAuth | None]
+
+
+def _without(_spec: ServerSpec) -> None:
+    """No server wants tokens."""
 
 
 async def patiently(work: Callable[[], Awaitable[T]]) -> T:
@@ -31,10 +37,11 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
 
 
 async def check_all(
-    specs: Iterable[ServerSpec], policy: EgressPolicy
+    specs: Iterable[ServerSpec], policy: EgressPolicy, oauth: OAuthOf = _without
 ) -> dict[int, EngineError | None]:
     """Ask many servers at once; a slow one holds up nobody for longer than its ``sync_timeout``.
 
+    :param oauth: the tokens for a server, see `Pool.oauth`
     :return: by the server's id what is wrong with it, None where nothing is
     """
     places = asyncio.Semaphore(AT_ONCE)
@@ -42,7 +49,7 @@ async def check_all(
     async def one(spec: ServerSpec) -> tuple[int, EngineError | None]:
         async with places:
             try:
-                await check(spec, policy)
+                await check(spec, policy, oauth(spec))
             except EngineError as error:
                 return spec.id, error
             return spec.id, None
@@ -56,17 +63,17 @@ def longest(specs: Iterable[ServerSpec]) -> float:
     return sum(limits[::AT_ONCE])
 
 
-async def check(spec: ServerSpec, policy: EgressPolicy) -> None:
+async def check(spec: ServerSpec, policy: EgressPolicy, oauth: OAuth | None = None) -> None:
     """:raises EngineError: what is wrong, within ``spec.sync_timeout`` seconds"""
     try:
         async with asyncio.timeout(max(0.1, spec.sync_timeout - SYNC_MARGIN)):
-            await patiently(lambda: _once(spec, policy))
+            await patiently(lambda: _once(spec, policy, oauth))
     except TimeoutError as error:
         raise ServerTimeout from error
 
 
-async def _once(spec: ServerSpec, policy: EgressPolicy) -> None:
-    session = await connect.open_session(spec, policy, first=spec.last_way)
+async def _once(spec: ServerSpec, policy: EgressPolicy, oauth: OAuth | None) -> None:
+    session = await connect.open_session(spec, policy, first=spec.last_way, oauth=oauth)
     try:
         if session.era == "legacy":
             try:

@@ -50,6 +50,33 @@ class TokenStore(Protocol):
         """Held while a token is renewed, so that a refresh token is used once over all processes."""
 
 
+def begin(wanted: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
+    """Begin a sign-in, or one that is not finished once more, without asking anybody.
+
+    :param wanted: a pending sign-in; its state, verifier and age do not matter
+    :return: the fresh state, what is to be kept as pending, and the link for the browser
+    """
+    verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(32)
+    digest = hashlib.sha256(verifier.encode()).digest()
+    query = {
+        "response_type": "code",
+        "client_id": wanted["client"]["client_id"],
+        "redirect_uri": wanted["redirect_uri"],
+        "state": state,
+        "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+        "code_challenge_method": "S256",
+        "resource": wanted["resource"],
+    }
+    if wanted["scope"]:
+        query["scope"] = wanted["scope"]
+    if OFFLINE in wanted["scope"].split():
+        query["prompt"] = "consent"  # OpenID Connect Core 1.0, 11
+    endpoint = wanted["authorization_endpoint"]
+    joint = "&" if "?" in endpoint else "?"
+    pending = {**wanted, "begun": time.time(), "verifier": verifier}
+    return state, pending, f"{endpoint}{joint}{urlencode(query)}"
+
+
 class OAuth:
     """The tokens of one credential; shared by the sessions of a process."""
 
@@ -126,7 +153,7 @@ class OAuth:
             data = {
                 "grant_type": "authorization_code",
                 "code": answer["code"],
-                "redirect_uri": self._spec.redirect_uri,
+                "redirect_uri": pending["redirect_uri"],
                 "code_verifier": pending["verifier"],
                 "resource": pending["resource"],
             }
@@ -145,36 +172,20 @@ class OAuth:
             raise AuthRequired(
                 "The MCP server's sign-in does not offer what is needed (PKCE with S256)."
             )
-        verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(32)
-        pending = {
-            "begun": time.time(),
-            "verifier": verifier,
+        wanted = {
             "issuer": authority.issuer,
             "sends_issuer": authority.sends_issuer,
+            "authorization_endpoint": authority.authorization_endpoint,
             "token_endpoint": authority.token_endpoint,
             "resource": resource.url,
+            "redirect_uri": self._spec.redirect_uri,
             "client": client,
             "asked": scope,
+            "scope": self._with_offline(scope, authority),
         }
+        state, pending, url = begin(wanted)
         await self._store.put_pending(self._spec.key, state, pending)
-        digest = hashlib.sha256(verifier.encode()).digest()
-        query = {
-            "response_type": "code",
-            "client_id": client["client_id"],
-            "redirect_uri": self._spec.redirect_uri,
-            "state": state,
-            "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
-            "code_challenge_method": "S256",
-            "resource": resource.url,
-        }
-        if scope_now := self._with_offline(scope, authority):
-            query["scope"] = scope_now
-        if OFFLINE in scope_now.split():
-            query["prompt"] = "consent"  # OpenID Connect Core 1.0, 11
-        joint = "&" if "?" in authority.authorization_endpoint else "?"
-        raise SignInRequired(
-            url=f"{authority.authorization_endpoint}{joint}{urlencode(query)}", state=state
-        )
+        raise SignInRequired(url=url, state=state)
 
     def _with_offline(self, scope: str, authority: Authority) -> str:
         if OFFLINE in authority.scopes and OFFLINE not in scope.split():
@@ -205,7 +216,10 @@ class OAuth:
         if known := grant.get("client"):
             return known
         if authority.registration_endpoint and spec.grant == "authorization_code":
-            return await self._register(directory, authority)
+            client = await self._register(directory, authority)
+            kept = {**grant, "issuer": authority.issuer, "client": client}
+            await self._store.save(spec.key, kept)  # not registered anew if nobody signs in
+            return client
         raise AuthRequired("The MCP server's sign-in needs a client that was registered there.")
 
     async def _register(self, directory: Directory, authority: Authority) -> dict:

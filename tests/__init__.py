@@ -20,6 +20,7 @@ from . import test_recall
 from . import test_recall_api
 from . import test_retry
 from . import test_secrets
+from . import test_sign_in
 from . import test_store
 from . import test_timeline
 from . import test_tool_protocol

@@ -1,0 +1,94 @@
+"""The engine's `TokenStore` in Odoo: one short transaction a method, nothing held while a server is awaited."""
+
+import asyncio
+import contextlib
+import hashlib
+import time
+import uuid
+
+from ..services.errors import AuthRequired
+from . import db
+
+SIGN_IN = "woow_paas_platform.mcp_sign_in"
+REQUEST = "woow_paas_platform.mcp_sign_in_request"
+RENEWAL = 30.0  # s, who renews a token for longer has died
+RENEWAL_POLL = 0.1  # s between two tries to be the one who renews
+
+
+def key_of(server, user_id, signer_id):
+    """The name of a credential, ``OAuthSpec.key``: ``database/server/user/signer/address``.
+
+    :param user_id: whose it is, 0 if everybody's
+    :param signer_id: who would sign in now
+    """
+    return f"{server.env.cr.dbname}/{server.id}/{user_id}/{signer_id}/{address_of(server)}"
+
+
+def address_of(server):
+    """Changes with the server's address: its tokens go nowhere else."""
+    return hashlib.sha256(server.url.encode()).hexdigest()[:16]
+
+
+class OdooTokens:
+    """:param write: ``await write(function, *args)`` runs a blocking function in the executor"""
+
+    def __init__(self, write):
+        self._write = write
+
+    async def load(self, key):
+        return await self._of(key, lambda found: found._grant() if found else None)
+
+    async def save(self, key, grant):
+        await self._of(key, lambda found: found._keep(grant), make=True)
+
+    async def put_pending(self, key, state, pending):
+        signer = int(key.split("/")[3])
+        await self._of(
+            key,
+            lambda found: found.env[REQUEST]._put(found, signer, state, pending) and None,
+            make=True,
+        )
+
+    async def take_pending(self, key, state):
+        signer = int(key.split("/")[3])
+        return await self._of(key, lambda found: found.env[REQUEST]._take(found, signer, state))
+
+    @contextlib.asynccontextmanager
+    async def lock(self, key):
+        """A lease on the row, not a row lock: no transaction stays open while the server is asked."""
+        owner, until = uuid.uuid4().hex, time.monotonic() + RENEWAL
+        while not await self._of(key, lambda found: self._lease(found, owner), make=True):
+            if time.monotonic() > until:
+                raise AuthRequired(detail="nobody finished renewing the token")
+            await asyncio.sleep(RENEWAL_POLL)
+        try:
+            yield
+        finally:
+            await self._of(key, lambda found: self._release(found, owner))
+
+    async def _of(self, key, work, make=False):
+        dbname, server_id, user_id, _signer, address = key.split("/")
+
+        def transaction(env):
+            found = env[SIGN_IN]._of(int(server_id), int(user_id), address, make=make)
+            return work(found)
+
+        return await self._write(db.transaction, dbname, transaction)
+
+    def _lease(self, sign_in, owner):
+        sign_in.env.cr.execute(
+            """
+            UPDATE woow_paas_platform_mcp_sign_in
+               SET renewed_by = %s, renewed_until = now() AT TIME ZONE 'UTC' + %s * interval '1 s'
+             WHERE id = %s AND (renewed_until IS NULL OR renewed_until < now() AT TIME ZONE 'UTC')
+            """,
+            [owner, RENEWAL, sign_in.id],
+        )
+        return bool(sign_in.env.cr.rowcount)
+
+    def _release(self, sign_in, owner):
+        sign_in.env.cr.execute(
+            "UPDATE woow_paas_platform_mcp_sign_in SET renewed_until = NULL"
+            " WHERE id = %s AND renewed_by = %s",
+            [sign_in.id, owner],
+        )

@@ -1,0 +1,305 @@
+import asyncio
+import json
+from contextlib import contextmanager
+from unittest.mock import patch
+from urllib.parse import parse_qs, urlsplit
+
+from odoo.exceptions import AccessError, ValidationError
+from odoo.tests import tagged
+from odoo.tests.common import release_test_lock
+from odoo.tools import file_open, mute_logger
+
+from ..runtime import process
+from ..services import oauth
+from ..services.errors import SignInRequired
+from ..services.specs import CallResult
+from ..services.testing.fake_oauth import FakeOAuth
+from .common import TAIPEI, AiCase, TurnByHandCase, served_mcp
+
+CALLBACK = "/api/ai/oauth/callback"
+SIGN_IN = "woow_paas_platform.mcp_sign_in"
+
+
+class SignInCase(TurnByHandCase):
+    """A turn of the member whose server wants each person to sign in."""
+
+    def setUp(self):
+        super().setUp()
+        self.tools.approval_policy = "auto"
+        self.fake = self.enterContext(served_mcp())
+        self.authority = self.enterContext(self._authority())
+        self.server.write({"url": self.fake.url, "authorization": "oauth_user"})
+
+    @contextmanager
+    def _authority(self):
+        loop = self.fake._server.get_loop()
+        authority = FakeOAuth(self.fake)
+        asyncio.run_coroutine_threadsafe(authority.__aenter__(), loop).result(5)
+        try:
+            yield authority
+        finally:
+            asyncio.run_coroutine_threadsafe(authority.__aexit__(), loop).result(5)
+
+    def _spec(self, user):
+        self.env.flush_all()
+        return self.server.with_user(user).sudo()._server_spec()
+
+    def _discover(self, user):
+        spec = self._spec(user)
+        try:
+            with release_test_lock():  # the runner's threads read and write tokens
+                return process.wait_for(lambda engine: engine.discover(spec), 10)
+        finally:
+            self.env.invalidate_all()
+
+    def _wanted(self, user):
+        try:  # Odoo's assertRaises would roll back what is kept of the sign-in
+            self._discover(user)
+        except SignInRequired as wanted:
+            return wanted
+        raise self.failureException("no sign-in was asked for")
+
+    def _asked(self, user=None):
+        """The call of the turn wants a sign-in: the event that says so."""
+        self._begin((self.forecast, TAIPEI))
+        wanted = self._wanted(user or self.member)
+        self.assertEqual(self.store.suspend_call(self.claim, "call_1_1", wanted, []), "")
+        self._wait()
+        self._sign_in(self.member)
+        return self._events("input_required")[-1]
+
+    def _get(self, path, **params):
+        answer = self.opener.get(
+            self.base_url() + path, params=params, allow_redirects=False, timeout=20
+        )
+        self.env.invalidate_all()
+        return answer
+
+    def _start(self):
+        """Where the person is led to."""
+        answer = self._get(f"/api/ai/oauth/start/{self.server.id}")
+        self.assertEqual(answer.status_code, 303)
+        return answer.headers["Location"]
+
+    def _come_back(self, answer):
+        """The page that tells what became of it."""
+        back = self._get(CALLBACK, **answer)
+        self.assertEqual(back.status_code, 303)
+        return self._get(back.headers["Location"].removeprefix(self.base_url())).text
+
+
+@tagged("post_install", "-at_install")
+class TestSignIn(SignInCase):
+    """A call that needs a sign-in waits for it, and nobody else's answer counts."""
+
+    def test_the_person_signs_in_and_the_call_goes_on(self):
+        event = self._asked()
+        self.assertEqual((event["kind"], event["choices"]), ("sign_in", ["decline"]))
+        self.assertEqual(event["host"], urlsplit(self.authority.issuer).netloc)
+        self._assert_error(self._decide("accept", event["id"]), 422, "refused")
+        url = self._start()
+        self.assertTrue(url.startswith(self.authority.issuer))
+        self.assertEqual(parse_qs(urlsplit(url).query)["code_challenge_method"], ["S256"])
+        page = self._come_back(self.authority.sign_in(url))
+        self.assertIn("You are signed in to weather", page)
+        (verdict,) = self._resume("call_1_1")
+        self.assertEqual((verdict.kind, verdict.resume), ("run", None))
+        decided = self._events("decided")[0]
+        self.assertEqual((decided["decision"], decided["by"]), ("accept", self.member.name))
+        self.store.end_call(self.claim, "call_1_1", CallResult(outcome="ok", text="Fine."), [])
+        self.assertTrue(self._discover(self.member).tools)
+        self._wanted(self.internal)  # one person's token is nobody else's
+
+    def test_declined(self):
+        event = self._asked()
+        self.assertEqual(self._decide("decline", event["id"])[1]["state"], "queued")
+        (verdict,) = self._resume("call_1_1")
+        self.assertEqual(verdict.kind, "deny")
+
+    def test_the_state_of_another_person_is_refused(self):
+        self._asked()
+        answer = self.authority.sign_in(self._start())
+        for other in (self.stranger, self.admin):
+            self._sign_in(other)
+            self.assertEqual(self._get(CALLBACK, **answer).status_code, 400)
+        self.assertEqual(self.turn.state, "waiting")
+        self._sign_in(self.member)
+        self.assertIn("You are signed in", self._come_back(answer))
+
+    def test_an_answer_counts_once(self):
+        self._asked()
+        answer = self.authority.sign_in(self._start())
+        self._come_back(answer)
+        self.assertEqual(self._get(CALLBACK, **answer).status_code, 400)
+        self.assertEqual(len(self.authority.grants), 1)
+
+    def test_answers_that_are_not_believed(self):
+        self._asked()
+        late = self.authority.sign_in(self._start())
+        with patch.object(oauth, "PENDING", -1):
+            self.assertIn("not known or too old", self._come_back(late))
+        mixed = self.authority.sign_in(self._start(), iss="https://evil.example.com")
+        self.assertIn("came from somebody else", self._come_back(mixed))
+        self.assertIn("not completed", self._come_back({"state": self._state(), "error": "no"}))
+        self.assertEqual(self._get(CALLBACK, state="made-up", code="x").status_code, 400)
+        self.assertEqual(self._get(CALLBACK).status_code, 400)
+        self.assertFalse(self.authority.grants)
+        self.assertEqual(self.turn.state, "waiting")
+        self.assertIn("signed in to", self._come_back(self.authority.sign_in(self._start())))
+        self.assertEqual(self.turn.state, "queued")
+
+    def _state(self):
+        return parse_qs(urlsplit(self._start()).query)["state"][0]
+
+    def test_who_may_start(self):
+        path = f"/api/ai/oauth/start/{self.server.id}"
+        self._sign_in(self.member)
+        self.assertEqual(self._get(path).status_code, 404, "nobody asked")
+        self._asked()
+        self._sign_in(self.stranger)
+        self.assertEqual(self._get(path).status_code, 404)
+        self._sign_in(self.member)
+        foreign = self.opener.get(
+            self.base_url() + path, headers={"Sec-Fetch-Site": "cross-site"}, allow_redirects=False
+        )
+        self.assertEqual(foreign.status_code, 403)
+        self.authenticate(None, None)
+        for guarded in (path, CALLBACK, "/my/ai/sign-ins"):
+            self.assertIn("/web/login", self._get(guarded).headers["Location"])
+
+    def test_a_sign_in_for_everybody_is_a_managers(self):
+        self.server.authorization = "oauth_server"
+        self._begin((self.forecast, TAIPEI))
+        wanted = self._wanted(self.member)
+        refused = self.store.suspend_call(self.claim, "call_1_1", wanted, [])
+        self.assertIn("only those can do who manage it", refused)
+        self._sign_in(self.member)
+        path = f"/api/ai/oauth/start/{self.server.id}"
+        self.assertEqual(self._get(path).status_code, 404)
+        self._sign_in(self.admin)
+        self.assertEqual(self.server.with_user(self.admin).action_sign_in()["url"], path)
+        self._come_back(self.authority.sign_in(self._start()))
+        for person in (self.member, self.internal):
+            self.assertTrue(self._discover(person).tools)
+        self.assertEqual(len(self.authority.grants), 1)
+
+    def test_by_client_credentials(self):
+        self.server.write(
+            {
+                "authorization": "oauth_client",
+                "oauth_client_id": "odoo",
+                "oauth_client_secret": "cl1ent-secret",
+                "oauth_issuer": self.authority.issuer,
+            }
+        )
+        self.assertTrue(self._discover(self.member).tools)
+        self.assertTrue(self._discover(self.internal).tools)
+        self.assertEqual([g["grant_type"] for g in self.authority.grants], ["client_credentials"])
+
+    def test_the_person_takes_it_back(self):
+        self._asked()
+        self._come_back(self.authority.sign_in(self._start()))
+        (entry,) = self._call("GET", "/api/ai/sign-ins")[1]["sign_ins"]
+        self.assertEqual((entry["server"], entry["issuer"]), ("weather", self.authority.issuer))
+        path = f"/api/ai/sign-ins/{entry['id']}"
+        self._sign_in(self.stranger)
+        self._assert_error(self._call("DELETE", path), 404, "not_found")
+        self.assertEqual(self._call("GET", "/api/ai/sign-ins")[1], {"sign_ins": []})
+        self._sign_in(self.member)
+        self.assertEqual(self._call("DELETE", path)[0], 204)
+        self.env.invalidate_all()
+        self._wanted(self.member)
+
+    def test_no_token_in_clear_and_none_after_a_change(self):
+        self._asked()
+        self._come_back(self.authority.sign_in(self._start()))
+        self.env.flush_all()
+        self.env.cr.execute("SELECT grant_encrypted FROM woow_paas_platform_mcp_sign_in")
+        (kept,) = (row[0] for row in self.env.cr.fetchall() if row[0])
+        self.assertFalse([t for t in self.authority.tokens if t in kept])
+        self.server.url = "https://elsewhere.example.com/mcp"
+        self.assertFalse(self.env[SIGN_IN].search([]))
+
+    def test_a_client_is_registered_once(self):
+        for _ in range(3):
+            self._wanted(self.member)
+        (client,) = {self._client_of(self._wanted(self.member).url) for _ in range(2)}
+        self.assertEqual(client, "client1")
+
+    def _client_of(self, url):
+        return parse_qs(urlsplit(url).query)["client_id"][0]
+
+    def test_who_this_odoo_is(self):
+        self.authenticate(None, None)
+        status, document = self._call("GET", "/api/ai/oauth/client.json")
+        self.assertEqual(status, 200)
+        self.assertTrue(document["client_id"].endswith("/api/ai/oauth/client.json"))
+        self.assertTrue(document["redirect_uris"][0].endswith(CALLBACK))
+
+
+@tagged("post_install", "-at_install")
+class TestSignInAccess(AiCase):
+    """Nobody reads a token; who sees that there is one."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        SignIn = cls.env[SIGN_IN]
+        cls.server.authorization = "oauth_user"
+        cls.own = SignIn._of(cls.server.id, cls.member.id, "a", make=True)
+        cls.shared = SignIn._of(cls.user_server.id, 0, "a", make=True)
+        for sign_in in cls.own | cls.shared:
+            sign_in._keep({"access_token": "t0ken", "issuer": "https://login.example.com"})
+
+    def test_who_sees_and_ends_a_sign_in(self):
+        people = {
+            "admin": {"own", "shared"},
+            "owner": {"shared"},
+            "member": {"own"},
+            "guest": set(),
+            "stranger": set(),
+            "internal": set(),
+            "public": set(),
+        }
+        for who, visible in people.items():
+            user = getattr(self, who)
+            for name in ("own", "shared"):
+                record = getattr(self, name).with_user(user)
+                for operation in ("read", "unlink"):
+                    with self.subTest(who=who, record=name, operation=operation):
+                        self.assertEqual(record.has_access(operation), name in visible)
+                self.assertFalse(record.has_access("write"))
+            with self.assertRaises(AccessError):
+                self.own.with_user(user).read(["grant_encrypted"])
+            Request = self.env["woow_paas_platform.mcp_sign_in_request"].with_user(user)
+            self.assertFalse(Request.has_access("read"))
+
+    @mute_logger("odoo.sql_db")
+    def test_a_copy_of_the_database_keeps_none(self):
+        self.server.oauth_client_secret = "cl1ent-secret"
+        self.env.flush_all()
+        with file_open("woow_paas_platform/data/neutralize.sql") as script:
+            self.env.cr.execute(script.read())
+        self.env.invalidate_all()
+        self.assertFalse(self.env[SIGN_IN].search([]))
+        self.assertFalse(self.server.sudo()._read_secret("oauth_client_secret"))
+
+    def test_the_secret_is_write_only_and_bound_to_its_issuer(self):
+        with self.assertRaises(ValidationError):
+            self.server.oauth_client_id = "odoo"
+        with self.assertRaises(ValidationError):
+            self.server.authorization = "oauth_client"
+        self.server.write(
+            {
+                "oauth_client_id": "odoo",
+                "oauth_issuer": "https://login.example.com",
+                "oauth_client_secret": "cl1ent-secret",
+            }
+        )
+        self.env.invalidate_all()
+        self.assertEqual(self.server.oauth_client_secret, "")
+        with self.assertRaises(AccessError):
+            self.server.with_user(self.admin).read(["oauth_client_secret_encrypted"])
+        spec = self.server.with_user(self.member).sudo()._server_spec()
+        self.assertEqual(spec.oauth.client_secret, "cl1ent-secret")
+        self.assertNotIn("cl1ent-secret", json.dumps(repr(spec)))
