@@ -5,7 +5,6 @@ from odoo.http import Response, request
 
 from ..models.mcp_server_oauth import CALLBACK, CLIENT, SIGN_IN, START
 from ..runtime import db, process
-from ..runtime.api_error import ApiError
 from ..services import const
 from ..services.errors import EngineError, SignInRequired
 from .chat import ROUTE, visible_or_404
