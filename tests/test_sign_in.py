@@ -220,6 +220,11 @@ class TestSignIn(SignInCase):
         self.server.url = "https://elsewhere.example.com/mcp"
         self.assertFalse(self.env[SIGN_IN].search([]))
 
+    def test_a_cron_begins_no_sign_in(self):
+        self.server.authorization = "oauth_server"
+        self._wanted(self.env.ref("base.user_root"))
+        self.assertFalse(self.env[f"{SIGN_IN}_request"].search([]))
+
     def test_a_client_is_registered_once(self):
         for _ in range(3):
             self._wanted(self.member)

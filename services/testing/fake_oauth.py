@@ -5,7 +5,7 @@ import base64
 import hashlib
 import itertools
 import secrets
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from .fake_http import read_request, respond
 from .fake_mcp import FakeMcp
@@ -60,6 +60,12 @@ class FakeOAuth:
     async def _serve(self, reader, writer) -> None:
         while request := await read_request(reader):
             _, path, headers, body = request
+            if path.startswith("/authorize?"):  # the person agrees at once
+                back = self.sign_in(path, iss=self.issuer)
+                asked = parse_qs(urlsplit(path).query)
+                where = f"{asked['redirect_uri'][0]}?{urlencode(back)}"
+                await respond(writer, 302, headers={"location": where})
+                continue
             status, answer = self._answer(path, headers, body)
             await respond(writer, status, answer)
 

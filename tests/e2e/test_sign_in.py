@@ -1,0 +1,68 @@
+"""A server that wants a sign-in, from the first question to the last sign-out, in a real browser."""
+
+import re
+import time
+
+import pytest
+from chat import Chat, calls, first, of, then
+from counter import Counter
+from playwright.sync_api import expect
+
+TOOLS = "woow_paas_platform.mcp_tool"
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    server = Counter(tmp_path_factory.mktemp("guarded"), "guarded_server.py", "guarded")
+    server.wait()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def registered(odoo, guarded):
+    """Its tools are read with the sign-in of the administrator, which is nobody else's."""
+    server = guarded.register(odoo, authorization="oauth_user")
+    page = odoo.session("admin").get(f"/api/ai/oauth/start/{server}", follow_redirects=True)
+    assert "You are signed in to" in page.text, page.text
+    deadline = time.monotonic() + 10
+    while not odoo.rpc(TOOLS, "search", [("server_id", "=", server), ("name", "=", "note")]):
+        assert time.monotonic() < deadline, "the tools were not read after the sign-in"
+        time.sleep(0.1)
+    yield server
+    odoo.rpc("woow_paas_platform.mcp_server", "unlink", [server])
+
+
+def test_sign_in_during_a_chat(odoo, guarded, registered, page_of, scripted_llm):
+    scripted_llm.script(
+        first("note it", calls(("guarded__note", {}))), then("note it", {"content": "Noted."})
+    )
+    page = page_of(odoo, "user")
+    page.goto("/my/ai")
+    page.locator(".o_ai_chat_input").fill("note it")
+    page.keyboard.press("Enter")
+    card = page.get_by_role("group", name="“guarded” wants you to sign in")
+    link = card.get_by_role("link", name=re.compile(r"Sign in to 127\.0\.0\.1:\d+"))
+    expect(link).to_be_visible(timeout=15_000)
+    assert guarded.executions("noted") == 0
+    with page.expect_popup() as popup:
+        link.click()
+    expect(popup.value.get_by_role("status")).to_contain_text("You are signed in to guarded")
+    expect(page.locator(".o_ai_chat_tool")).to_have_attribute("data-outcome", "ok", timeout=15_000)
+    assert guarded.executions("noted") == 1
+
+    another = Chat(odoo, client=odoo.session("user")).ask("note it").events()
+    assert not of(another, "input_required")
+    assert guarded.executions("noted") == 2
+
+    popup.value.get_by_role("button", name="Sign out").click()
+    expect(popup.value.get_by_text("You have not signed in to any server.")).to_be_visible()
+    chat = Chat(odoo, client=odoo.session("user"))
+    turn = chat.ask("note it")
+    question = turn.until("input_required")
+    assert (question["kind"], question["choices"]) == ("sign_in", ["decline"])
+    answer = {"id": question["id"], "decision": "decline"}
+    chat.json("POST", f"/api/ai/turns/{turn.id}/decision", answer)
+    (result,) = of(turn.events(), "tool_result")
+    assert result["outcome"] == "denied"
+    assert guarded.executions("noted") == 2
