@@ -57,6 +57,7 @@
         "web.assets_backend": [
             "woow_paas_platform/static/src/core/**/*",
             "woow_paas_platform/static/src/ai_chat/**/*",
+            "woow_paas_platform/static/src/mcp_servers/**/*",
             "woow_paas_platform/static/src/backend/**/*",
         ],
         "woow_paas_platform.assets_highlight": [

@@ -30,25 +30,14 @@ class McpServer(models.Model):
             server.call_count = counts.get(server, 0)
 
     def action_test_connection(self):
-        """Connect and count the tools; changes nothing but the state."""
+        """Show the test of `POST /api/mcp/servers/<id>/test`, step by step."""
         self.ensure_one()
         self.check_access("write")
-        try:
-            discovery = self._discover()
-        except UserError as error:
-            return self._notify(str(error), kind="danger")
-        self._record_health(discovery)
-        if len(discovery.tools) == 1:
-            return self._notify(
-                self.env._("“%(server)s” answers and offers one tool.", server=self.name)
-            )
-        return self._notify(
-            self.env._(
-                "“%(server)s” answers and offers %(count)s tools.",
-                server=self.name,
-                count=len(discovery.tools),
-            )
-        )
+        return {
+            "type": "ir.actions.client",
+            "tag": "woow_mcp_server_test",
+            "params": {"server_id": self.id},
+        }
 
     def action_sync_tools(self):
         """Read `tools/list` and bring the tool records up to date; many servers in the background."""

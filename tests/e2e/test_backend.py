@@ -85,8 +85,14 @@ def test_a_server_that_does_not_answer_is_a_sentence(odoo, watched):
     save(page)
     expect(page.locator(".alert-danger")).to_be_visible(timeout=15_000)
     page.get_by_role("button", name="Test Connection").click()
-    expect(page.locator(".o_notification")).to_be_visible()
-    expect(page.locator(".o_notification")).not_to_contain_text("Traceback")
+    test = page.locator(".o_woow_server_test")
+    failed = test.locator('[data-step][data-state="failed"]')
+    expect(failed).to_have_attribute("data-step", "connection")
+    expect(failed.locator(".o_woow_advice")).to_contain_text("Check the port")
+    expect(test.locator('[data-step="tools"]')).to_have_attribute("data-state", "skipped")
+    test.get_by_role("button", name="Close").last.click()
+    expect(test).to_have_count(0)
+    expect(page.locator(".alert-danger")).to_be_visible()
 
 
 def test_an_internal_user_chats_in_the_backend(odoo, scripted_llm, watched):

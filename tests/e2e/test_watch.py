@@ -59,7 +59,7 @@ def test_a_dead_server_is_left_alone_until_a_test_succeeds(odoo, counter):
     assert "nothing listens" in row["reason"] and ":" in row["name"]
     start()
     assert problems() == {"server_paused"}
-    odoo.rpc(SERVER, "action_test_connection", [server])
+    odoo.rpc(SERVER, "action_sync_tools", [server])
     assert problems() == set()
     _until(lambda: [row["state"] for row in rows()] == ["closed"])
     found = odoo.rpc(SERVER, "read", [server], ["detected_transport", "protocol_version"])[0]

@@ -1,0 +1,141 @@
+import { click, edit, expect, queryOne, test } from "@odoo/hoot";
+import { animationFrame } from "@odoo/hoot-mock";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { ImportForm } from "@woow_paas_platform/mcp_servers/import_form";
+import { ServerForm } from "@woow_paas_platform/mcp_servers/server_form";
+import { TemplateForm } from "@woow_paas_platform/mcp_servers/template_form";
+import { ToolList } from "@woow_paas_platform/mcp_servers/tool_list";
+
+defineMailModels();
+
+const TEMPLATE = {
+    id: "github",
+    name: "GitHub",
+    description: "Issues.",
+    category: "development",
+    icon: "fa-github",
+    website: "",
+    fields: [
+        {
+            name: "token",
+            label: "Token",
+            placeholder: "ghp_…",
+            help: "",
+            required: true,
+            secret: true,
+        },
+        {
+            name: "sets",
+            label: "Sets",
+            placeholder: "",
+            help: "Which.",
+            required: false,
+            secret: false,
+        },
+    ],
+};
+
+test("a template's form is made of its fields; what is secret is not shown", async () => {
+    const saved = [];
+    await mountWithCleanup(TemplateForm, {
+        props: {
+            list: { api: { templates: async () => [TEMPLATE] } },
+            onSave: async (values) => saved.push(values),
+            onCancel: () => {},
+        },
+    });
+    expect(".o_woow_template").toHaveText(/GitHub\s*Issues\.\s*Development/);
+    await click(".o_woow_template");
+    await animationFrame();
+    expect("#o_woow_template_token").toHaveAttribute("type", "password");
+    expect("#o_woow_template_token").toHaveAttribute("required");
+    expect("#o_woow_template_sets").toHaveAttribute("type", "text");
+    await click("#o_woow_template_token");
+    await edit("secret");
+    await click("button[type=submit]");
+    await animationFrame();
+    expect(saved).toEqual([{ template: "github", values: { token: "secret", sets: "" } }]);
+});
+
+test("a key that is left empty stays, headers must be JSON", async () => {
+    const saved = [];
+    const server = {
+        url: "https://a.example.com/mcp",
+        name: "a",
+        description: "",
+        transport: "auto",
+        trust_level: "none",
+        call_timeout: 30,
+        has_api_key: true,
+        header_names: ["X-Team"],
+    };
+    await mountWithCleanup(ServerForm, {
+        props: { server, onSave: async (values) => saved.push(values), onCancel: () => {} },
+    });
+    expect(queryOne("input[type=url]")).toBeFocused();
+    queryOne("details").open = true;
+    await click("textarea");
+    await edit("not JSON");
+    await click("button[type=submit]");
+    await animationFrame();
+    expect("[role=alert]").toHaveText(/headers must be a JSON object/);
+    await click("textarea");
+    await edit("");
+    await click("button[type=submit]");
+    await animationFrame();
+    expect(saved.length).toBe(1);
+    expect("api_key" in saved[0]).toBe(false);
+    expect("headers" in saved[0]).toBe(false);
+});
+
+test("what an import leaves out is told, and what is no JSON", async () => {
+    const notes = [{ name: "local", message: "Only in the file." }];
+    const list = {
+        importText: async (text) => {
+            JSON.parse(text);
+            return notes;
+        },
+    };
+    await mountWithCleanup(ImportForm, { props: { list, onDone: () => expect.step("done") } });
+    await click("textarea");
+    await edit("{");
+    await click("button:contains(Import)");
+    await animationFrame();
+    expect("[role=alert]").toHaveText("This is not valid JSON.");
+    await click("textarea");
+    await edit("{}");
+    await click("button:contains(Import)");
+    await animationFrame();
+    expect(".o_woow_notes").toHaveText(/Only in the file\./);
+    expect.verifySteps([]);
+});
+
+test("a changed tool is shown with its arguments, and decided on", async () => {
+    const tool = {
+        id: 3,
+        name: "echo",
+        title: "",
+        description: "Says it again.",
+        active: true,
+        available: true,
+        review_state: "changed",
+        warnings: "",
+        definition_diff: "",
+        input_schema: { properties: { message: { type: "string" } }, required: ["message"] },
+    };
+    await mountWithCleanup(ToolList, {
+        props: {
+            tools: [tool],
+            isLocked: false,
+            onSwitch: (_tool, isOn) => expect.step(`switch ${isOn}`),
+            onReview: (_tool, review) => expect.step(review),
+        },
+    });
+    expect("[data-tool=echo]").toHaveText(/Has to be looked at/);
+    queryOne("details").open = true;
+    expect("dt").toHaveText(/message\s*string\s*needed/);
+    await click("button:contains(Refuse)");
+    await click("input[role=switch]");
+    expect.verifySteps(["refuse", "switch false"]);
+});

@@ -1,0 +1,70 @@
+import { expect, test } from "@odoo/hoot";
+import { advanceTime } from "@odoo/hoot-mock";
+import { ServerList } from "@woow_paas_platform/mcp_servers/server_list";
+
+function server(values) {
+    return { id: 1, name: "one", active: true, state: "connected", last_sync: "a", ...values };
+}
+
+function listed(...user_servers) {
+    return { system_servers: [server({ id: 9 }), server({ id: 10, active: false })], user_servers };
+}
+
+test("a service shows its servers, and beside them what everybody shares", async () => {
+    const list = new ServerList(5, { servers: async () => listed(server()) });
+    await list.load();
+    expect(list.servers.map((one) => one.id)).toEqual([1]);
+    expect(list.shared.map((one) => one.id)).toEqual([9]);
+    expect(list.place).toEqual({ cloud_service_id: 5 });
+});
+
+test("a person's page shows only what is the person's own", async () => {
+    const own = server({ id: 2, is_personal: true });
+    const list = new ServerList(null, { servers: async () => listed(server(), own) });
+    await list.load();
+    expect(list.servers.map((one) => one.id)).toEqual([2]);
+    expect(list.place).toEqual({});
+});
+
+test("a new server is looked at until it has a state, then no more", async () => {
+    const states = ["draft", "draft", "connected"];
+    let looks = 0;
+    const list = new ServerList(5, {
+        servers: async () => listed(server({ state: states[looks++] })),
+    });
+    await list.load();
+    await advanceTime(1500);
+    await advanceTime(1500);
+    await advanceTime(10000);
+    expect(looks).toBe(3);
+    expect(list.servers[0].state).toBe("connected");
+});
+
+test("tools that are open are read again when the server was", async () => {
+    const reads = [];
+    let last_sync = "a";
+    const list = new ServerList(5, {
+        servers: async () => listed(server({ last_sync })),
+        server: async (id) => {
+            reads.push(id);
+            return server({ last_sync, tools: [{ id: 3, name: `of ${last_sync}` }] });
+        },
+    });
+    await list.load();
+    await list.loadTools(1);
+    last_sync = "b";
+    await list.load();
+    expect(reads).toEqual([1, 1]);
+    expect(list.servers[0].tools[0].name).toBe("of b");
+});
+
+test("a sync that fails shows the state that it left", async () => {
+    const list = new ServerList(5, {
+        servers: async () => listed(server({ state: "error" })),
+        sync: async () => {
+            throw new Error("No answer.");
+        },
+    });
+    await expect(list.sync(1)).rejects.toThrow("No answer.");
+    expect(list.servers[0].state).toBe("error");
+});
