@@ -1,3 +1,4 @@
+from . import connections
 from . import dispatcher
 from . import chat
 from . import decision

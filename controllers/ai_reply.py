@@ -66,6 +66,7 @@ def _request(assistant, question, with_tools):
     # sudo: ai.assistant - the caller may chat with it; prompt and secrets go to the engine only
     assistant = assistant.sudo()
     tools -= assistant.mcp_tool_disabled_ids
+    servers, problems = tools.server_id._server_specs(request.env.user)
     return TurnRequest(
         turn_id=0,
         conversation_id=f"reply-{request.env.uid}",
@@ -73,8 +74,8 @@ def _request(assistant, question, with_tools):
         llm=assistant.config_id._llm_spec(),
         system_prompt=assistant.system_prompt or "",
         history=({"role": "user", "content": question},),
-        servers=tuple(server._server_spec() for server in tools.server_id),
-        tools=tools._tool_specs(),
+        servers=tuple(servers.values()),
+        tools=tools._tool_specs(problems),
     )
 
 

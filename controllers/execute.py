@@ -122,7 +122,7 @@ class _Asked:
             )
         self.tool = found
         try:
-            server = found.server_id._server_spec()
+            server = found.server_id._server_spec(request.env.user)
         except EngineError as error:
             raise ApiError(502, error.code, str(error)) from error
         call = ToolCall(

@@ -122,6 +122,11 @@ TEMPLATE = {
         )
     ),
 }
+CONNECTION = {
+    "server": _object({"id": INT, **dict.fromkeys(("name", "title", "description"), TEXT)}),
+    "has_key": BOOL,
+    "key_since": MOMENT,
+}
 CHOICE = {
     **{name: PUBLIC[name] for name in ("id", "name", "title", "description", "scope", "state")},
     "tool_count": INT,
@@ -167,10 +172,14 @@ SCHEMAS = {
     "Import": _object({"mcpServers": OBJECT}, PLACE),
     "Imported": _object({"servers": _list(_ref("Server")), "notes": _list(NOTE)}),
     "Config": _object({"enabled_servers": _list(TEXT), "servers": _list(_object(CHOICE))}),
+    "Connections": _object({"connections": _list(_ref("Connection"))}),
+    "Connection": _object(CONNECTION),
+    "Key": _object({"api_key": TEXT}),
     "ConfigChange": _object({"enabled_servers": _or_null(_list(TEXT))}),
 }
 
 SERVER_ID = "/api/mcp/servers/{server_id}"
+CONNECTED = "/api/mcp/connections/{server_id}"
 SESSION = "/api/sessions/{conversation_id}/mcp-config"
 PAGED = ("cloud_service_id", "limit", "after")
 
@@ -195,6 +204,15 @@ OPERATIONS = {
     ("post", "/api/mcp/execute-tool"): ("Call a tool", "Call", 200, "Outcome", ()),
     ("post", "/api/mcp/execute-tools"): ("Call tools side by side", "Calls", 200, "Outcomes", ()),
     ("get", "/api/mcp/templates"): ("Forms for well-known servers", "", 200, "Templates", ()),
+    ("get", "/api/mcp/connections"): (
+        "Servers that want a key of the caller",
+        "",
+        200,
+        "Connections",
+        (),
+    ),
+    ("put", CONNECTED): ("Add or replace the caller's key", "Key", 200, "Connection", ()),
+    ("delete", CONNECTED): ("Forget the caller's key", "", 204, "", ()),
     ("get", "/api/mcp/export"): (
         "Servers as mcpServers JSON, placeholders for secrets",
         "",
@@ -258,10 +276,14 @@ def document(version, server_url):
     }
 
 
+# Whose id follows, where it is not that of the part before it.
+OWNERS = {"sessions": "conversation_id", "connections": "server_id"}
+
+
 def match(path):
     """The path of the document that an address belongs to."""
     parts = path.partition("?")[0].split("/")
     return "/".join(
-        ("{" + f"{before.rstrip('s')}_id" + "}" if part.isdecimal() else part)
+        ("{" + OWNERS.get(before, f"{before.rstrip('s')}_id") + "}" if part.isdecimal() else part)
         for before, part in zip(["", *parts], parts, strict=False)
-    ).replace("{session_id}", "{conversation_id}")
+    )

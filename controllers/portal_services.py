@@ -59,3 +59,8 @@ class ServicePortal(CustomerPortal):
     def portal_my_ai_servers(self, **_kw):
         values = {"page_name": "ai_servers", "props": {}}
         return request.render("woow_paas_platform.portal_my_ai_servers", values)
+
+    @http.route("/my/ai/connections", **PORTAL)
+    def portal_my_ai_connections(self, **_kw):
+        values = {"page_name": "ai_connections"}
+        return request.render("woow_paas_platform.portal_my_ai_connections", values)

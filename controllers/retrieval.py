@@ -135,7 +135,9 @@ class _Direct:
         if field == "tool_id":
             values["server_id"] = tool.server_id.id
         spec = tool._tool_spec()
-        server = (tool.server_id if field == "tool_id" else tool.toolbox_id)._server_spec()
+        server = (tool.server_id if field == "tool_id" else tool.toolbox_id)._server_spec(
+            request.env.user
+        )
         call = ToolCall(
             id=f"direct_{uuid.uuid4().hex}",
             alias=spec.alias,

@@ -7,6 +7,7 @@ from . import cloud_service
 from . import service_link
 from . import mcp_server
 from . import mcp_server_secrets
+from . import server_credential
 from . import mcp_server_discovery
 from . import mcp_server_health
 from . import mcp_server_file

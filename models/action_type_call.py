@@ -5,6 +5,7 @@ from odoo import api, models
 from odoo.exceptions import AccessError
 from odoo.fields import Domain
 
+from ..runtime import sentences
 from ..services import names, recall
 from ..services.errors import UnusableSchema
 
@@ -18,10 +19,11 @@ class ActionType(models.Model):
 
     # ------------------------------------------------------------ chat
 
-    def _tool_specs(self, record):
+    def _tool_specs(self, record, problems):
         """Frozen copies of the tools, with what the record fixes, in a stable order.
 
         :param record: read with the rights of its environment, the chat's person
+        :param problems: why MCP servers cannot be used now, by their ids
         """
         # sudo: mcp_tool, toolbox_operation - definition and credential, for the engine
         actions = self.sudo().sorted("id")
@@ -35,7 +37,7 @@ class ActionType(models.Model):
                 description=f"{action.name}: {action._tool_description()}",
                 action_id=action.id,
                 notes=action._own_descriptions(),
-                **action._fixed_or_problem(record),
+                **(action._problem_of_server(problems) or action._fixed_or_problem(record)),
             )
             for action, source, alias in zip(actions, sources, aliases, strict=True)
         )
@@ -54,11 +56,17 @@ class ActionType(models.Model):
             return {"problem": sentence}
         return {"fixed": fixed}
 
-    def _server_specs(self):
+    def _problem_of_server(self, problems):
+        problem = problems.get(self.tool_id.server_id.id)
+        return {"problem": sentences.translated(self.env, str(problem))} if problem else {}
+
+    def _server_specs(self, person):
+        """As those of `mcp_server`, with what stands for the toolboxes."""
         # sudo: mcp_server, toolbox - addresses and credentials, for the engine
         actions = self.sudo()
-        servers = [*actions.tool_id.server_id, *actions.operation_id.toolbox_id]
-        return tuple(server._server_spec() for server in servers)
+        specs, problems = actions.tool_id.server_id._server_specs(person)
+        boxes = (box._server_spec() for box in actions.operation_id.toolbox_id)
+        return specs | {spec.id: spec for spec in boxes}, problems
 
     # ------------------------------------------------------------ direct calls
 

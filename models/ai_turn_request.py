@@ -33,16 +33,18 @@ class AiTurn(models.Model):
         ∪ the person's own servers, narrowed by the conversation's own selection.
         """
         self.ensure_one()
-        # in a thread of a channel, others would read what a person's own servers say
-        person = self.user_id if self._is_private() else self.user_id.browse()
         servers = self.env["woow_paas_platform.mcp_server"]._of_person(
-            person, self.cloud_service_id
+            self._alone(), self.cloud_service_id
         )
         tools = self.assistant_id._system_tools() | servers.tool_ids.filtered("is_usable")
         kept = self.channel_id._narrowed(tools.server_id)
         return tools.filtered(lambda tool: tool.server_id in kept) - (
             self.assistant_id.mcp_tool_disabled_ids
         )
+
+    def _alone(self):
+        """The person, or nobody: in a thread of a channel, others would read what a person's own servers say."""
+        return self.user_id if self._is_private() else self.user_id.browse()
 
     def _record(self):
         """The record that the conversation is about, as its person may read it, or None."""
@@ -81,8 +83,9 @@ class AiTurn(models.Model):
         assistant = self.assistant_id
         tools = self._tools()
         actions = self._actions()
-        servers, problems = tools.server_id._server_specs()
-        servers |= {spec.id: spec for spec in actions._server_specs()}
+        servers, problems = tools.server_id._server_specs(self._alone())
+        more_servers, more_problems = actions._server_specs(self._alone())
+        servers |= more_servers
         return TurnRequest(
             turn_id=self.id,
             conversation_id=self.channel_id.id,
@@ -91,7 +94,10 @@ class AiTurn(models.Model):
             system_prompt=self._system_prompt(),
             history=(*self._history(), {"role": "user", "content": self.prompt}),
             servers=tuple(servers.values()),
-            tools=(*tools._tool_specs(problems), *actions._tool_specs(self._record())),
+            tools=(
+                *tools._tool_specs(problems),
+                *actions._tool_specs(self._record(), more_problems),
+            ),
             limits=Limits(
                 max_rounds=assistant.max_rounds,
                 confirm_round=assistant.confirm_round if self._is_private() else 0,

@@ -9,6 +9,11 @@ class McpServer(models.Model):
 
     tool_count = fields.Integer("Number of Tools", compute="_compute_tool_count")
     review_count = fields.Integer("Tools to Review", compute="_compute_tool_count")
+    credential_count = fields.Integer(
+        "Personal Keys",
+        compute="_compute_credential_count",
+        groups="woow_paas_platform.group_admin",
+    )
     call_count = fields.Integer("Tool Calls", compute="_compute_call_count")
 
     @api.depends("tool_ids.available", "tool_ids.review_state")
@@ -20,14 +25,20 @@ class McpServer(models.Model):
                 tools.filtered(lambda t: t.review_state in ("new", "changed"))
             )
 
+    def _compute_credential_count(self):
+        counts = self._counts("woow_paas_platform.server_credential")
+        for server in self:
+            server.credential_count = counts.get(server, 0)
+
     def _compute_call_count(self):
-        counts = dict(
-            self.env["woow_paas_platform.tool_call"]._read_group(
-                [("server_id", "in", self.ids)], ["server_id"], ["__count"]
-            )
-        )
+        counts = self._counts("woow_paas_platform.tool_call")
         for server in self:
             server.call_count = counts.get(server, 0)
+
+    def _counts(self, model):
+        """How many records of the model each server has: ``{server: number}``."""
+        in_these = [("server_id", "in", self.ids)]
+        return dict(self.env[model]._read_group(in_these, ["server_id"], ["__count"]))
 
     def action_test_connection(self):
         """Show the test of `POST /api/mcp/servers/<id>/test`, step by step."""
@@ -96,6 +107,13 @@ class McpServer(models.Model):
         self.ensure_one()
         action = self.env["ir.actions.actions"]._for_xml_id(
             "woow_paas_platform.tool_call_report_action"
+        )
+        return {**action, "domain": [("server_id", "=", self.id)]}
+
+    def action_view_credentials(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id(
+            "woow_paas_platform.server_credential_action"
         )
         return {**action, "domain": [("server_id", "=", self.id)]}
 

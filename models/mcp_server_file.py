@@ -145,11 +145,12 @@ class McpServer(models.Model):
             ]
         )._sync_after_commit()
 
-    def _server_spec(self):
-        """:raises ConfigError: the file has no such server any more"""
+    def _server_spec(self, person=None):
+        """:param person: matters to servers outside the file only
+        :raises ConfigError: the file has no such server any more"""
         self.ensure_one()
         if not self.managed_by_file:
-            return super()._server_spec()
+            return super()._server_spec(person)
         entry = server_files.current().servers.get(self.name)
         if entry is None:
             raise ConfigError(GONE)

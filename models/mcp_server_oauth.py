@@ -85,8 +85,8 @@ class McpServer(models.Model):
         """Those that Odoo can ask without a person."""
         return self.filtered(lambda server: server.authorization != "oauth_user")
 
-    def _server_spec(self):
-        spec = super()._server_spec()
+    def _server_spec(self, person=None):
+        spec = super()._server_spec(person)
         if self.authorization == "key":
             return spec
         return replace(spec, api_key="", oauth=self._oauth_spec())

@@ -7,8 +7,10 @@ from odoo.orm.models import NO_ACCESS
 
 from ..runtime import settings
 from ..services import egress
-from ..services.errors import ConfigError
+from ..services.errors import ConfigError, KeyMissing
 from ..services.specs import ServerSpec, way_of_record
+
+OTHERS_READ = "Where others read along, your own key for this MCP server is not used."
 
 
 class McpServer(models.Model):
@@ -23,6 +25,11 @@ class McpServer(models.Model):
         "API Key from the Environment",
         help="Name of a variable in Odoo's environment that holds the key, instead of a stored one. "
         "The operator has to release it.",
+    )
+    wants_own_keys = fields.Boolean(
+        "Each Person Adds Their Own Key",
+        help="Chats use the key that their person has added in My account, AI connections. "
+        "The key above is used to read the tools, and for no chat.",
     )
     headers_json = fields.Text(
         "Headers (JSON)",
@@ -52,6 +59,17 @@ class McpServer(models.Model):
             server.header_names = ", ".join(headers)
         self._store_secret("headers_json")
 
+    @api.constrains("wants_own_keys", "scope", "transport")
+    def _check_wants_own_keys(self):
+        if self.filtered(
+            lambda server: (
+                server.wants_own_keys and (server.scope != "system" or server.transport == "stdio")
+            )
+        ):
+            raise ValidationError(
+                self.env._("Only a system server with an address can want a key of each person.")
+            )
+
     @api.constrains("api_key_env", "scope")
     def _check_api_key_env(self):
         """The operator's keys are for servers of the whole system, and only those that were released."""
@@ -69,9 +87,26 @@ class McpServer(models.Model):
                     )
                 )
 
-    def _current_api_key(self):
+    def _key_problem(self, person):
+        """:return: why the server cannot be used for want of a key of this person, or ``None``
+
+        :param person: an empty set where it is nobody's alone
+        """
+        if not self.wants_own_keys:
+            return None
+        if not person:
+            return KeyMissing(OTHERS_READ)
+        Credential = self.env["woow_paas_platform.server_credential"]
+        return None if Credential._of(self, person) else KeyMissing()
+
+    def _current_api_key(self, person):
         """:raises ConfigError: there is none where there should be one"""
         self.ensure_one()
+        if self.wants_own_keys and person is not None:
+            if problem := self._key_problem(person):
+                raise problem
+            Credential = self.env["woow_paas_platform.server_credential"]
+            return Credential._of(self, person)._read_secret("api_key")
         name = self.api_key_env
         if not name:
             return self._read_secret("api_key")
@@ -81,18 +116,20 @@ class McpServer(models.Model):
             )
         return os.environ[name]
 
-    def _server_specs(self):
-        """:return: the specs by id, and by id the error of each server that has none now"""
+    def _server_specs(self, person=None):
+        """:param person: as for `_server_spec`
+        :return: the specs by id, and by id the error of each server that has none now"""
         specs, problems = {}, {}
         for server in self:
             try:
-                specs[server.id] = server._server_spec()
+                specs[server.id] = server._server_spec(person)
             except ConfigError as error:
                 problems[server.id] = error
         return specs, problems
 
-    def _server_spec(self):
-        """:raises ConfigError: a secret is missing or does not open"""
+    def _server_spec(self, person=None):
+        """:param person: who asks, an empty set where others read along; None is Odoo itself, which reads the tools
+        :raises ConfigError: a secret is missing or does not open"""
         self.ensure_one()
         headers = self._read_secret("headers_json")
         return ServerSpec(
@@ -104,7 +141,7 @@ class McpServer(models.Model):
             url=self.url,
             transport=self.transport,
             headers=json.loads(headers) if headers else {},
-            api_key=self._current_api_key(),
+            api_key=self._current_api_key(person),
             trust_level=self.trust_level,
             connect_timeout=self.connect_timeout,
             call_timeout=self.call_timeout,

@@ -4,6 +4,7 @@ import json
 from odoo import api, fields, models
 from odoo.exceptions import AccessError
 
+from ..runtime import sentences
 from ..services import names
 from ..services.specs import ToolSpec
 
@@ -174,7 +175,7 @@ class McpTool(models.Model):
                 input_schema=json.loads(tool.input_schema or "{}"),
                 output_schema=json.loads(tool.output_schema or "{}"),
                 annotations=json.loads(tool.annotations or "{}"),
-                problem=str(problems.get(tool.server_id.id, "")),
+                problem=sentences.translated(self.env, problems.get(tool.server_id.id, "")),
             )
             for tool, alias in zip(tools, aliases, strict=True)
         )

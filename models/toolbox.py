@@ -189,8 +189,8 @@ class Toolbox(models.Model):
             vals |= {"credential_type": kind, "credential_name": name}
         self.write(vals)
 
-    def _server_spec(self):
-        """What stands for the service where calls name their server."""
+    def _server_spec(self, _person=None):
+        """What stands for the service where calls name their server; its credential is everybody's."""
         self.ensure_one()
         return ServerSpec(
             id=-self.id, name=self.name, url=self.base_url or "", call_timeout=self.call_timeout

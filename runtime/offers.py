@@ -22,10 +22,10 @@ def list_of(channel, **readers):
     """
     lang, conversation_id = channel.env.lang, channel.id
     answer = {key: [] for key in readers} | {"problems": []}
-    specs = []
+    specs, person = [], channel.env.user
     for server in channel._mcp_servers():
         try:
-            specs.append(server._server_spec())
+            specs.append(server._server_spec(person))
         except EngineError as error:
             answer["problems"].append(_problem(server, error, lang))
 
@@ -60,7 +60,7 @@ def one_of(channel, server, ask, shape):
     :raises EngineError: a stored secret does not open
     """
     dbname, lang, conversation_id = channel.env.cr.dbname, channel.env.lang, channel.id
-    spec = server._server_spec()
+    spec = server._server_spec(channel.env.user)
 
     def keep(files):
         if not files:

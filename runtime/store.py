@@ -269,6 +269,8 @@ class OdooStore:
             elif row.tool_id and row.tool_id not in turn._tools():
                 reason = row.tool_id._quarantine_reason() or "This tool is switched off."
                 return Verdict(kind="deny", reason=reason)
+            if problem := row.tool_id.server_id._key_problem(turn._alone()):
+                return Verdict(kind="deny", reason=str(problem))
             verdict = row._approval_verdict() or row._question_verdict() or Verdict(kind="run")
             if verdict.kind != "run":
                 return verdict

@@ -55,6 +55,16 @@ async def run_turn(
         return await _Turn(request, progress, journal, toolbox, stop, chat_model).run()
 
 
+def _left_out(names):
+    """
+    >>> _left_out(["add"]), _left_out(["add", "list"])
+    ('The tool “add” is left out.', 'These tools are left out: add, list.')
+    """
+    if len(names) == 1:
+        return f"The tool “{names[0]}” is left out."
+    return f"These tools are left out: {', '.join(names)}."
+
+
 class _Turn:
     def __init__(self, request, progress, journal, toolbox, stop, model):
         self.request: TurnRequest = request
@@ -118,12 +128,12 @@ class _Turn:
             tools=len(self.toolbox.functions),
             servers=self.toolbox.server_states(),
         )
-        skipped = self.toolbox.skipped
-        for tool, problem in skipped[:MAX_NOTICES]:
-            name = text.one_line(tool.name, 100)
-            self._notice("tool_skipped", f"The tool “{name}” is left out. {problem}")
-        if len(skipped) > MAX_NOTICES:
-            more = len(skipped) - MAX_NOTICES
+        left_out = {}
+        for tool, problem in self.toolbox.skipped:
+            left_out.setdefault((tool.server_id, problem), []).append(text.one_line(tool.name, 100))
+        for (_server, problem), names in list(left_out.items())[:MAX_NOTICES]:
+            self._notice("tool_skipped", f"{_left_out(names)} {problem}")
+        if more := sum(map(len, list(left_out.values())[MAX_NOTICES:])):
             self._notice("tool_skipped", f"{more} more tools are left out.")
 
     def _notice(self, code: str, message: str) -> None:

@@ -3,7 +3,8 @@
     EngineError                 code: stable snake_case; str(e): a sentence for a person
     ├── ConfigError             an admin or owner must change a setting
     │   ├── BlockedAddress      egress guard refused the address
-    │   └── SecretUnreadable    a stored secret does not decrypt
+    │   ├── SecretUnreadable    a stored secret does not decrypt
+    │   └── KeyMissing          the server wants a key of the person who asks
     ├── ServerError             one MCP server, the others go on
     │   ├── ConnectFailed       the request never left us: safe to retry
     │   ├── AuthRequired        401/403
@@ -63,6 +64,13 @@ class BlockedAddress(ConfigError):
 class SecretUnreadable(ConfigError):
     code = "secret_unreadable"
     default_message = "The stored secret cannot be read with the current key. Enter it again."
+
+
+class KeyMissing(ConfigError):
+    code = "key_missing"
+    default_message = (
+        "This MCP server wants a key of your own. Add it under My account, AI connections."
+    )
 
 
 class ServerError(EngineError):

@@ -10,6 +10,7 @@ from . import test_discuss
 from . import test_error_sentences
 from . import test_execute_api
 from . import test_flat_cost
+from . import test_health
 from . import test_hoot
 from . import test_mcp_api
 from . import test_mcp_permissions
@@ -20,9 +21,13 @@ from . import test_recall
 from . import test_recall_api
 from . import test_retry
 from . import test_secrets
+from . import test_server_credential
+from . import test_server_file
 from . import test_sign_in
 from . import test_store
 from . import test_timeline
+from . import test_tool_call_report
+from . import test_tool_definition
 from . import test_tool_protocol
 from . import test_tours
 from . import test_translations

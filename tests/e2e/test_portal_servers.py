@@ -142,3 +142,47 @@ def test_paste_on_a_phone(odoo, page_of, mcp_everything):
     odoo.rpc(SERVER, "unlink", ids)
     page.reload()
     expect(card).to_have_count(0)
+
+
+def test_a_person_connects_with_a_key_and_takes_permissions_back(
+    odoo, page_of, mcp_everything, scripted_llm
+):
+    """Without a key the chat says where to add one; with it the shared server answers; grants are taken back."""
+    scripted_llm.script(
+        first("Alone", {"content": "Without it."}),
+        first("Please echo", calls(("everything__echo", {"message": "in my name"}))),
+        then("Please echo", {"content": "It came back."}),
+    )
+    (server,) = odoo.rpc(SERVER, "search", [("name", "=", "everything"), ("scope", "=", "system")])
+    (before,) = odoo.rpc(SERVER, "read", [server], ["wants_own_keys", "trust_level"], load=None)
+    odoo.rpc(SERVER, "write", [server], {"wants_own_keys": True, "trust_level": "none"})
+    try:
+        page = page_of(odoo, "user")
+
+        def ask(words, answer):
+            page.goto("/my/ai")
+            page.locator(".o_ai_chat_input").fill(words)
+            page.keyboard.press("Enter")
+            if answer.startswith("It came"):
+                page.get_by_role("button", name="Allow always").click()
+            expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text(answer)
+
+        ask("Alone", "Without it.")
+        expect(page.locator(".o_ai_chat_thread")).to_contain_text("My account, AI connections")
+        page.goto("/my/ai/connections")
+        card = page.locator('.o_woow_connection[data-server="everything"]')
+        card.get_by_role("button", name="Add a key").click()
+        card.get_by_label("Your key").fill("a-key-of-uma")
+        page.keyboard.press("Enter")
+        expect(card.locator(".o_woow_key_since")).to_be_visible()
+
+        ask("Please echo", "It came back.")
+        page.goto("/my/ai/connections")
+        expect(page.locator("[data-grant]")).to_contain_text("everything.echo")
+        page.get_by_role("button", name="Take back").click()
+        expect(page.get_by_text("You are asked each time.")).to_be_visible()
+        card.get_by_role("button", name="Remove").click()
+        expect(card).to_contain_text("No key")
+    finally:
+        del before["id"]
+        odoo.rpc(SERVER, "write", [server], before)

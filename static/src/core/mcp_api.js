@@ -1,6 +1,8 @@
 import { AiApi } from "./ai_api";
 
 const SERVERS = "/api/mcp/servers";
+const CONNECTIONS = "/api/mcp/connections";
+const GRANTS = "/api/ai/grants";
 
 /** The HTTP contract of servers and tools; errors as in {@link AiApi}. */
 export class McpApi extends AiApi {
@@ -52,6 +54,26 @@ export class McpApi extends AiApi {
     exportServers(cloudServiceId) {
         const query = cloudServiceId ? `?cloud_service_id=${cloudServiceId}` : "";
         return this.request("GET", `/api/mcp/export${query}`);
+    }
+
+    async connections() {
+        return (await this.request("GET", CONNECTIONS)).connections;
+    }
+
+    connect(serverId, apiKey) {
+        return this.request("PUT", `${CONNECTIONS}/${serverId}`, { api_key: apiKey });
+    }
+
+    disconnect(serverId) {
+        return this.request("DELETE", `${CONNECTIONS}/${serverId}`);
+    }
+
+    async grants() {
+        return (await this.request("GET", GRANTS)).grants;
+    }
+
+    revokeGrant(id) {
+        return this.request("DELETE", `${GRANTS}/${id}`);
     }
 
     mcpConfig(conversationId) {

@@ -1,0 +1,76 @@
+import { Component, onWillStart, useState } from "@odoo/owl";
+import { cookie } from "@web/core/browser/cookie";
+import { _t } from "@web/core/l10n/translation";
+import { registry } from "@web/core/registry";
+import { formatMomentFull } from "../core/format";
+import { McpApi } from "../core/mcp_api";
+import { ConnectionCard } from "./connection_card";
+
+/** A person's own keys for shared servers, and the tools that the person has allowed for good. */
+export class AiConnections extends Component {
+    static template = "woow_paas_platform.AiConnections";
+    static components = { ConnectionCard };
+    static props = {};
+
+    setup() {
+        this.api = new McpApi();
+        this.state = useState({ connections: [], grants: [], isLoaded: false, error: "" });
+        onWillStart(() => this.load());
+    }
+
+    /** The portal itself is light; who chose dark in Odoo gets this dark, too. */
+    get theme() {
+        return cookie.get("color_scheme") === "dark" ? "dark" : undefined;
+    }
+
+    async attempt(action) {
+        this.state.error = "";
+        try {
+            await action();
+        } catch (error) {
+            this.state.error = error.message;
+        }
+    }
+
+    load() {
+        return this.attempt(async () => {
+            const [connections, grants] = await Promise.all([
+                this.api.connections(),
+                this.api.grants(),
+            ]);
+            Object.assign(this.state, { connections, grants, isLoaded: true });
+        });
+    }
+
+    async keep(server, apiKey) {
+        const told = await this.api.connect(server.id, apiKey);
+        Object.assign(
+            this.state.connections.find((known) => known.server.id === server.id),
+            told
+        );
+    }
+
+    async forget(server) {
+        await this.api.disconnect(server.id);
+        await this.load();
+    }
+
+    revoke(grant) {
+        return this.attempt(async () => {
+            await this.api.revokeGrant(grant.id);
+            this.state.grants = this.state.grants.filter((known) => known.id !== grant.id);
+        });
+    }
+
+    scopeOf({ conversation }) {
+        return conversation
+            ? _t("In the conversation “%(name)s”", { name: conversation.name })
+            : _t("Always");
+    }
+
+    momentOf(grant) {
+        return formatMomentFull(grant.granted_at);
+    }
+}
+
+registry.category("public_components").add("woow_paas_platform.AiConnections", AiConnections);
