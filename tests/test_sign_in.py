@@ -4,6 +4,7 @@ from contextlib import contextmanager
 from unittest.mock import patch
 from urllib.parse import parse_qs, urlsplit
 
+from odoo import Command
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 from odoo.tests.common import release_test_lock
@@ -278,6 +279,13 @@ class TestSignInAccess(AiCase):
                 self.own.with_user(user).read(["grant_encrypted"])
             Request = self.env["woow_paas_platform.mcp_sign_in_request"].with_user(user)
             self.assertFalse(Request.has_access("read"))
+
+    def test_the_admin_ends_one_on_the_form_of_the_server(self):
+        server = self.server.with_user(self.admin)
+        self.assertEqual(server.sign_in_ids.user_id, self.member)
+        server.write({"sign_in_ids": [Command.delete(self.own.id)]})
+        self.assertFalse(self.own.exists())
+        self.assertTrue(self.shared.exists())
 
     @mute_logger("odoo.sql_db")
     def test_a_copy_of_the_database_keeps_none(self):
