@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
@@ -10,8 +11,10 @@ from . import text
 
 MAX_PROBLEMS = 3  # named in one sentence
 MAX_STEPS = 5_000  # keywords that are applied: references may fan out exponentially
+MAX_SECONDS = 0.2  # of work on one value: a step over a long list takes long
 
 _steps: ContextVar[Iterator[int]] = ContextVar("steps")
+_until: ContextVar[float] = ContextVar("until")
 
 
 class _TooManySteps(Exception):
@@ -21,9 +24,10 @@ class _TooManySteps(Exception):
 def problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     """A sentence for the LLM about what is wrong, empty if nothing is.
 
-    A schema that cannot be applied in `MAX_STEPS` counts as satisfied: the server has the last word anyway.
-    Patterns are not tried, because a stranger's regular expression can take for ever. Models write null for
-    what they leave out: where a property is optional, that passes.
+    A schema that cannot be applied in `MAX_STEPS` and `MAX_SECONDS` counts as satisfied: the server has the
+    last word anyway. Patterns are not tried, because a stranger's regular expression can take for ever, nor
+    is each item of a list compared with every other. Models write null for what they leave out: where a
+    property is optional, that passes.
     """
     required = schema.get("required") or ()
     given = {key: value for key, value in arguments.items() if value is not None or key in required}
@@ -35,14 +39,24 @@ def misfits(value: Any, schema: Mapping[str, Any]) -> str:
     """What of a value does not fit a stranger's schema, empty if nothing does."""
     if not schema:
         return ""
-    _steps.set(itertools.count(1))
+    errors = []
     try:
-        errors = list(_validator()(schema, registry=_registry()).iter_errors(value))
+        validator = _validator()(schema, registry=_registry())
+        _steps.set(itertools.count(1))
+        _until.set(time.thread_time() + MAX_SECONDS)
+        for error in validator.iter_errors(value):
+            errors.append(error)
+            if _is_late():
+                break
     except Exception:  # whatever a stranger's schema provokes
         return ""
     said = "; ".join(_say(error) for error in errors[:MAX_PROBLEMS])
     more = f" (and {len(errors) - MAX_PROBLEMS} more)" if len(errors) > MAX_PROBLEMS else ""
     return f"{said}{more}"
+
+
+def _is_late() -> bool:
+    return time.thread_time() > _until.get()
 
 
 def _say(error: Any) -> str:
@@ -67,6 +81,7 @@ def _validator():
         "pattern",
         "patternProperties",
         "format",
+        "uniqueItems",
         # these two walk the schema by themselves, uncounted, and try its patterns
         "unevaluatedItems",
         "unevaluatedProperties",
@@ -83,7 +98,7 @@ def _validator():
 
 def _counted(check: Callable) -> Callable:
     def counted(validator, value, instance, schema):
-        if next(_steps.get()) > MAX_STEPS:
+        if next(_steps.get()) > MAX_STEPS or _is_late():
             raise _TooManySteps
         return check(validator, value, instance, schema)
 

@@ -56,3 +56,21 @@ def test_a_long_chain_of_references_behind_many_properties():
         "properties": {f"p{number}": {"$ref": "#/$defs/c0"} for number in range(20_000)},
     }
     assert schema.clean(hostile)["type"] == "object"
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        {"uniqueItems": True},
+        {"items": {"enum": [str(number) for number in range(20_000)]}},
+        {"items": {"required": [str(number) for number in range(20_000)]}},
+        {"items": {"properties": {str(number): {} for number in range(20_000)}}},
+    ],
+    ids=lambda items: str(items)[:20],
+)
+def test_a_long_list_is_not_looked_at_for_ever(items):
+    """The loop stands still meanwhile, and with it every turn of the process."""
+    hostile = {"type": "object", "properties": {"rows": {"type": "array", **items}}}
+    begun = time.thread_time()
+    arguments.misfits({"rows": [{"row": number} for number in range(4_000)]}, hostile)
+    assert time.thread_time() - begun < 1

@@ -196,6 +196,11 @@ def test_answers_that_fit_and_that_do_not(content, wrong):
     assert input_form.problems(content, FORM) == wrong
 
 
+def test_a_long_text_is_no_address_for_mail():
+    assert input_form.problems({"mail": "a@" + "." * 9_000 + " "}, FORM)["mail"] == "email"
+    assert input_form.problems({"mail": f"a@{'b' * 400}.org"}, FORM)["mail"] == "email"
+
+
 def test_a_form_that_is_too_large():
     with pytest.raises(ProtocolError, match="form"):
         inputs.question_of({"requestedSchema": {"properties": {str(n): {} for n in range(51)}}})
