@@ -48,9 +48,12 @@ class McpServer(models.Model):
 
     @api.model_create_multi
     def create(self, vals_list):
-        if not self.env.su and any(vals.keys() & FILE_ONLY for vals in vals_list):
+        servers = super().create(vals_list)
+        # The records and not the values are looked at: defaults can come from the caller's context.
+        # sudo: mcp_server - only whether they claim to be of the file
+        if not self.env.su and any(server[name] for server in servers.sudo() for name in FILE_ONLY):
             raise AccessError(self._sentence_read_only())
-        return super().create(vals_list)
+        return servers
 
     def write(self, vals):
         if not self.env.su:

@@ -52,6 +52,7 @@ class TestServerFile(AiCase):
         )
         spec = server._server_spec()
         self.assertEqual((spec.command, spec.env), (("cat",), {"TOKEN": "s3cret"}))
+        self.assertEqual(spec.realm, self.env.cr.dbname)
         self.env.flush_all()
         self.env.cr.execute(
             "SELECT row_to_json(s)::text FROM woow_paas_platform_mcp_server s WHERE id = %s",
