@@ -11,6 +11,8 @@ from ..services.errors import ConfigError, KeyMissing
 from ..services.specs import ServerSpec, way_of_record
 
 OTHERS_READ = "Where others read along, your own key for this MCP server is not used."
+API_KEY_STORE = {"api_key_encrypted": False}
+HEADERS_STORE = {"headers_json_encrypted": False, "header_names": False}
 
 
 class McpServer(models.Model):
@@ -58,6 +60,18 @@ class McpServer(models.Model):
                 ) from error
             server.header_names = ", ".join(headers)
         self._store_secret("headers_json")
+
+    def write(self, vals):
+        """Secrets belong to who was at the address when they were entered: nobody has them sent elsewhere."""
+        moved = self.browse()
+        if "url" in vals:
+            new = egress.origin(vals["url"])
+            moved = self.filtered(lambda s: not s.managed_by_file and egress.origin(s.url) != new)
+        result = super().write(vals)
+        for name, store in (("api_key", API_KEY_STORE), ("headers_json", HEADERS_STORE)):
+            if moved and not vals.get(name):
+                moved.sudo().write(store)  # sudo: the stores are readable by nobody; emptied only
+        return result
 
     @api.constrains("wants_own_keys", "scope", "transport")
     def _check_wants_own_keys(self):

@@ -189,6 +189,20 @@ def check_url(url: str, policy: EgressPolicy | None = None) -> str:
     return url
 
 
+def origin(url: str | None) -> tuple[str, str, int] | None:
+    """Scheme, host and port, None where there is no host.
+
+    >>> origin("https://Example.com/mcp") == origin("https://example.com:443/sse")
+    True
+    """
+    try:
+        parts = urlsplit((url or "").strip())
+        port = parts.port or PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return None
+    return (parts.scheme, normal_host(parts.hostname), port) if parts.hostname else None
+
+
 def _literal(host: str) -> str | None:
     """The address that a host spells out, also in the old forms (``127.1``, ``0x7f.1``, ``2130706433``)."""
     if host.rstrip(".").lower() == "localhost" or host.lower().endswith(".localhost"):
