@@ -1,6 +1,8 @@
 from datetime import timedelta
 
+from markupsafe import escape
 from odoo import SUPERUSER_ID, api, fields, models
+from odoo.exceptions import AccessError
 
 from ..runtime import limits, process, sentences, server_files
 from ..services import text
@@ -123,6 +125,19 @@ class McpServer(models.Model):
             users = accesses.filtered(lambda access: access.role == "owner").user_id
         return users.filtered(lambda user: user.active and user.id != SUPERUSER_ID)
 
+    def message_post(self, **kwargs):
+        self._check_may_write_to_people()
+        return super().message_post(**kwargs)
+
+    def message_subscribe(self, *args, **kwargs):
+        self._check_may_write_to_people()
+        return super().message_subscribe(*args, **kwargs)
+
+    def _check_may_write_to_people(self):
+        """Portal users manage servers of their own; Odoo would let them send mail to anybody from there."""
+        if not self.env.su and not self.env.user._is_internal():
+            raise AccessError(self.env._("Only internal users write messages about a server."))
+
     def _tell_owners(self):
         # sudo: mcp_server - the activities are for people who may see the server
         server = self.sudo()
@@ -134,7 +149,7 @@ class McpServer(models.Model):
                 summary=in_language.env._(
                     "The MCP server “%(name)s” is down", name=server.display_name
                 ),
-                note=in_language.state_sentence,
+                note=escape(in_language.state_sentence or ""),  # it may quote the server
             )
 
     def _tell_admins(self):
