@@ -62,6 +62,7 @@ class McpServer(models.Model):
                 ),
                 kind="info",
             )
+        self._count_checks()
         try:
             added, changed, gone = self._apply_discovery(self._discover())
         except UserError as error:

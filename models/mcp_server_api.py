@@ -129,13 +129,14 @@ class McpServer(models.Model):
         ]
         domain = [(field, "=", value) for field, value in place.items()]
         # sudo: mcp_server - see `_free_name`
-        known = self.sudo().with_context(active_test=False).search(domain).mapped("name")
+        known = set(self.sudo().with_context(active_test=False).search(domain).mapped("name"))
         servers = self
         for entry in found:
             if entry.name in known:
                 message = self.env._("There is already an MCP server of this name here.")
                 notes.append({"name": entry.name, "message": message})
                 continue
+            known.add(entry.name)
             servers |= self.create({**place, **_vals_of_import(entry)})
             if entry.missing:
                 message = self.env._(

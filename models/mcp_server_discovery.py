@@ -58,9 +58,16 @@ class McpServer(models.Model):
             process.server_store(self.env.cr.dbname).failed(self.id, error)
             raise UserError(sentences.translated(self.env, str(error))) from error
 
+    def _count_checks(self):
+        """:raises TooManyChecks: a person had servers asked too often; administrators are not counted"""
+        if not self.env.su and not self.env.user.has_group("woow_paas_platform.group_admin"):
+            for _server in self:
+                self.env["woow_paas_platform.mcp_check"]._count_one()
+
     def _sync_after_commit(self):
         ids, dbname = self.ids, self.env.cr.dbname
         if ids and not self.env.context.get("woow_no_sync"):
+            self._count_checks()
             self.env.cr.postcommit.add(lambda: process.sync_later(dbname, ids))
 
     def _record_way(self, transport, protocol_version):
