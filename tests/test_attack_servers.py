@@ -1,0 +1,107 @@
+from unittest.mock import patch
+
+from odoo import Command
+from odoo.exceptions import AccessError
+from odoo.tests import new_test_user, tagged
+
+from ..models.mcp_check import MAX_CHECKS, TooManyChecks
+from ..runtime import process
+from ..services.errors import ConnectFailed, ServerRefused
+from .common import AiCase
+
+SERVER = "woow_paas_platform.mcp_server"
+
+
+@tagged("post_install", "-at_install")
+class TestAttackOnServers(AiCase):
+    """What people who manage a server of their own can make of it over Odoo's RPC."""
+
+    def _own(self, user, **context):
+        values = {
+            "name": "mine",
+            "url": "https://mine.example.com/mcp",
+            "scope": "user",
+            "owner_user_id": user.id,
+        }
+        return self.env[SERVER].with_user(user).with_context(**context).create(values)
+
+    def test_nobody_claims_to_come_from_the_operators_file(self):
+        for context in (
+            {"default_managed_by_file": True},
+            {"default_managed_by_file": True, "default_transport": "stdio"},
+            {"default_file_digest": "x"},
+        ):
+            with (
+                self.subTest(context=context),
+                self.assertRaises(AccessError),
+                self.env.cr.savepoint(),
+            ):
+                self._own(self.stranger, **context)
+
+    def test_a_secret_is_not_sent_to_another_address(self):
+        """Who may change the address must not learn by it what its owner has entered."""
+        helper = new_test_user(self.env, "ai_helper", groups="base.group_portal")
+        self.workspace.access_ids = [Command.create({"user_id": helper.id, "role": "admin"})]
+        server = self.user_server.with_user(self.owner)
+        server.write({"api_key": "sk-flows", "headers_json": '{"X-Key": "sk-header"}'})
+        server.with_user(helper).url = "https://flows.example.com/sse"
+        self.assertEqual(server.sudo()._server_spec().api_key, "sk-flows")
+        for url in (
+            "https://flows.evil.example/mcp",
+            "http://flows.example.com/mcp",
+            "https://flows.example.com:8443/mcp",
+        ):
+            server.write({"url": "https://flows.example.com/mcp"})
+            server.write({"api_key": "sk-flows", "headers_json": '{"X-Key": "sk-header"}'})
+            with self.subTest(url=url):
+                server.with_user(helper).write({"url": url, "api_key": ""})
+                spec = server.sudo()._server_spec()
+                self.assertEqual((spec.api_key, spec.headers), ("", {}))
+                self.assertFalse(server.header_names)
+        server.with_user(helper).write({"url": "https://other.example", "api_key": "sk-other"})
+        self.assertEqual(server.sudo()._server_spec().api_key, "sk-other")
+
+    def test_nobody_turns_odoo_against_other_machines(self):
+        """Over RPC as over the API: tests, syncs, and what is read of servers that are new."""
+        server = self._own(self.stranger, woow_no_sync=True)
+
+        def add_and_remove():
+            self._own(self.owner).unlink()
+
+        with patch.object(process, "discover", side_effect=ConnectFailed):
+            for ask in (server.action_test_connection, add_and_remove):
+                for _time in range(MAX_CHECKS):
+                    ask()
+                with self.assertRaises(TooManyChecks):
+                    ask()
+            with self.assertRaises(TooManyChecks):
+                server.action_sync_tools()
+
+    def test_what_a_server_says_is_no_page_for_its_owners(self):
+        said = ServerRefused.of_rpc(1, '<a href="https://evil.example">Sign in</a>')
+        for _time in range(3):
+            self.user_server._record_check(said)
+        note = self.user_server.activity_ids.note
+        self.assertIn("Sign in", note)
+        self.assertNotIn("<a", note)
+
+    def test_one_name_twice_costs_only_itself(self):
+        document = {
+            "a": {"url": "https://a.example.com/mcp"},
+            " a": {"url": "https://b.example.com/mcp"},
+        }
+        place = {"scope": "user", "cloud_service_id": False, "owner_user_id": self.stranger.id}
+        Server = self.env[SERVER].with_user(self.stranger)
+        servers, notes = Server._import_servers(document, place)
+        self.assertEqual(servers.mapped("url"), ["https://a.example.com/mcp"])
+        self.assertEqual([note["name"] for note in notes], ["a"])
+
+    def test_portal_users_send_no_mail_through_a_server(self):
+        someone = self.env["res.partner"].create({"name": "Anna", "email": "anna@example.com"})
+        server = self._own(self.stranger, woow_no_sync=True)
+        with self.assertRaises(AccessError):
+            server.message_post(body="Pay here", partner_ids=someone.ids)
+        with self.assertRaises(AccessError):
+            server.message_subscribe(partner_ids=someone.ids)
+        self.assertFalse(self.env["mail.message"].search([("partner_ids", "in", someone.ids)]))
+        self.server.with_user(self.admin).message_post(body="Fixed", partner_ids=someone.ids)
