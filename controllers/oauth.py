@@ -29,11 +29,11 @@ class OAuthController(http.Controller):
             return self._refused(404)
         # sudo: mcp_sign_in_request - of the caller only
         Request = request.env[REQUEST].sudo()
-        sign_in = server._sign_in(make=True)
-        if url := Request._begin_again(sign_in, request.env.uid):
+        if url := Request._begin_again(server._sign_in(), request.env.uid):
             return _leads_to(url)
         if not server.sudo(False).has_access("write"):
             return self._refused(404)  # nobody asked this person to sign in
+        sign_in = server._sign_in(make=True)
         dbname, spec, sign_in_id = request.env.cr.dbname, server._server_spec(), sign_in.id
 
         def ask():

@@ -73,6 +73,9 @@ class McpServer(models.Model):
 
     def write(self, vals):
         result = super().write(vals)
+        if "oauth_issuer" in vals and not vals.get("oauth_client_secret"):
+            # sudo: mcp_server - readable by nobody; a secret is not sent to whoever is named later
+            self.sudo().oauth_client_secret_encrypted = False
         if vals.keys() & {"url", "authorization"} or any(
             name.startswith("oauth_") for name in vals
         ):

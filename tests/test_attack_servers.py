@@ -7,7 +7,7 @@ from odoo.tests import new_test_user, tagged
 from ..models.mcp_check import MAX_CHECKS, TooManyChecks
 from ..runtime import process
 from ..services.errors import ConnectFailed, ServerRefused
-from .common import AiCase
+from .common import AiCase, AiHttpCase
 
 SERVER = "woow_paas_platform.mcp_server"
 
@@ -61,6 +61,19 @@ class TestAttackOnServers(AiCase):
         server.with_user(helper).write({"url": "https://other.example", "api_key": "sk-other"})
         self.assertEqual(server.sudo()._server_spec().api_key, "sk-other")
 
+    def test_a_client_secret_is_not_sent_to_another_issuer(self):
+        values = {
+            "authorization": "oauth_client",
+            "oauth_client_id": "odoo",
+            "oauth_client_secret": "sk-client",
+            "oauth_issuer": "https://login.example.com",
+        }
+        server = self.user_server.with_user(self.owner)
+        server.write(values)
+        self.assertEqual(server.sudo()._server_spec().oauth.client_secret, "sk-client")
+        server.oauth_issuer = "https://login.evil.example"
+        self.assertEqual(server.sudo()._server_spec().oauth.client_secret, "")
+
     def test_nobody_turns_odoo_against_other_machines(self):
         """Over RPC as over the API: tests, syncs, and what is read of servers that are new."""
         server = self._own(self.stranger, woow_no_sync=True)
@@ -105,3 +118,14 @@ class TestAttackOnServers(AiCase):
             server.message_subscribe(partner_ids=someone.ids)
         self.assertFalse(self.env["mail.message"].search([("partner_ids", "in", someone.ids)]))
         self.server.with_user(self.admin).message_post(body="Fixed", partner_ids=someone.ids)
+
+
+@tagged("post_install", "-at_install")
+class TestAttackOnSignIns(AiHttpCase):
+    def test_a_stranger_learns_no_server_by_signing_in(self):
+        """A row of one's own would tell the name of its server."""
+        self.user_server.authorization = "oauth_user"
+        self._sign_in(self.stranger)
+        path = f"/api/ai/oauth/start/{self.user_server.id}"
+        self.assertEqual(self.opener.get(self.base_url() + path, timeout=20).status_code, 404)
+        self.assertFalse(self.env["woow_paas_platform.mcp_sign_in"].search([]))
