@@ -1,5 +1,6 @@
 from . import connections
 from . import dispatcher
+from . import attachments
 from . import chat
 from . import decision
 from . import execute

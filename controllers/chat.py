@@ -11,7 +11,6 @@ ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
 PAGE = 30
 SEARCH_CHARS = 200  # of the words to find a conversation by
 TOKEN_CHARS = 200  # of a client_token; an index holds it
-SHOWN_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def conversation_or_404(conversation_id):
@@ -151,9 +150,14 @@ class ChatController(http.Controller):
     @http.route("/api/ai/conversations/<int:conversation_id>/messages", methods=["POST"], **ROUTE)
     def post_message(self, conversation_id):
         channel = conversation_or_404(conversation_id)
-        values = body(content=str, client_token=(str, None), edit_of=(int, None))
+        values = body(
+            content=str,
+            client_token=(str, None),
+            edit_of=(int, None),
+            attachment_ids=(list, None),
+        )
         content = values["content"].strip()
-        if not content:
+        if not content and not values["attachment_ids"]:
             raise ApiError(400, "empty_message", "Write a message first.")
         if len(values["client_token"] or "") > TOKEN_CHARS:
             raise ApiError(
@@ -177,12 +181,13 @@ class ChatController(http.Controller):
         return accepted(turn)
 
     def _ask(self, channel, content, values):
+        attachments = channel._files_to_send(values["attachment_ids"] or [])
         if values["edit_of"] is None:
-            return channel._ask(content, values["client_token"])
+            return channel._ask(content, values["client_token"], attachments=attachments)
         asked = channel._question_turn(values["edit_of"])
         if not asked:
             raise ApiError.not_found("This question does not exist.")
-        return channel._ask_anew(asked, content, values["client_token"])
+        return channel._ask_anew(asked, content, values["client_token"], attachments)
 
     @http.route("/api/ai/turns/<int:turn_id>/show", methods=["POST"], **ROUTE)
     def show_version(self, turn_id):
@@ -224,17 +229,6 @@ class ChatController(http.Controller):
         # sudo: res.users - portal users cannot write their own row; a switch of their own chat
         request.env.user.sudo().woow_ai_show_calls = values["show_tool_calls"]
         return request.env.user._woow_ai_preferences()
-
-    @http.route("/api/ai/attachments/<int:attachment_id>", methods=["GET"], readonly=True, **ROUTE)
-    def attachment(self, attachment_id):
-        """A file of the caller's own conversation; only pictures are shown, the rest is downloaded."""
-        # sudo: ir.attachment - portal users have no access to the model; its conversation decides
-        attachment = request.env["ir.attachment"].sudo().browse(attachment_id).exists()
-        if attachment.res_model != "discuss.channel" or not attachment.res_id:
-            raise ApiError.not_found("This file does not exist.")
-        conversation_or_404(attachment.res_id)
-        stream = request.env["ir.binary"]._get_stream_from(attachment)
-        return stream.get_response(as_attachment=attachment.mimetype not in SHOWN_TYPES)
 
     @http.route("/api/ai/turns/<int:turn_id>/stop", methods=["POST"], **ROUTE)
     def stop_turn(self, turn_id):

@@ -15,7 +15,7 @@ from ..services.errors import ConfigError, EngineError
 
 _logger = logging.getLogger(__name__)
 
-MAX_BODY = 1024 * 1024  # bytes of one JSON body
+MAX_BODY = 1024 * 1024  # bytes of one JSON body, where the route names no `max_body`
 NUMBER = (int, float)
 
 
@@ -31,7 +31,7 @@ class AiDispatcher(Json2Dispatcher):
     def dispatch(self, endpoint, args):
         http = self.request.httprequest
         if http.content_length:
-            if http.content_length > MAX_BODY:
+            if http.content_length > endpoint.routing.get("max_body", MAX_BODY):
                 raise ApiError(413, "body_too_large", "The request's body is too large.")
             if http.mimetype != "application/json":
                 raise ApiError(415, "not_json", "Send the body as application/json.")

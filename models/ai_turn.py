@@ -121,11 +121,14 @@ class AiTurn(models.Model):
     # ------------------------------------------------------------ life of a turn
 
     @api.model
-    def _start(self, channel, content, client_token=None, message=None, assistant=None):
+    def _start(
+        self, channel, content, client_token=None, message=None, assistant=None, attachments=None
+    ):
         """Queue a turn for the current user; the caller has checked the access to the channel.
 
         :param message: the question, when it stands in the channel already (Discuss)
         :param assistant: who answers, when it is not the conversation's own (a mention)
+        :param attachments: files that belong to the question; those of `message` do
         """
         self._check_open_turns()
         is_from_discuss = bool(message)
@@ -142,7 +145,11 @@ class AiTurn(models.Model):
                 body=plaintext2html(content),
                 message_type="comment",
                 subtype_xmlid="mail.mt_comment",
+                attachment_ids=attachments.ids if attachments else [],
             )
+            if attachments:
+                # sudo: mail.message - Odoo leaves out files that portal users have not put into its own composer
+                message.sudo().attachment_ids |= attachments
         # sudo: ai_turn - people have no write access; the turn is bound to the caller
         turn = self.sudo().create(
             {
@@ -152,6 +159,8 @@ class AiTurn(models.Model):
                 "user_id": self.env.uid,
                 "message_id": message.id,
                 "prompt": content,
+                # sudo: mail.message - the caller's own
+                "attachment_ids": message.sudo().attachment_ids.ids,
                 "client_token": client_token or False,
                 "is_from_discuss": is_from_discuss,
             }

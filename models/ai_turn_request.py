@@ -4,7 +4,7 @@ import json
 
 from odoo import models
 
-from ..services import reading, text
+from ..services import files, reading, text
 from ..services.specs import Limits, TurnRequest
 from .ai_turn import CONVERSATION, FINAL_STATES
 
@@ -86,13 +86,17 @@ class AiTurn(models.Model):
         servers, problems = tools.server_id._server_specs(self._alone())
         more_servers, more_problems = actions._server_specs(self._alone())
         servers |= more_servers
+        llm = assistant.config_id._llm_spec()
+        room = files.MAX_PICTURES if llm.supports_vision else 0
+        question = self._question_message(room)
+        room -= len(question.get("pictures", ()))
         return TurnRequest(
             turn_id=self.id,
             conversation_id=self.channel_id.id,
             assistant=assistant.name,
-            llm=assistant.config_id._llm_spec(),
+            llm=llm,
             system_prompt=self._system_prompt(),
-            history=(*self._history(), {"role": "user", "content": self.prompt}),
+            history=(*self._history(room), question),
             servers=tuple(servers.values()),
             tools=(
                 *tools._tool_specs(problems),
@@ -102,6 +106,7 @@ class AiTurn(models.Model):
                 max_rounds=assistant.max_rounds,
                 confirm_round=assistant.confirm_round if self._is_private() else 0,
             ),
+            pictures=self._pictures_of_calls() if llm.supports_vision else {},
         )
 
     def _system_prompt(self):
@@ -120,8 +125,11 @@ class AiTurn(models.Model):
             )
         return "\n\n".join(filter(None, parts))
 
-    def _history(self):
-        """Messages of the latest earlier turns, whole calls with their results, bounded in size."""
+    def _history(self, pictures=0):
+        """Messages of the latest earlier turns, whole calls with their results, bounded in size.
+
+        :param pictures: how many of the latest questions the model may be shown
+        """
         earlier = self.search(
             [
                 ("channel_id", "=", self.channel_id.id),
@@ -134,27 +142,30 @@ class AiTurn(models.Model):
         )
         history, room = [], HISTORY_CHARS
         for turn in earlier:
-            messages = turn._messages_for_history(with_calls=turn.user_id == self.user_id)
-            room -= len(json.dumps(messages, ensure_ascii=False))
+            question = turn._question_message(pictures)
+            said = turn._said_for_history(with_calls=turn.user_id == self.user_id)
+            pictures -= len(question.get("pictures", ()))
+            room -= len(question["content"]) + len(json.dumps(said, ensure_ascii=False))
             if room < 0:
                 break
-            history = messages + history
+            history = [question, *said, *history]
         return history
 
-    def _messages_for_history(self, with_calls=True):
-        """:param with_calls: whether what tools said may be told; in a thread, that was for who asked"""
-        messages = [{"role": "user", "content": self.prompt}]
+    def _said_for_history(self, with_calls=True):
+        """What followed the question.
+
+        :param with_calls: whether what tools said may be told; in a thread, that was for who asked
+        """
+        kept_messages = (self.transcript or {}).get("messages", ())
         if not with_calls:
-            said = [
-                m for m in (self.transcript or {}).get("messages", ()) if not m.get("tool_calls")
+            return [
+                message
+                for message in kept_messages
+                if message["role"] == "assistant" and not message.get("tool_calls")
             ]
-            return messages + [m for m in said if m["role"] == "assistant"]
-        answered = {
-            message["call_id"]
-            for message in (self.transcript or {}).get("messages", ())
-            if message["role"] == "tool"
-        }
-        for message in (self.transcript or {}).get("messages", ()):
+        answered = {m["call_id"] for m in kept_messages if m["role"] == "tool"}
+        messages = []
+        for message in kept_messages:
             if message["role"] == "tool":
                 message = _shortened(message)
             elif calls := message.get("tool_calls"):

@@ -27,6 +27,7 @@ class AiTurn(models.Model):
                 "user_id": old.user_id.id,
                 "message_id": old.message_id.id,
                 "prompt": old.prompt,
+                "attachment_ids": old.attachment_ids.ids,
                 "retry_of_id": old.id,
                 "transcript": old._transcript_for_retry(),
             }

@@ -77,16 +77,19 @@ class DiscussChannel(models.Model):
             limit=1,
         )
 
-    def _ask_anew(self, asked, content, client_token=None):
+    def _ask_anew(self, asked, content, client_token=None, attachments=None):
         """Ask a question in other words; what followed the old ones stays on its own branch, calls included.
 
         :param asked: the turn of the question as it stands now
+        :param attachments: files of the new wording; without any it keeps those of the old one
         """
         self.ensure_one()
         if self._running_turn():
             raise UserError(self.env._("The assistant is still busy with the last message."))
         self._leave_branch(asked.message_id.id)
-        turn = self._ask(content, client_token)
+        # sudo: ir.attachment - files of the caller's own question
+        attachments = attachments or asked.sudo().attachment_ids
+        turn = self._ask(content, client_token, attachments=attachments)
         # sudo: ai_turn - people have no write access; the turn was made for the caller just now
         turn.sudo().version_of_id = (asked.version_of_id or asked).id
         return turn

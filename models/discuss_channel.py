@@ -140,16 +140,22 @@ class DiscussChannel(models.Model):
             return Turn
         return Turn.search([("channel_id", "=", self.id), ("client_token", "=", client_token)])
 
-    def _ask(self, content, client_token=None, message=None):
+    def _ask(self, content, client_token=None, message=None, attachments=None):
         """Post the person's message and queue its turn.
 
         :param message: the message, when it was posted already (Discuss)
+        :param attachments: files that the message is to carry, see `_files_to_send`
         :raises AccessError: the assistant is no longer available to the person
         """
         self.ensure_one()
         self.woow_assistant_id.check_access("read")
-        self._name_after_first_message(content)
-        return self.env["woow_paas_platform.ai_turn"]._start(self, content, client_token, message)
+        attached = message.attachment_ids if message else attachments
+        # sudo: ir.attachment - the names of the caller's own files
+        names = attached.sudo().mapped("name") if attached else []
+        self._name_after_first_message(content or ", ".join(names))
+        return self.env["woow_paas_platform.ai_turn"]._start(
+            self, content, client_token, message, attachments=attachments
+        )
 
     def _rename_ai_conversation(self, name):
         # sudo: discuss.channel - portal users may not write channels, but name their own conversation

@@ -50,6 +50,7 @@ class DiscussChannel(models.Model):
         # sudo: mail.message - of the caller's own conversation, see `_own_conversation`
         messages = self.env["mail.message"].sudo().search(domain, order="id desc", limit=limit + 1)
         page = messages[:limit].sorted("id")
+        page.attachment_ids.mapped("name")
         turns = self.env["woow_paas_platform.ai_turn"].search(
             [
                 ("channel_id", "=", self.id),
@@ -108,6 +109,7 @@ class DiscussChannel(models.Model):
             "text": html2plaintext(body).strip(),
             "author": {"id": message.author_id.id, "name": message.author_id.name or ""},
             "date": fields.Datetime.to_string(message.date).replace(" ", "T") + "Z",
+            "attachments": message.attachment_ids._ai_file_data(),
             "turn": turn,
         }
 
@@ -121,5 +123,6 @@ class DiscussChannel(models.Model):
             "text": "",
             "author": {"id": assistant.partner_id.id, "name": assistant.name or ""},
             "date": fields.Datetime.to_string(turn.ended_at).replace(" ", "T") + "Z",
+            "attachments": [],
             "turn": self._turn_data(turn, timelines),
         }

@@ -53,7 +53,8 @@ class DiscussChannel(models.Model):
         # sudo: Discuss posts with sudo; the rights that count are the person's
         channel = self.sudo(False)
         content = html2plaintext(message.body, include_references=False).strip()
-        if not content or channel.woow_user_id != self.env.user:
+        is_empty = not content and not message.attachment_ids
+        if is_empty or channel.woow_user_id != self.env.user:
             return
         if not channel.sudo().woow_assistant_id.active:  # sudo: ai.assistant - whether it is there
             raise UserError(self.env._("This assistant is not available any more."))

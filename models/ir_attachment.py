@@ -16,3 +16,12 @@ class IrAttachment(models.Model):
             }
             for attachment in self.sudo()
         ]
+
+    def _ai_file(self):
+        """The file as the engine takes it, see `services.files`; the caller may read it."""
+        self.ensure_one()
+        return {
+            "name": self.name or "",
+            "mimetype": self.mimetype or "application/octet-stream",
+            "data": self.raw or b"",
+        }

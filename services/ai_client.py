@@ -10,7 +10,7 @@ import time
 import uuid
 from typing import Any
 
-from . import llm, markdown, recall, text, tool_protocol, transcript
+from . import files, llm, markdown, recall, text, tool_protocol, transcript
 from .answer import Answer
 from .calls import Calls
 from .errors import LlmError, LlmNoTools, LlmProtocolError, LlmTimeout
@@ -73,6 +73,7 @@ class _Turn:
         self.toolbox: Toolbox = toolbox
         self.stop: asyncio.Event = stop
         self.model = model
+        self.pictures = dict(request.pictures)
         self.answer = Answer()
         self.deadline = time.monotonic() + request.limits.turn_timeout - DEADLINE_MARGIN
         self.blocks = 0  # finished Markdown blocks of the turn
@@ -201,7 +202,11 @@ class _Turn:
         if self._is_last_word():
             said = STOP_AND_ANSWER if self.progress.sum_up else SUM_UP
             prompt, functions = f"{prompt}\n\n{said}".strip(), []
-        messages = [*self.request.history, *self.progress.messages, *repair]
+        messages = transcript.with_pictures(
+            [*self.request.history, *self.progress.messages, *repair],
+            self.pictures,
+            files.MAX_PICTURES,
+        )
         stream = markdown.BlockStream()
 
         def on_text(delta: str) -> None:
@@ -295,6 +300,10 @@ class _Turn:
         progress.messages += [
             transcript.tool_message(call_id, results[call_id]) for call_id in answered
         ]
+        if self.request.llm.supports_vision:
+            for call_id in answered:
+                if shown := files.pictures_of(results[call_id].attachments):
+                    self.pictures[call_id] = shown
         self.toolbox.let_read_on(progress.messages)
         for warning in filter(None, (results[call_id].warning for call_id in answered)):
             self._notice("unexpected_result", warning)

@@ -114,7 +114,7 @@ def _file(kind: str, data: Any, mimetype: Any, name: str, attachments: list[dict
     attachments.append(
         {"name": name, "mimetype": mimetype, "data": base64.b64encode(content).decode()}
     )
-    return f"[{kind} {name}, {mimetype}, {texts.size(len(content))}: shown to the user, not readable here]"
+    return f"[{kind} {name}, {mimetype}, {texts.size(len(content))}: shown to the user, not readable as text]"
 
 
 def _parsed(text: str) -> Any:

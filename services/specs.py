@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any, Literal
 
@@ -202,10 +202,11 @@ class TurnRequest:
     """Everything a turn needs, read in one transaction.
 
     `history` holds messages of earlier turns and, last, this turn's user message:
-    ``{"role": "user", "content": str}``,
+    ``{"role": "user", "content": str}``, with ``"pictures"`` (see `files`) if there are some,
     ``{"role": "assistant", "content": str, "tool_calls": [{"id", "alias", "arguments"}]}``,
     ``{"role": "tool", "call_id": str, "content": str, "outcome": Outcome}``, with ``"truncated": True`` if the
     host can give more of the result, see `reading`.
+    `pictures` are those that calls of this turn have returned, by call id; for models with vision only.
     """
 
     turn_id: int
@@ -217,6 +218,7 @@ class TurnRequest:
     servers: tuple[ServerSpec, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
     limits: Limits = Limits()
+    pictures: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict, repr=False)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -180,8 +180,11 @@ def _plain(messages: Messages) -> list[dict[str, Any]]:
         calls = message.get("tool_calls") or ()
         if calls:
             plain.append({"role": "assistant", "content": _asked(message.get("content"), calls)})
-            found = [_result(call, results.get(call["id"])) for call in calls]
-            plain.append({"role": "user", "content": "\n".join([RESULTS, *found])})
+            found = [results.get(call["id"]) for call in calls]
+            said = [_result(call, result) for call, result in zip(calls, found, strict=True)]
+            pictures = [shown for result in found for shown in (result or {}).get("pictures", ())]
+            content = "\n".join([RESULTS, *said])
+            plain.append({"role": "user", "content": content, "pictures": pictures})
         elif message["role"] != "tool" and message.get("content"):
             plain.append(dict(message))
     return plain
@@ -209,6 +212,7 @@ def _alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         last = merged[-1] if merged else None
         if last and last["role"] == message["role"] == "user":
             last["content"] = f"{last['content']}\n\n{message['content']}"
+            last["pictures"] = [*last.get("pictures", ()), *message.get("pictures", ())]
         else:
             merged.append(dict(message))
     return merged

@@ -1,6 +1,7 @@
 from . import test_access
 from . import test_admin
 from . import test_approval
+from . import test_attachments
 from . import test_assistant
 from . import test_attack
 from . import test_attack_servers
