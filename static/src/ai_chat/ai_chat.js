@@ -100,6 +100,14 @@ export class AiChat extends Component {
         this.chat.setDraft(text);
     }
 
+    attach(files) {
+        this.chat.files.add(this.chat.currentId, files);
+    }
+
+    detach(key) {
+        this.chat.files.remove(this.chat.currentId, key);
+    }
+
     // Menu -------------------------------------------------------------------
 
     toggleMenu() {

@@ -8,6 +8,7 @@ import { ChatThread } from "./chat_thread";
 import { ConversationIndex } from "./conversation_index";
 import { Drafts } from "./drafts";
 import { NewChatState } from "./new_chat_state";
+import { PendingFiles } from "./pending_files";
 
 /** Milliseconds after which the list is read again while an answer goes on that is not shown. */
 export const LIST_REFRESH = 8000;
@@ -21,6 +22,7 @@ export class AiChatStore extends Reactive {
         this.list = new ConversationIndex(api);
         this.newChat = new NewChatState(api);
         this.drafts = new Drafts();
+        this.files = new PendingFiles();
         /** Of the person, on every device. */
         this.preferences = { showCalls: true };
         this.threads = {};
@@ -149,13 +151,14 @@ export class AiChatStore extends Reactive {
 
     async send(text) {
         const content = text.trim();
-        if (!content) {
+        const shownId = this.currentId;
+        if (!content && !this.files.of(shownId).length) {
             return;
         }
         const thread = this.thread || (await this.startConversation());
         if (thread) {
             this.drafts.set(this.currentId, "");
-            await thread.send(content);
+            await thread.send(content, { pending: this.files.take(shownId) });
         }
     }
 
@@ -175,6 +178,7 @@ export class AiChatStore extends Reactive {
     /** Gives the text of a message that could not be sent back to the composer. */
     editFailed(message) {
         const text = this.thread.withdraw(message);
+        this.files.restore(this.currentId, message.pending);
         const draft = this.draft;
         this.setDraft(draft ? `${text}\n${draft}` : text);
     }

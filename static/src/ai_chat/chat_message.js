@@ -11,6 +11,8 @@ import { hasOpenText, isFinal, newTurnState } from "../core/turn_state";
  * @property {"user"|"assistant"} role
  * @property {string} text
  * @property {string} html
+ * @property {Object[]} files attached and kept by the server: {id, name, mimetype, url}
+ * @property {import("./pending_files").PendingFile[]} pending attached and not yet kept by the server
  * @property {string|null} date ISO
  * @property {import("../core/turn_state").TurnState|null} turn of an assistant's message
  * @property {"sending"|"sent"|"failed"} status
@@ -30,6 +32,8 @@ export function chatMessage(values) {
         text: "",
         html: "",
         author: null,
+        files: [],
+        pending: [],
         date: null,
         turn: null,
         turnId: null,
@@ -72,7 +76,8 @@ export function messageFromServer(values, known = new Map()) {
     const isTurn = role === "assistant" && values.turn;
     const message = known.get(id) || (isTurn && known.get(turnKey(values.turn.id)));
     const { turn_id: turnId = null, versions = [] } = values;
-    const said = { id, role, text, html, author, date, turnId, versions };
+    const files = values.attachments || [];
+    const said = { id, role, text, html, author, date, turnId, versions, files, pending: [] };
     const fields = { ...said, status: "sent", error: null };
     if (!message) {
         const turn = role === "assistant" ? markRaw(turnStateFromMessage(values)) : null;

@@ -12,6 +12,7 @@ import {
     messageFromServer,
     turnKey,
 } from "./chat_message";
+import { keepFiles } from "./pending_files";
 
 /** Messages that one request brings. */
 export const PAGE_SIZE = 30;
@@ -227,8 +228,8 @@ export class ChatThread extends Reactive {
     // Sending ----------------------------------------------------------------
 
     /** @returns {Promise<void>} never rejects: a failure stands at the message */
-    async send(text, { editOf = null } = {}) {
-        const message = chatMessage({ text, editOf, token: uuid(), status: "sending" });
+    async send(text, { editOf = null, pending = [] } = {}) {
+        const message = chatMessage({ text, editOf, pending, token: uuid(), status: "sending" });
         message.key = message.token;
         this.messages.push(message);
         await this.deliver(this.messages.at(-1));
@@ -270,12 +271,15 @@ export class ChatThread extends Reactive {
     async deliver(message) {
         this.version++;
         try {
+            const files = await keepFiles(this.api, this.id, message.pending);
             const answer = await this.api.sendMessage(this.id, {
                 content: message.text,
                 clientToken: message.token,
                 editOf: message.editOf,
+                attachmentIds: files.map(({ id }) => id),
             });
             this.version++;
+            Object.assign(message, { files, pending: [] });
             this.accept(message, answer);
         } catch (error) {
             message.status = "failed";

@@ -1,12 +1,19 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
+import { FileDrop } from "./file_drop";
 
 let lastId = 0;
 
 /** Where the person writes. The text belongs to the owner, so that a draft outlives the view. */
 export class Composer extends Component {
     static template = "woow_paas_platform.Composer";
+    static components = { FileDrop };
     static props = {
         text: String,
+        /** Files that wait to be sent, see PendingFiles; without `onAttach` none can be added. */
+        files: { type: Array, optional: true },
+        filesError: { type: [String, Object], optional: true },
+        onAttach: { type: Function, optional: true },
+        onDetach: { type: Function, optional: true },
         /** Changes when another conversation is shown: the focus goes to the input then. */
         focusKey: { type: [String, Number], optional: true },
         placeholder: { type: [String, Object], optional: true },
@@ -52,8 +59,25 @@ export class Composer extends Component {
     }
 
     get canSend() {
-        const { text, isDisabled, isBusy, isRunning } = this.props;
-        return Boolean(text.trim()) && !isDisabled && !isBusy && !isRunning;
+        const { text, files, isDisabled, isBusy, isRunning } = this.props;
+        const hasContent = Boolean(text.trim() || files?.length);
+        return hasContent && !isDisabled && !isBusy && !isRunning;
+    }
+
+    // Files ------------------------------------------------------------------
+
+    onPaste(ev) {
+        const files = [...(ev.clipboardData?.files || [])];
+        if (files.length && this.props.onAttach) {
+            ev.preventDefault();
+            this.props.onAttach(files);
+        }
+    }
+
+    onChoose(ev) {
+        this.props.onAttach([...ev.target.files]);
+        ev.target.value = ""; // so that the same file can be chosen again
+        this.input.el.focus({ preventScroll: true });
     }
 
     // Slash commands ---------------------------------------------------------

@@ -1,12 +1,13 @@
 import { Component, markup, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { formatMomentFull } from "../core/format";
+import { Attachments } from "./attachments";
 import { CopyButton } from "./copy_button";
 
 /** What the person said; it can be asked in other words, and the earlier wordings looked at. */
 export class Question extends Component {
     static template = "woow_paas_platform.Question";
-    static components = { CopyButton };
+    static components = { Attachments, CopyButton };
     static props = {
         message: Object,
         /** Whether nothing is under way that a new wording would disturb. */
@@ -33,8 +34,8 @@ export class Question extends Component {
 
     /** What the person wrote is text; only a message without it (from Discuss) is server HTML. */
     get body() {
-        const { text, html } = this.props.message;
-        return text || !html ? text : markup(html);
+        const { text, html, files } = this.props.message;
+        return text || !html || files.length ? text : markup(html);
     }
 
     get copyLabel() {

@@ -3,6 +3,8 @@ import { _t } from "@web/core/l10n/translation";
 
 /** Milliseconds that a JSON request may take before it counts as a network failure. */
 export const REQUEST_TIMEOUT = 30000;
+/** Milliseconds that a file may take on its way. */
+export const UPLOAD_TIMEOUT = 180000;
 
 /**
  * What every failed request becomes. `message` is a sentence that can be shown to the person.
@@ -129,9 +131,9 @@ export class AiApi {
         return response;
     }
 
-    async request(method, url, body) {
+    async request(method, url, body, timeout = REQUEST_TIMEOUT) {
         const controller = new AbortController();
-        const timer = browser.setTimeout(() => controller.abort(), REQUEST_TIMEOUT);
+        const timer = browser.setTimeout(() => controller.abort(), timeout);
         try {
             const response = await this.fetch(method, url, { body, signal: controller.signal });
             return response.status === 204 ? null : await response.json();
@@ -183,12 +185,19 @@ export class AiApi {
     }
 
     /** The same `clientToken` again never starts a second turn: a retry after a failure is safe. */
-    sendMessage(conversationId, { content, clientToken, editOf }) {
+    sendMessage(conversationId, { content, clientToken, editOf, attachmentIds = [] }) {
         return this.request("POST", `/api/ai/conversations/${conversationId}/messages`, {
             content,
             client_token: clientToken,
             ...(editOf ? { edit_of: editOf } : {}),
+            ...(attachmentIds.length ? { attachment_ids: attachmentIds } : {}),
         });
+    }
+
+    /** @returns {Promise<{id, name, mimetype, url}>} a file for a message that is about to be sent */
+    attach(conversationId, { name, data }) {
+        const url = `/api/ai/conversations/${conversationId}/attachments`;
+        return this.request("POST", url, { name, data }, UPLOAD_TIMEOUT);
     }
 
     /** Shows another wording of a question. */

@@ -1,0 +1,36 @@
+import { Component, useExternalListener, useState } from "@odoo/owl";
+
+/** Takes files that are dropped anywhere on the chat around it; shown only while some are dragged over the page. */
+export class FileDrop extends Component {
+    static template = "woow_paas_platform.FileDrop";
+    static props = { onDrop: Function };
+
+    setup() {
+        this.state = useState({ isDragged: false });
+        useExternalListener(window, "dragover", (ev) => this.onDragOver(ev));
+        useExternalListener(window, "dragleave", (ev) => this.onDragLeave(ev));
+        useExternalListener(window, "drop", () => this.end());
+    }
+
+    onDragOver(ev) {
+        if (ev.dataTransfer?.types.includes("Files")) {
+            ev.preventDefault(); // else the browser leaves the page for the file
+            this.state.isDragged = true;
+        }
+    }
+
+    onDragLeave(ev) {
+        if (!ev.relatedTarget) {
+            this.end();
+        }
+    }
+
+    onDrop(ev) {
+        this.end();
+        this.props.onDrop([...ev.dataTransfer.files]);
+    }
+
+    end() {
+        this.state.isDragged = false;
+    }
+}
