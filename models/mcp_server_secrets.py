@@ -71,6 +71,10 @@ class McpServer(models.Model):
         for name, store in (("api_key", API_KEY_STORE), ("headers_json", HEADERS_STORE)):
             if moved and not vals.get(name):
                 moved.sudo().write(store)  # sudo: the stores are readable by nobody; emptied only
+        # sudo: server_credential - people's own keys for the old address; removed only
+        self.env["woow_paas_platform.server_credential"].sudo().search(
+            [("server_id", "in", moved.ids)]
+        ).unlink()
         return result
 
     @api.constrains("wants_own_keys", "scope", "transport")

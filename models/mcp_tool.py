@@ -2,9 +2,9 @@ import hashlib
 import json
 
 from odoo import api, fields, models
-from odoo.exceptions import AccessError
+from odoo.exceptions import AccessError, ValidationError
 
-from ..runtime import sentences
+from ..runtime import limits, sentences
 from ..services import names
 from ..services.specs import ToolSpec
 
@@ -98,6 +98,27 @@ class McpTool(models.Model):
             "warning_codes": [list(warning) for warning in found.warnings],
             "available": True,
         }
+
+    @api.constrains("active")
+    def _check_number(self):
+        """A model that is shown too many tools chooses badly, and each one costs tokens."""
+        limit = limits.get(self.env, "max_tools_per_server")
+        # sudo: mcp_tool - a number, nothing is shown
+        counts = self.sudo()._read_group(
+            [("server_id", "in", self.filtered("active").server_id.ids), ("active", "=", True)],
+            ["server_id"],
+            ["__count"],
+        )
+        for server, count in counts:
+            if count > limit:
+                raise ValidationError(
+                    self.env._(
+                        "“%(server)s” can have at most %(limit)s tools switched on."
+                        " Switch others off first.",
+                        server=server.display_name,
+                        limit=limit,
+                    )
+                )
 
     def action_enable(self):
         self.write({"active": True})

@@ -61,6 +61,14 @@ class TestMcpServer(AiCase):
         self.assertEqual(len(tools.filtered("active")), 48)
         self.assertIn("50 tools", self.server.state_message)
 
+    def test_nobody_switches_on_more_than_the_limit(self):
+        self.server._apply_discovery(discovery(*(tool(f"t{i}") for i in range(55))))
+        off = self._tools().filtered(lambda t: not t.active)
+        with self.assertRaisesRegex(ValidationError, "at most 50 tools"):
+            off[0].action_enable()
+        self._tools().filtered("active")[0].action_disable()
+        off[0].action_enable()
+
     def test_empty_list(self):
         self.assertEqual(self.server._apply_discovery(discovery()), (0, 0, 2))
         self.assertEqual(self.server.tool_count, 0)

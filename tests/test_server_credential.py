@@ -99,6 +99,13 @@ class TestServerCredential(McpApiCase):
         row.with_user(self.member).unlink()
         self.assertIsInstance(self.server._key_problem(self.member), KeyMissing)
 
+    def test_a_key_stays_where_it_was_entered_for(self):
+        self._keep(self.member, "member-secret")
+        self.server.url = f"{self.server.url}/v2"
+        self.assertIsNone(self.server._key_problem(self.member), "the same origin")
+        self.server.url = "https://elsewhere.example.org/mcp"
+        self.assertFalse(self.Credential.search([("server_id", "=", self.server.id)]))
+
     def test_only_shared_servers_with_an_address_can_want_keys(self):
         with self.assertRaises(ValidationError):
             self.user_server.wants_own_keys = True
