@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m tools.dev
 
-.PHONY: help demo test conformance soak lint format dev odoo i18n bench deployment clean
+.PHONY: help demo test conformance soak lint format dev odoo i18n bench bench-mcp deployment clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -38,6 +38,10 @@ i18n:  ## Bring the catalogues in i18n/ up to date, and list what lacks a transl
 bench:  ## Measure a turn beside an idle server and the bare library: ARGS=streams for one part
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.turn $(ARGS)
+
+bench-mcp:  ## Measure the MCP engine beside a bare session of the SDK
+	@$(DEV) setup
+	@.dev/venv/bin/python -m benchmarks.mcp
 
 deployment:  ## Follow docs/deployment.md: its configuration, units, containers' commands and a real nginx
 	@$(DEV) setup

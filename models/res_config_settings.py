@@ -1,7 +1,7 @@
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
-from ..runtime import limits
+from ..runtime import limits, server_files
 
 
 def _limit(name, string, help_):
@@ -16,6 +16,11 @@ def _limit(name, string, help_):
 class ResConfigSettings(models.TransientModel):
     _inherit = "res.config.settings"
 
+    woow_file_problem = fields.Char(
+        "Problem of the Servers' File",
+        compute="_compute_woow_file_problem",
+        help="What is wrong with mcp_servers.toml, with its line and key.",
+    )
     woow_max_servers_per_assistant = _limit(
         "max_servers_per_assistant",
         "MCP Servers per Assistant",
@@ -62,6 +67,10 @@ class ResConfigSettings(models.TransientModel):
         config_parameter=f"{limits.PREFIX}review_new_tools",
         help="Tools of all servers are offered only after somebody has looked at them.",
     )
+
+    @api.depends_context("uid")
+    def _compute_woow_file_problem(self):
+        self.woow_file_problem = server_files.error()
 
     @api.constrains(*(f"woow_{name}" for name in limits.DEFAULTS))
     def _check_woow_limits(self):

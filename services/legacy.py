@@ -25,6 +25,7 @@ from .transport import GuardTransport
 
 CONNECTION_CLOSED = -32000  # mcp.types.CONNECTION_CLOSED
 GOODBYE_TIMEOUT = 0.3  # s, for cancellations that are on their way when a session closes
+LISTEN_TIMEOUT = 0.5  # s, for a server to open the stream on which it may ask
 NOTIFY_TIMEOUT = 1.0  # s, to hand a notification to the transport
 
 
@@ -47,6 +48,10 @@ class LegacySession(Session):
         self._session = await stack.enter_async_context(session)
         self._answer_beside(self._session)
         hello = await self._session.initialize()
+        if self._can_ask and self._transport == "streamable_http":
+            # A question that is asked before the stream is there would be lost with the call that waits for it.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._guard.listening.wait(), LISTEN_TIMEOUT)
         return ServerInfo(
             transport=self._transport,
             protocol_version=str(hello.protocolVersion),

@@ -78,6 +78,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
         self._legacy = LegacyStream(self, on_lost) if legacy else None
         self._behind: set[asyncio.Task] = set()
         self._short_listens = 0
+        self.listening = asyncio.Event()  # the server has answered the GET, whatever it said
 
     # ------------------------------------------------------------ for the session
 
@@ -113,7 +114,10 @@ class GuardTransport(httpx.AsyncBaseTransport):
                 return httpx.Response(202, request=request)
             return await self._request(request, request_id)
         if request.method == "GET":
-            return await self._get(request)
+            try:
+                return await self._get(request)
+            finally:
+                self.listening.set()
         return await self._end(request)
 
     async def aclose(self) -> None:

@@ -106,7 +106,8 @@ class TestServerFile(AiCase):
         self._apply("[mcp\n")
         self.assertTrue(server.active)
         self.assertEqual(server._server_spec().command, ("cat",))
-        self.assertIn("line 1", server_files.error())
+        settings_of_admin = self.env["res.config.settings"].create({})
+        self.assertIn("line 1", settings_of_admin.woow_file_problem)
         with patch.object(server_files, "_known", server_files._Known()):  # another process starts
             self.assertEqual(server._server_spec().command, ("cat",))
 

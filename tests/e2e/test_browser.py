@@ -283,6 +283,7 @@ def test_ask_in_other_words_and_find_it_again(odoo, scripted_llm, page_of):
     assert len(scripted_llm.requests()) == 3, "showing a branch asks and calls nothing"
 
     page.goto("/my/ai")
+    expect(page.locator(".o_ai_chat_conversation").first).to_be_visible()
     page.get_by_label("Search in your conversations").fill("kaohsiung")
     expect(page.locator(".o_ai_chat_conversation")).to_have_count(1)
     page.locator(".o_ai_chat_conversation").click()

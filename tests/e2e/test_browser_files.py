@@ -31,6 +31,7 @@ def test_files_are_attached_sent_and_found_again(odoo, scripted_llm, page_of):
 
     page.evaluate(WITH_FILE, [".o_ai_chat_input", "paste", "pasted.txt"])
     page.evaluate(WITH_FILE, [".o_ai_chat_input", "dragover", "dropped.txt"])
+    expect(page.locator(".o_ai_chat_drop")).to_be_visible()
     page.evaluate(WITH_FILE, [".o_ai_chat_drop", "drop", "dropped.txt"])
     expect(page.locator(".o_ai_chat_drop")).to_have_count(0)
     expect(chips).to_have_text(["notes.txt", "red.png", "pasted.txt", "dropped.txt"])

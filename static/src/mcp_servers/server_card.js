@@ -7,6 +7,9 @@ import { ServerForm } from "./server_form";
 import { TestSteps } from "./test_steps";
 import { ToolList } from "./tool_list";
 
+/** Bootstrap's pairs of a pale ground and a dark text, which can be read in each colour. */
+const badge = (colour) => `bg-${colour}-subtle text-${colour}-emphasis`;
+
 /** One server: how it is, what it offers, and everything that can be done with it. */
 export class ServerCard extends Component {
     static template = "woow_paas_platform.McpServerCard";
@@ -51,12 +54,10 @@ export class ServerCard extends Component {
     get stateClass() {
         const { server } = this.props;
         if (!server.active) {
-            return "text-bg-secondary";
+            return badge("secondary");
         }
-        return (
-            { connected: "text-bg-success", error: "text-bg-danger", draft: "text-bg-info" }[
-                server.state
-            ] || "text-bg-warning"
+        return badge(
+            { connected: "success", error: "danger", draft: "info" }[server.state] || "warning"
         );
     }
 
