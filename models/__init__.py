@@ -41,6 +41,7 @@ from . import ai_turn_wait
 from . import ai_turn_notify
 from . import ai_turn_event
 from . import tool_call
+from . import tool_call_sum
 from . import tool_call_report
 from . import approval_rule
 from . import tool_grant

@@ -29,9 +29,11 @@ class AiTurn(models.Model):
 
     @api.model
     def _cron_retention(self):
-        """Events of old turns go, later the results of their calls; turn and audit line stay."""
+        """Events of old turns go, later the results of their calls, at last the calls of programs;
+        turns, the calls of conversations and the sums stay."""
         commit = self.env["ir.cron"]._commit_progress
-        for prune in (self._prune_events, self._prune_results):
+        fold = self.env["woow_paas_platform.tool_call_sum"]._fold_old
+        for prune in (self._prune_events, self._prune_results, fold):
             while done := prune(RETENTION_BATCH):
                 if not commit(done, remaining=done == RETENTION_BATCH):
                     return

@@ -1,6 +1,7 @@
 from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
+from odoo.tools import SQL
 
 from .ai_turn import CONVERSATION
 
@@ -63,6 +64,14 @@ class DiscussChannel(models.Model):
                 self.env._("Who talks to whom, and about what, does not change in a conversation.")
             )
         return super().write(vals)
+
+    def unlink(self):
+        """The calls go with their turns; that there were some, the statistics still tell."""
+        # sudo: discuss.channel - only numbers are kept, and nothing of it if the deletion is refused
+        turns = self.sudo().woow_turn_ids
+        if turns:
+            self.env["woow_paas_platform.tool_call_sum"]._fold(SQL("turn_id = ANY(%s)", turns.ids))
+        return super().unlink()
 
     @api.model
     def _create_ai_conversation(self, assistant, cloud_service=None, name=None, record=None):

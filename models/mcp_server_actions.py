@@ -15,6 +15,11 @@ class McpServer(models.Model):
         groups="woow_paas_platform.group_admin",
     )
     call_count = fields.Integer("Tool Calls", compute="_compute_call_count")
+    total_call_count = fields.Integer(
+        "Calls Ever Made",
+        compute="_compute_total_call_count",
+        groups="woow_paas_platform.group_admin",
+    )
 
     @api.depends("tool_ids.available", "tool_ids.review_state")
     def _compute_tool_count(self):
@@ -34,6 +39,11 @@ class McpServer(models.Model):
         counts = self._counts("woow_paas_platform.tool_call")
         for server in self:
             server.call_count = counts.get(server, 0)
+
+    def _compute_total_call_count(self):
+        counts = self.env["woow_paas_platform.tool_call_report"]._calls_by("server_id", self)
+        for server in self:
+            server.total_call_count = counts.get(server, 0)
 
     def _counts(self, model):
         """How many records of the model each server has: ``{server: number}``."""
@@ -109,7 +119,7 @@ class McpServer(models.Model):
         action = self.env["ir.actions.actions"]._for_xml_id(
             "woow_paas_platform.tool_call_report_action"
         )
-        return {**action, "domain": [("server_id", "=", self.id)]}
+        return {**action, "domain": [("server_id", "=", self.id)], "context": {}}
 
     def action_view_credentials(self):
         self.ensure_one()

@@ -43,6 +43,11 @@ class McpTool(models.Model):
     token_estimate = fields.Integer(
         readonly=True, help="About what the definition costs in each request, in tokens."
     )
+    total_call_count = fields.Integer(
+        "Calls Ever Made",
+        compute="_compute_total_call_count",
+        groups="woow_paas_platform.group_admin",
+    )
 
     _server_name_unique = models.Constraint(
         "UNIQUE (server_id, name)", "The server already has a tool of this name."
@@ -60,6 +65,11 @@ class McpTool(models.Model):
             # sudo: mcp_server - only its name, which every caller of the tool sees anyway
             server = tool.sudo().server_id
             tool.alias = names.make_aliases([(server.name or "", tool.name or "")])[0]
+
+    def _compute_total_call_count(self):
+        counts = self.env["woow_paas_platform.tool_call_report"]._calls_by("tool_id", self)
+        for tool in self:
+            tool.total_call_count = counts.get(tool, 0)
 
     @api.depends("name", "title", "server_id.name")
     def _compute_display_name(self):
@@ -131,7 +141,7 @@ class McpTool(models.Model):
         action = self.env["ir.actions.actions"]._for_xml_id(
             "woow_paas_platform.tool_call_report_action"
         )
-        return {**action, "domain": [("tool_id", "=", self.id)]}
+        return {**action, "domain": [("tool_id", "=", self.id)], "context": {}}
 
     def _may_repeat(self):
         """Whether a call that was cut may run again: only where a trusted server calls it harmless."""

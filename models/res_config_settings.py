@@ -46,6 +46,12 @@ class ResConfigSettings(models.TransientModel):
         "Days of Results",
         "How many days the results of tool calls are kept. The line of the audit stays for ever.",
     )
+    woow_call_retention_days = _limit(
+        "call_retention_days",
+        "Days of Calls",
+        "After how many days tool calls are summed up for the statistics. Calls of programs are removed then,"
+        " those of conversations stay with them. 0 means never.",
+    )
     woow_approval_hours = _limit(
         "approval_hours",
         "Hours to Decide",
@@ -75,7 +81,18 @@ class ResConfigSettings(models.TransientModel):
     @api.constrains(*(f"woow_{name}" for name in limits.DEFAULTS))
     def _check_woow_limits(self):
         for settings in self:
-            if any(settings[f"woow_{name}"] < 1 for name in limits.DEFAULTS):
-                raise ValidationError(self.env._("Each limit must be at least 1."))
+            if any(settings[f"woow_{name}"] < limits.least(name) for name in limits.DEFAULTS):
+                raise ValidationError(
+                    self.env._("Each limit must be at least 1, the days of calls at least 0.")
+                )
             if settings.woow_max_rounds > 50:
                 raise ValidationError(self.env._("The number of rounds must lie between 1 and 50."))
+
+    def set_values(self):
+        """Odoo removes a parameter that is 0, and so would bring back its default."""
+        result = super().set_values()
+        for name in limits.MAY_BE_ZERO:
+            if not self[f"woow_{name}"]:
+                # sudo: ir.config_parameter - `execute` lets only administrators of Odoo come here
+                self.env["ir.config_parameter"].sudo().set_param(limits.PREFIX + name, "0")
+        return result

@@ -1,4 +1,5 @@
 from odoo import fields, models
+from odoo.tools import SQL
 
 
 class ResUsers(models.Model):
@@ -17,6 +18,11 @@ class ResUsers(models.Model):
     @property
     def SELF_WRITEABLE_FIELDS(self):
         return [*super().SELF_WRITEABLE_FIELDS, "woow_ai_show_calls"]
+
+    def unlink(self):
+        """A person's calls are deleted with the person; their number stays, without a name."""
+        self.env["woow_paas_platform.tool_call_sum"]._fold(SQL("user_id = ANY(%s)", self.ids))
+        return super().unlink()
 
     def _woow_ai_preferences(self):
         self.ensure_one()

@@ -72,6 +72,7 @@ class ToolCall(models.Model):
     truncated = fields.Boolean(readonly=True)
     attachment_ids = fields.Many2many("ir.attachment", string="Files", readonly=True)
     result_pruned = fields.Boolean(readonly=True, help="The result was removed for its age.")
+    is_summed = fields.Boolean(readonly=True, help="The sums of the statistics count it.")
 
     _has_owner = models.Constraint(
         "CHECK (turn_id IS NOT NULL OR user_id IS NOT NULL)",
@@ -79,6 +80,9 @@ class ToolCall(models.Model):
     )
     _open_direct = models.Index("(started_at) WHERE turn_id IS NULL AND outcome IS NULL")
     _unpruned = models.Index("(create_date) WHERE result_pruned IS NOT TRUE")
+    _unsummed = models.Index(
+        "((create_date::date)) WHERE outcome IS NOT NULL AND is_summed IS NOT TRUE"
+    )
 
     _created = models.Index("(create_date)")
     _call_id_unique = models.Constraint("UNIQUE (call_id)", "Each call has an id of its own.")

@@ -1,12 +1,17 @@
 from odoo import fields, models
 from odoo.tools import SQL
 
+from .tool_call_sum import CALLS, rounded
+
 DURATION_SHARES = {"duration_median": 0.5, "duration_p95": 0.95}
 
 
 class ToolCallReport(models.Model):
-    """Tool calls to count, one line a call. What is grouped is computed by PostgreSQL at each level, so medians,
-    percentiles and rates are exact there and nothing is summed that cannot be."""
+    """Tool calls to count: one line a call that ended, one line for many that are only counted any more.
+
+    What is grouped is computed by PostgreSQL at each level with the number of calls as the weight, so counts
+    and rates are exact there, and medians and percentiles as exact as durations are counted. A call says the
+    same before and after it was folded: days are those of UTC, durations are rounded alike."""
 
     _name = "woow_paas_platform.tool_call_report"
     _description = "Tool Call Statistics"
@@ -14,21 +19,21 @@ class ToolCallReport(models.Model):
     _order = "date desc, id desc"
     _rec_name = "tool_name"
 
-    date = fields.Datetime(readonly=True)
+    date = fields.Date("Day", readonly=True)
     server_id = fields.Many2one("woow_paas_platform.mcp_server", readonly=True)
+    server_name = fields.Char(readonly=True, help="Stays when the server is deleted.")
     tool_id = fields.Many2one("woow_paas_platform.mcp_tool", readonly=True)
     tool_name = fields.Char(readonly=True)
     assistant_id = fields.Many2one("ai.assistant", readonly=True)
     user_id = fields.Many2one("res.users", readonly=True)
     outcome = fields.Selection(
-        selection=lambda self: (
-            self.env["woow_paas_platform.tool_call"]._fields["outcome"].selection
-        ),
-        readonly=True,
+        selection=lambda self: self.env[CALLS]._fields["outcome"].selection, readonly=True
     )
+    calls = fields.Integer("Number of Calls", readonly=True, aggregator=None)
     error_rate = fields.Float("Error Rate (%)", readonly=True, aggregator="avg")
     duration_median = fields.Integer("Median Duration (ms)", readonly=True, aggregator="avg")
     duration_p95 = fields.Integer("95 % Are Faster Than (ms)", readonly=True, aggregator="avg")
+    total_duration = fields.Integer("Time Spent (ms)", readonly=True, aggregator="sum")
     bytes = fields.Integer(readonly=True, aggregator="sum")
     tokens = fields.Integer(
         readonly=True, aggregator="sum", help="About what the results cost the model."
@@ -39,21 +44,55 @@ class ToolCallReport(models.Model):
         # A denied or cancelled call is somebody's decision, no error.
         return SQL(
             """
-            SELECT c.id, c.create_date AS date, c.server_id, c.tool_id, c.tool_name, t.assistant_id,
-                   c.user_id, c.outcome,
-                   CASE WHEN c.outcome IN ('ok', 'denied', 'cancelled') THEN 0.0 ELSE 100.0 END
+            SELECT id, date, server_id, server_name, tool_id, tool_name, assistant_id, user_id, outcome,
+                   calls,
+                   CASE WHEN outcome IN ('ok', 'denied', 'cancelled') THEN 0.0 ELSE 100.0 END
                         AS error_rate,
-                   c.duration_ms AS duration_median, c.duration_ms AS duration_p95, c.bytes, c.tokens
-              FROM woow_paas_platform_tool_call c
-              LEFT JOIN woow_paas_platform_ai_turn t ON t.id = c.turn_id
-             WHERE c.outcome IS NOT NULL
-            """
+                   duration AS duration_median, duration AS duration_p95, total_duration, bytes, tokens
+              FROM (
+                    SELECT c.id, c.create_date::date AS date, c.server_id, c.server_name, c.tool_id,
+                           c.tool_name, t.assistant_id, c.user_id, c.outcome, 1 AS calls,
+                           %s AS duration, c.duration_ms::float8 AS total_duration,
+                           c.bytes::float8 AS bytes, c.tokens::float8 AS tokens
+                      FROM woow_paas_platform_tool_call c
+                      LEFT JOIN woow_paas_platform_ai_turn t ON t.id = c.turn_id
+                     WHERE c.outcome IS NOT NULL AND c.is_summed IS NOT TRUE
+                     UNION ALL
+                    SELECT -s.id, s.day, s.server_id, s.server_name, s.tool_id, s.tool_name,
+                           s.assistant_id, s.user_id, s.outcome, s.calls, s.duration,
+                           s.total_duration, s.bytes, s.tokens
+                      FROM woow_paas_platform_tool_call_sum s
+                   ) counted
+            """,
+            rounded(SQL("c.duration_ms")),
         )
 
     def _read_group_select(self, aggregate_spec, query):
-        """The median and the 95th percentile of a group, where Odoo would take an average."""
+        """Count, rate, median and 95th percentile of a group: of its calls, not of its lines."""
+        calls = self._field_to_sql(self._table, "calls", query)
+        if aggregate_spec == "__count":
+            return SQL("COALESCE(SUM(%s), 0)", calls)
         name, _, _function = aggregate_spec.partition(":")
+        column = self._field_to_sql(self._table, name, query)
+        if name == "error_rate":
+            return SQL("SUM(%s * %s) / SUM(%s)", column, calls, calls)
         if share := DURATION_SHARES.get(name):
-            column = self._field_to_sql(self._table, name, query)
-            return SQL("percentile_cont(%s) WITHIN GROUP (ORDER BY %s)", share, column)
+            return SQL(
+                """(
+                SELECT MIN(ms) FROM (
+                    SELECT ms, SUM(calls) OVER (ORDER BY ms) AS until, SUM(calls) OVER () AS whole
+                      FROM unnest(array_agg(%s), array_agg(%s)) AS line (ms, calls)
+                     WHERE ms IS NOT NULL) ranked
+                 WHERE until >= %s * whole)""",
+                column,
+                calls,
+                share,
+            )
         return super()._read_group_select(aggregate_spec, query)
+
+    def _calls_by(self, name, records):
+        """How many calls each of these records has ever had: ``{record: number}``.
+
+        :param name: the field that points to them
+        """
+        return dict(self._read_group([(name, "in", records.ids)], [name], ["__count"]))

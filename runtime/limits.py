@@ -10,10 +10,17 @@ DEFAULTS = {
     "max_rounds": const.MAX_ROUNDS,  # of assistants made from now on
     "event_retention_days": 7,  # days after its end that a turn can be replayed
     "result_retention_days": 180,  # days that the results of tool calls are kept
+    "call_retention_days": 365,  # days before calls are only counted; 0: never
     "approval_hours": 24,  # hours that a turn waits for a person's decision
     "health_interval_minutes": 5,  # minutes between two checks of whether a server is well
     "sync_interval_hours": 24,  # hours after which the cron reads a server's tools again
 }
+MAY_BE_ZERO = frozenset({"call_retention_days"})
+
+
+def least(name: str) -> int:
+    """The smallest number that this limit may be."""
+    return 0 if name in MAY_BE_ZERO else 1
 
 
 def is_on(env, name: str) -> bool:
@@ -30,4 +37,4 @@ def get(env, name: str) -> int:
         value = int(text)
     except ValueError:
         return DEFAULTS[name]
-    return value if value > 0 else DEFAULTS[name]
+    return value if value >= least(name) else DEFAULTS[name]

@@ -13,6 +13,7 @@ TABLES = (
     "woow_paas_platform_ai_turn",
     "woow_paas_platform_ai_turn_event",
     "woow_paas_platform_tool_call",
+    "woow_paas_platform_tool_call_sum",
     "mail_message",
 )
 
@@ -44,6 +45,9 @@ class TestFlatCost(AiHttpCase):
                    (turn_id, user_id, call_id, tool_name, outcome, create_date)
             SELECT id, user_id, 'old' || id, 'old', 'ok', now()
               FROM woow_paas_platform_ai_turn WHERE prompt = 'Old';
+            INSERT INTO woow_paas_platform_tool_call_sum
+                   (key, day, tool_name, outcome, calls, total_duration, bytes, tokens)
+            SELECT 'old' || g, now(), 'old', 'ok', 1, 0, 0, 0 FROM generate_series(1, %(old)s) g;
             """,
             {
                 "channel": cls.turn.channel_id.id,
@@ -160,3 +164,25 @@ class TestFlatCost(AiHttpCase):
             self.env["woow_paas_platform.ai_turn"]._cron_retention()
         self.env.cr.execute("SELECT COUNT(*) FROM woow_paas_platform_ai_turn WHERE events_pruned")
         self.assertEqual(self.env.cr.fetchone(), (500,))
+
+    def test_statistics_read_what_they_count(self):
+        Report = self.env["woow_paas_platform.tool_call_report"]
+        for domain in (
+            [("date", "=", "2020-02-02")],
+            [("server_id", "=", self.server.id)],
+            [("tool_id", "=", self.forecast.id)],
+        ):
+            with self._queries() as statements:
+                Report._read_group(domain, ["server_name"], ["__count", "duration_p95:avg"])
+            self._assert_indexed(statements)
+
+    def test_the_cron_of_the_sums_reads_what_is_due(self):
+        with self._queries() as statements:
+            self.env["woow_paas_platform.tool_call_sum"]._fold_old(5)
+        self._assert_indexed(statements)
+        self.env.cr.execute(
+            "SELECT indexdef FROM pg_indexes WHERE tablename = 'woow_paas_platform_tool_call_sum'"
+        )
+        indexes = " ".join(line for (line,) in self.env.cr.fetchall())
+        for column in ("key", "day", "server_id", "tool_id", "assistant_id", "user_id"):
+            self.assertIn(f"btree ({column})", indexes)
