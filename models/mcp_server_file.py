@@ -8,7 +8,7 @@ from odoo.exceptions import AccessError
 from ..runtime import notify, server_files, settings
 from ..services import environments
 from ..services.errors import ConfigError
-from ..services.specs import ServerSpec, way_of_record
+from ..services.specs import ServerSpec
 
 _logger = logging.getLogger(__name__)
 
@@ -160,11 +160,7 @@ class McpServer(models.Model):
         options = settings.get()
         is_stdio = entry.transport == "stdio"
         return ServerSpec(
-            id=self.id,
-            name=self.name,
-            realm=self.env.cr.dbname,
-            last_way=way_of_record(self.detected_transport, self.protocol_version or ""),
-            title=self.display_name,
+            **self._spec_of_row(),
             url=entry.url,
             transport=entry.transport,
             headers=entry.headers,
@@ -172,7 +168,5 @@ class McpServer(models.Model):
             if is_stdio
             else (),
             env=environments.variables(entry, cache=Path(options.tool_cache)) if is_stdio else {},
-            trust_level=self.trust_level,
-            connect_timeout=self.connect_timeout,
             call_timeout=entry.timeout,
         )

@@ -148,19 +148,25 @@ class McpServer(models.Model):
     def _server_spec(self, person=None):
         """:param person: who asks, an empty set where others read along; None is Odoo itself, which reads the tools
         :raises ConfigError: a secret is missing or does not open"""
-        self.ensure_one()
         headers = self._read_secret("headers_json")
         return ServerSpec(
-            id=self.id,
-            name=self.name,
-            realm=self.env.cr.dbname,
-            last_way=way_of_record(self.detected_transport, self.protocol_version or ""),
-            title=self.display_name,
+            **self._spec_of_row(),
             url=self.url,
             transport=self.transport,
             headers=json.loads(headers) if headers else {},
             api_key=self._current_api_key(person),
-            trust_level=self.trust_level,
-            connect_timeout=self.connect_timeout,
             call_timeout=self.call_timeout,
         )
+
+    def _spec_of_row(self):
+        """What the engine learns of every server from its row, wherever its address and secrets come from."""
+        self.ensure_one()
+        return {
+            "id": self.id,
+            "name": self.name,
+            "realm": self.env.cr.dbname,
+            "last_way": way_of_record(self.detected_transport, self.protocol_version or ""),
+            "title": self.display_name,
+            "trust_level": self.trust_level,
+            "connect_timeout": self.connect_timeout,
+        }
