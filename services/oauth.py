@@ -12,11 +12,11 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Protocol
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import httpx
 
-from . import const
+from . import oauth_client
 from .egress import EgressPolicy
 from .errors import AuthRequired, SignInRequired
 from .network import EgressTransport
@@ -25,7 +25,6 @@ from .specs import OAuthSpec, ServerSpec
 
 EARLY = 30.0  # s before its end that a token is renewed
 PENDING = 600.0  # s, a sign-in that nobody finished is void
-ASSERTION = 300  # s, life of a signed client assertion
 OFFLINE = "offline_access"  # scope that brings a refresh token
 
 Grant = dict[str, Any]
@@ -210,44 +209,17 @@ class OAuth:
                     detail=f"client of {spec.client_issuer}, now {authority.issuer}",
                 )
             client = {"client_id": spec.client_id, "client_secret": spec.client_secret}
-            return client | {"method": _method(client, authority.auth_methods)}
+            return client | {"method": oauth_client.method(client, authority.auth_methods)}
         if authority.takes_metadata_url and spec.client_metadata_url:
             return {"client_id": spec.client_metadata_url, "client_secret": "", "method": "none"}
         if known := grant.get("client"):
             return known
         if authority.registration_endpoint and spec.grant == "authorization_code":
-            client = await self._register(directory, authority)
+            client = await oauth_client.register(directory, authority, spec.redirect_uri)
             kept = {**grant, "issuer": authority.issuer, "client": client}
             await self._store.save(spec.key, kept)  # not registered anew if nobody signs in
             return client
         raise AuthRequired("The MCP server's sign-in needs a client that was registered there.")
-
-    async def _register(self, directory: Directory, authority: Authority) -> dict:
-        """RFC 7591, for authorization servers that know nothing newer."""
-        wanted = {
-            "client_name": const.CLIENT_NAME,
-            "redirect_uris": [self._spec.redirect_uri],
-            "grant_types": ["authorization_code", "refresh_token"],
-            "response_types": ["code"],
-            "application_type": "web" if self._spec.redirect_uri.startswith("https") else "native",
-            "token_endpoint_auth_method": _method({"client_secret": "-"}, authority.auth_methods),
-        }
-        status, found = await directory.post(authority.registration_endpoint, {}, json=wanted)
-        if status not in (200, 201) or not isinstance(found.get("client_id"), str):
-            raise AuthRequired(
-                "The MCP server's sign-in did not accept this client.",
-                detail=f"HTTP {status} {str(found.get('error', ''))[:200]}",
-            )
-        client = {
-            "client_id": found["client_id"],
-            "client_secret": str(found.get("client_secret") or ""),
-        }
-        method = found.get("token_endpoint_auth_method")
-        return client | {
-            "method": method
-            if method in ("none", "client_secret_basic", "client_secret_post")
-            else _method(client, authority.auth_methods)
-        }
 
     # ------------------------------------------------------------ tokens
 
@@ -295,7 +267,7 @@ class OAuth:
 
     async def _exchange(self, directory: Directory, grant: Grant, data: dict[str, str]) -> str:
         """Ask the token endpoint and keep what it gives."""
-        headers, more = self._authenticated(grant)
+        headers, more = oauth_client.credentials(self._spec, grant["client"], grant["issuer"])
         status, found = await directory.post(grant["token_endpoint"], headers, data=data | more)
         token = found.get("access_token")
         if status != 200 or not isinstance(token, str) or not token:
@@ -316,43 +288,6 @@ class OAuth:
         await self._store.save(self._spec.key, grant)
         return token
 
-    def _authenticated(self, grant: Grant) -> tuple[dict[str, str], dict[str, str]]:
-        """Headers and fields by which the token endpoint knows the client."""
-        client = grant["client"]
-        if self._spec.private_key:
-            return {}, {
-                "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-                "client_assertion": self._assertion(grant["issuer"]),
-            }
-        if client["method"] == "client_secret_basic":
-            pair = (
-                f"{quote(client['client_id'], safe='')}:{quote(client['client_secret'], safe='')}"
-            )
-            return {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}, {}
-        if client["method"] == "client_secret_post":
-            return {}, {
-                "client_id": client["client_id"],
-                "client_secret": client["client_secret"],
-            }
-        return {}, {"client_id": client["client_id"]}
-
-    def _assertion(self, audience: str) -> str:
-        """RFC 7523, 3."""
-        import jwt  # noqa: PLC0415
-
-        now = int(time.time())
-        claims = {
-            "iss": self._spec.client_id,
-            "sub": self._spec.client_id,
-            "aud": audience,
-            "jti": secrets.token_urlsafe(16),
-            "iat": now,
-            "exp": now + ASSERTION,
-        }
-        return jwt.encode(
-            claims, self._spec.private_key, algorithm=self._spec.private_key_algorithm
-        )
-
     @contextlib.asynccontextmanager
     async def _directory(self) -> AsyncIterator[Directory]:
         async with EgressTransport(self._policy, max_connections=2) as transport:
@@ -366,13 +301,6 @@ def _choose(resource: Resource, grant: Grant) -> str:
     if not resource.authorities:
         raise AuthRequired("The MCP server does not say where to sign in.")
     return resource.authorities[0]
-
-
-def _method(client: Mapping[str, str], offered: Iterable[str]) -> str:
-    if not client.get("client_secret"):
-        return "none"
-    known = ("client_secret_basic", "client_secret_post", "none")
-    return next((method for method in known if method in offered), "client_secret_basic")
 
 
 class OAuthTransport(httpx.AsyncBaseTransport):

@@ -1,0 +1,90 @@
+"""How a client is known to an authorization server: registration, secrets, signed assertions."""
+
+import base64
+import secrets
+import time
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote
+
+from . import const
+from .errors import AuthRequired
+from .oauth_metadata import Authority, Directory
+from .specs import OAuthSpec
+
+ASSERTION = 300  # s, life of a signed client assertion
+
+
+async def register(directory: Directory, authority: Authority, redirect_uri: str) -> dict[str, str]:
+    """RFC 7591, for authorization servers that know nothing newer.
+
+    :return: client_id, client_secret (may be empty) and method
+    :raises AuthRequired: the server does not take this client
+    """
+    wanted = {
+        "client_name": const.CLIENT_NAME,
+        "redirect_uris": [redirect_uri],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "application_type": "web" if redirect_uri.startswith("https") else "native",
+        "token_endpoint_auth_method": method({"client_secret": "-"}, authority.auth_methods),
+    }
+    status, found = await directory.post(authority.registration_endpoint, {}, json=wanted)
+    if status not in (200, 201) or not isinstance(found.get("client_id"), str):
+        raise AuthRequired(
+            "The MCP server's sign-in did not accept this client.",
+            detail=f"HTTP {status} {str(found.get('error', ''))[:200]}",
+        )
+    client = {
+        "client_id": found["client_id"],
+        "client_secret": str(found.get("client_secret") or ""),
+    }
+    told = found.get("token_endpoint_auth_method")
+    return client | {
+        "method": told
+        if told in ("none", "client_secret_basic", "client_secret_post")
+        else method(client, authority.auth_methods)
+    }
+
+
+def method(client: Mapping[str, str], offered: Iterable[str]) -> str:
+    """How the client shows who it is, of what the server offers."""
+    if not client.get("client_secret"):
+        return "none"
+    known = ("client_secret_basic", "client_secret_post", "none")
+    return next((name for name in known if name in offered), "client_secret_basic")
+
+
+def credentials(
+    spec: OAuthSpec, client: Mapping[str, str], issuer: str
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Headers and fields by which the token endpoint of `issuer` knows the client."""
+    if spec.private_key:
+        return {}, {
+            "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+            "client_assertion": _assertion(spec, issuer),
+        }
+    if client["method"] == "client_secret_basic":
+        pair = f"{quote(client['client_id'], safe='')}:{quote(client['client_secret'], safe='')}"
+        return {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}, {}
+    if client["method"] == "client_secret_post":
+        return {}, {
+            "client_id": client["client_id"],
+            "client_secret": client["client_secret"],
+        }
+    return {}, {"client_id": client["client_id"]}
+
+
+def _assertion(spec: OAuthSpec, audience: str) -> str:
+    """RFC 7523, 3."""
+    import jwt  # noqa: PLC0415
+
+    now = int(time.time())
+    claims = {
+        "iss": spec.client_id,
+        "sub": spec.client_id,
+        "aud": audience,
+        "jti": secrets.token_urlsafe(16),
+        "iat": now,
+        "exp": now + ASSERTION,
+    }
+    return jwt.encode(claims, spec.private_key, algorithm=spec.private_key_algorithm)
