@@ -18,6 +18,8 @@ export class CommandCenter extends Reactive {
         this.chat = chat;
         /** Prompts of the servers, by conversation. */
         this.prompts = {};
+        /** Conversations whose prompts are known or under way. */
+        this.asked = new Set();
         /** What the last command shows: {title, rows: [{name, about}]}, or null. */
         this.answer = null;
         /** The prompt whose arguments are being written, or null. */
@@ -42,17 +44,21 @@ export class CommandCenter extends Reactive {
         Object.assign(this, { answer: null, prompt: null, error: null });
     }
 
-    /** Asks the servers for their prompts, once for each conversation. */
+    /** Asks the servers for their prompts once for each conversation, and again after a failure. */
     async loadPrompts() {
         const id = this.chat.currentId;
-        if (!id || this.prompts[id]) {
-            return;
+        if (id && !this.asked.has(id)) {
+            await this.readPrompts(id);
         }
-        this.prompts[id] = [];
+    }
+
+    /** Until the servers have answered, what they said before is offered. */
+    async readPrompts(id) {
+        this.asked.add(id);
         try {
             this.prompts[id] = (await this.chat.api.prompts(id)).prompts;
         } catch {
-            delete this.prompts[id];
+            this.asked.delete(id);
         }
     }
 
@@ -107,7 +113,7 @@ export class CommandCenter extends Reactive {
             };
         } else {
             this.answer = { title: _t("Read anew"), rows: await this.reloadRows(servers) };
-            delete this.prompts[id];
+            this.readPrompts(id);
         }
     }
 
