@@ -1,0 +1,80 @@
+"""What the benchmarks of turns share: the scripted model, a person with a conversation, and the rows they print."""
+
+import asyncio
+import json
+import statistics
+import threading
+import time
+
+import httpx
+
+from services.testing.scripted_llm import Reply, ScriptedLlm
+
+ROUNDS = 20
+TIME = ("time__get_current_time", {"timezone": "UTC"})
+TURN_TABLE = "woow_paas_platform_ai_turn"
+
+
+class Llm:
+    """The scripted model in a thread of its own; it notes when each request was answered."""
+
+    def __init__(self):
+        self.answer = lambda _body: Reply("Hello.")
+        self.answered = []
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, daemon=True).start()
+        self.server = ScriptedLlm(self._reply)
+        asyncio.run_coroutine_threadsafe(self.server.__aenter__(), self.loop).result(5)
+        self.base_url = self.server.base_url
+
+    def _reply(self, body):
+        reply = self.answer(body)
+        self.answered.append(time.monotonic())
+        return reply
+
+
+class Person:
+    """One user with one conversation."""
+
+    def __init__(self, odoo, login="user"):
+        self.http = odoo.session(login)
+        assistant = self.http.get("/api/ai/assistants").json()["assistants"][0]["id"]
+        made = self.http.post("/api/ai/conversations", json={"assistant_id": assistant})
+        self.id = made.json()["id"]
+
+    def ask(self, text="Hi"):
+        answer = self.http.post(f"/api/ai/conversations/{self.id}/messages", json={"content": text})
+        assert answer.status_code == 202, answer.text
+        return answer.json()
+
+    def events(self, turn):
+        """(when, event) up to the end."""
+        with self.http.stream("GET", turn["stream_url"]) as answer:
+            for line in answer.iter_lines():
+                if line.startswith("data: "):
+                    event = json.loads(line[6:])
+                    yield time.monotonic(), event
+                    if event["type"] in ("done", "error"):
+                        return
+
+
+def row(what, figure, beside="", aim=""):
+    print(f"{what:<46} {figure:>16}   {beside:<34} {aim}", flush=True)
+
+
+def ms(seconds):
+    return f"{seconds * 1000:.0f} ms"
+
+
+def median_of(work, rounds=ROUNDS):
+    return statistics.median(work() for _round in range(rounds))
+
+
+def took(work):
+    begun = time.monotonic()
+    work()
+    return time.monotonic() - begun
+
+
+def page(odoo):
+    return took(lambda: httpx.get(f"{odoo.url}/web/login", timeout=30).raise_for_status())

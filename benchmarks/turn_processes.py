@@ -1,0 +1,80 @@
+"""What processes cost and bring: the memory of a worker, the throughput of two runners over one."""
+
+import signal
+import time
+
+import psutil
+
+from services.testing.scripted_llm import Reply
+
+from .bed import TIME, TURN_TABLE, Person, page, row
+
+TURNS = 60  # of the comparison of one runner with two
+
+
+def runners(odoo, llm):
+    """Throughput of one and two `odoo-bin ai_runner` processes: short turns with one call each.
+
+    Once with a model that answers at once, so that turns cost processor time only, and once with one that
+    takes its time as real ones do, so that the places of a process are what limits it.
+    """
+    people = [Person(odoo) for _person in range(TURNS)]
+    for what, wait, places in (("a model that answers at once", 0, 24), ("2 s a turn", 1, 4)):
+        llm.answer = lambda body, wait=wait: (
+            Reply("Late.", wait=wait)
+            if body["messages"][-1]["role"] == "tool"
+            else Reply(calls=[TIME], wait=wait)
+        )
+        one, two = (throughput(odoo, people, number, places) for number in (1, 2))
+        row(
+            f"two ai_runner processes, {what}",
+            f"{two:.1f} turns/s",
+            f"one {one:.1f} turns/s; {places} places each",
+        )
+
+
+def throughput(odoo, people, number, places):
+    """Turns a second of `number` processes that are warm and find a full queue."""
+    open_turns = f"SELECT COUNT(*) FROM {TURN_TABLE} WHERE ended_at IS NULL AND prompt <> 'bench'"
+    started = [
+        odoo.start_runner(f"bench{number}{places}{index}", runner_capacity=places)
+        for index in range(number)
+    ]
+    for process in started:
+        process.wait_until(lambda p=process: "serves" in p.log.read_text(), timeout=60)
+    for person in people[: number * 4]:  # each loads LangChain once
+        person.ask()
+    while int(odoo.sql(open_turns)):
+        time.sleep(0.1)
+    for process in started:
+        process.popen.send_signal(signal.SIGSTOP)
+    for person in people:
+        person.ask()
+    begun = time.monotonic()
+    for process in started:
+        process.popen.send_signal(signal.SIGCONT)
+    while int(odoo.sql(open_turns)):
+        time.sleep(0.05)
+    rate = len(people) / (time.monotonic() - begun)
+    for process in started:
+        process.stop()
+    return rate
+
+
+def memory(odoo, _llm):
+    """Workers that have served pages and no chat; another one after its first turn."""
+    workers = [
+        process
+        for process in psutil.Process(odoo.process._odoo.pid).children()
+        if "gevent" not in process.cmdline()
+    ]
+    page(odoo)
+    quiet = min(process.memory_info().rss for process in workers) >> 20
+    person = Person(odoo)
+    list(person.events(person.ask()))
+    chatted = max(process.memory_info().rss for process in workers) >> 20
+    row(
+        "memory of a process that has not chatted",
+        f"{quiet} MB",
+        f"after its first turn {chatted} MB",
+    )
