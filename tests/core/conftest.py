@@ -1,9 +1,11 @@
 import contextlib
 
 import pytest
+from memory_store import MemoryStore
 
 from services.egress import EgressPolicy
 from services.pool import Pool
+from services.runner import Runner
 from services.specs import ServerSpec
 from services.testing.fake_mcp import FakeMcp
 
@@ -55,6 +57,28 @@ async def pool():
     pool = Pool(POLICY, can_ask=True)
     yield pool
     await pool.close()
+
+
+@pytest.fixture
+def store():
+    """The queue of a runner, in memory."""
+    return MemoryStore()
+
+
+@pytest.fixture
+def start(store):
+    """Starts runners on that queue; they end with the test."""
+    runners = []
+
+    def start_runner(engine, **options):
+        runner = Runner(engine, lambda text: f"<p>{text}</p>", **options)
+        runner.attach(store)
+        runners.append(runner)
+        return runner
+
+    yield start_runner
+    for runner in runners:
+        runner.stop(0.1)
 
 
 def spec_of(fake, *, legacy=False, **more):

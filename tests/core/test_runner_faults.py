@@ -1,0 +1,197 @@
+"""The runner beside a database that is away or refuses, an engine with a bug, and its own end."""
+
+import asyncio
+import logging
+import threading
+
+from memory_store import MemoryStore
+from runners import answer
+
+from services.errors import LlmRateLimited
+from services.runner import MAX_EPOCH
+from services.specs import Limits, ToolCall, TurnResult
+
+
+def test_a_failure_ends_the_turn_with_its_code(store, start):
+    async def busy(*_args):
+        return TurnResult(state="failed", error=LlmRateLimited(), text="half")
+
+    store.queue(1)
+    start(busy)
+    ending = store.wait_ended(1)
+    assert (ending.state, ending.error_code) == ("failed", "llm_rate_limited")
+    assert ending.html == "<p>half</p>", "what was said is kept"
+
+
+def test_a_bug_says_nothing_of_its_inside(store, start, caplog):
+    async def broken(*_args):
+        raise RuntimeError("password=hunter2")
+
+    store.queue(1)
+    with caplog.at_level(logging.ERROR):
+        start(broken)
+        ending = store.wait_ended(1)
+    assert ending.error_code == "internal_error"
+    assert "hunter2" not in ending.error_message
+    assert "hunter2" in caplog.text
+
+
+def test_goes_on_when_the_database_comes_back(store, start):
+    begun = threading.Event()
+
+    async def patient(_request, progress, journal, _stop):
+        begun.set()
+        while not store.away:
+            await asyncio.sleep(0)
+        await journal.save_step(progress)
+        return TurnResult(state="done", text="ok")
+
+    store.queue(1)
+    start(patient)
+    assert begun.wait(5)
+    store.away = True
+    threading.Timer(0.3, lambda: setattr(store, "away", False)).start()
+    assert store.wait_ended(1).state == "done"
+
+
+def test_a_stopping_runner_gives_its_turns_back(store, start):
+    async def endless(*_args):
+        await asyncio.Event().wait()
+
+    store.queue(1)
+    runner = start(endless)
+    store.wait(lambda s: s.turns[1]["state"] == "running")
+    runner.stop(0.1)
+    assert store.turns[1]["state"] == "queued"
+    start(answer)
+    assert store.wait_ended(1).state == "done"
+
+
+def test_a_call_in_flight_becomes_unknown_and_is_not_repeated(store, start):
+    executed = []
+    call = ToolCall(id="call_1", alias="x", round=1, arguments={})
+
+    async def calls_once(_request, progress, journal, _stop):
+        if not progress.messages:
+            progress.messages.append({"role": "assistant", "content": ""})
+            await journal.save_step(progress, (call,))
+        verdict = await journal.begin_call(call)
+        if verdict.kind == "run":
+            executed.append(1)
+            await asyncio.Event().wait()
+        assert verdict.result.outcome == "unknown"
+        return TurnResult(state="done")
+
+    store.queue(1)
+    first = start(calls_once)
+    store.wait(lambda s: s.calls.get("call_1", {}).get("epoch"))
+    first.stop(0.1)
+    start(calls_once)
+    store.wait_ended(1)
+    assert executed == [1]
+    assert store.types(1).count("tool_result") == 1
+
+
+def test_a_claim_whose_answer_was_lost_is_left_to_the_sweep(store, start):
+    """The commit arrived, the connection broke: nobody runs the turn, so nobody may keep it."""
+
+    async def endless(*_args):
+        await asyncio.Event().wait()
+
+    def claim(*args):
+        del store.claim  # only the first time
+        store.claim(*args)
+        raise ConnectionError
+
+    store.claim = claim
+    store.queue(1)
+    runner = start(endless, lease=0.1)
+    store.wait(lambda s: s.turns[1]["owner"] == runner.id)
+    store.queue(2)
+    runner.wake()
+    store.wait(lambda s: {claim.turn_id for claim in s.kept} == {2})
+
+
+def test_a_turn_that_no_runner_survives_is_ended(store, start):
+    store.queue(1)
+    store.turns[1]["epoch"] = MAX_EPOCH
+    start(answer)
+    ending = store.wait_ended(1)
+    assert (ending.state, ending.error_code) == ("failed", "internal_error")
+
+
+def test_a_database_that_is_away_costs_the_others_nothing(store, start):
+    async def endless(*_args):
+        await asyncio.Event().wait()
+
+    store.queue(1)
+    runner = start(endless, lease=0.3)
+    other = MemoryStore()
+    other.name = "other"
+    other.queue(7)
+    runner.attach(other)
+    other.wait(lambda s: s.kept)
+    other.away = True
+    store.kept.clear()
+    store.wait(lambda s: s.kept)
+    store.kept.clear()
+    store.wait(lambda s: s.kept)
+
+
+def poisoned(store, monkeypatch, method):
+    """As when PostgreSQL refuses a value: the write of turn 1 fails whenever it holds the poison."""
+    inner = getattr(store, method)
+
+    def write(*args):
+        if "poison" in repr(args):
+            raise ValueError("refused")
+        return inner(*args)
+
+    monkeypatch.setattr(store, method, write)
+
+
+def test_events_that_cannot_be_written_cost_only_their_turn(store, start, monkeypatch, caplog):
+    poisoned(store, monkeypatch, "append")
+    both = asyncio.Barrier(2)
+
+    async def speak(request, progress, journal, stop):
+        await both.wait()
+        journal.emit("text", content="poison" if request.turn_id == 1 else "fine", step=0)
+        await asyncio.sleep(0.2)
+        journal.emit("text", content="still here", step=0)
+        return await answer(request, progress, journal, stop)
+
+    store.queue(1)
+    store.queue(2)
+    runner = start(speak)
+    assert store.wait_ended(2).state == "done"
+    assert next(e["content"] for e in store.events[2].values() if e["type"] == "text") == "fine"
+    assert 1 not in store.endings
+    store.queue(3)
+    store.queue(4)
+    runner.wake()
+    store.wait_ended(3)
+    assert store.events[3][3]["content"] == "fine", "the writer lives"
+
+
+def test_an_end_that_cannot_be_written_is_a_failed_turn(store, start, monkeypatch):
+    poisoned(store, monkeypatch, "finish")
+
+    async def speak(*_):
+        return TurnResult(state="done", text="poison")
+
+    store.queue(1)
+    start(speak)
+    ending = store.wait_ended(1)
+    assert (ending.state, ending.error_code) == ("failed", "internal_error")
+
+
+def test_a_turn_that_takes_too_long_is_ended(store, start):
+    async def hang(*_):
+        await asyncio.Event().wait()
+
+    store.limits = Limits(turn_timeout=0.1)
+    store.queue(1)
+    start(hang)
+    ending = store.wait_ended(1)
+    assert (ending.state, ending.error_code) == ("failed", "turn_timeout")
