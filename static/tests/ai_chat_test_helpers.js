@@ -1,6 +1,7 @@
-import { after, animationFrame, tick } from "@odoo/hoot";
-import { patchWithCleanup } from "@web/../tests/web_test_helpers";
+import { after, animationFrame, click, edit, getFixture, press, tick } from "@odoo/hoot";
+import { mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { browser } from "@web/core/browser/browser";
+import { AiChat } from "@woow_paas_platform/ai_chat/ai_chat";
 
 const encoder = new TextEncoder();
 
@@ -267,3 +268,36 @@ export class FakeServer {
         };
     }
 }
+
+/** The whole chat, as the portal page mounts it. */
+export async function mountChat(props = {}) {
+    getFixture().style.height = "600px";
+    await mountWithCleanup(AiChat, { props });
+    await settle();
+}
+
+export async function ask(text) {
+    await click(".o_ai_chat_input");
+    await edit(text);
+    await press("Enter");
+    await settle();
+}
+
+/** Events of the turn that runs, as [seq, data]. */
+export async function say(server, ...events) {
+    for (const [seq, data] of events) {
+        server.stream.event(seq, data);
+    }
+    await settle();
+}
+
+export const CALL = {
+    type: "tool_call",
+    id: "c1",
+    tool: "get_time",
+    title: "Get Time",
+    server: "time",
+    args: {},
+    round: 1,
+    max_rounds: 5,
+};

@@ -1,0 +1,156 @@
+import {
+    advanceTime,
+    animationFrame,
+    beforeEach,
+    click,
+    describe,
+    edit,
+    expect,
+    press,
+    queryAllTexts,
+    test,
+} from "@odoo/hoot";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { LIST_REFRESH } from "@woow_paas_platform/ai_chat/ai_chat_service";
+import { CALL, FakeServer, mountChat, settle, setVisibility } from "../ai_chat_test_helpers";
+
+describe.current.tags("desktop");
+defineMailModels();
+
+/** @type {FakeServer} */
+let server;
+beforeEach(() => {
+    sessionStorage.clear();
+    server = new FakeServer();
+});
+
+describe("conversations", () => {
+    test("keep a draft each", async () => {
+        const first = server.conversation({ name: "First" });
+        const second = server.conversation({ name: "Second" });
+        await mountChat({ conversationId: first.id });
+        await click(".o_ai_chat_input");
+        await edit("for the first");
+        await click(`[data-conversation-id='${second.id}']`);
+        await settle();
+        expect(".o_ai_chat_input").toHaveValue("");
+        expect(".o_ai_chat_title").toHaveText("Second");
+        await click(`[data-conversation-id='${first.id}']`);
+        await settle();
+        expect(".o_ai_chat_input").toHaveValue("for the first");
+    });
+
+    test("show their history the same way as a live turn", async () => {
+        const conversation = server.conversation();
+        server.message(conversation, "user", "Time?");
+        server.message(conversation, "assistant", "Noon.", {
+            id: 4,
+            state: "done",
+            tool_calls: [{ ...CALL, result: "12:00", outcome: "ok", duration_ms: 5 }],
+            timeline: [
+                { type: "text_block", html: "<p>One moment.</p>", text: "One moment." },
+                { type: "tool_call", id: CALL.id },
+                { type: "text_block", html: "<p>Noon.</p>", text: "Noon." },
+            ],
+            usage: null,
+            error: null,
+        });
+        server.message(conversation, "user", "<b>Sure?</b>");
+        server.message(conversation, "assistant", "", {
+            id: 5,
+            state: "failed",
+            tool_calls: [],
+            timeline: [],
+            usage: null,
+            error: { code: "llm_down", message: "No answer came." },
+        }).id = null;
+        await mountChat({ conversationId: conversation.id });
+        expect(queryAllTexts(".o_ai_chat_bubble")).toEqual(["Time?", "<b>Sure?</b>"]);
+        const rows = queryAllTexts(".o_ai_chat_turn:first > *").slice(0, 4);
+        expect(rows.map((text) => text.split("\n")[0])).toEqual([
+            "One moment.",
+            "Round 1 of 5",
+            "Done",
+            "Noon.",
+        ]);
+        expect(".o_ai_chat_ending_failed").toHaveText(/No answer came\./);
+
+        setVisibility("visible");
+        await settle();
+        expect(".o_ai_chat_message").toHaveCount(4);
+    });
+
+    test("that answer elsewhere are looked after until they are done", async () => {
+        const other = server.conversation({ name: "Other" });
+        server.startTurn(other);
+        const conversation = server.conversation();
+        await mountChat({ conversationId: conversation.id });
+        expect(".o_ai_chat_conversation .o_ai_chat_spinner").toHaveCount(1);
+        other.turn = null;
+        await advanceTime(LIST_REFRESH);
+        await settle();
+        expect(".o_ai_chat_conversation .o_ai_chat_spinner").toHaveCount(0);
+        const count = server.requests.length;
+        await advanceTime(10 * LIST_REFRESH);
+        expect(server.requests).toHaveLength(count);
+    });
+
+    test("load earlier messages on demand", async () => {
+        const conversation = server.conversation();
+        for (let index = 0; index < 40; index++) {
+            server.message(conversation, "user", `Message ${index}`);
+        }
+        await mountChat({ conversationId: conversation.id });
+        expect(".o_ai_chat_bubble").toHaveCount(30);
+        expect(".o_ai_chat_bubble:first").toHaveText("Message 10");
+        await click(".o_ai_chat_older");
+        await settle();
+        expect(".o_ai_chat_bubble").toHaveCount(40);
+        expect(".o_ai_chat_bubble:first").toHaveText("Message 0");
+        expect(".o_ai_chat_older").toHaveCount(0);
+
+        setVisibility("visible");
+        await settle();
+        expect(".o_ai_chat_bubble").toHaveCount(40);
+        expect(".o_ai_chat_older").toHaveCount(0);
+    });
+
+    test("are renamed and deleted", async () => {
+        const conversation = server.conversation({ name: "Old name" });
+        await mountChat({ conversationId: conversation.id });
+        await click(".o_ai_chat_rename");
+        await animationFrame();
+        await edit("New name");
+        await press("Enter");
+        await settle();
+        expect(conversation.name).toBe("New name");
+        expect(".o_ai_chat_title").toHaveText("New name");
+        expect(".o_ai_chat_conversation .fw-bold").toHaveText("New name");
+
+        await click(".o_ai_chat_delete");
+        await animationFrame();
+        await click(".modal .btn-danger");
+        await settle();
+        expect(server.conversations).toHaveLength(0);
+        expect(".o_ai_chat_conversation").toHaveCount(0);
+        expect(".o_ai_chat_start").toHaveCount(1);
+    });
+
+    test("that are gone say so", async () => {
+        await mountChat({ conversationId: 404 });
+        expect(".o_ai_chat_error").toHaveText(/It is gone\./);
+        expect(".o_ai_chat_input").not.toBeEnabled();
+    });
+
+    test("lead to the sign-in page when the session ended", async () => {
+        const conversation = server.conversation();
+        server.interrupt(
+            `GET /api/ai/conversations/${conversation.id}`,
+            new Response(JSON.stringify({ error: { code: "unauthenticated", message: "Bye." } }), {
+                status: 401,
+            })
+        );
+        await mountChat({ conversationId: conversation.id });
+        expect(".o_ai_chat_error a").toHaveAttribute("href", /^\/web\/login\?redirect=/);
+    });
+});
