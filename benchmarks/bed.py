@@ -78,3 +78,16 @@ def took(work):
 
 def page(odoo):
     return took(lambda: httpx.get(f"{odoo.url}/web/login", timeout=30).raise_for_status())
+
+
+def wait_for(odoo, states, is_right, seconds=120):
+    """Until the number of turns in these states is right; a benchmark that cannot get there says so.
+
+    :param is_right: gets the number
+    """
+    query = f"SELECT COUNT(*) FROM {TURN_TABLE} WHERE state IN ({states}) AND prompt <> 'bench'"
+    deadline = time.monotonic() + seconds
+    while not is_right(number := int(odoo.sql(query))):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{number} turns are {states} after {seconds} s")
+        time.sleep(0.05)

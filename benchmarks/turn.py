@@ -15,7 +15,7 @@ from tools.dev import mcp_servers, processes, testbed
 from tools.dev.paths import LOGS
 
 from . import turn_processes, turn_streams
-from .bed import ROUNDS, TIME, TURN_TABLE, Llm, Person, median_of, ms, page, row
+from .bed import ROUNDS, TIME, Llm, Person, median_of, ms, page, row, wait_for
 
 WAITING = 50  # chats that wait for their model
 
@@ -75,9 +75,7 @@ def pages_while_chats_wait(odoo, llm):
     llm.answer = lambda _body: Reply("Finally.", wait=25)
     people = [Person(odoo) for _person in range(WAITING)]
     turns = [person.ask() for person in people]
-    running = f"SELECT COUNT(*) FROM {TURN_TABLE} WHERE state = 'running'"
-    while int(odoo.sql(running)) < WAITING:
-        time.sleep(0.1)
+    wait_for(odoo, "'running'", lambda running: running == WAITING)
     busy = median_of(lambda: page(odoo))
     row(f"a page while {WAITING} chats wait, 2 workers", ms(busy), f"idle {ms(idle)}")
     for person, turn in zip(people, turns, strict=True):
@@ -116,7 +114,11 @@ def main(chosen):
                 f"bench_{name}",
                 workers=2,
                 environment=facts,
-                operator={"in_process_runner": in_process, "runner_capacity": WAITING},
+                operator={
+                    "in_process_runner": in_process,
+                    "runner_capacity": WAITING,
+                    "turns_per_person": 100,  # all belong to one user
+                },
             )
             odoo.start()
             try:

@@ -7,8 +7,9 @@ import psutil
 
 from services.testing.scripted_llm import Reply
 
-from .bed import TIME, TURN_TABLE, Person, page, row
+from .bed import TIME, Person, page, row, wait_for
 
+OPEN = "'queued', 'running'"
 TURNS = 60  # of the comparison of one runner with two
 
 
@@ -35,7 +36,6 @@ def runners(odoo, llm):
 
 def throughput(odoo, people, number, places):
     """Turns a second of `number` processes that are warm and find a full queue."""
-    open_turns = f"SELECT COUNT(*) FROM {TURN_TABLE} WHERE ended_at IS NULL AND prompt <> 'bench'"
     started = [
         odoo.start_runner(f"bench{number}{places}{index}", runner_capacity=places)
         for index in range(number)
@@ -44,8 +44,7 @@ def throughput(odoo, people, number, places):
         process.wait_until(lambda p=process: "serves" in p.log.read_text(), timeout=60)
     for person in people[: number * 4]:  # each loads LangChain once
         person.ask()
-    while int(odoo.sql(open_turns)):
-        time.sleep(0.1)
+    wait_for(odoo, OPEN, lambda left: left == 0)
     for process in started:
         process.popen.send_signal(signal.SIGSTOP)
     for person in people:
@@ -53,8 +52,7 @@ def throughput(odoo, people, number, places):
     begun = time.monotonic()
     for process in started:
         process.popen.send_signal(signal.SIGCONT)
-    while int(odoo.sql(open_turns)):
-        time.sleep(0.05)
+    wait_for(odoo, OPEN, lambda left: left == 0)
     rate = len(people) / (time.monotonic() - begun)
     for process in started:
         process.stop()
