@@ -10,31 +10,17 @@ from typing import Literal
 from tools.dev import node, processes, venvs
 from tools.dev.paths import LOGS
 
-READY_TIMEOUT = 60  # seconds; a cold Node.js on a busy machine takes a few
 LOOPBACK = Path(__file__).with_name("loopback.cjs")
 
 
-class McpServer:
-    """One running server and where it answers."""
+class McpServer(processes.Service):
+    """One running server; ``url`` is where it answers."""
 
     def __init__(
         self, name: str, port: int, process: processes.Process, path: str = "/mcp"
     ) -> None:
-        self.name = name
-        self.port = port
-        self.process = process
-        self.url = f"http://127.0.0.1:{port}{path}"
-
-    @property
-    def address(self) -> str:
-        """``host:port``, as the operator's egress list wants it."""
-        return f"127.0.0.1:{self.port}"
-
-    def wait(self) -> None:
-        self.process.wait_until(lambda: processes.listens(self.port), timeout=READY_TIMEOUT)
-
-    def stop(self) -> None:
-        self.process.stop(timeout=5)
+        super().__init__(name, port, process)
+        self.url = f"http://{self.address}{path}"
 
     def kill(self) -> None:
         self.process.kill()

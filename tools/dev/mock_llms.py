@@ -13,29 +13,14 @@ from typing import Any
 from tools.dev import node, processes
 from tools.dev.paths import LOGS, VENV
 
-READY_TIMEOUT = 30  # seconds
 
-
-class MockLlm:
+class MockLlm(processes.Service):
     """A running server; ``base_url`` is what a provider's record wants, ``url`` the server's root."""
 
     def __init__(self, name: str, port: int, process: processes.Process) -> None:
-        self.name = name
-        self.port = port
-        self.process = process
-        self.url = f"http://127.0.0.1:{port}"
+        super().__init__(name, port, process)
+        self.url = f"http://{self.address}"
         self.base_url = f"{self.url}/v1"
-
-    @property
-    def address(self) -> str:
-        """``host:port``, as the operator's egress list wants it."""
-        return f"127.0.0.1:{self.port}"
-
-    def wait(self) -> None:
-        self.process.wait_until(lambda: processes.listens(self.port), timeout=READY_TIMEOUT)
-
-    def stop(self) -> None:
-        self.process.stop(timeout=5)
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         """The JSON answer of one request to the server's own control routes."""

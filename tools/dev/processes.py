@@ -76,6 +76,29 @@ class Process:
             time.sleep(interval)
 
 
+class Service:
+    """A server program on a port of the loopback."""
+
+    ready_timeout = 60  # seconds; a cold Node.js on a busy machine takes a few
+
+    def __init__(self, name: str, port: int, process: Process) -> None:
+        self.name = name
+        self.port = port
+        self.process = process
+
+    @property
+    def address(self) -> str:
+        """``host:port``, as the operator's egress list wants it."""
+        return f"127.0.0.1:{self.port}"
+
+    def wait(self) -> None:
+        """Until it listens."""
+        self.process.wait_until(lambda: listens(self.port), timeout=self.ready_timeout)
+
+    def stop(self) -> None:
+        self.process.stop(timeout=5)
+
+
 def start(
     name: str,
     args: Sequence[str | Path],
