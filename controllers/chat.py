@@ -1,3 +1,5 @@
+import contextlib
+
 import psycopg2
 from odoo import http
 from odoo.exceptions import AccessError, ConcurrencyError
@@ -35,6 +37,20 @@ def refuse_while_busy(channel):
             request.env._("The assistant is still busy with the last message."),
             details={"turn_id": busy.id, "stream_url": busy._stream_url()},
         )
+
+
+@contextlib.contextmanager
+def starting_a_turn():
+    """Of two requests that start the same turn at once, the second finds the turn of the first when it is repeated."""
+    try:
+        with request.env.cr.savepoint():
+            yield
+    except AccessError as error:
+        raise ApiError(
+            403, "assistant_unavailable", request.env._("This assistant is not available.")
+        ) from error
+    except psycopg2.errors.UniqueViolation as error:
+        raise ConcurrencyError("The same turn was started twice at once.") from error
 
 
 def accepted(turn):
@@ -169,15 +185,8 @@ class ChatController(http.Controller):
         turn = channel._turn_of_token(values["client_token"])
         if not turn:
             refuse_while_busy(channel)
-            try:
-                with request.env.cr.savepoint():
-                    turn = self._ask(channel, content, values)
-            except AccessError as error:
-                raise ApiError(
-                    403, "assistant_unavailable", request.env._("This assistant is not available.")
-                ) from error
-            except psycopg2.errors.UniqueViolation as error:
-                raise ConcurrencyError("The same message arrived twice at once.") from error
+            with starting_a_turn():
+                turn = self._ask(channel, content, values)
         return accepted(turn)
 
     def _ask(self, channel, content, values):
@@ -208,15 +217,8 @@ class ChatController(http.Controller):
             raise ApiError(
                 409, "turn_outdated", request.env._("Only the last answer can be retried.")
             )
-        try:
-            with request.env.cr.savepoint():
-                retry = turn._retry()
-        except AccessError as error:
-            raise ApiError(
-                403, "assistant_unavailable", request.env._("This assistant is not available.")
-            ) from error
-        except psycopg2.errors.UniqueViolation as error:
-            raise ConcurrencyError("The same answer was retried twice at once.") from error
+        with starting_a_turn():
+            retry = turn._retry()
         return accepted(retry)
 
     @http.route("/api/ai/preferences", methods=["GET"], readonly=True, **ROUTE)
