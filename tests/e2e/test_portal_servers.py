@@ -3,11 +3,13 @@
 import json
 import re
 
+import axe
 import pytest
 from chat import calls, first, then
 from playwright.sync_api import expect
 
 SERVER = "woow_paas_platform.mcp_server"
+PAGES = ("/my", "/my/services", "/my/ai-servers", "/my/ai/connections", "/my/ai/sign-ins")
 
 
 @pytest.fixture
@@ -122,6 +124,85 @@ def test_what_is_wrong_is_told_and_mended(tab, mcp_everything):
     expect(card).to_have_count(0)
 
 
+def reach(page, place):
+    """Press Tab until the focus is there."""
+    for _ in range(60):
+        if place.evaluate("el => el === document.activeElement"):
+            return page.keyboard
+        page.keyboard.press("Tab")
+    raise AssertionError(f"the keyboard does not reach {place}")
+
+
+def add_by_keyboard(page, name, url, state):
+    reach(page, page.get_by_role("button", name="Add a server")).press("Enter")
+    expect(page.get_by_label("Address")).to_be_focused()
+    page.keyboard.type(url)
+    reach(page, page.get_by_label("Name", exact=True)).type(name)
+    page.keyboard.press("Enter")
+    card = state_of(page, name, state)
+    expect(card.locator(".o_woow_server_toggle")).to_be_focused()
+    return card
+
+
+def go_dark(page):
+    page.context.add_cookies([{"name": "color_scheme", "value": "dark", "url": page.url}])
+    page.reload()
+
+
+def test_axe_finds_nothing_and_the_keyboard_is_enough(tab, mcp_everything):
+    good = add_by_keyboard(tab, "good", mcp_everything.url, "connected")
+    reach(tab, good.get_by_role("button", name="Test")).press("Enter")
+    expect(good.locator("[data-step]")).to_have_count(8)
+    reach(tab, good.locator('[data-tool="echo"] summary')).press("Enter")
+    expect(good.locator('[data-tool="echo"]')).to_contain_text("message")
+    wrong = mcp_everything.url.replace("/mcp", "/nothing")
+    bad = add_by_keyboard(tab, "bad", wrong, "error")
+    reach(tab, bad.get_by_role("button", name="Test")).press("Enter")
+    expect(bad.locator('[data-step][data-state="failed"]')).to_be_visible()
+    tab.get_by_role("button", name="Add a server").press("Enter")
+    assert axe.violations(tab, "main") == []
+
+    tab.keyboard.press("Escape")
+    expect(tab.get_by_role("button", name="Add a server")).to_be_focused()
+    reach(tab, bad.get_by_role("button", name="Delete")).press("Enter")
+    dialog = tab.get_by_role("dialog")
+    reach(tab, dialog.get_by_role("button", name="Delete"))
+    assert axe.violations(tab, ".modal") == []
+    tab.keyboard.press("Enter")
+    expect(bad).to_have_count(0)
+    expect(tab.get_by_role("button", name="Add a server")).to_be_focused()
+
+
+def test_axe_finds_nothing_in_the_dark(tab, mcp_everything):
+    wrong = mcp_everything.url.replace("/mcp", "/nothing")
+    for name, url, state in (("good", mcp_everything.url, "connected"), ("bad", wrong, "error")):
+        add_by_keyboard(tab, name, url, state)
+    go_dark(tab)
+    tab.get_by_role("tab", name="MCP").click()
+    for name in ("good", "bad"):
+        card = tab.locator(f'.o_woow_server[data-server="{name}"]')
+        card.locator(".o_woow_server_toggle").click()
+        card.get_by_role("button", name="Test").click()
+        expect(card.locator("[data-step]")).to_have_count(8)
+    tab.locator('[data-tool="echo"] summary').click()
+    tab.locator(".o_woow_shared summary").click()
+    tab.get_by_role("button", name="Add a server").click()
+    assert axe.violations(tab, "main") == []
+    tab.get_by_role("button", name="From a template").click()
+    expect(tab.locator("[data-template]").first).to_be_visible()
+    assert axe.violations(tab, "main") == []
+
+
+def test_axe_finds_nothing_on_the_other_pages(tab):
+    for look in ("light", "dark"):
+        for path in (*PAGES, "/my/services"):
+            tab.goto(path)
+            assert axe.violations(tab, "main") == [], f"{path}, {look}"
+        tab.get_by_role("link", name="n8n Automation").click()
+        assert axe.violations(tab, "main") == [], f"a service, {look}"
+        go_dark(tab)
+
+
 def test_paste_on_a_phone(odoo, page_of, mcp_everything):
     page = page_of(odoo, "user", viewport={"width": 360, "height": 720}, has_touch=True)
     page.goto("/my/services")
@@ -179,6 +260,10 @@ def test_a_person_connects_with_a_key_and_takes_permissions_back(
         ask("Please echo", "It came back.")
         page.goto("/my/ai/connections")
         expect(page.locator("[data-grant]")).to_contain_text("everything.echo")
+        assert axe.violations(page, "main") == []
+        go_dark(page)
+        expect(page.locator("[data-grant]")).to_be_visible()
+        assert axe.violations(page, "main") == []
         page.get_by_role("button", name="Take back").click()
         expect(page.get_by_text("You are asked each time.")).to_be_visible()
         card.get_by_role("button", name="Remove").click()

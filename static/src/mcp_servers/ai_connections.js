@@ -1,5 +1,4 @@
 import { Component, onWillStart, useState } from "@odoo/owl";
-import { cookie } from "@web/core/browser/cookie";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { formatMomentFull } from "../core/format";
@@ -16,11 +15,6 @@ export class AiConnections extends Component {
         this.api = new McpApi();
         this.state = useState({ connections: [], grants: [], isLoaded: false, error: "" });
         onWillStart(() => this.load());
-    }
-
-    /** The portal itself is light; who chose dark in Odoo gets this dark, too. */
-    get theme() {
-        return cookie.get("color_scheme") === "dark" ? "dark" : undefined;
     }
 
     async attempt(action) {

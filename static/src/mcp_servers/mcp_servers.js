@@ -1,5 +1,4 @@
-import { Component, onWillStart, onWillUnmount, useState } from "@odoo/owl";
-import { cookie } from "@web/core/browser/cookie";
+import { Component, onWillStart, onWillUnmount, useRef, useState } from "@odoo/owl";
 import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
 import { ImportForm } from "./import_form";
@@ -19,6 +18,7 @@ export class McpServers extends Component {
 
     setup() {
         this.bus = useService("bus_service");
+        this.buttons = useRef("buttons");
         this.list = useState(new ServerList(this.props.cloudServiceId || null));
         /** adding: "" | "address" | "template" | "json"; openId: the card that was just added */
         this.ui = useState({ adding: "", openId: 0 });
@@ -26,11 +26,6 @@ export class McpServers extends Component {
         this.bus.start();
         onWillStart(() => this.list.load());
         onWillUnmount(() => this.list.leave());
-    }
-
-    /** The portal itself is light; who chose dark in Odoo gets this dark, too. */
-    get theme() {
-        return cookie.get("color_scheme") === "dark" ? "dark" : undefined;
     }
 
     show(adding) {
@@ -43,8 +38,15 @@ export class McpServers extends Component {
         this.ui.openId = server.id;
     }
 
+    /** The focus goes back to the button that opened the form. */
     close() {
+        this.buttons.el.querySelector("[aria-expanded=true]").focus();
         this.ui.adding = "";
+    }
+
+    /** A card that had the focus is gone. */
+    onRemoved() {
+        this.buttons.el.querySelector("button").focus();
     }
 }
 

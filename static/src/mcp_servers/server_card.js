@@ -1,4 +1,4 @@
-import { Component, onWillStart, useState } from "@odoo/owl";
+import { Component, onMounted, onWillStart, useEffect, useRef, useState } from "@odoo/owl";
 import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
 import { deserializeDateTime, formatDateTime } from "@web/core/l10n/dates";
 import { _t } from "@web/core/l10n/translation";
@@ -17,8 +17,9 @@ export class ServerCard extends Component {
     static props = {
         server: Object,
         list: Object,
-        /** Shown open at first. */
+        /** Just added: shown open, with the focus. */
         isOpen: { type: Boolean, optional: true },
+        onRemoved: Function,
     };
 
     setup() {
@@ -31,7 +32,14 @@ export class ServerCard extends Component {
             steps: null,
             error: "",
         });
+        this.toggle = useRef("toggle");
+        this.editButton = useRef("edit");
         onWillStart(() => this.props.isOpen && this.open());
+        onMounted(() => this.props.isOpen && this.toggle.el.focus());
+        useEffect(
+            (isEditing) => isEditing && (() => this.editButton.el?.focus()),
+            () => [this.state.isEditing]
+        );
     }
 
     get stateLabel() {
@@ -139,7 +147,11 @@ export class ServerCard extends Component {
             }),
             confirmLabel: _t("Delete"),
             confirmClass: "btn-danger",
-            confirm: () => this.attempt("switch", () => list.remove(server.id)),
+            confirm: () =>
+                this.attempt("switch", async () => {
+                    await list.remove(server.id);
+                    this.props.onRemoved();
+                }),
             cancel: () => {},
         });
     }

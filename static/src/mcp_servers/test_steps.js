@@ -25,6 +25,10 @@ export class TestSteps extends Component {
         );
     }
 
+    stateOf(step) {
+        return { ok: _t("passed"), failed: _t("failed"), skipped: _t("not done") }[step.state];
+    }
+
     iconOf(step) {
         return {
             ok: "fa-check-circle text-success",

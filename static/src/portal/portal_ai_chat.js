@@ -1,6 +1,5 @@
 import { Component } from "@odoo/owl";
 import { browser } from "@web/core/browser/browser";
-import { cookie } from "@web/core/browser/cookie";
 import { registry } from "@web/core/registry";
 import { AiChat } from "../ai_chat/ai_chat";
 
@@ -15,11 +14,6 @@ export class PortalAiChat extends Component {
         conversationId: AiChat.props.conversationId,
         newChat: AiChat.props.newChat,
     };
-
-    /** The portal itself is light; who chose dark in Odoo gets the chat dark. */
-    get theme() {
-        return cookie.get("color_scheme") === "dark" ? "dark" : undefined;
-    }
 
     onShow(conversationId) {
         const base = browser.location.pathname.match(PAGE_PATH)?.[1];
