@@ -7,7 +7,7 @@ from odoo.exceptions import UserError, ValidationError
 from odoo.orm.models import NO_ACCESS
 
 from ..runtime import process
-from ..services import const, egress, openapi
+from ..services import const, egress, openapi, openapi_file
 from ..services.errors import ConfigError, EngineError
 from ..services.specs import ServerSpec
 
@@ -163,7 +163,7 @@ class Toolbox(models.Model):
         :raises ConfigError: the document cannot be used
         """
         self.ensure_one()
-        document = openapi.read(openapi.load(source), url)
+        document = openapi.read(openapi_file.load(source), url)
         # sudo: toolbox_operation - definitions come from the document only; the caller may write the box
         Operation = self.env["woow_paas_platform.toolbox_operation"].sudo()
         known = {

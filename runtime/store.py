@@ -1,8 +1,8 @@
-"""The queue, the lease and the log in PostgreSQL: what the runner asks of Odoo.
+"""A held turn and its log in PostgreSQL: what the runner writes while a turn runs.
 
-Every method is one short transaction, called from the runner's executor threads. A method that writes for
-a held turn locks the turn's row and compares the lease's epoch first, so that a runner which was paused
-past its lease can do nothing more. Each is safe to repeat after a lost connection.
+Every method is one short transaction, called from the runner's executor threads. It locks the turn's row
+and compares the lease's epoch first, so that a runner which was paused past its lease can do nothing more.
+Each is safe to repeat after a lost connection.
 """
 
 import json
@@ -13,128 +13,17 @@ from odoo import fields
 
 from ..services import reading, text
 from ..services.errors import EngineError, LeaseLost, TurnGone
-from ..services.runner import Claim, Loaded
+from ..services.ports import Claim, Loaded
 from ..services.specs import TurnProgress, Verdict
-from . import db, notify, settings
+from . import db, notify
+from .turn_queue import TURN, TurnQueue
 
 _logger = logging.getLogger(__name__)
 
-TURN = "woow_paas_platform.ai_turn"
 CALL = "woow_paas_platform.tool_call"
 
 
-class OdooStore:
-    def __init__(self, dbname: str):
-        self.name = dbname
-
-    # ------------------------------------------------------------ queue and lease
-
-    def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]:
-        """Take queued turns, at most one of a conversation, each for `lease` seconds.
-
-        Who has fewest goes first, and nobody has more than `turns_per_person` at a time.
-        """
-
-        def work(env):
-            env.cr.execute(
-                """
-                WITH busy AS (
-                    SELECT user_id, COUNT(*) AS turns FROM woow_paas_platform_ai_turn
-                     WHERE state = 'running' GROUP BY user_id),
-                line AS (
-                    SELECT w.id,
-                           ROW_NUMBER() OVER (PARTITION BY w.user_id ORDER BY w.id)
-                           + COALESCE(busy.turns, 0) AS place
-                      FROM woow_paas_platform_ai_turn w LEFT JOIN busy USING (user_id)
-                     WHERE w.state = 'queued'
-                       AND NOT EXISTS (
-                            SELECT 1 FROM woow_paas_platform_ai_turn o
-                             WHERE o.channel_id = w.channel_id AND o.id < w.id
-                               AND o.state IN ('queued', 'running', 'waiting'))),
-                taken AS MATERIALIZED (
-                    SELECT q.id FROM woow_paas_platform_ai_turn q JOIN line ON line.id = q.id
-                     WHERE q.state = 'queued' AND line.place <= %(per_person)s
-                     ORDER BY line.place, q.id
-                       FOR UPDATE OF q SKIP LOCKED
-                     LIMIT %(limit)s)
-                UPDATE woow_paas_platform_ai_turn t
-                   SET state = 'running', lease_owner = %(runner)s,
-                       lease_epoch = COALESCE(t.lease_epoch, 0) + 1,
-                       lease_until = now() AT TIME ZONE 'UTC' + %(lease)s * interval '1 second',
-                       started_at = COALESCE(t.started_at, now() AT TIME ZONE 'UTC')
-                  FROM taken
-                 WHERE t.id = taken.id AND t.state = 'queued'
-             RETURNING t.id, t.lease_epoch,
-                       (SELECT COALESCE(MAX(seq), 0) + 1
-                          FROM woow_paas_platform_ai_turn_event e WHERE e.turn_id = t.id)
-                """,
-                {
-                    "runner": runner_id,
-                    "lease": lease,
-                    "limit": limit,
-                    "per_person": settings.get().turns_per_person,
-                },
-            )
-            return [Claim(*row) for row in sorted(env.cr.fetchall())]
-
-        return db.transaction(self.name, work)
-
-    def heartbeat(self, claims: list[Claim], lease: float) -> tuple[set[Claim], set[Claim]]:
-        """Extend these leases.
-
-        :return: the claims still held; those whose stop was asked for
-        """
-
-        def work(env):
-            # Locked in the order of `append`, so that the two never wait for each other.
-            env.cr.execute(
-                """
-                UPDATE woow_paas_platform_ai_turn t
-                   SET lease_until = now() AT TIME ZONE 'UTC' + %s * interval '1 second'
-                 WHERE t.id IN (
-                        SELECT h.id FROM woow_paas_platform_ai_turn h
-                          JOIN unnest(%s, %s) AS c (id, epoch)
-                            ON c.id = h.id AND c.epoch = h.lease_epoch
-                         WHERE h.state = 'running'
-                         ORDER BY h.id FOR NO KEY UPDATE OF h)
-             RETURNING t.id, t.stop_requested
-                """,
-                [lease, [claim.turn_id for claim in claims], [claim.epoch for claim in claims]],
-                log_exceptions=False,  # two writers met: `transaction` repeats it
-            )
-            rows = env.cr.fetchall()
-            by_id = {claim.turn_id: claim for claim in claims}
-            return {by_id[i] for i, _ in rows}, {by_id[i] for i, stop in rows if stop}
-
-        return db.transaction(self.name, work)
-
-    def release(self, runner_id: str) -> None:
-        """Give back what this runner still holds: another process goes on."""
-
-        def work(env):
-            env.cr.execute(
-                """
-                UPDATE woow_paas_platform_ai_turn
-                   SET state = 'queued', lease_owner = NULL, lease_until = NULL
-                 WHERE state = 'running' AND lease_owner = %s RETURNING id
-                """,
-                [runner_id],
-            )
-            if env.cr.rowcount:
-                notify.queued(env.cr, 0)
-
-        db.transaction(self.name, work)
-
-    def sweep(self) -> None:
-        """Requeue the turns of dead runners."""
-        db.transaction(self.name, lambda env: env[TURN]._cron_sweep())
-
-    def request_stop(self, turn_id: int) -> str:
-        """:return: the turn's state after the request"""
-        return db.transaction(self.name, lambda env: env[TURN].browse(turn_id)._request_stop())
-
-    # ------------------------------------------------------------ a held turn
-
+class OdooStore(TurnQueue):
     def _held(self, env, claim):
         """The locked turn.
 

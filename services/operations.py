@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from . import const, faults, openapi, text
+from . import const, faults, openapi, openapi_file, text
 from .egress import EgressPolicy
 from .errors import (
     AuthRequired,
@@ -70,7 +70,7 @@ async def fetch(url: str, policy: EgressPolicy, *, timeout: float) -> bytes:
     try:
         async with _client(policy, timeout) as client, asyncio.timeout(timeout):
             response = await client.send(client.build_request("GET", url), stream=True)
-            body = await _read(response, openapi.MAX_DOCUMENT)
+            body = await _read(response, openapi_file.MAX_DOCUMENT)
     except (httpx.HTTPError, OSError, TimeoutError) as error:
         raise _of_service(faults.of_exception(error)) from error
     _check(response, body)

@@ -1,10 +1,11 @@
 """What the engine asks of its host. The Odoo side and the test doubles implement these."""
 
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .errors import InputRequired, SignInRequired
 from .inputs import InputAnswer, InputRequest
-from .specs import CallResult, ToolCall, TurnProgress, Verdict
+from .specs import CallResult, ToolCall, TurnProgress, TurnRequest, Verdict
 
 
 class Journal(Protocol):
@@ -34,3 +35,53 @@ class Journal(Protocol):
 
     async def end_call(self, call: ToolCall, result: CallResult) -> None:
         """Record the one result of the call and its `tool_result` event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to run a turn: valid while the turn's `epoch` is this one."""
+
+    turn_id: int
+    epoch: int
+    next_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    request: TurnRequest
+    progress: TurnProgress
+    stop_requested: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What the store needs to close a turn."""
+
+    state: str
+    html: str = ""
+    usage: dict[str, int] = field(default_factory=dict)
+    progress: dict[str, Any] | None = None
+    error_code: str = ""
+    error_message: str = ""
+    confirm: int = 0
+    next_seq: int = 1
+
+
+class Store(Protocol):
+    """A queue of turns. Blocking methods, called from executor threads; `ConnectionError` means try again."""
+
+    name: str
+
+    def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]: ...
+    def heartbeat(self, claims: list[Claim], lease: float) -> tuple[set[Claim], set[Claim]]: ...
+    def release(self, runner_id: str) -> None: ...
+    def sweep(self) -> None: ...
+    def load(self, claim: Claim) -> Loaded: ...
+    def append(self, batch: dict[Claim, list]) -> set[Claim]: ...
+    def save_step(self, claim: Claim, progress: dict, calls: tuple, events: list) -> None: ...
+    def begin_call(self, claim: Claim, call_id: str) -> Any: ...
+    def suspend_call(self, claim: Claim, call_id: str, wanted: Any, events: list) -> str: ...
+    def ask(self, claim: Claim, call_id: str, asked: Any, limit: float) -> dict | None: ...
+    def take_answer(self, claim: Claim, question: str, is_late: bool) -> tuple[Any, dict]: ...
+    def end_call(self, claim: Claim, call_id: str, result: Any, events: list) -> None: ...
+    def finish(self, claim: Claim, ending: Ending, events: list) -> None: ...

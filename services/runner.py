@@ -14,13 +14,13 @@ import threading
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass
 
 from . import const
 from .errors import EngineError, LeaseLost, TurnGone
 from .journal import TurnJournal, Writer
-from .specs import TurnProgress, TurnRequest, TurnResult
+from .ports import Claim, Ending, Store
+from .specs import TurnResult
 
 _logger = logging.getLogger(__name__)
 
@@ -29,56 +29,6 @@ DRAIN_TIMEOUT = 10.0  # s, a stopping runner lets its turns end this long
 DB_THREADS = 4
 DB_RETRY = 0.2  # s between two tries while PostgreSQL is away
 MAX_EPOCH = 50  # runners that may try a turn; one that kills each of them must end
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """The right to run a turn: valid while the turn's `epoch` is this one."""
-
-    turn_id: int
-    epoch: int
-    next_seq: int
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    request: TurnRequest
-    progress: TurnProgress
-    stop_requested: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """What the store needs to close a turn."""
-
-    state: str
-    html: str = ""
-    usage: dict[str, int] = field(default_factory=dict)
-    progress: dict[str, Any] | None = None
-    error_code: str = ""
-    error_message: str = ""
-    confirm: int = 0
-    next_seq: int = 1
-
-
-class Store(Protocol):
-    """A queue of turns. Blocking methods, called from executor threads; `ConnectionError` means try again."""
-
-    name: str
-
-    def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]: ...
-    def heartbeat(self, claims: list[Claim], lease: float) -> tuple[set[Claim], set[Claim]]: ...
-    def release(self, runner_id: str) -> None: ...
-    def sweep(self) -> None: ...
-    def load(self, claim: Claim) -> Loaded: ...
-    def append(self, batch: dict[Claim, list]) -> set[Claim]: ...
-    def save_step(self, claim: Claim, progress: dict, calls: tuple, events: list) -> None: ...
-    def begin_call(self, claim: Claim, call_id: str) -> Any: ...
-    def suspend_call(self, claim: Claim, call_id: str, wanted: Any, events: list) -> str: ...
-    def ask(self, claim: Claim, call_id: str, asked: Any, limit: float) -> dict | None: ...
-    def take_answer(self, claim: Claim, question: str, is_late: bool) -> tuple[Any, dict]: ...
-    def end_call(self, claim: Claim, call_id: str, result: Any, events: list) -> None: ...
-    def finish(self, claim: Claim, ending: Ending, events: list) -> None: ...
 
 
 Engine = Callable[..., Awaitable[TurnResult]]

@@ -13,7 +13,7 @@ from odoo.tests import TransactionCase, new_test_user
 
 from ..runtime import process
 from ..runtime.store import OdooStore
-from ..services.runner import Ending
+from ..services.ports import Ending
 from ..services.specs import ServerSpec, ToolCall, ToolSpec, TurnProgress
 from ..services.testing.fake_mcp import FakeMcp
 

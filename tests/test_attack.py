@@ -15,7 +15,7 @@ from ..models import ai_turn
 from ..runtime import settings
 from ..runtime.server_store import ServerStore
 from ..runtime.store import OdooStore
-from ..services.runner import Ending
+from ..services.ports import Ending
 from ..services.specs import (
     CallResult,
     DiscoveredTool,

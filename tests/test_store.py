@@ -8,7 +8,7 @@ from odoo.tools import mute_logger
 from ..runtime.store import OdooStore
 from ..services import reading
 from ..services.errors import EngineError, LeaseLost, TurnGone
-from ..services.runner import Claim, Ending
+from ..services.ports import Claim, Ending
 from ..services.specs import CallResult, ServerSpec, ToolCall, ToolSpec, TurnProgress
 from .common import AiHttpCase
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from services.errors import LeaseLost
-from services.runner import Claim, Loaded
+from services.ports import Claim, Loaded
 from services.specs import Limits, LlmSpec, TurnProgress, TurnRequest, Verdict
 
 

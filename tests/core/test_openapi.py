@@ -3,7 +3,7 @@ import json
 import pytest
 from conftest import POLICY
 
-from services import openapi, operations
+from services import openapi, openapi_file, operations
 from services.egress import EgressPolicy
 from services.errors import (
     AuthRequired,
@@ -16,7 +16,9 @@ from services.errors import (
 from services.specs import OperationSpec
 from services.testing.fake_api import DOCUMENT, FakeApi
 
-READ = openapi.read(openapi.load(json.dumps(DOCUMENT)), "https://orders.example.com/openapi.json")
+READ = openapi.read(
+    openapi_file.load(json.dumps(DOCUMENT)), "https://orders.example.com/openapi.json"
+)
 BY_KEY = {operation.key: operation for operation in READ.operations}
 
 
@@ -72,7 +74,7 @@ paths:
       parameters:
         - {name: day, in: query, explode: false, schema: {type: array, items: {type: string}, default: [2020-01-01]}}
 """
-    (operation,) = openapi.read(openapi.load(source)).operations
+    (operation,) = openapi.read(openapi_file.load(source)).operations
     assert (operation.key, operation.joined) == ("get /on", ("day",))
     assert json.dumps(operation.input_schema)
 
@@ -93,7 +95,7 @@ paths:
 )
 def test_what_is_no_document_is_a_sentence(source):
     with pytest.raises(ConfigError):
-        openapi.read(openapi.load(source))
+        openapi.read(openapi_file.load(source))
 
 
 def test_strange_parts_cost_only_themselves():
@@ -188,7 +190,7 @@ async def test_a_service_that_fails_is_a_typed_error():
 async def test_a_document_is_fetched():
     with FakeApi() as api:
         source = await operations.fetch(api.document_url, POLICY, timeout=5)
-        assert openapi.read(openapi.load(source), api.document_url).base_url == f"{api.url}/v1"
+        assert openapi.read(openapi_file.load(source), api.document_url).base_url == f"{api.url}/v1"
         with pytest.raises(ServerRefused, match="HTTP 404"):
             await operations.fetch(f"{api.url}/nothing", POLICY, timeout=5)
 

@@ -8,7 +8,7 @@ import pytest
 from corpus import documents, keywords
 from jsonschema import Draft202012Validator
 
-from services import openapi, recall, schema
+from services import openapi, openapi_file, recall, schema
 
 DOCUMENTS = documents()
 MEDIAN = 0.001  # s for one schema
@@ -22,7 +22,7 @@ def test_the_corpus_is_what_it_should_be():
 
 @pytest.fixture(scope="module", params=DOCUMENTS)
 def operations(request):
-    return openapi.read(openapi.load(DOCUMENTS[request.param].read_bytes())).operations
+    return openapi.read(openapi_file.load(DOCUMENTS[request.param].read_bytes())).operations
 
 
 def test_every_operation_is_offered_quickly_and_without_references(operations):
