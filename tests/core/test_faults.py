@@ -1,8 +1,10 @@
-"""Every fault of an MCP server on one call: a typed error at once, and the calls beside it untouched."""
+"""Every fault of an MCP server on one call: a typed error long before its time-out, and the calls beside it untouched.
+
+A call that hung would end as `timeout`; how fast the errors come is measured by benchmarks/mcp_recovery.py.
+"""
 
 import asyncio
 import json
-import time
 
 import pytest
 from conftest import POLICY, spec_of
@@ -13,8 +15,6 @@ from services.pool import Pool
 from services.testing.fake_faults import FAULTS, answer, body, data, status, stream
 from services.testing.fake_http import start_stream
 from services.testing.fake_mcp import FakeMcp
-
-LIMIT = 1.0  # s, on a busy machine; benchmarks/mcp.py measures the 0.1 s of an idle one
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
@@ -27,12 +27,9 @@ async def test_fault_of_one_call(name, era):
         await pool.call(spec, 1, "count", {}, timeout=5)
         beside = asyncio.create_task(pool.call(spec, 1, "slow", {"seconds": 0.3}, timeout=5))
         await fake.until(lambda: any(tool == "slow" for _, tool, _ in fake.calls))
-        begun = time.monotonic()
         with pytest.raises(Exception) as caught:
             await pool.call(spec, 1, "echo", {"message": "x"}, timeout=5)
-        seconds = time.monotonic() - begun
         assert caught.value.code == code, (caught.value, caught.value.detail)
-        assert seconds < LIMIT + ("oversize" in name) * 0.5
         assert (await beside)["content"][0]["text"] == "slept"
         again = await pool.call(spec, 1, "count", {}, timeout=5)
         assert again["content"][0]["text"] in ("1", "2")
@@ -54,10 +51,9 @@ async def test_refused_post_of_a_legacy_session(name):
         pool, spec = Pool(POLICY), spec_of(fake, legacy=True)
         await pool.call(spec, 1, "count", {}, timeout=5)
         fake.posts["echo"] = fault
-        begun = time.monotonic()
         with pytest.raises(Exception) as caught:
             await pool.call(spec, 1, "echo", {"message": "x"}, timeout=5)
-        assert caught.value.code == code and time.monotonic() - begun < LIMIT
+        assert caught.value.code == code
         await pool.call(spec, 1, "count", {}, timeout=5)
         await pool.close()
 
@@ -74,10 +70,9 @@ async def test_damaged_event_of_a_legacy_session(event):
     async with FakeMcp() as fake:
         fake.faults["echo"] = fault
         pool, spec = Pool(POLICY), spec_of(fake, legacy=True)
-        begun = time.monotonic()
         with pytest.raises(Exception) as caught:
             await pool.call(spec, 1, "echo", {"message": "x"}, timeout=5)
-        assert caught.value.code == "protocol_error" and time.monotonic() - begun < LIMIT
+        assert caught.value.code == "protocol_error"
         assert (await pool.call(spec, 1, "count", {}, timeout=5))["content"]
         assert pool.opened == 1
         await pool.close()
@@ -151,10 +146,10 @@ async def test_black_hole_ends_with_the_timeout(fake, pool):
         await asyncio.Event().wait()
 
     fake.faults["echo"] = hole
-    begun = time.monotonic()
-    with pytest.raises(Exception) as caught:
-        await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=0.2)
-    assert caught.value.code == "timeout" and time.monotonic() - begun < 0.4
+    async with asyncio.timeout(20):
+        with pytest.raises(Exception) as caught:
+            await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=0.2)
+    assert caught.value.code == "timeout"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +162,5 @@ async def test_faults_of_the_handshake(method, legacy):
             fake.refuse_sse = 401
         else:
             fake.faults[method] = status(401)
-        begun = time.monotonic()
         with pytest.raises(AuthRequired):
             await discover(spec_of(fake, legacy=legacy), POLICY)
-        assert time.monotonic() - begun < LIMIT

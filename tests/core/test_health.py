@@ -1,5 +1,4 @@
 import asyncio
-import time
 
 import pytest
 
@@ -51,12 +50,11 @@ async def test_many_are_asked_at_once_and_a_silent_one_holds_up_nobody(fake):
     specs = [
         spec(1, fake.url),
         spec(2, "http://127.0.0.1:9/mcp"),
-        *(spec(n, hung, connect_timeout=0.3, sync_timeout=1.0) for n in range(3, 9)),
+        *(spec(n, hung, connect_timeout=0.3, sync_timeout=1.0) for n in range(3, 23)),
     ]
-    began = time.monotonic()
-    outcomes = await health.check_all(specs, POLICY)
-    assert time.monotonic() - began < 3
+    async with asyncio.timeout(15):  # one after the other takes 20 s
+        outcomes = await health.check_all(specs, POLICY)
     assert outcomes[1] is None
     assert "nothing listens" in str(outcomes[2])
-    assert all(outcomes[n].code == "timeout" for n in range(3, 9))
+    assert all(outcomes[n].code == "timeout" for n in range(3, 23))
     silent.close()

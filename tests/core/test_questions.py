@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 
 import pytest
 from test_modern import NAME, QUESTION, asks
@@ -75,17 +74,17 @@ async def test_a_legacy_server_waits_in_its_session(legacy_fake, llm):
     journal = MemoryJournal()
 
     async def think(asked):
-        await asyncio.sleep(0.9)
+        await asyncio.sleep(2)
         return InputAnswer(action="accept", content={"name": "Bob"})
 
     journal.answers = think
-    limits = Limits(turn_tools_timeout=0.7)  # less than the person takes
+    limits = Limits(turn_tools_timeout=1.5)  # less than the person takes
     request = request_of(llm, legacy_fake, server=legacy_fake.spec, limits=limits)
     done = await Turn(request, journal=journal).run()
     assert done.result.state == "done" and not journal.suspended
     assert journal.asked == [InputRequest(message="Who?", schema=NAME)]
     assert json.loads(journal.results[0].text)["content"] == {"name": "Bob"}
-    assert done.progress.tools_seconds < 0.7
+    assert done.progress.tools_seconds < 1.5
 
 
 async def test_stop_while_a_legacy_server_waits(legacy_fake, llm):
@@ -99,9 +98,9 @@ async def test_stop_while_a_legacy_server_waits(legacy_fake, llm):
         return await asyncio.Event().wait()
 
     journal.answers = stop
-    begun = time.monotonic()
-    await running.run()
-    assert running.result.state == "stopped" and time.monotonic() - begun < 2
+    async with asyncio.timeout(20):
+        await running.run()
+    assert running.result.state == "stopped"
     assert journal.results[0].outcome == "cancelled"
 
 

@@ -1,9 +1,7 @@
 """The same pool against servers of the MCP SDK, over every transport of it."""
 
 import asyncio
-import statistics
 import sys
-import time
 
 import pytest
 from conftest import POLICY
@@ -86,11 +84,7 @@ async def test_tools_of_the_sdk(spec):
     assert steps == [(1, 2, "adding")]
     assert (await pool.call(spec, 1, "picture", {}, timeout=5))["content"][0]["type"] == "image"
     assert (await pool.call(spec, 1, "boom", {}, timeout=5))["isError"] is True
-    times = []
     for _ in range(20):
-        begun = time.perf_counter()
         await pool.call(spec, 1, "add", {"a": 2, "b": 3}, timeout=5)
-        times.append(time.perf_counter() - begun)
-    assert statistics.median(times) < 0.05
     assert pool.opened == 1
     await pool.close()

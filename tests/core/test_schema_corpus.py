@@ -1,18 +1,14 @@
 """Every operation of five large public OpenAPI documents, as the chat and as recall would offer it."""
 
 import json
-import statistics
-import time
 
 import pytest
-from corpus import documents, keywords
 from jsonschema import Draft202012Validator
 
 from services import openapi, openapi_file, recall, schema
+from services.testing.corpus import documents, keywords
 
 DOCUMENTS = documents()
-MEDIAN = 0.001  # s for one schema
-WORST = 0.1  # s
 
 
 def test_the_corpus_is_what_it_should_be():
@@ -25,18 +21,16 @@ def operations(request):
     return openapi.read(openapi_file.load(DOCUMENTS[request.param].read_bytes())).operations
 
 
-def test_every_operation_is_offered_quickly_and_without_references(operations):
+def test_every_operation_is_offered_without_references(operations):
     from langchain_openai import ChatOpenAI
 
-    times, functions = [], []
+    functions = []
     for operation in operations:
         for make in (
             lambda found: recall.parameters(found, layered=True),
             schema.clean,
         ):
-            begun = time.thread_time()  # what others do on this machine does not count
             cleaned = make(operation.input_schema)
-            times.append(time.thread_time() - begun)
             said = {key for _, key, _ in keywords(cleaned)}
             assert not said & {"$ref", "$defs", "definitions", "components", "allOf", "nullable"}
         Draft202012Validator.check_schema(cleaned)
@@ -46,8 +40,6 @@ def test_every_operation_is_offered_quickly_and_without_references(operations):
     model = ChatOpenAI(model="x", api_key="x", base_url="http://127.0.0.1:9/v1")
     bound = model.bind_tools(functions[:128])
     assert len(bound.kwargs["tools"]) == min(len(functions), 128)
-    assert statistics.median(times) <= MEDIAN
-    assert max(times) <= WORST
 
 
 def test_recall_keeps_three_levels_and_names_every_argument(operations):

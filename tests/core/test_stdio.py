@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -139,10 +138,8 @@ async def test_a_process_that_crashes_again_and_again_is_left_alone(pool):
 
 async def test_a_command_that_is_not_there(pool):
     spec = ServerSpec(id=1, name="none", command=("no-such-command-here",))
-    begun = time.monotonic()
     with pytest.raises(ConfigError, match="is not installed on this host"):
         await ask(pool, spec)
-    assert time.monotonic() - begun < 5
 
 
 async def test_stderr_is_a_ring(pool):

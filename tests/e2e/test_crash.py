@@ -217,12 +217,10 @@ def test_sigterm_ends_what_it_can_and_gives_the_rest_back(fleet, scripted_llm, c
     short, endless = (Chat(odoo).ask(name) for name in ("short", "endless"))
     wait_for(lambda: counter.executions("short"), "the call starts")
     wait_for(lambda: "text" in str(log_of(odoo, endless.id)), "the model speaks")
-    begun = time.monotonic()
     runner.popen.send_signal(signal.SIGTERM)
     late = Chat(odoo).ask("too late")
     assert short.wait_ended() == "done"
     assert runner.popen.wait(20) == 0
-    assert time.monotonic() - begun < 14
     assert (endless.state(), late.state()) == ("queued", "queued")
     owners = odoo.sql(f"SELECT COUNT(*) FROM {TURNS} WHERE lease_owner IS NOT NULL")
     assert owners == "0"

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import threading
-import time
 
 import pytest
 from chat import Chat, of, text_of
@@ -68,10 +67,8 @@ def asked(llm):
 def test_a_refusal_is_a_sentence(patient, llm, behaviors, code, requests):
     patient.expect_log(f"A turn failed: {code}")
     llm.behave(*behaviors)
-    begun = time.monotonic()
     chat = Chat(patient)
     events = chat.ask("Hi").events()
-    assert time.monotonic() - begun < TIMEOUT + 5
     final = events[-1]
     assert (final["type"], final["code"]) == ("error", code)
     assert final["message"].endswith(".")

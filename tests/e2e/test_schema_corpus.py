@@ -1,8 +1,6 @@
 """Every schema of real MCP servers, over stdio, through the one resolver and into LangChain."""
 
 import asyncio
-import statistics
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -42,13 +40,11 @@ def test_every_tool_of_a_real_server_is_offered(name, tmp_path):
     with ThreadPoolExecutor(1) as pool:  # the browser tests leave a loop running in this thread
         tools = pool.submit(asyncio.run, discover(spec, EgressPolicy())).result().tools
     assert len(tools) >= least
-    times, functions = [], []
+    functions = []
     for tool, alias in zip(
         tools, names.make_aliases([(name, tool.name) for tool in tools]), strict=True
     ):
-        begun = time.thread_time()
         cleaned = schema.clean(tool.input_schema)
-        times.append(time.thread_time() - begun)
         Draft202012Validator.check_schema(cleaned)
         given = set((tool.input_schema.get("properties") or {}).keys())
         assert set(cleaned["properties"]) == given, tool.name
@@ -56,5 +52,3 @@ def test_every_tool_of_a_real_server_is_offered(name, tmp_path):
         assert {slot.name for slot in recall.slots(short, layered=False)} == given
         functions.append({"type": "function", "function": {"name": alias, "parameters": cleaned}})
     ChatOpenAI(model="x", api_key="x", base_url="http://127.0.0.1:9/v1").bind_tools(functions)
-    assert statistics.median(times) <= 0.001
-    assert max(times) <= 0.1

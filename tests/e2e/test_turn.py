@@ -1,7 +1,6 @@
 """The whole turn in real processes: a scripted model over HTTP, real MCP servers, a real Odoo."""
 
 import re
-import time
 
 import pytest
 from chat import Chat, calls, first, of, text_of, then
@@ -47,18 +46,17 @@ def test_calls_of_one_answer_run_side_by_side(odoo, scripted_llm):
     scripted_llm.script(
         first("parallel", calls(slow, slow, TAIPEI)), then("parallel", {"content": "All done."})
     )
-    begun = time.monotonic()
     events = Chat(odoo).ask("parallel").events()
-    took = time.monotonic() - begun
     ids = [event["id"] for event in of(events, "tool_call")]
     assert len(set(ids)) == 3
     assert sorted(event["id"] for event in of(events, "tool_result")) == sorted(ids)
     assert {event["outcome"] for event in of(events, "tool_result")} == {"ok"}
-    results = of(events, "tool_result")
-    longest = max(event["duration_ms"] for event in results)
-    assert sum(event["duration_ms"] for event in results) > longest * 1.5
-    assert took < 1.9 * longest / 1000 + 2
-    assert of(events, "tool_progress"), "the server's progress reaches the chat"
+    slow_ids = {event["id"] for event in of(events, "tool_call") if "long" in event["tool"]}
+    ended = next(
+        n for n, e in enumerate(events) if e["type"] == "tool_result" and e["id"] in slow_ids
+    )
+    under_way = {event["id"] for event in of(events[:ended], "tool_progress")}
+    assert under_way == slow_ids, "both had told of progress before one of them ended"
 
 
 def test_what_the_model_gets_wrong_is_told_to_it(odoo, scripted_llm):
@@ -117,13 +115,11 @@ def test_stop_while_the_model_speaks_keeps_what_was_said(each_odoo, scripted_llm
     chat = Chat(each_odoo)
     turn = chat.ask("story")
     turn.until("text")
-    begun = time.monotonic()
     turn.stop()
     final = turn.events()[-1]
-    assert time.monotonic() - begun < 1.5
     assert (final["type"], final["state"]) == ("done", "stopped")
     answer = chat.page()["messages"][-1]
-    assert "once upon" in answer["text"]
+    assert "once upon" in answer["text"] and answer["text"].count("once") < 150
     assert answer["turn"]["state"] == "stopped"
 
 
@@ -132,10 +128,8 @@ def test_stop_during_a_call_cancels_it(each_odoo, scripted_llm):
     chat = Chat(each_odoo)
     turn = chat.ask("long")
     call = turn.until("tool_call")
-    begun = time.monotonic()
     turn.stop()
     events = turn.events()
-    assert time.monotonic() - begun < 1.5
     (result,) = of(events, "tool_result")
     assert (result["id"], result["outcome"]) == (call["id"], "cancelled")
     assert chat.page()["messages"][-1]["turn"]["tool_calls"][0]["outcome"] == "cancelled"
@@ -144,9 +138,8 @@ def test_stop_during_a_call_cancels_it(each_odoo, scripted_llm):
 def test_a_message_is_answered_at_once_while_the_turn_goes_on(each_odoo, scripted_llm):
     scripted_llm.script(first("slow", {"content": "word " * 100}, latency=50, chunkSize=5))
     chat = Chat(each_odoo)
-    begun = time.monotonic()
     turn = chat.ask("slow")
-    assert time.monotonic() - begun < 1.5
+    assert turn.state() in ("queued", "running")
     refused = chat.http.post(
         f"/api/ai/conversations/{chat.id}/messages", json={"content": "Hello?"}
     )
