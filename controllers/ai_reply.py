@@ -5,13 +5,13 @@ from odoo.http import request
 
 from ..models.ai_turn import PROMPT_CHARS
 from ..runtime import db, process
-from ..runtime.api_error import ApiError
+from ..runtime.api_error import ApiError, error_body
 from ..runtime.direct_call import AfterCommit
 from ..services import reply
 from ..services.errors import EngineError
 from ..services.specs import TurnRequest
 from .chat import ROUTE, visible_or_404
-from .dispatcher import body, error_body
+from .dispatcher import body
 from .execute import MAX_CALLS
 
 TIMEOUT = 90.0  # seconds, below the time after which Odoo ends a request

@@ -9,7 +9,7 @@ from werkzeug.exceptions import HTTPException
 from ..models.ai_turn import TooManyTurns
 from ..models.mcp_check import PERIOD, TooManyChecks
 from ..runtime import sentences
-from ..runtime.api_error import ApiError
+from ..runtime.api_error import ApiError, error_body
 from ..services import text
 from ..services.errors import ConfigError, EngineError
 
@@ -89,17 +89,6 @@ class AiDispatcher(Json2Dispatcher):
             case HTTPException() if exc.code and exc.code < 500:
                 return ApiError(exc.code, "http_error", exc.description or exc.name)
         return ApiError(500, "internal_error", "Something went wrong. The log has the details.")
-
-
-def error_body(error):
-    """What the wire carries of an `ApiError`."""
-    return {
-        "error": {
-            "code": error.error_code,
-            "message": error.description,
-            "details": error.details,
-        },
-    }
 
 
 def body(**fields):

@@ -3,11 +3,10 @@
 from odoo import http
 
 from ..runtime import db, process, sentences
-from ..runtime.api_error import ApiError
+from ..runtime.api_error import ApiError, error_body
 from ..runtime.direct_call import AfterCommit
 from ..services.errors import EngineError
 from .chat import ROUTE
-from .dispatcher import error_body
 from .mcp_servers import SERVER, managed_or_404
 
 

@@ -14,11 +14,11 @@ from ..models.action_type_recall import (
     TOOL_NOT_FOUND,
 )
 from ..runtime import direct_call, process
-from ..runtime.api_error import ApiError
+from ..runtime.api_error import ApiError, error_body
 from ..services import arguments, text
 from ..services.specs import CallResult, ToolCall
 from .chat import ROUTE
-from .dispatcher import body, error_body
+from .dispatcher import body
 
 _logger = logging.getLogger(__name__)
 

@@ -30,3 +30,14 @@ class ApiError(HTTPException):
     @classmethod
     def not_found(cls, sentence: str):
         return cls(404, "not_found", sentence)
+
+
+def error_body(error: ApiError) -> dict:
+    """What the wire carries of it."""
+    return {
+        "error": {
+            "code": error.error_code,
+            "message": error.description,
+            "details": error.details,
+        },
+    }
