@@ -7,6 +7,7 @@ from odoo.http import request
 
 from ..runtime import offers
 from ..runtime.api_error import ApiError
+from ..services import files, uri_template
 from .chat import ROUTE, conversation_or_404
 from .dispatcher import body
 
@@ -44,11 +45,11 @@ class OffersController(http.Controller):
         values = body(server_id=int, name=str, arguments=(dict, None))
         arguments = _strings(values["arguments"])
 
-        def shape(filled, keep):
+        def shape(filled, write):
             return {
                 "description": filled.description,
                 "messages": [
-                    {"role": m.role, "text": m.text, "attachments": keep(m.files)}
+                    {"role": m.role, "text": m.text, "attachments": _kept(m.files, write)}
                     for m in filled.messages
                 ],
             }
@@ -65,11 +66,11 @@ class OffersController(http.Controller):
         channel = conversation_or_404(conversation_id)
         values = body(server_id=int, uri=str)
 
-        def shape(contents, keep):
+        def shape(contents, write):
             parts = []
             for content in contents:
                 data = asdict(content)
-                data["attachments"] = keep(data.pop("files"))
+                data["attachments"] = _kept(data.pop("files"), write)
                 parts.append(data)
             return {"contents": parts}
 
@@ -78,6 +79,31 @@ class OffersController(http.Controller):
             server_or_404(channel, values["server_id"]),
             lambda server: server.resource(values["uri"]),
             shape,
+        )
+
+    @http.route(f"{CONVERSATION}/resources/attach", methods=["POST"], **ROUTE)
+    def attach_resource(self, conversation_id):
+        """Keep a resource for a message that is about to be sent; with arguments, one of a template."""
+        channel = conversation_or_404(conversation_id)
+        values = body(server_id=int, uri=str, name=(str, None), arguments=(dict, None))
+        server = server_or_404(channel, values["server_id"])
+        uri = values["uri"]
+        if values["arguments"] is not None:
+            uri = uri_template.expand(uri, _strings(values["arguments"]))
+        source, name = {"server": server.name, "uri": uri}, values["name"] or ""
+        person, lang = request.env.uid, request.env.lang
+
+        def shape(contents, write):
+            return write(
+                lambda channel: (
+                    channel.with_user(person)
+                    .with_context(lang=lang)
+                    ._attach_resource(source, name, contents)
+                )
+            )
+
+        return offers.one_of(
+            channel, server, lambda server: server.resource(uri, limit=files.MAX_BYTES), shape
         )
 
     @http.route(f"{CONVERSATION}/complete", methods=["POST"], **ROUTE)
@@ -110,8 +136,13 @@ class OffersController(http.Controller):
                 prompt=values["prompt"] or "",
                 uri=values["uri"] or "",
             ),
-            lambda found, _keep: asdict(found),
+            lambda found, _write: asdict(found),
         )
+
+
+def _kept(files, write):
+    """What is said of files that came with an answer; they belong to the conversation from now on."""
+    return write(lambda channel: channel._keep_files(files)._ai_file_data()) if files else []
 
 
 def _strings(arguments):

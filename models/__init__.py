@@ -52,6 +52,7 @@ from . import discuss_channel
 from . import discuss_channel_page
 from . import conversation_branch
 from . import conversation_files
+from . import conversation_resources
 from . import conversation_search
 from . import conversation_servers
 from . import discuss_post

@@ -9,7 +9,9 @@ from ..runtime.api_error import ApiError
 from ..services import files, text
 
 NAME_CHARS = 120  # characters of a file's name
-MAX_UNSENT = 3 * files.MAX_FILES  # files of a conversation that wait for their message
+MAX_UNSENT = (
+    3 * files.MAX_FILES
+)  # files of a conversation that wait for their message; older ones go
 
 
 class DiscussChannel(models.Model):
@@ -20,10 +22,23 @@ class DiscussChannel(models.Model):
 
         :param data: base64
         :return: the `ir.attachment`, with the rights of the conversation
-        :raises ApiError: it is too large, too many, empty or of a kind that no model can use
+        :raises ApiError: it is too large, empty or of a kind that no model can use
         """
+        try:
+            content = base64.b64decode(data, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise ApiError(
+                400,
+                "invalid_field",
+                "The field “data” must be base64.",
+                details={"field": "data"},
+            ) from error
+        return self._attach_content(name, content)
+
+    def _attach_content(self, name, content, source=None):
+        """The same with bytes; a `source` is ``{"server", "uri"}`` of what a server offered to read."""
         self.ensure_one()
-        content = self._content_of(data)
+        self._check_size(content)
         name = text.one_line(name, NAME_CHARS) or self.env._("File")
         mimetype = files.mimetype_of(name, content)
         if not mimetype:
@@ -35,26 +50,17 @@ class DiscussChannel(models.Model):
                     name=name,
                 ),
             )
-        if len(self._unsent_files()) >= MAX_UNSENT:
-            raise ApiError(
-                409,
-                "too_many_files",
-                self.env._("Too many files wait in this conversation. Send a message first."),
-            )
-        # sudo: ir.attachment - portal users may not write them; this one belongs to their own conversation
-        file = {"name": name, "mimetype": mimetype, "data": base64.b64encode(content)}
+        file = {
+            "name": name,
+            "mimetype": mimetype,
+            "data": base64.b64encode(content),
+            "source": source,
+        }
+        # sudo: ir.attachment - portal users may not write them; these belong to their own conversation
+        self._unsent_files().sorted("id", reverse=True)[MAX_UNSENT - 1 :].sudo().unlink()
         return self.sudo()._keep_files([file]).sudo(False)
 
-    def _content_of(self, data):
-        try:
-            content = base64.b64decode(data, validate=True)
-        except (binascii.Error, ValueError) as error:
-            raise ApiError(
-                400,
-                "invalid_field",
-                "The field “data” must be base64.",
-                details={"field": "data"},
-            ) from error
+    def _check_size(self, content):
         if not content:
             raise ApiError(400, "empty_file", self.env._("The file is empty."))
         if len(content) > files.MAX_BYTES:
@@ -67,7 +73,6 @@ class DiscussChannel(models.Model):
                 ),
                 details={"max_bytes": files.MAX_BYTES},
             )
-        return content
 
     def _own_files(self):
         """What the caller has attached here, sent or not."""

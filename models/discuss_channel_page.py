@@ -109,7 +109,7 @@ class DiscussChannel(models.Model):
             "text": html2plaintext(body).strip(),
             "author": {"id": message.author_id.id, "name": message.author_id.name or ""},
             "date": fields.Datetime.to_string(message.date).replace(" ", "T") + "Z",
-            "attachments": message.attachment_ids._ai_file_data(),
+            "attachments": message.attachment_ids.sorted("id")._ai_file_data(),
             "turn": turn,
         }
 

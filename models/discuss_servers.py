@@ -33,7 +33,7 @@ class DiscussChannel(models.Model):
     def _keep_files(self, files):
         """Store what a server sent beside text; who may read the conversation may read it.
 
-        :param files: ``{"name", "mimetype", "data"}`` with base64 data
+        :param files: ``{"name", "mimetype", "data", "source"?}`` with base64 data
         :return: `ir.attachment` records
         """
         self.ensure_one()
@@ -49,6 +49,8 @@ class DiscussChannel(models.Model):
                     "datas": file["data"],
                     "res_model": self._name,
                     "res_id": self.id,
+                    "woow_source_server": (file.get("source") or {}).get("server"),
+                    "woow_source_uri": (file.get("source") or {}).get("uri"),
                 }
                 for file in files
             ]

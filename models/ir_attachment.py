@@ -1,8 +1,11 @@
-from odoo import models
+from odoo import fields, models
 
 
 class IrAttachment(models.Model):
     _inherit = "ir.attachment"
+
+    woow_source_server = fields.Char("MCP Server It Was Read From", readonly=True)
+    woow_source_uri = fields.Char("Address on the MCP Server", readonly=True)
 
     def _ai_file_data(self):
         """What the chat's API says of files; the route at `url` checks the reader."""
@@ -13,9 +16,16 @@ class IrAttachment(models.Model):
                 "name": attachment.name,
                 "mimetype": attachment.mimetype,
                 "url": f"/api/ai/attachments/{attachment.id}",
+                **attachment._ai_source(),
             }
             for attachment in self.sudo()
         ]
+
+    def _ai_source(self):
+        """Where a resource of a server came from; nothing for all other files."""
+        if not self.woow_source_uri:
+            return {}
+        return {"source": {"server": self.woow_source_server, "uri": self.woow_source_uri}}
 
     def _ai_file(self):
         """The file as the engine takes it, see `services.files`; the caller may read it."""
@@ -24,4 +34,5 @@ class IrAttachment(models.Model):
             "name": self.name or "",
             "mimetype": self.mimetype or "application/octet-stream",
             "data": self.raw or b"",
+            **self._ai_source(),
         }

@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 from ..services.errors import EngineError
 from . import db, process, sentences
+from .api_error import ApiError, error_body
 from .direct_call import AfterCommit
 
 CONNECT_ALLOWANCE = 5.0  # s beside a request's own limit, to open the session
@@ -56,20 +57,16 @@ def one_of(channel, server, ask, shape):
     """Ask one server of the conversation.
 
     :param ask: ``await ask(offers)``
-    :param shape: ``shape(what it gave, keep)`` makes the answer; ``keep(files)`` stores files of it
+    :param shape: ``shape(what it gave, write)`` makes the answer, or raises an `ApiError`;
+        ``write(work)`` gives ``work(channel)``, the conversation in a transaction with all rights
     :raises EngineError: a stored secret does not open
     """
     dbname, lang, conversation_id = channel.env.cr.dbname, channel.env.lang, channel.id
     spec = server._server_spec(channel.env.user)
 
-    def keep(files):
-        if not files:
-            return []
+    def write(work):
         return db.transaction(
-            dbname,
-            lambda env: (
-                env["discuss.channel"].browse(conversation_id)._keep_files(files)._ai_file_data()
-            ),
+            dbname, lambda env: work(env["discuss.channel"].browse(conversation_id))
         )
 
     async def read(engine):
@@ -82,7 +79,10 @@ def one_of(channel, server, ask, shape):
             problem = _problem(spec, error, lang)
             details = {"server": problem.pop("server")}
             return {"error": {**problem, "details": details}}, 502
-        return shape(found, keep), 200
+        try:
+            return shape(found, write), 200
+        except ApiError as error:
+            return error_body(error), error.code
 
     return AfterCommit(work)
 

@@ -1,7 +1,7 @@
 """Files that a person attaches: which are taken, and what the model reads of them.
 
-A file is ``{"name": str, "mimetype": str, "data": bytes}``, a picture for the model
-``{"name": str, "mimetype": str, "data": base64 str}``. Pictures are never decoded here.
+A file is ``{"name": str, "mimetype": str, "data": bytes, "source"?: {"server": str, "uri": str}}``, a picture for the
+model ``{"name": str, "mimetype": str, "data": base64 str}``. Pictures are never decoded here.
 """
 
 import base64
@@ -84,8 +84,16 @@ def pictures_of(attachments: Iterable[Mapping[str, str]]) -> list[Mapping[str, s
 
 
 def _about(file: File) -> str:
-    name = texts.one_line(file["name"], 100).replace('"', "'")
-    return f'"{name}" ({file["mimetype"]}, {texts.size(len(file["data"]))})'
+    about = f"{_quoted(file['name'])} ({file['mimetype']}, {texts.size(len(file['data']))})"
+    if source := file.get("source"):
+        about += (
+            f", resource {_quoted(source['uri'])} of the MCP server {_quoted(source['server'])}"
+        )
+    return about
+
+
+def _quoted(text: str) -> str:
+    return '"' + texts.one_line(text, 100).replace('"', "'") + '"'
 
 
 def _decoded(data: bytes) -> str | None:

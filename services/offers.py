@@ -6,12 +6,11 @@ passed over, long text is cut in the middle.
 """
 
 import functools
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import const, content, inputs, paging, rpc, text
+from . import const, content, inputs, paging, rpc, text, uri_template
 from .discovery import is_name
 from .errors import ProtocolError, ServerRefused
 from .pool import Pool
@@ -76,7 +75,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceContent:
-    """One part of a resource: text, cut to `const.LLM_RESULT_CAP` characters, or a file."""
+    """One part of a resource: text, or a file."""
 
     uri: str
     mimetype: str = ""
@@ -124,12 +123,13 @@ class Offers:
         found = await self._list("resources", "resources/templates/list", "resourceTemplates")
         return [resource for entry in found if (resource := _resource(entry, "uriTemplate"))]
 
-    async def resource(self, uri: str) -> list[ResourceContent]:
+    async def resource(self, uri: str, limit: int = const.LLM_RESULT_CAP) -> list[ResourceContent]:
+        """:param limit: characters of each text"""
         said = await self._ask("resources/read", {"uri": uri})
         parts = said.get("contents")
         if not isinstance(parts, list):
             raise ProtocolError("The MCP server sent a resource without contents.")
-        return [_content(part) for part in parts[:MAX_CONTENTS] if isinstance(part, Mapping)]
+        return [_content(part, limit) for part in parts[:MAX_CONTENTS] if isinstance(part, Mapping)]
 
     async def complete(
         self,
@@ -241,15 +241,11 @@ def _message(message: Any) -> PromptMessage | None:
     return PromptMessage(role=message["role"], text=read.text, files=tuple(read.attachments))
 
 
-_VARIABLE = re.compile(r"\{[+#./;?&]?([A-Za-z0-9_.,*:%]+)\}")  # RFC 6570
-
-
 def _resource(entry: Mapping[str, Any], key: str) -> Resource | None:
     uri = entry.get(key)
     if not isinstance(uri, str) or not 0 < len(uri) <= MAX_URI or text.clean(uri) != uri:
         return None
     size = entry.get("size")
-    names = ",".join(_VARIABLE.findall(uri)) if key == "uriTemplate" else ""
     return Resource(
         uri=uri,
         name=_line(entry.get("name"), 200) or uri,
@@ -257,11 +253,11 @@ def _resource(entry: Mapping[str, Any], key: str) -> Resource | None:
         description=_line(entry.get("description")),
         mimetype=_line(entry.get("mimeType"), 100),
         size=size if isinstance(size, int) and size >= 0 else None,
-        variables=tuple(re.sub(r"[*:].*", "", name) for name in names.split(",") if name),
+        variables=uri_template.variables(uri) if key == "uriTemplate" else (),
     )
 
 
-def _content(part: Mapping[str, Any]) -> ResourceContent:
+def _content(part: Mapping[str, Any], limit: int) -> ResourceContent:
     uri = text.one_line(str(part.get("uri", "")), MAX_URI)
     written = part.get("text")
     if isinstance(written, str):
@@ -269,8 +265,8 @@ def _content(part: Mapping[str, Any]) -> ResourceContent:
         return ResourceContent(
             uri=uri,
             mimetype=_line(part.get("mimeType"), 100),
-            text=text.cap(written, const.LLM_RESULT_CAP),
-            truncated=len(written) > const.LLM_RESULT_CAP,
+            text=text.cap(written, limit),
+            truncated=len(written) > limit,
         )
     read = content.read(
         {"content": [{"type": "resource", "resource": part}]},

@@ -9,6 +9,13 @@ from .common import AiHttpCase, served_mcp
 NOTE = {"uri": "note://one", "mimetype": "text/plain", "text": RESOURCES["note://one"]["text"]}
 
 
+def says(result):
+    async def answer(call, writer):
+        await respond(writer, 200, {"jsonrpc": "2.0", "id": call.id, "result": result})
+
+    return answer
+
+
 @tagged("post_install", "-at_install")
 class TestOffers(AiHttpCase):
     def setUp(self):
@@ -86,6 +93,64 @@ class TestOffers(AiHttpCase):
         self._sign_in(self.stranger)
         self.assertEqual(self.url_open(file["url"]).status_code, 404)
 
+    def _attach(self, uri, **values):
+        return self._offers("POST", "resources/attach", server_id=self.server.id, uri=uri, **values)
+
+    def test_a_resource_becomes_a_file_of_the_question(self):
+        status, answer = self._attach("note://one", name="First")
+        self.assertEqual((status, answer["left_out"]), (200, 0), answer)
+        (file,) = answer["attachments"]
+        source = {"server": "weather", "uri": "note://one"}
+        self.assertEqual(
+            (file["name"], file["mimetype"], file["source"]), ("First", "text/plain", source)
+        )
+        picture = self._attach("pic://red.png")[1]["attachments"][0]
+        self.assertEqual((picture["name"], picture["mimetype"]), ("red.png", "image/png"))
+        ids = [file["id"], picture["id"]]
+        sent = self._offers("POST", "messages", content="Read it", attachment_ids=ids)
+        self.assertEqual(sent[0], 202, sent)
+        page = self._call("GET", f"/api/ai/conversations/{self.chat.id}")[1]
+        self.assertEqual(page["messages"][0]["attachments"], [file, picture])
+        turn = self.env["woow_paas_platform.ai_turn"].browse(sent[1]["turn_id"])
+        said = turn._turn_request().history[-1]["content"]
+        self.assertIn('resource "note://one" of the MCP server "weather"', said)
+        self.assertIn("第一", said)
+        self._sign_in(self.stranger)
+        self.assertEqual(self.url_open(file["url"]).status_code, 404)
+
+    def test_a_long_resource_is_kept_whole(self):
+        (file,) = self._attach("note://two")[1]["attachments"]
+        self.assertEqual(len(self.url_open(file["url"]).content), 30_000)
+
+    def test_a_template_is_filled_in(self):
+        answer = self._attach("note://{name}", name="notes", arguments={"name": "one"})[1]
+        self.assertEqual(answer["attachments"][0]["source"]["uri"], "note://one")
+        refused = self._attach("note://{name}", arguments={"name": "a/b"})
+        self._assert_error(refused, 502, "server_refused")
+        self.assertIn("note://a%2Fb", refused[1]["error"]["message"])
+        wrong = self._attach("note://{name}", arguments={"name": 5})
+        self._assert_error(wrong, 400, "invalid_field")
+
+    def test_what_cannot_be_attached_is_a_sentence_and_keeps_nothing(self):
+        files = self.env["ir.attachment"].search_count([("res_id", "=", self.chat.id)])
+        parts = {
+            "empty_file": {"uri": "note://one", "text": ""},
+            "unsupported_file": {"uri": "x://run.exe", "blob": "TVoAAA=="},
+        }
+        for (code, part), status in zip(parts.items(), (400, 415), strict=True):
+            self.fake.faults["resources/read"] = says({"contents": [part]})
+            self._assert_error(self._attach("note://one"), status, code)
+        found = self.env["ir.attachment"].search_count([("res_id", "=", self.chat.id)])
+        self.assertEqual(found, files)
+
+    def test_parts_that_are_no_text_are_left_out(self):
+        parts = [{"uri": "x://run.exe", "blob": "TVoAAA=="}, {"uri": "x://a.csv", "text": "a;b"}]
+        self.fake.faults["resources/read"] = says({"contents": parts})
+        answer = self._attach("x://all")[1]
+        self.assertEqual(
+            ([file["name"] for file in answer["attachments"]], answer["left_out"]), (["a.csv"], 1)
+        )
+
     def test_arguments_are_completed(self):
         values = {"server_id": self.server.id, "prompt": "greet", "argument": "tone", "value": "wa"}
         status, answer = self._offers("POST", "complete", **values)
@@ -117,8 +182,8 @@ class TestOffers(AiHttpCase):
             with self.subTest(user=user.login):
                 self._assert_error(self._offers("GET", "prompts"), 404, "not_found")
                 values = {"server_id": self.server.id, "uri": "note://one"}
-                answer = self._offers("POST", "resources/read", **values)
-                self._assert_error(answer, 404, "not_found")
+                for what in ("resources/read", "resources/attach"):
+                    self._assert_error(self._offers("POST", what, **values), 404, "not_found")
         self.logout()
         self._assert_error(self._offers("GET", "prompts"), 401, "unauthenticated")
         self.assertEqual(len(self.fake.methods), asked)

@@ -40,7 +40,7 @@ def answer(method: str, call: Call) -> dict[str, Any] | None:
     if method == "resources/read":
         uri = call.params["uri"]
         if uri not in RESOURCES:
-            return {"error": {"code": -32002, "message": "Resource not found"}}
+            return {"error": {"code": -32002, "message": f"Resource not found: {uri}"}}
         return {"result": {"contents": [{"uri": uri, **RESOURCES[uri]}]}}
     if method == "completion/complete":
         value = call.params["argument"]["value"]

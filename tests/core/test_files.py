@@ -42,6 +42,12 @@ def test_a_model_that_cannot_see_is_told_of_the_picture():
     assert 'picture "cat.png" (image/png, 15 bytes)' in message["content"]
 
 
+def test_the_model_is_told_where_a_resource_came_from():
+    source = {"server": "wiki", "uri": 'wiki://a\n"b"'}
+    message = files.question("", [{**NOTES, "source": source}], pictures=0)
+    assert 'resource "wiki://a \'b\'" of the MCP server "wiki"' in message["content"]
+
+
 async def ask(llm, fake=None, protocol="native", vision=True, journal=None, **values):
     request = request_of(llm, fake, supports_vision=vision, tool_protocol=protocol)
     turn = Turn(request, journal=journal)
