@@ -42,7 +42,7 @@ def test_slash_commands(odoo, scripted_llm, page_of):
     box.fill("/everything:a")
     expect(page.get_by_role("option", name=re.compile("args-prompt"))).to_be_visible()
     page.keyboard.press("Enter")
-    form = page.locator(".o_ai_chat_prompt")
+    form = page.locator(".o_ai_chat_completed")
     form.locator("input").first.fill("Keelung")
     form.get_by_role("button", name="Use this prompt").click()
     expect(box).to_have_value(re.compile("Keelung"))
@@ -58,9 +58,9 @@ def test_prompt_arguments_are_completed_by_the_server(odoo, scripted_llm, page_o
     expect(page.locator(".o_ai_chat_command")).to_contain_text("everything")
     box.fill("/everything:comp")
     page.get_by_role("option", name=re.compile("completable")).click()
-    field = page.locator(".o_ai_chat_prompt input").first
+    field = page.locator(".o_ai_chat_completed input").first
     field.fill("E")
-    expect(page.locator(".o_ai_chat_prompt datalist option[value=Engineering]")).to_be_attached()
+    expect(page.locator(".o_ai_chat_completed datalist option[value=Engineering]")).to_be_attached()
 
 
 def test_the_panel_knows_the_record_on_the_screen(odoo, scripted_llm, page_of):
