@@ -62,7 +62,7 @@ export function setVisibility(state) {
     document.dispatchEvent(new Event("visibilitychange"));
 }
 
-function json(data, status = 200) {
+export function json(data, status = 200) {
     return new Response(JSON.stringify(data), {
         status,
         headers: { "Content-Type": "application/json" },
@@ -79,6 +79,9 @@ export class FakeServer {
         this.tokens = new Map();
         this.turnOwners = new Map();
         this.preferences = { show_tool_calls: true };
+        /** What the servers have to read, and what completes their templates. */
+        this.resources = { resources: [], templates: [], problems: [] };
+        this.completions = [];
         this.nextId = 10;
         /** Answers that come before the regular one: {match, answer}. */
         this.interrupts = [];
@@ -206,6 +209,12 @@ export class FakeServer {
         if (action === "messages") {
             return this.accept(found, body);
         }
+        if (action === "resources") {
+            return json(method === "GET" ? this.resources : this.attached(body));
+        }
+        if (action === "complete") {
+            return json({ values: this.completions });
+        }
         if (method === "PATCH") {
             found.name = body.name;
             return json(this.listed(found));
@@ -231,6 +240,19 @@ export class FakeServer {
             });
         }
         return json(this.tokens.get(token), 202);
+    }
+
+    attached({ name, uri }) {
+        const id = this.nextId++;
+        const source = { server: "wiki", uri };
+        const file = {
+            id,
+            name,
+            mimetype: "text/plain",
+            url: `/api/ai/attachments/${id}`,
+            source,
+        };
+        return { attachments: [file], left_out: 0 };
     }
 
     retry(conversation) {

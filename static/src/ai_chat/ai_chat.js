@@ -16,6 +16,7 @@ import { CommandPanel } from "./command_panel";
 import { Composer } from "./composer";
 import { ConversationList } from "./conversation_list";
 import { NewChat } from "./new_chat";
+import { ResourcePicker } from "./resource_picker";
 import { Thread } from "./thread";
 
 let lastId = 0;
@@ -23,7 +24,15 @@ let lastId = 0;
 /** The chat as a whole: conversations, the open one, and where the person writes. */
 export class AiChat extends Component {
     static template = "woow_paas_platform.AiChat";
-    static components = { ChatHeader, CommandPanel, Composer, ConversationList, NewChat, Thread };
+    static components = {
+        ChatHeader,
+        CommandPanel,
+        Composer,
+        ConversationList,
+        NewChat,
+        ResourcePicker,
+        Thread,
+    };
     static props = {
         conversationId: { type: [Number, { value: false }], optional: true },
         /** {assistant_id?, cloud_service_id?, record?}: a new chat with this choice made. */

@@ -9,6 +9,7 @@ import { ConversationIndex } from "./conversation_index";
 import { Drafts } from "./drafts";
 import { NewChatState } from "./new_chat_state";
 import { PendingFiles } from "./pending_files";
+import { ResourceCenter } from "./resource_center";
 
 /** Milliseconds after which the list is read again while an answer goes on that is not shown. */
 export const LIST_REFRESH = 8000;
@@ -30,6 +31,7 @@ export class AiChatStore extends Reactive {
         this.isShown = false;
         this.listTimer = null;
         this.commands = new CommandCenter(this);
+        this.resources = new ResourceCenter(this);
     }
 
     /** @returns {ChatThread|null} null: a new chat is being prepared */
@@ -96,6 +98,7 @@ export class AiChatStore extends Reactive {
     /** The thread that is no longer shown lets go of its stream. */
     leave() {
         this.commands.dismiss();
+        this.resources.dismiss();
         this.thread?.hide();
     }
 
@@ -151,17 +154,17 @@ export class AiChatStore extends Reactive {
 
     async send(text) {
         const content = text.trim();
-        const shownId = this.currentId;
-        if (!content && !this.files.of(shownId).length) {
+        if (!content && !this.files.of(this.currentId).length) {
             return;
         }
         const thread = this.thread || (await this.startConversation());
         if (thread) {
             this.drafts.set(this.currentId, "");
-            await thread.send(content, { pending: this.files.take(shownId) });
+            await thread.send(content, { pending: this.files.take(this.currentId) });
         }
     }
 
+    /** @returns {Promise<ChatThread|null>} of the new chat, which takes along what was written and attached */
     async startConversation() {
         const conversation = await this.newChat.start();
         if (!conversation) {
@@ -170,7 +173,8 @@ export class AiChatStore extends Reactive {
         this.list.add(conversation);
         const thread = this.addThread(conversation);
         thread.isLoaded = true;
-        this.drafts.set(null, "");
+        this.drafts.adopt(conversation.id);
+        this.files.restore(conversation.id, this.files.take(null));
         this.currentId = conversation.id;
         return thread;
     }

@@ -16,4 +16,8 @@ export class Attachments extends Component {
         }
         return mimetype.startsWith("audio/") ? "sound" : "file";
     }
+
+    origin({ source }) {
+        return source ? `${source.server} · ${source.uri}` : "";
+    }
 }

@@ -157,10 +157,11 @@ export class CommandCenter extends Reactive {
         });
     }
 
-    async complete(prompt, argument, value, args) {
+    async complete({ server, name }, argument, value, args) {
+        const { currentId, api } = this.chat;
+        const ref = { server, prompt: name };
         try {
-            const { currentId, api } = this.chat;
-            return (await api.completePrompt(currentId, prompt, { argument, value, args })).values;
+            return await api.complete(currentId, ref, { argument, value, args });
         } catch {
             return [];
         }

@@ -1,4 +1,5 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
+import { AttachMenu } from "./attach_menu";
 import { FileDrop } from "./file_drop";
 
 let lastId = 0;
@@ -6,7 +7,7 @@ let lastId = 0;
 /** Where the person writes. The text belongs to the owner, so that a draft outlives the view. */
 export class Composer extends Component {
     static template = "woow_paas_platform.Composer";
-    static components = { FileDrop };
+    static components = { AttachMenu, FileDrop };
     static props = {
         text: String,
         /** Files that wait to be sent, see PendingFiles; without `onAttach` none can be added. */
@@ -14,8 +15,12 @@ export class Composer extends Component {
         filesError: { type: [String, Object], optional: true },
         onAttach: { type: Function, optional: true },
         onDetach: { type: Function, optional: true },
+        /** Lets the person choose something that a server has. */
+        onAttachFromServer: { type: Function, optional: true },
         /** Changes when another conversation is shown: the focus goes to the input then. */
         focusKey: { type: [String, Number], optional: true },
+        /** Something else has the focus and gives it back when it is done. */
+        isAside: { type: Boolean, optional: true },
         placeholder: { type: [String, Object], optional: true },
         isDisabled: { type: Boolean, optional: true },
         /** The message is on its way. */
@@ -40,7 +45,7 @@ export class Composer extends Component {
         );
         useEffect(
             () => this.focus(),
-            () => [this.props.focusKey, this.props.isDisabled]
+            () => [this.props.focusKey, this.props.isDisabled, this.props.isAside]
         );
     }
 
@@ -53,7 +58,7 @@ export class Composer extends Component {
 
     /** Not on touch screens, where the keyboard would cover half of what there is to read. */
     focus() {
-        if (!window.matchMedia("(pointer: coarse)").matches) {
+        if (!this.props.isAside && !window.matchMedia("(pointer: coarse)").matches) {
             this.input.el.focus({ preventScroll: true });
         }
     }
@@ -66,6 +71,10 @@ export class Composer extends Component {
 
     // Files ------------------------------------------------------------------
 
+    chipTitle({ name, kept }) {
+        return kept?.source ? `${kept.source.server} · ${kept.source.uri}` : name;
+    }
+
     onPaste(ev) {
         const files = [...(ev.clipboardData?.files || [])];
         if (files.length && this.props.onAttach) {
@@ -74,9 +83,8 @@ export class Composer extends Component {
         }
     }
 
-    onChoose(ev) {
-        this.props.onAttach([...ev.target.files]);
-        ev.target.value = ""; // so that the same file can be chosen again
+    onFiles(files) {
+        this.props.onAttach(files);
         this.input.el.focus({ preventScroll: true });
     }
 

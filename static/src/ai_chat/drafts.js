@@ -24,6 +24,12 @@ export class Drafts extends Reactive {
         return this.texts[id ?? NEW] || "";
     }
 
+    /** The new chat's draft becomes that of the conversation that it has become. */
+    adopt(id) {
+        this.set(id, this.get(null));
+        this.set(null, "");
+    }
+
     set(id, text) {
         const key = id ?? NEW;
         if (text) {

@@ -10,8 +10,8 @@ export const MAX_FILES = 10;
  * @typedef {Object} PendingFile a file that waits for its message
  * @property {string} key
  * @property {string} name
- * @property {File} file
- * @property {Object} [kept] as the server has it, once it was sent there: {id, name, mimetype, url}
+ * @property {File} [file] that the person chose
+ * @property {Object} [kept] as the server has it, once it is there: {id, name, mimetype, url, source?}
  */
 
 /** @returns {Promise<string>} base64 */
@@ -54,12 +54,8 @@ export class PendingFiles extends Reactive {
 
     add(id, files) {
         this.error = "";
-        const chosen = [...this.of(id)];
         for (const file of files) {
-            if (chosen.length >= MAX_FILES) {
-                this.error = _t("At most %(limit)s files can be attached to one message.", {
-                    limit: MAX_FILES,
-                });
+            if (!this.hasRoom(id)) {
                 break;
             }
             if (file.size > MAX_BYTES) {
@@ -67,10 +63,29 @@ export class PendingFiles extends Reactive {
                     name: file.name,
                 });
             } else {
-                chosen.push({ key: uuid(), name: file.name, file });
+                this.files[id] = [...this.of(id), { key: uuid(), name: file.name, file }];
             }
         }
-        this.files[id] = chosen;
+    }
+
+    /** Files that the server has already. */
+    addKept(id, files) {
+        for (const kept of files) {
+            if (this.hasRoom(id)) {
+                this.files[id] = [...this.of(id), { key: uuid(), name: kept.name, kept }];
+            }
+        }
+    }
+
+    /** @returns {boolean} whether one more file fits; if not, the person is told */
+    hasRoom(id) {
+        const hasRoom = this.of(id).length < MAX_FILES;
+        if (!hasRoom) {
+            this.error = _t("At most %(limit)s files can be attached to one message.", {
+                limit: MAX_FILES,
+            });
+        }
+        return hasRoom;
     }
 
     /** Puts files back that were taken. */

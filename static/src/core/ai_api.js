@@ -3,6 +3,8 @@ import { _t } from "@web/core/l10n/translation";
 
 /** Milliseconds that a JSON request may take before it counts as a network failure. */
 export const REQUEST_TIMEOUT = 30000;
+/** Milliseconds that a request may take which waits for an MCP server; its own limits are shorter. */
+export const SERVER_TIMEOUT = 60000;
 /** Milliseconds that a file may take on its way. */
 export const UPLOAD_TIMEOUT = 180000;
 
@@ -236,14 +238,31 @@ export class AiApi {
         });
     }
 
-    completePrompt(conversationId, { server, name }, { argument, value, args }) {
-        return this.request("POST", `/api/ai/conversations/${conversationId}/complete`, {
-            server_id: server.id,
-            prompt: name,
-            argument,
-            value,
-            arguments: args,
-        });
+    /** Resources of the conversation's servers: `{resources, templates, problems}`. */
+    resources(conversationId) {
+        const url = `/api/ai/conversations/${conversationId}/resources`;
+        return this.request("GET", url, undefined, SERVER_TIMEOUT);
+    }
+
+    /**
+     * Keeps a resource for a message that is about to be sent; `args` fill in a template.
+     *
+     * @returns {Promise<{attachments: Object[], left_out: number}>}
+     */
+    attachResource(conversationId, { server, uri, name }, args) {
+        const url = `/api/ai/conversations/${conversationId}/resources/attach`;
+        const body = { server_id: server.id, uri, name, ...(args ? { arguments: args } : {}) };
+        return this.request("POST", url, body, SERVER_TIMEOUT);
+    }
+
+    /**
+     * @param {{server: Object, prompt?: string, uri?: string}} ref a prompt's name or a template
+     * @returns {Promise<string[]>} what the beginning of an argument may become
+     */
+    async complete(conversationId, { server, ...ref }, { argument, value, args }) {
+        const url = `/api/ai/conversations/${conversationId}/complete`;
+        const body = { server_id: server.id, ...ref, argument, value, arguments: args };
+        return (await this.request("POST", url, body)).values;
     }
 
     preferences() {

@@ -41,6 +41,16 @@ export function formatDuration(ms) {
     });
 }
 
+/** @param {number|null} bytes */
+export function formatSize(bytes) {
+    if (bytes === null || bytes === undefined) {
+        return "";
+    }
+    const units = ["B", "kB", "MB", "GB"];
+    const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
+    return `${formatFloat(bytes / 1000 ** power, { digits: [false, power ? 1 : 0] })} ${units[power]}`;
+}
+
 /** JSON that came as a string as what it means; all else as it is. */
 export function parseStructure(text) {
     if (typeof text !== "string" || !/^\s*[[{]/.test(text)) {
