@@ -4,6 +4,7 @@ from . import test_approval
 from . import test_attachments
 from . import test_assistant
 from . import test_attack
+from . import test_attack_wire
 from . import test_attack_servers
 from . import test_chat_api
 from . import test_cloud_service
@@ -19,7 +20,8 @@ from . import test_mcp_permissions
 from . import test_mcp_server
 from . import test_offers
 from . import test_questions
-from . import test_recall
+from . import test_recall_chat
+from . import test_recall_models
 from . import test_recall_api
 from . import test_retry
 from . import test_secrets

@@ -13,7 +13,7 @@ from ..services.testing.fake_api import FakeApi
 from ..services.testing.fake_http import respond
 from ..services.testing.fake_tools import text
 from .common import AiHttpCase, served_mcp
-from .test_recall import PLAN, RecallData
+from .recall_data import PLAN, RecallData
 
 RETRIEVAL = "/api/agent-retrieval/in/v1"
 ACCOUNT = {"x-account-id": "acc-1", "x-account-type": "user"}
