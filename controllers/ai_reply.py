@@ -5,8 +5,8 @@ from odoo.http import request
 
 from ..models.ai_turn import PROMPT_CHARS
 from ..runtime import db, process
+from ..runtime.after_commit import AfterCommit
 from ..runtime.api_error import ApiError, error_body
-from ..runtime.direct_call import AfterCommit
 from ..services import reply
 from ..services.errors import EngineError
 from ..services.specs import TurnRequest

@@ -3,8 +3,8 @@
 from odoo import http
 
 from ..runtime import db, process, sentences
+from ..runtime.after_commit import AfterCommit
 from ..runtime.api_error import ApiError, error_body
-from ..runtime.direct_call import AfterCommit
 from ..services.errors import EngineError
 from .chat import ROUTE
 from .mcp_servers import SERVER, managed_or_404

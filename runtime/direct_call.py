@@ -6,41 +6,22 @@ closed by then. The request keeps its thread, waits for the runner's loop, and f
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from odoo import fields
-from odoo.http import Response
-from odoo.tools import json_default
 
 from ..services import text
 from ..services.errors import EngineError
 from ..services.specs import CallResult, Executed, ToolCall
 from . import db, process
+from .after_commit import AfterCommit
 
 _logger = logging.getLogger(__name__)
 
 CALL = "woow_paas_platform.tool_call"
-
-
-class AfterCommit(Response):
-    """A JSON response that is made when the request's transaction is over.
-
-    :param work: returns (data, status); runs once, without a cursor, a request's environment or a retry
-    """
-
-    def __init__(self, work):
-        super().__init__(headers={"Content-Type": "application/json; charset=utf-8"})
-        self._work = work
-
-    def __call__(self, environ, start_response):
-        data, status = self._work()
-        self.status_code = status
-        self.data = json.dumps(text.storable(data), ensure_ascii=False, default=json_default)
-        return super().__call__(environ, start_response)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from dataclasses import asdict
 
 from ..services.errors import EngineError
 from . import db, process, sentences
+from .after_commit import AfterCommit
 from .api_error import ApiError, error_body
-from .direct_call import AfterCommit
 
 CONNECT_ALLOWANCE = 5.0  # s beside a request's own limit, to open the session
 
