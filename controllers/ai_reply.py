@@ -43,7 +43,7 @@ class AiReplyController(http.Controller):
             assistant, reply.question(said, context, results), bool(values["includeMCPTools"])
         )
         dbname, context = request.db, dict(request.env.context)
-        return AfterCommit(lambda: _answer(turn, dbname, context))
+        return AfterCommit(request.env, lambda: _answer(turn, dbname, context))
 
 
 def _invalid(field, sentence):

@@ -29,14 +29,15 @@ class _Check:
         env = server.env
         process.runner()  # where nothing can be asked, nothing is counted
         env["woow_paas_platform.mcp_check"]._count_one()
+        self.env = env
         self.spec = server._server_spec()
         self.dbname, self.uid, self.context = env.cr.dbname, env.uid, dict(env.context)
 
     def test(self):
-        return AfterCommit(self._test)
+        return AfterCommit(self.env, self._test)
 
     def sync(self):
-        return AfterCommit(self._sync)
+        return AfterCommit(self.env, self._sync)
 
     def _test(self):
         diagnosis = process.wait_for(

@@ -53,7 +53,12 @@ def respond_all(env, directs, answer):
     dbname, uid = env.cr.dbname, env.uid
     for direct in directs:
         record(env, direct.call, direct.values)
-    return AfterCommit(lambda: answer(make(dbname, uid, directs)))
+
+    def turn_away(sentence):
+        denied = CallResult(outcome="denied", text=sentence, display=sentence)
+        _close(dbname, {direct.call.id: denied for direct in directs})
+
+    return AfterCommit(env, lambda: answer(make(dbname, uid, directs)), turn_away)
 
 
 def record(env, call, values=None, result=None):
@@ -101,7 +106,15 @@ def make(dbname, uid, directs):
     except EngineError as error:
         result = CallResult(outcome="unknown", text=str(error), display=str(error))
         executed = [Executed(result=result, error=error)] * len(directs)
-    results = {direct.call.id: one.result for direct, one in zip(directs, executed, strict=True)}
+    _close(
+        dbname,
+        {direct.call.id: one.result for direct, one in zip(directs, executed, strict=True)},
+    )
+    return executed
+
+
+def _close(dbname, results):
+    """Keep what became of calls: ``{call id: CallResult}``."""
 
     def close(env):
         for row in env[CALL].search([("call_id", "in", list(results))]):
@@ -112,4 +125,3 @@ def make(dbname, uid, directs):
     except db.DatabaseGone:
         # The cron calls them unknown; who asked gets the results all the same.
         _logger.exception("The results of %s cannot be kept.", ", ".join(results))
-    return executed

@@ -50,7 +50,7 @@ def list_of(channel, **readers):
                 answer[key] += [{"server": _name(spec), **asdict(entry)} for entry in entries]
         return answer, 200
 
-    return AfterCommit(work)
+    return AfterCommit(channel.env, work)
 
 
 def one_of(channel, server, ask, shape):
@@ -84,7 +84,7 @@ def one_of(channel, server, ask, shape):
         except ApiError as error:
             return error_body(error), error.code
 
-    return AfterCommit(work)
+    return AfterCommit(channel.env, work)
 
 
 def _name(server):

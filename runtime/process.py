@@ -17,6 +17,7 @@ from odoo.tools import config
 from ..services.errors import EngineError, ServerTimeout
 from . import settings
 from .hub import Hub
+from .places import Places
 from .server_store import ServerStore
 from .store import OdooStore
 
@@ -31,6 +32,7 @@ class _Process:
         self.pid = os.getpid()
         self.lock = threading.RLock()
         self.hubs: dict[str, Hub] = {}
+        self.places: dict[str, Places] = {}
         self.runner = None
         self.engine = None
         self.dedicated = False
@@ -123,6 +125,12 @@ def hub(dbname: str) -> Hub:
                 lambda turn_id: _on_answered(dbname, turn_id),
             )
         return _process.hubs[dbname]
+
+
+def places(dbname: str) -> Places:
+    """Where requests that wait for a server take their place."""
+    with _process.lock:
+        return _process.places.setdefault(dbname, Places(dbname))
 
 
 def ensure_listening(dbname: str) -> None:

@@ -57,6 +57,9 @@ _KNOWN = (
     _lt("The MCP server asks questions before it shows this."),
     _lt("The MCP server is left alone for a moment after it failed repeatedly."),
     _lt("The MCP server is busy with other calls. Try again in a moment."),
+    _lt(
+        "Too many of your requests wait for an answer already. Try again when one of them has ended."
+    ),
     _lt("Too many MCP connections are in use. Try again in a moment."),
     _lt("The tool describes its arguments in a way that no language model accepts."),
     _lt("The address is too long."),

@@ -23,6 +23,7 @@ KEYS = frozenset(
         "in_process_runner",
         "runner_capacity",
         "turns_per_person",
+        "waits_per_person",
         "lease_seconds",
         "max_streams",
         "released_env",
@@ -46,6 +47,7 @@ class Settings:
     in_process_runner: bool
     runner_capacity: int
     turns_per_person: int
+    waits_per_person: int
     lease_seconds: float
     max_streams: int
     released_env: frozenset[str]
@@ -128,6 +130,7 @@ def get() -> Settings:
         not in ("false", "0", "no", "off"),
         runner_capacity=int(values.get("runner_capacity", 32)),
         turns_per_person=int(values.get("turns_per_person", 24)),
+        waits_per_person=int(values.get("waits_per_person", 8)),
         lease_seconds=float(values.get("lease_seconds", 15)),
         max_streams=int(values.get("max_streams", 2000)),
         mcp_servers_file=values.get("mcp_servers_file", "").strip(),

@@ -36,4 +36,5 @@ from . import test_tool_protocol
 from . import test_tours
 from . import test_translations
 from . import test_turn
+from . import test_waits
 from . import test_watch

@@ -1,0 +1,100 @@
+"""How many requests of one person may hold a thread while they wait for a server, in all processes together.
+
+A place is an advisory lock of PostgreSQL: it is taken at once or not at all, counts over processes and hosts,
+and falls free when its process dies. One connection per process and database holds those of all requests.
+"""
+
+import contextlib
+import threading
+
+import psycopg2
+from odoo.sql_db import connection_info_for
+from odoo.tools import config
+from psycopg2.extensions import ISOLATION_LEVEL_AUTOCOMMIT
+
+from . import settings
+
+FIRST_KEY = 0x776F6F77  # of the locks' first number; the second one is the person
+
+
+def per_person() -> int:
+    """Places of one person; of three workers and more, that serve a request each, one stays for the others."""
+    wanted = settings.get().waits_per_person
+    return min(wanted, max(2, config["workers"] - 1)) if config["workers"] else wanted
+
+
+class Places:
+    """Those of one database, as this process sees them."""
+
+    def __init__(self, dbname: str):
+        self._dbname = dbname
+        self._lock = threading.Lock()
+        self._held: dict[int, set[int]] = {}
+        self._connection = None
+
+    @contextlib.contextmanager
+    def of(self, uid: int):
+        """Hold one place of a person meanwhile; gives whether there was one."""
+        with self._lock:
+            place = self._take(uid)
+        if place is None:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            with self._lock:
+                self._give_back(uid, place)
+
+    def _take(self, uid: int) -> int | None:
+        # A session may take its own lock twice, so what this process holds is counted here.
+        own = self._held.get(uid, set())
+        free = [place for place in range(per_person()) if place not in own]
+        if not free:
+            return None
+        try:
+            place = self._query(
+                "SELECT place FROM unnest(%s) AS place"
+                " WHERE pg_try_advisory_lock(%s + place, %s) LIMIT 1",
+                (free, FIRST_KEY, uid),
+            )
+        except psycopg2.Error:
+            place = free[0]  # without its database the request itself will fail, with a sentence
+        if place is not None:
+            self._held.setdefault(uid, set()).add(place)
+        return place
+
+    def _give_back(self, uid: int, place: int) -> None:
+        self._held[uid].discard(place)
+        if not self._held[uid]:
+            del self._held[uid]
+        with contextlib.suppress(psycopg2.Error):  # a lock does not outlive its connection
+            self._query("SELECT pg_advisory_unlock(%s, %s)", (FIRST_KEY + place, uid))
+
+    def _query(self, query: str, values):
+        """One value of the database, None if there is none; a connection that broke is opened anew.
+
+        Places of a broken connection are free for other processes, and still taken for this one.
+        """
+        for is_last in (False, True):
+            try:
+                with self._connect().cursor() as cr:
+                    cr.execute(query, values)
+                    row = cr.fetchone()
+                return row[0] if row else None
+            except psycopg2.Error:
+                self.close()
+                if is_last:
+                    raise
+
+    def _connect(self):
+        if self._connection is None:
+            _, info = connection_info_for(self._dbname)
+            self._connection = psycopg2.connect(**info)
+            self._connection.set_isolation_level(ISOLATION_LEVEL_AUTOCOMMIT)
+        return self._connection
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

@@ -1,0 +1,139 @@
+"""How many requests one person may let wait for servers at a time."""
+
+import asyncio
+import json
+from contextlib import ExitStack, closing
+from unittest.mock import patch
+
+from odoo.tests import TransactionCase, tagged
+from odoo.tools import config
+
+from ..runtime import places, process
+from ..services.testing.fake_tools import text
+from .common import SCHEMA, AiHttpCase, served_mcp
+from .test_recall import PLAN, RecallData
+
+ONE = "/api/mcp/execute-tool"
+CALL = {"toolName": "forecast", "arguments": {}}
+LIMIT = 2
+
+
+def limited(case):
+    case.enterContext(patch.object(places, "per_person", lambda: LIMIT))
+
+
+@tagged("post_install", "-at_install")
+class TestWaits(RecallData, AiHttpCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls._make_recall()
+
+    def setUp(self):
+        super().setUp()
+        limited(self)
+        self.fake = self.enterContext(served_mcp())
+        self.fake.tools |= {
+            "forecast": (self._forecast, json.loads(SCHEMA)),
+            "make_plan": (self._forecast, PLAN),
+        }
+        (self.server | self.crm).url = self.fake.url
+        self.assistant.mcp_server_ids += self.crm
+        self.chat = self._conversation(self.internal)
+        self.env.flush_all()
+        self._sign_in(self.internal)
+        self.dbname, self.free_meanwhile = self.env.cr.dbname, []
+
+    async def _forecast(self, _call):
+        self.free_meanwhile.append(await asyncio.to_thread(self._free_elsewhere))
+        return text("Sunny.")
+
+    def _free_elsewhere(self):
+        """How many places another process could take now."""
+        with ExitStack() as stack:
+            other = stack.enter_context(closing(places.Places(self.dbname)))
+            return sum(stack.enter_context(other.of(self.internal.id)) for _ in range(LIMIT))
+
+    def _fill(self):
+        """Requests of the internal user hold all places until the test ends."""
+        for _ in range(LIMIT):
+            self.enterContext(process.places(self.dbname).of(self.internal.id))
+
+    def test_a_place_is_held_while_a_server_answers(self):
+        for _ in range(LIMIT + 1):
+            self.assertEqual(self._call("POST", ONE, CALL)[0], 200)
+            self.assertEqual(self._free_elsewhere(), LIMIT)
+        self.assertEqual(self.free_meanwhile, [LIMIT - 1] * (LIMIT + 1))
+
+    def test_one_person_holds_no_more_threads(self):
+        self._fill()
+        chat = f"/api/ai/conversations/{self.chat.id}"
+        server = {"server_id": self.server.id}
+        proxy = f"/api/agent-retrieval/in/v1/mcp/proxy/{self.crm.mcp_id}/tools/make_plan/call"
+        for method, path, body in (
+            ("POST", ONE, CALL),
+            ("POST", "/api/mcp/execute-tools", {"calls": [{"name": "forecast"}]}),
+            ("POST", "/api/ai-reply", {"aiMessage": "Hi", "assistant_id": self.assistant.id}),
+            ("GET", f"{chat}/prompts", None),
+            ("GET", f"{chat}/resources", None),
+            ("POST", f"{chat}/prompts/get", {**server, "name": "greet"}),
+            ("POST", f"{chat}/resources/read", {**server, "uri": "note://one"}),
+            ("POST", proxy, {"partner_id": self.ada.id, "items": []}),
+        ):
+            with self.subTest(path):
+                url = self.base_url() + path
+                response = self.opener.request(method, url, json=body, timeout=20)
+                error = response.json()["error"]
+                self.assertEqual((response.status_code, error["code"]), (429, "too_many_waits"))
+                self.assertTrue(error["message"].endswith("."))
+                self.assertEqual(response.headers["Retry-After"], "5")
+        self.assertFalse(self.fake.calls)
+        rows = self.env["woow_paas_platform.tool_call"].search([("user_id", "=", self.internal.id)])
+        self.assertEqual(rows.mapped("outcome"), ["denied"] * 3)
+        self.assertIn("Too many of your requests", rows[0].llm_text)
+
+    def test_others_are_not_held_up(self):
+        self._fill()
+        self._sign_in(self.member)
+        self.assertEqual(self._call("POST", ONE, CALL)[0], 200)
+
+    def test_a_refusal_speaks_the_language_of_its_reader(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        self.internal.lang = "zh_TW"
+        self.env.flush_all()
+        self._sign_in(self.internal)
+        self._fill()
+        status, answer = self._call("POST", ONE, CALL)
+        self.assertEqual(status, 429)
+        self.assertIn("請", answer["error"]["message"])
+
+
+@tagged("post_install", "-at_install")
+class TestPlaces(TransactionCase):
+    def test_one_worker_stays_for_the_others(self):
+        for workers, limit in ((0, 8), (2, 2), (3, 2), (4, 3), (20, 8)):
+            with self.subTest(workers=workers), patch.dict(config.options, {"workers": workers}):
+                self.assertEqual(places.per_person(), limit)
+
+    def test_places_count_over_processes_and_die_with_theirs(self):
+        limited(self)
+        here, there = (
+            self.enterContext(closing(places.Places(self.env.cr.dbname))) for _ in range(2)
+        )
+        with here.of(7) as first, there.of(7) as second, here.of(7) as third:
+            self.assertEqual((first, second, third), (True, True, False))
+            with there.of(7) as fourth, there.of(8) as other:
+                self.assertEqual((fourth, other), (False, True))
+            there.close()
+            with here.of(7) as freed:
+                self.assertTrue(freed)
+        with there.of(7) as first, there.of(7) as second:
+            self.assertEqual((first, second), (True, True))
+
+    def test_a_broken_connection_is_opened_anew(self):
+        limited(self)
+        here = self.enterContext(closing(places.Places(self.env.cr.dbname)))
+        with here.of(7) as first:
+            here._connection.close()
+            with here.of(7) as second, here.of(7) as third:
+                self.assertEqual((first, second, third), (True, True, False))
