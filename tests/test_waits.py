@@ -11,7 +11,7 @@ from odoo.tools import config
 from ..runtime import places, process
 from ..services.testing.fake_tools import text
 from .common import SCHEMA, AiHttpCase, served_mcp
-from .test_recall import PLAN, RecallData
+from .recall_data import PLAN, RecallData
 
 ONE = "/api/mcp/execute-tool"
 CALL = {"toolName": "forecast", "arguments": {}}
