@@ -11,7 +11,8 @@ from pathlib import Path
 
 from odoo.tools import config
 
-from ..services import server_file
+from ..services import server_file_reader
+from ..services.server_file import FileError, ServerFile
 from . import settings
 
 _logger = logging.getLogger(__name__)
@@ -23,7 +24,7 @@ class _Known:
 
     def __init__(self):
         self.stamp = None
-        self.content = server_file.ServerFile()
+        self.content = ServerFile()
         self.error = ""
 
 
@@ -41,7 +42,7 @@ def error() -> str:
     return _known.error
 
 
-def current() -> server_file.ServerFile:
+def current() -> ServerFile:
     """What counts now. Reading a file that has not changed costs one look at its date."""
     source = path()
     if source is None:
@@ -65,11 +66,9 @@ def _stamp(source: Path):
 def _read(source: Path, *, is_first: bool) -> None:
     try:
         text = source.read_text("utf-8")
-        _known.content = server_file.parse(text, os.environ, source.name)
-    except (server_file.FileError, OSError, UnicodeDecodeError) as caught:
-        reason = (
-            caught if isinstance(caught, server_file.FileError) else f"{source.name}: {caught}."
-        )
+        _known.content = server_file_reader.parse(text, os.environ, source.name)
+    except (FileError, OSError, UnicodeDecodeError) as caught:
+        reason = caught if isinstance(caught, FileError) else f"{source.name}: {caught}."
         _known.error = str(reason)
         _logger.error("%s The last good state stays.", _known.error)
         if is_first:
@@ -99,5 +98,7 @@ def _keep(text: str) -> None:
 
 
 def _read_last_good() -> None:
-    with contextlib.suppress(server_file.FileError, OSError, UnicodeDecodeError):
-        _known.content = server_file.parse(_copy().read_text("utf-8"), os.environ, _copy().name)
+    with contextlib.suppress(FileError, OSError, UnicodeDecodeError):
+        _known.content = server_file_reader.parse(
+            _copy().read_text("utf-8"), os.environ, _copy().name
+        )

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from services import environments
-from services.server_file import FileError, parse
+from services.server_file import FileError
+from services.server_file_reader import parse
 
 GOOD = """
 [mcp]

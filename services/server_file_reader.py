@@ -1,0 +1,214 @@
+"""Reads ``mcp_servers.toml``, the operator's own list of MCP servers. Pure: text in, frozen data out."""
+
+import dataclasses
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from . import const, egress
+from .errors import ConfigError
+from .server_file import FileError, FileServer, ServerFile
+
+MCP_KEYS = {"enabled": bool, "auto_reload": bool, "health_check_interval": str, "servers": list}
+SERVER_KEYS = {
+    "name": str,
+    "display_name": str,
+    "description": str,
+    "transport": str,
+    "command": str,
+    "args": list,
+    "env": dict,
+    "url": str,
+    "headers": dict,
+    "timeout": str,
+    "enabled": bool,
+    "auto_start": bool,
+    "env_type": str,
+    "env_config": dict,
+}
+TRANSPORTS = ("auto", "streamable_http", "sse", "stdio")
+ENV_TYPES = ("preinstalled", "dynamic_injected", "custom_image")
+ENV_CONFIG_KEYS = {
+    "preinstalled": set(),
+    "dynamic_injected": {"runtime", "package"},
+    "custom_image": {"image", "network", "mounts"},
+}
+PINNED = {
+    "python": re.compile(r"[\w.\[\]-]+==[\w.+!-]+"),
+    "node": re.compile(r"(@[\w.-]+/)?[\w.-]+@\d[\w.+-]*"),
+}
+MAX_TIMEOUT = 600.0  # s, of one call
+
+_NAMES = {bool: "true or false", str: "a text", list: "a list", dict: "a table"}
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+
+
+def parse(source: str, environ: Mapping[str, str], name: str) -> ServerFile:
+    """:param environ: for ``${VAR}`` and ``${VAR:-default}``
+    :param name: of the file, for the errors
+    :raises FileError: nothing of the file counts then
+    """
+    return _Reader(source, environ, name).whole()
+
+
+def seconds(text: str) -> float:
+    """
+    >>> seconds("30s"), seconds("2m"), seconds("500ms")
+    (30.0, 120.0, 0.5)
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text.strip())
+    if not match:
+        raise ValueError(text)
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+class _Reader:
+    def __init__(self, source: str, environ: Mapping[str, str], name: str):
+        self._source = source
+        self._environ = environ
+        self._name = name
+        self._entry = -1  # the [[mcp.servers]] that is read, -1 for [mcp]
+
+    def whole(self) -> ServerFile:
+        try:
+            document = tomllib.loads(self._source)
+        except tomllib.TOMLDecodeError as error:
+            raise FileError(f"{self._name}: {error}") from error
+        for key in document.keys() - {"mcp"}:
+            raise self._error(key, "is not known; only [mcp] and [[mcp.servers]] are")
+        mcp = self._checked(document.get("mcp", {}), MCP_KEYS)
+        interval = self._duration(mcp, "health_check_interval", None)
+        servers: dict[str, FileServer] = {}
+        for number, entry in enumerate(mcp.get("servers", [])):
+            self._entry = number
+            server = self._server(entry)
+            if server.name in servers:
+                raise self._error("name", f"“{server.name}” stands here twice")
+            if not mcp.get("enabled", True):
+                server = dataclasses.replace(server, enabled=False)
+            servers[server.name] = server
+        return ServerFile(
+            servers=servers,
+            auto_reload=mcp.get("auto_reload", True),
+            health_check_interval=interval,
+        )
+
+    def _server(self, entry: Any) -> FileServer:
+        values = self._checked(entry, SERVER_KEYS)
+        if not values.get("name"):
+            raise self._error("name", "is missing")
+        if values.get("transport", "auto") not in TRANSPORTS:
+            raise self._error("transport", f"must be one of {', '.join(TRANSPORTS)}")
+        is_stdio = values.get("transport") == "stdio"
+        if is_stdio:
+            self._check_environment(values)
+            for key in ("url", "headers"):
+                if key in values:
+                    raise self._error(key, "does not go with stdio")
+        else:
+            for key in ("command", "args", "env", "env_type", "env_config"):
+                if key in values:
+                    raise self._error(key, 'goes with transport = "stdio" only')
+            try:
+                egress.check_url(values.get("url", ""))
+                egress.check_headers(values.get("headers", {}))
+            except ConfigError as error:
+                key = "headers" if "url" in values and "eader" in str(error) else "url"
+                raise self._error(key, f"is not usable: {error}") from error
+        timeout = self._duration(values, "timeout", const.CALL_TIMEOUT)
+        if not 0 < timeout <= MAX_TIMEOUT:
+            raise self._error("timeout", f"must be positive and at most {MAX_TIMEOUT:g}s")
+        return FileServer(**{**values, "args": tuple(values.get("args", ())), "timeout": timeout})
+
+    def _check_environment(self, values: Mapping[str, Any]) -> None:
+        env_type = values.get("env_type", "preinstalled")
+        if env_type not in ENV_TYPES:
+            raise self._error("env_type", f"must be one of {', '.join(ENV_TYPES)}")
+        config = values.get("env_config", {})
+        for key in config.keys() - ENV_CONFIG_KEYS[env_type]:
+            raise self._error("env_config", f"has an unknown key “{key}”")
+        if env_type == "preinstalled" and not values.get("command"):
+            raise self._error("command", "is missing")
+        if env_type == "dynamic_injected":
+            runtime = config.get("runtime")
+            if runtime not in PINNED:
+                raise self._error("env_config", 'needs runtime = "python" or "node"')
+            if not PINNED[runtime].fullmatch(str(config.get("package", ""))):
+                example = "name==1.2.3" if runtime == "python" else "name@1.2.3"
+                raise self._error("env_config", f"needs a package with its version, as {example}")
+        if env_type == "custom_image" and not config.get("image"):
+            raise self._error("env_config", "needs an image")
+        mounts = config.get("mounts", [])
+        if not isinstance(mounts, list) or not all(
+            isinstance(mount, str) and re.fullmatch(r"/[^:]*:/[^:]*(:ro|:rw)?", mount)
+            for mount in mounts
+        ):
+            raise self._error("env_config", "mounts must be a list of “/here:/there:ro”")
+
+    def _checked(self, table: Any, kinds: Mapping[str, type]) -> dict[str, Any]:
+        """With variables put in; keys and types as they must be."""
+        if not isinstance(table, dict):
+            raise self._error("mcp", "must be a table")
+        for key, value in table.items():
+            if key not in kinds:
+                raise self._error(key, f"is not known; known are {', '.join(kinds)}")
+            if not isinstance(value, kinds[key]):
+                raise self._error(key, f"must be {_NAMES[kinds[key]]}")
+            is_texts = key == "args" or key in ("env", "headers")
+            parts = (
+                value.values()
+                if isinstance(value, dict)
+                else value
+                if isinstance(value, list)
+                else ()
+            )
+            if is_texts and not all(isinstance(part, str) for part in parts):
+                raise self._error(key, "must hold texts only")
+        return {
+            key: value if key == "servers" else self._filled(key, value)
+            for key, value in table.items()
+        }
+
+    def _filled(self, key: str, value: Any) -> Any:
+        if isinstance(value, str):
+            return _VARIABLE.sub(lambda match: self._variable(key, match), value)
+        if isinstance(value, list):
+            return [self._filled(key, part) for part in value]
+        if isinstance(value, dict):
+            return {name: self._filled(key, part) for name, part in value.items()}
+        return value
+
+    def _variable(self, key: str, match: re.Match[str]) -> str:
+        value = self._environ.get(match[1]) or match[2]
+        if value is None:
+            raise self._error(
+                key, f"needs the variable {match[1]}, which the environment does not have"
+            )
+        return value
+
+    def _duration(self, values: Mapping[str, Any], key: str, default: Any) -> Any:
+        if key not in values:
+            return default
+        try:
+            return seconds(values[key])
+        except ValueError as error:
+            raise self._error(key, "must be a number with ms, s, m or h, as in “30s”") from error
+
+    def _error(self, key: str, problem: str) -> FileError:
+        return FileError(f"{self._name}, line {self._line(key)}: {key} {problem}.")
+
+    def _line(self, key: str) -> int:
+        """Of the key in the entry that is read, else of the entry's head."""
+        head, entry = 1, -1
+        for number, line in enumerate(self._source.splitlines(), 1):
+            if re.match(r"\s*\[\[\s*mcp\.servers\s*\]\]", line):
+                entry += 1
+                if entry == self._entry:
+                    head = number
+            if entry == self._entry and re.match(
+                rf'\s*(\[+[\w.\s]*)?"?{re.escape(key)}"?\s*[=.\]]', line
+            ):
+                return number
+        return head
