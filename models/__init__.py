@@ -1,3 +1,4 @@
+from . import readonly_mixin
 from . import secret_mixin
 from . import ai_config
 from . import ai_assistant

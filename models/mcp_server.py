@@ -15,6 +15,7 @@ class McpServer(models.Model):
     _name = "woow_paas_platform.mcp_server"
     _description = "MCP Server"
     _inherit = [
+        "woow_paas_platform.readonly.mixin",
         "mail.thread",
         "mail.activity.mixin",
         "woow_paas_platform.api_key.mixin",

@@ -14,7 +14,6 @@ _logger = logging.getLogger(__name__)
 
 # What stays an administrator's for a server of the file: switches, trust and order.
 STILL_OURS = {"active", "trust_level", "review_new_tools", "sequence"}
-FILE_ONLY = {"managed_by_file", "file_digest", "env_type", "env_config"}
 GONE = "This MCP server is no longer in the operator's file."
 JUST_NOW = timedelta(minutes=1)  # another process has started it already
 
@@ -46,20 +45,9 @@ class McpServer(models.Model):
 
     # ------------------------------------------------------------ what people may do
 
-    @api.model_create_multi
-    def create(self, vals_list):
-        servers = super().create(vals_list)
-        # The records and not the values are looked at: defaults can come from the caller's context.
-        # sudo: mcp_server - only whether they claim to be of the file
-        if not self.env.su and any(server[name] for server in servers.sudo() for name in FILE_ONLY):
-            raise AccessError(self._sentence_read_only())
-        return servers
-
     def write(self, vals):
-        if not self.env.su:
-            managed = self.sudo().filtered("managed_by_file")  # sudo: only to protect them
-            if vals.keys() & FILE_ONLY or (managed and vals.keys() - STILL_OURS):
-                raise AccessError(self._sentence_read_only())
+        if not self.env.su and vals.keys() - STILL_OURS and any(self.mapped("managed_by_file")):
+            raise AccessError(self._sentence_read_only())
         result = super().write(vals)
         if vals.get("active") is False:
             for server in self:

@@ -58,7 +58,8 @@ class McpServer(models.Model):
                 raise ValidationError(
                     self.env._("The headers are not usable: %(reason)s", reason=error)
                 ) from error
-            server.header_names = ", ".join(headers)
+            # sudo: mcp_server - readonly; who may replace the headers replaces what is said of them
+            server.sudo().header_names = ", ".join(headers)
         self._store_secret("headers_json")
 
     def write(self, vals):

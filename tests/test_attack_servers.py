@@ -25,18 +25,33 @@ class TestAttackOnServers(AiCase):
         }
         return self.env[SERVER].with_user(user).with_context(**context).create(values)
 
-    def test_nobody_claims_to_come_from_the_operators_file(self):
-        for context in (
-            {"default_managed_by_file": True},
-            {"default_managed_by_file": True, "default_transport": "stdio"},
-            {"default_file_digest": "x"},
-        ):
-            with (
-                self.subTest(context=context),
-                self.assertRaises(AccessError),
-                self.env.cr.savepoint(),
-            ):
-                self._own(self.stranger, **context)
+    def test_only_odoo_writes_what_is_readonly(self):
+        """Over RPC, too, and not by defaults that the caller brings along."""
+        claims = {
+            "mcp_id": "mine",
+            "state": "connected",
+            "state_message": "All is well.",
+            "failed_checks": -100,
+            "header_names": "X-Team",
+            "managed_by_file": True,
+            "file_digest": "x",
+            "env_config": {"image": "x"},
+        }
+        for user in (self.owner, self.admin):
+            server = self.user_server.with_user(user)
+            for name, value in claims.items():
+                with self.subTest(user=user.login, name=name):
+                    with self.assertRaises(AccessError):
+                        server.write({name: value})
+                    with self.assertRaises(AccessError):
+                        server.create({"name": "x", "url": "https://x.example.com", name: value})
+            self.assertEqual(server.copy({"name": user.login}).state, "draft")
+        context = {f"default_{name}": value for name, value in claims.items()}
+        self.env["ir.default"].set(SERVER, "managed_by_file", True)
+        server = self._own(self.stranger, **context)
+        self.assertNotEqual(server.mcp_id, "mine")
+        self.assertEqual(server.state, "draft")
+        self.assertFalse(any(server[name] for name in claims.keys() - {"mcp_id", "state"}))
 
     def test_a_secret_is_not_sent_to_another_address(self):
         """Who may change the address must not learn by it what its owner has entered."""

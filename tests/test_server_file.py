@@ -73,13 +73,11 @@ class TestServerFile(AiCase):
     @mute_logger("odoo.sql_db")
     def test_nobody_makes_a_stdio_server_by_a_form_or_the_api(self):
         Server = self.Server.with_user(self.admin)
-        with self.assertRaises(AccessError):
-            Server.create({"name": "x", "transport": "stdio", "managed_by_file": True})
-        with self.assertRaises(AccessError):
-            self.server.with_user(self.admin).env_config = {"image": "x"}
-        with self.assertRaises(IntegrityError), self.env.cr.savepoint():
-            Server.create({"name": "x", "transport": "stdio"})
-            self.env.flush_all()
+        claims = {"default_managed_by_file": True, "default_transport": "stdio"}
+        for context in ({}, claims):
+            with self.assertRaises(IntegrityError), self.env.cr.savepoint():
+                Server.with_context(**context).create({"name": "x", "transport": "stdio"})
+                self.env.flush_all()
 
     def test_an_entry_that_did_not_change_keeps_what_people_switched(self):
         server = self._apply(STDIO)

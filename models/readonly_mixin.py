@@ -1,0 +1,52 @@
+from odoo import api, models
+from odoo.exceptions import AccessError
+from odoo.models import MAGIC_COLUMNS
+
+
+class ReadonlyMixin(models.AbstractModel):
+    """``readonly=True`` means it: such columns are written by Odoo itself (sudo), by nobody else over any route.
+
+    Odoo's own `readonly` is a matter of views. What a person creates starts with the model's own defaults
+    there, whatever defaults the caller's context or `ir.default` hold.
+    """
+
+    _name = "woow_paas_platform.readonly.mixin"
+    _description = "Columns that only Odoo itself writes"
+
+    @api.model_create_multi
+    def create(self, vals_list):
+        if not self.env.su:
+            for vals in vals_list:
+                self._check_readonly(vals)
+            columns = self._readonly_columns()
+            vals_list = [
+                vals | {c.name: c.default(self) if c.default else False for c in columns}
+                for vals in vals_list
+            ]
+        return super().create(vals_list)
+
+    def write(self, vals):
+        if not self.env.su:
+            self._check_readonly(vals)
+        return super().write(vals)
+
+    @api.model
+    def _readonly_columns(self):
+        return [
+            field
+            for name, field in self._fields.items()
+            if field.readonly and field.store and field.column_type and not field.compute
+            if name not in MAGIC_COLUMNS
+        ]
+
+    @api.model
+    def _check_readonly(self, vals):
+        """:raises AccessError: the values hold such a column"""
+        for field in self._readonly_columns():
+            if field.name in vals:
+                raise AccessError(
+                    self.env._(
+                        "“%(field)s” is written by Odoo itself only.",
+                        field=field._description_string(self.env),
+                    )
+                )
