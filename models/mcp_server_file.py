@@ -59,6 +59,11 @@ class McpServer(models.Model):
         if not self.env.su and any(self.mapped("managed_by_file")):
             raise AccessError(self._sentence_read_only())
 
+    def unlink(self):
+        for server in self:
+            notify.server_off(self.env.cr, server.id)
+        return super().unlink()
+
     def _sentence_read_only(self):
         return self.env._("This server is managed by the operator's file and changed only there.")
 
