@@ -13,7 +13,12 @@ from .errors import ConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileServer:
-    """One ``[[mcp.servers]]``. `headers` and `env` may hold secrets."""
+    """One ``[[mcp.servers]]``, or how servers of one of the ``[[mcp.templates]]`` start.
+
+    :ivar env: may hold secrets, as `headers` may
+    :ivar roots: of a template: the folders below which those of its servers may be
+    :ivar secrets: values that are not repeated in what the server's process says
+    """
 
     name: str
     display_name: str = ""
@@ -29,6 +34,8 @@ class FileServer:
     auto_start: bool = False
     env_type: str = "preinstalled"
     env_config: Mapping[str, Any] = field(default_factory=dict)
+    roots: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def digest(self) -> str:
@@ -39,15 +46,20 @@ class FileServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFile:
-    """:ivar health_check_interval: seconds, None where the file does not say"""
+    """
+    :ivar templates: of servers with a command, those that administrators may use
+    :ivar health_check_interval: seconds, None where the file does not say
+    """
 
     servers: Mapping[str, FileServer] = field(default_factory=dict)
+    templates: Mapping[str, FileServer] = field(default_factory=dict)
     auto_reload: bool = True
     health_check_interval: float | None = None
 
     @property
     def digest(self) -> str:
-        raw = json.dumps([server.digest for server in self.servers.values()])
+        entries = (*self.servers.values(), *self.templates.values())
+        raw = json.dumps([entry.digest for entry in entries])
         return hashlib.sha256(raw.encode()).hexdigest()
 
 

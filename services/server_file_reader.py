@@ -3,14 +3,17 @@
 import dataclasses
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 from . import const, egress
 from .errors import ConfigError
 from .server_file import FileError, FileServer, ServerFile
+from .stdio_templates import TEMPLATES
 
-MCP_KEYS = {"enabled": bool, "auto_reload": bool, "health_check_interval": str, "servers": list}
+ENTRIES = {"servers": list, "templates": list}
+MCP_KEYS = {"enabled": bool, "auto_reload": bool, "health_check_interval": str, **ENTRIES}
 SERVER_KEYS = {
     "name": str,
     "display_name": str,
@@ -27,6 +30,8 @@ SERVER_KEYS = {
     "env_type": str,
     "env_config": dict,
 }
+START_KEYS = {"command": str, "args": list, "env_type": str, "env_config": dict}
+TEMPLATE_KEYS = {"name": str, "roots": list, "env": dict, "timeout": str, **START_KEYS}
 TRANSPORTS = ("auto", "streamable_http", "sse", "stdio")
 ENV_TYPES = ("preinstalled", "dynamic_injected", "custom_image")
 ENV_CONFIG_KEYS = {
@@ -69,7 +74,8 @@ class _Reader:
         self._source = source
         self._environ = environ
         self._name = name
-        self._entry = -1  # the [[mcp.servers]] that is read, -1 for [mcp]
+        self._table = "servers"
+        self._entry = -1  # the [[mcp.servers]] or [[mcp.templates]] that is read, -1 for [mcp]
 
     def whole(self) -> ServerFile:
         try:
@@ -77,23 +83,35 @@ class _Reader:
         except tomllib.TOMLDecodeError as error:
             raise FileError(f"{self._name}: {error}") from error
         for key in document.keys() - {"mcp"}:
-            raise self._error(key, "is not known; only [mcp] and [[mcp.servers]] are")
+            raise self._error(
+                key, "is not known; only [mcp], [[mcp.servers]] and [[mcp.templates]] are"
+            )
         mcp = self._checked(document.get("mcp", {}), MCP_KEYS)
         interval = self._duration(mcp, "health_check_interval", None)
-        servers: dict[str, FileServer] = {}
-        for number, entry in enumerate(mcp.get("servers", [])):
-            self._entry = number
-            server = self._server(entry)
-            if server.name in servers:
-                raise self._error("name", f"“{server.name}” stands here twice")
-            if not mcp.get("enabled", True):
-                server = dataclasses.replace(server, enabled=False)
-            servers[server.name] = server
+        servers = self._entries(mcp, "servers", self._server)
+        templates = self._entries(mcp, "templates", self._template)
+        if not mcp.get("enabled", True):
+            off = {"enabled": False}
+            servers = {name: dataclasses.replace(one, **off) for name, one in servers.items()}
+            templates = {}
         return ServerFile(
             servers=servers,
+            templates=templates,
             auto_reload=mcp.get("auto_reload", True),
             health_check_interval=interval,
         )
+
+    def _entries(
+        self, mcp: Mapping[str, Any], table: str, read: Callable[[Any], FileServer]
+    ) -> dict[str, FileServer]:
+        self._table = table
+        found: dict[str, FileServer] = {}
+        for self._entry, raw in enumerate(mcp.get(table, [])):
+            entry = read(raw)
+            if entry.name in found:
+                raise self._error("name", f"“{entry.name}” stands here twice")
+            found[entry.name] = entry
+        return found
 
     def _server(self, entry: Any) -> FileServer:
         values = self._checked(entry, SERVER_KEYS)
@@ -117,10 +135,30 @@ class _Reader:
             except ConfigError as error:
                 key = "headers" if "url" in values and "eader" in str(error) else "url"
                 raise self._error(key, f"is not usable: {error}") from error
+        return self._frozen(values)
+
+    def _template(self, entry: Any) -> FileServer:
+        """What the entry leaves out is as `stdio_templates` has it."""
+        values = self._checked(entry, TEMPLATE_KEYS)
+        template = TEMPLATES.get(values.get("name", ""))
+        if not template:
+            raise self._error("name", f"must be one of {', '.join(TEMPLATES)}")
+        if values.keys() & START_KEYS.keys():
+            self._check_environment(values)
+        roots = values.get("roots", [])
+        if bool(roots) != bool(template.folders):
+            problem = "are needed" if template.folders else "do not go with this template"
+            raise self._error("roots", problem)
+        if not all(PurePosixPath(root).is_absolute() for root in roots):
+            raise self._error("roots", "must be folders, as in [“/srv/files”]")
+        return self._frozen({**values, "transport": "stdio"})
+
+    def _frozen(self, values: Mapping[str, Any]) -> FileServer:
         timeout = self._duration(values, "timeout", const.CALL_TIMEOUT)
         if not 0 < timeout <= MAX_TIMEOUT:
             raise self._error("timeout", f"must be positive and at most {MAX_TIMEOUT:g}s")
-        return FileServer(**{**values, "args": tuple(values.get("args", ())), "timeout": timeout})
+        lists = {key: tuple(values.get(key, ())) for key in ("args", "roots")}
+        return FileServer(**{**values, **lists, "timeout": timeout})
 
     def _check_environment(self, values: Mapping[str, Any]) -> None:
         env_type = values.get("env_type", "preinstalled")
@@ -156,7 +194,7 @@ class _Reader:
                 raise self._error(key, f"is not known; known are {', '.join(kinds)}")
             if not isinstance(value, kinds[key]):
                 raise self._error(key, f"must be {_NAMES[kinds[key]]}")
-            is_texts = key == "args" or key in ("env", "headers")
+            is_texts = key in ("args", "roots", "env", "headers")
             parts = (
                 value.values()
                 if isinstance(value, dict)
@@ -167,7 +205,7 @@ class _Reader:
             if is_texts and not all(isinstance(part, str) for part in parts):
                 raise self._error(key, "must hold texts only")
         return {
-            key: value if key == "servers" else self._filled(key, value)
+            key: value if key in ENTRIES else self._filled(key, value)
             for key, value in table.items()
         }
 
@@ -203,7 +241,7 @@ class _Reader:
         """Of the key in the entry that is read, else of the entry's head."""
         head, entry = 1, -1
         for number, line in enumerate(self._source.splitlines(), 1):
-            if re.match(r"\s*\[\[\s*mcp\.servers\s*\]\]", line):
+            if re.match(rf"\s*\[\[\s*mcp\.{self._table}\s*\]\]", line):
                 entry += 1
                 if entry == self._entry:
                     head = number

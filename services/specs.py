@@ -65,6 +65,7 @@ class OAuthSpec:
 class ServerSpec:
     """One MCP server as the turn's user may use it. `headers` and `api_key` are secrets.
 
+    `secrets` are values of `env` that are not repeated in what a stdio server writes on stderr.
     `realm` is where the host's `id` means something, its database; it comes back in what the pool tells.
     """
 
@@ -81,6 +82,7 @@ class ServerSpec:
     oauth: OAuthSpec | None = None
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
     trust_level: TrustLevel = "none"
     connect_timeout: float = const.CONNECT_TIMEOUT
     call_timeout: float = const.CALL_TIMEOUT

@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from .errors import ConfigError, ServerPaused
 from .specs import ServerSpec
 
 STDERR_KEPT = 16_000  # characters
+BLOT = "•••"
 STDERR_DELAY = 1.0  # s, what is written meanwhile is told at once
 SHORT_LIFE = 10.0  # s, a process that ends sooner has crashed
 FIRST_PAUSE = (
@@ -76,8 +77,11 @@ class Process:
             self._not_before = now + min(FIRST_PAUSE * 2 ** (self._crashes - 1), MAX_PAUSE)
         self._crashes += 1
 
-    def says(self, chunk: bytes) -> None:
+    def says(self, chunk: bytes, secrets: Sequence[str] = ()) -> None:
+        """:param secrets: what is blotted out"""
         said = self.stderr + text.clean(chunk.decode("utf-8", "replace"))
+        for secret in secrets:
+            said = said.replace(secret, BLOT)
         self.stderr = said[-STDERR_KEPT:]
         if self._tell and not self._telling:
             self._telling = True
@@ -121,7 +125,7 @@ async def streams(spec: ServerSpec, process: Process) -> AsyncIterator[tuple[Any
     work = [
         asyncio.create_task(_read(child.stdout, heard_in)),
         asyncio.create_task(_write(said_out, child.stdin)),
-        asyncio.create_task(_listen(child.stderr, process)),
+        asyncio.create_task(_listen(child.stderr, process, spec.secrets)),
     ]
     try:
         yield heard, said
@@ -169,9 +173,9 @@ async def _write(said: Any, stdin: asyncio.StreamWriter) -> None:
                 await stdin.drain()
 
 
-async def _listen(stderr: asyncio.StreamReader, process: Process) -> None:
+async def _listen(stderr: asyncio.StreamReader, process: Process, secrets: Sequence[str]) -> None:
     while chunk := await stderr.read(65_536):
-        process.says(chunk)
+        process.says(chunk, secrets)
 
 
 def _kill(group: int) -> None:

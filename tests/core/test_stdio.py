@@ -150,6 +150,14 @@ async def test_stderr_is_a_ring(pool):
     assert len(said) <= 16_000 and "last" in said
 
 
+async def test_a_secret_that_a_process_writes_is_blotted_out(pool):
+    code = "import os, sys; print('with', os.environ['DSN'], file=sys.stderr)\n" + SERVER
+    spec = spec_of(code, env={"DSN": "db://u:s3cret@x"}, secrets=("db://u:s3cret@x", "s3cret"))
+    await ask(pool, spec)
+    assert "with •••" in pool.process(spec).stderr
+    assert "s3cret" not in pool.process(spec).stderr
+
+
 async def test_what_a_process_writes_is_told_a_moment_later(monkeypatch):
     monkeypatch.setattr(stdio, "STDERR_DELAY", 0.01)
     heard = asyncio.Queue()
