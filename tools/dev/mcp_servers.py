@@ -31,6 +31,11 @@ def script(package: str) -> Path:
     return node.node_modules() / "@modelcontextprotocol" / package / "dist/index.js"
 
 
+def dbhub() -> tuple[Path, Path]:
+    """Bytebase's server for databases: a Node.js that has SQLite built in, and the program."""
+    return node.node(oldest=24), node.node_modules() / "@bytebase/dbhub/dist/index.js"
+
+
 def start_everything(
     port: int,
     *,

@@ -15,6 +15,8 @@ from tools.dev.paths import DEV, ROOT, link
 from tools.dev.progress import step
 
 OLDEST = 20
+# dbhub would bring the drivers of six more databases
+FLAGS = ("--omit=optional", "--no-audit", "--no-fund", "--loglevel=error")
 LOCK_FILES = ("package.json", "package-lock.json", ".npmrc")
 
 
@@ -41,7 +43,7 @@ def node_modules() -> Path:
         for file in files:
             shutil.copy(file, entry / file.name)
         run(
-            [node().with_name("npm"), "ci", "--no-audit", "--no-fund", "--loglevel=error"],
+            [node().with_name("npm"), "ci", *FLAGS],
             what="Installing the Node packages",
             cwd=entry,
             env={"PATH": f"{node().parent}:/usr/local/bin:/usr/bin:/bin"},
