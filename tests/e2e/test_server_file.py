@@ -1,10 +1,9 @@
 """The operator's file: a command becomes a server that answers in a chat, and stops without a trace."""
 
-import time
-
 import psutil
 import pytest
 from chat import Chat, calls, first, then
+from waiting import eventually
 
 from tools.dev import venvs
 
@@ -26,15 +25,6 @@ command = "no-such-program"
 
 def processes_of_the_clock():
     return [p for p in psutil.process_iter(["cmdline"]) if ZONE in (p.info["cmdline"] or ())]
-
-
-def eventually(what, seconds=30):
-    """Wait until `what` returns something true, and return it."""
-    until = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < until, what
-        time.sleep(0.1)
-    return found
 
 
 @pytest.fixture
