@@ -28,6 +28,7 @@
         "security/recall_rules.xml",
         "data/ir_cron.xml",
         "data/mcp_template.xml",
+        "data/mcp_template_stdio.xml",
         "views/ai_config_views.xml",
         "views/ai_assistant_views.xml",
         "views/mcp_server_views.xml",

@@ -36,6 +36,7 @@ FIELDS = {
     "connect_timeout": (float, None),
     "call_timeout": (float, None),
 }
+OF_AN_ADDRESS = ("url", "api_key", "headers", "transport")
 
 
 def server_or_404(server_id):
@@ -100,7 +101,7 @@ def server_values(values):
 
 
 def template_or_404(code):
-    template = request.env[TEMPLATE].search([("code", "=", code)])
+    template = request.env[TEMPLATE]._offered().filtered(lambda template: template.code == code)
     if not template:
         raise ApiError.not_found(request.env._("This template does not exist."))
     return template
@@ -142,25 +143,44 @@ class McpServerController(http.Controller):
             cloud_service_id=(int, None),
             scope=(str, None),
         )
-        wanted = None
-        if values["template"]:
-            template = template_or_404(values["template"])
-            values |= template._server_vals(text_values(values["values"]))
-            wanted = template.name
+        check_choices(values)
+        place = place_of(values["cloud_service_id"], values["scope"])
+        make = self._of_template if values["template"] else self._of_address
+        server = make(values, place)
+        return request.make_json_response(server._api_data(), status=201)
+
+    def _of_address(self, values, place, wanted=None):
+        """:param wanted: a name for a server that was given none"""
         if not values["url"]:
             raise ApiError(
                 400, "invalid_field", "The field “url” must be a str.", details={"field": "url"}
             )
-        check_choices(values)
-        place = place_of(values["cloud_service_id"], values["scope"])
         Server = request.env[SERVER]
         name = Server._free_name(wanted or name_of(values["url"]), place)
+        return Server.create({"name": name, **server_values(values), **place})
+
+    def _of_template(self, values, place):
+        template = template_or_404(values["template"])
+        given = text_values(values["values"])
+        if template.transport != "stdio":
+            values |= template._server_vals(given)
+            return self._of_address(values, place, template.name)
+        for field in OF_AN_ADDRESS:
+            if values[field] is not None:
+                raise ApiError(
+                    400,
+                    "invalid_field",
+                    f"The field “{field}” does not go with this template.",
+                    details={"field": field},
+                )
+        Server = request.env[SERVER]
+        name = Server._free_name(template.name, place)
         vals = {"name": name, **server_values(values), **place}
-        return request.make_json_response(Server.create(vals)._api_data(), status=201)
+        return Server._create_of_template(template, given, vals)
 
     @http.route("/api/mcp/templates", methods=["GET"], readonly=True, **ROUTE)
     def templates(self):
-        return {"templates": [t._api_data() for t in request.env[TEMPLATE].search([])]}
+        return {"templates": [t._api_data() for t in request.env[TEMPLATE]._offered()]}
 
     @http.route("/api/mcp/servers/<int:server_id>", methods=["GET"], readonly=True, **ROUTE)
     def server(self, server_id):
@@ -168,11 +188,14 @@ class McpServerController(http.Controller):
 
     @http.route("/api/mcp/servers/<int:server_id>", methods=["PUT"], **ROUTE)
     def update_server(self, server_id):
-        """Only what is given changes; a key that is not given stays, `remove_api_key` removes it."""
+        """Only what is given changes; a key that is not given stays, `remove_api_key` removes it.
+        `values` fill in the form of a server's template anew."""
         server = managed_or_404(server_id)
-        values = body(**FIELDS, remove_api_key=(bool, None))
+        values = body(**FIELDS, remove_api_key=(bool, None), values=(dict, None))
         if values["remove_api_key"]:
             server._remove_api_key()
+        if values["values"]:
+            server._change_template_values(text_values(values["values"]))
         server.write(server_values(values))
         return server._api_data()
 

@@ -67,7 +67,8 @@ PUBLIC = {
 }
 MANAGED = {
     "url": TEXT,
-    "transport": TRANSPORT,
+    "template": {**TEXT, "description": "Of a server with a command; else empty"},
+    "transport": _one_of(*TRANSPORT["enum"], "stdio"),
     "has_api_key": BOOL,
     "header_names": _list(TEXT),
     "trust_level": TRUST,
@@ -100,6 +101,7 @@ WRITABLE = {
     "connect_timeout": NUMBER,
     "call_timeout": NUMBER,
 }
+VALUES = {"type": "object", "additionalProperties": TEXT}
 PLACE = {"cloud_service_id": INT, "scope": SCOPE}
 OUTCOME = {
     "outcome": TEXT,
@@ -112,6 +114,7 @@ NOTE = _object({"name": TEXT, "message": TEXT})
 PAGE = {"has_more": BOOL, "next": _or_null(INT)}
 TEMPLATE = {
     **dict.fromkeys(("id", "name", "description", "category", "icon", "website"), TEXT),
+    "is_system_only": {**BOOL, "description": "It has a command: for administrators"},
     "fields": _list(
         _object(
             {
@@ -147,11 +150,11 @@ SCHEMAS = {
             **WRITABLE,
             **PLACE,
             "template": TEXT,
-            "values": {"type": "object", "additionalProperties": TEXT},
+            "values": VALUES,
         },
     ),
     "Templates": _object({"templates": _list(_object(TEMPLATE))}),
-    "ServerChange": _object({}, {**WRITABLE, "remove_api_key": BOOL}),
+    "ServerChange": _object({}, {**WRITABLE, "remove_api_key": BOOL, "values": VALUES}),
     "Switch": _object({"active": BOOL}, {"conversation_id": INT}),
     "ServerOrConfig": {"anyOf": [_ref("Server"), _ref("Config")]},
     "Tools": _object({"tools": _list(_ref("Tool")), **PAGE}),

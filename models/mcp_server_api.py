@@ -67,7 +67,8 @@ class McpServer(models.Model):
     def _managed_data(self):
         service = self.cloud_service_id
         return {
-            "url": self.url,
+            "url": self.url or "",
+            "template": self.template_code or "",
             "transport": self.transport,
             "has_api_key": self.has_api_key,
             "header_names": self._header_names(),

@@ -1,4 +1,5 @@
 import logging
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +16,7 @@ _logger = logging.getLogger(__name__)
 # What stays an administrator's for a server of the file: switches, trust and order.
 STILL_OURS = {"active", "trust_level", "review_new_tools", "sequence"}
 GONE = "This MCP server is no longer in the operator's file."
+FETCH_TIMEOUT = 60.0  # s, to start a package or an image that may have to be fetched
 JUST_NOW = timedelta(minutes=1)  # another process has started it already
 
 
@@ -39,8 +41,9 @@ class McpServer(models.Model):
     env_config = fields.Json("Environment's Configuration", readonly=True, copy=False)
 
     _stdio_by_file = models.Constraint(
-        "CHECK (transport <> 'stdio' OR managed_by_file IS TRUE)",
-        "Servers that are started by a command stand in the operator's file only.",
+        "CHECK (transport <> 'stdio' OR managed_by_file IS TRUE"
+        " OR (template_code IS NOT NULL AND scope = 'system'))",
+        "Servers that are started by a command come from the operator's file, or from a template that it releases.",
     )
 
     # ------------------------------------------------------------ what people may do
@@ -108,6 +111,7 @@ class McpServer(models.Model):
             if row.name not in wanted and row.file_digest:
                 row.write({"active": False, "file_digest": False})
                 row._set_state("disabled", GONE)
+        self._apply_releases()
         if is_first:
             self._start_with_odoo()
 
@@ -141,25 +145,40 @@ class McpServer(models.Model):
             ]
         )._sync_after_commit()
 
-    def _server_spec(self, person=None):
-        """:param person: matters to servers outside the file only
-        :raises ConfigError: the file has no such server any more"""
-        self.ensure_one()
-        if not self.managed_by_file:
-            return super()._server_spec(person)
+    def _file_entry(self):
+        """How the operator says that this server is asked.
+
+        :raises ConfigError: the file has no such server any more
+        """
         entry = server_files.current().servers.get(self.name)
         if entry is None:
             raise ConfigError(GONE)
-        options = settings.get()
-        is_stdio = entry.transport == "stdio"
-        return ServerSpec(
+        return entry
+
+    def _server_spec(self, person=None):
+        """:param person: matters to servers outside the file only
+        :raises ConfigError: the file does not say any more how it is asked"""
+        self.ensure_one()
+        if not self.managed_by_file and self.transport != "stdio":
+            return super()._server_spec(person)
+        entry = self._file_entry()
+        spec = ServerSpec(
             **self._spec_of_row(),
             url=entry.url,
             transport=entry.transport,
             headers=entry.headers,
-            command=environments.command(entry, container_runtime=options.container_runtime)
-            if is_stdio
-            else (),
-            env=environments.variables(entry, cache=Path(options.tool_cache)) if is_stdio else {},
-            call_timeout=entry.timeout,
+            call_timeout=self.call_timeout,
         )
+        return replace(spec, **_process_of(entry)) if entry.transport == "stdio" else spec
+
+
+def _process_of(entry):
+    """What of a `ServerSpec` says how the process is started."""
+    options = settings.get()
+    fetched = {"connect_timeout": FETCH_TIMEOUT, "sync_timeout": FETCH_TIMEOUT}
+    return {
+        "command": environments.command(entry, container_runtime=options.container_runtime),
+        "env": environments.variables(entry, cache=Path(options.tool_cache)),
+        "secrets": entry.secrets,
+        **(fetched if entry.env_type != "preinstalled" else {}),
+    }

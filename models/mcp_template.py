@@ -1,7 +1,9 @@
 from urllib.parse import quote
 
-from odoo import fields, models
+from odoo import api, fields, models
 from odoo.exceptions import UserError
+
+from ..runtime import server_files
 
 
 class McpTemplate(models.Model):
@@ -31,13 +33,27 @@ class McpTemplate(models.Model):
     website = fields.Char(help="Where the server is described.")
     url = fields.Char("URL", help="May hold {names} of fields.")
     transport = fields.Selection(
-        [("auto", "Automatic"), ("streamable_http", "Streamable HTTP"), ("sse", "SSE (legacy)")],
+        [
+            ("auto", "Automatic"),
+            ("streamable_http", "Streamable HTTP"),
+            ("sse", "SSE (legacy)"),
+            ("stdio", "Command (stdio)"),
+        ],
         required=True,
         default="auto",
+        help="What a command is, the operator's file says; it has to release the template.",
     )
     field_ids = fields.One2many("woow_paas_platform.mcp_template_field", "template_id", "Fields")
 
     _code_unique = models.UniqueIndex("(code)", "Each template has a code of its own.")
+
+    @api.model
+    def _offered(self):
+        """Those that the caller may use: with a command only administrators, and what the operator's file releases."""
+        released = list(server_files.current().templates)
+        is_admin = self.env.user.has_group("woow_paas_platform.group_admin")
+        commands = [("transport", "=", "stdio"), ("code", "in", released if is_admin else [])]
+        return self.search(["|", ("transport", "!=", "stdio"), "&", *commands])
 
     def _api_data(self):
         self.ensure_one()
@@ -48,11 +64,12 @@ class McpTemplate(models.Model):
             "category": self.category,
             "icon": self.icon or "",
             "website": self.website or "",
+            "is_system_only": self.transport == "stdio",
             "fields": [field._api_data() for field in self.field_ids],
         }
 
-    def _server_vals(self, values):
-        """What a server made of this template is, without its place.
+    def _given(self, values):
+        """What was filled in, trimmed.
 
         :param values: ``{name of a field: text}``
         :raises UserError: a field is missing, or there is no such field
@@ -71,6 +88,12 @@ class McpTemplate(models.Model):
         for field in self.field_ids:
             if field.required and field.name not in given:
                 raise UserError(self.env._("“%(field)s” is needed.", field=field.label))
+        return given
+
+    def _server_vals(self, values):
+        """What a server with an address is that is made of this template, without its place; see `_given`."""
+        given = self._given(values)
+        known = {field.name: field for field in self.field_ids}
         url = self.url or ""
         headers, vals = {}, {}
         for name, text in given.items():
@@ -82,8 +105,8 @@ class McpTemplate(models.Model):
                     url = url.replace(f"{{{name}}}", quote(text, safe=""))
                 case "header":
                     headers[field.header] = text
-                case target:
-                    vals[target] = text
+                case "api_key" | "description" as column:
+                    vals[column] = text
         vals |= {"url": url, "transport": self.transport}
         vals.setdefault("description", self.description or "")
         return vals | ({"headers": headers} if headers else {})
@@ -113,6 +136,7 @@ class McpTemplateField(models.Model):
             ("api_key", "The API key"),
             ("header", "A header"),
             ("description", "The description"),
+            ("command", "What is started"),
         ],
         required=True,
     )

@@ -14,6 +14,9 @@ _KNOWN = (
     _lt("Something went wrong in the AI engine."),
     _lt("The configuration is not usable."),
     _lt("This MCP server is no longer in the operator's file."),
+    _lt("The operator's file does not release this template any more."),
+    _lt("What this MCP server needs is not filled in any more. Fill it in again."),
+    _lt("A value is too long or holds characters that do not belong there."),
     _lt("This address is not allowed: only public addresses may be reached."),
     _lt("The stored secret cannot be read with the current key. Enter it again."),
     _lt("This MCP server wants a key of your own. Add it under My account, AI connections."),
@@ -93,6 +96,9 @@ _BY_SOURCE = {sentence._source: sentence for sentence in _KNOWN}
 
 _WITH_VALUES = (
     _lt("The program %(name)s of this MCP server is not installed on this host."),
+    _lt("The folder %(name)s is not below one that the operator has released."),
+    _lt("The folder %(name)s does not exist on this host."),
+    _lt("A value does not fit: it must look like %(example)s."),
     _lt("The key of this MCP server is missing: Odoo's environment has no %(name)s."),
 )
 

@@ -2,16 +2,19 @@
 
 import asyncio
 import json
+import os
+import tempfile
 import threading
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from unittest.mock import patch
 
 from odoo import Command
 from odoo.addons.base.tests.common import HttpCase
 from odoo.tests import TransactionCase, new_test_user
 
-from ..runtime import process
+from ..runtime import process, server_files, settings
 from ..runtime.store import OdooStore
 from ..services.ports import Ending
 from ..services.specs import ServerSpec, ToolCall, ToolSpec, TurnProgress
@@ -111,6 +114,32 @@ class AiCase(AiData, TransactionCase):
     def setUpClass(cls):
         super().setUpClass()
         cls._make_data()
+
+
+class OperatorFile:
+    """Mixed into a test case: the operator's ``mcp_servers.toml`` is one of its own."""
+
+    def setUp(self):
+        super().setUp()
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.path = folder / "mcp_servers.toml"
+        options = replace(settings.get(), mcp_servers_file=str(self.path))
+        self.enterContext(patch.object(settings, "get", lambda: options))
+        self.enterContext(patch.object(server_files, "_known", server_files._Known()))
+        self.enterContext(patch.object(server_files, "_copy", lambda: folder / "copy.toml"))
+        self.Server = self.env["woow_paas_platform.mcp_server"].with_context(
+            active_test=False, woow_no_sync=True
+        )
+
+    def _apply(self, text):
+        """The file says this now.
+
+        :return: its servers
+        """
+        self.path.write_text(text)
+        os.utime(self.path, ns=(0, hash(text) % 10**15))
+        self.Server._apply_file()
+        return self.Server.search([("managed_by_file", "=", True)])
 
 
 def retention(env):

@@ -1,7 +1,3 @@
-import os
-import tempfile
-from dataclasses import replace
-from pathlib import Path
 from unittest.mock import patch
 
 from odoo.exceptions import AccessError
@@ -9,9 +5,9 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 from psycopg2 import IntegrityError
 
-from ..runtime import server_files, settings
+from ..runtime import server_files
 from ..services.errors import ConfigError
-from .common import AiCase
+from .common import AiCase, OperatorFile
 
 STDIO = """
 [[mcp.servers]]
@@ -28,23 +24,7 @@ LOGGERS = (
 
 
 @tagged("post_install", "-at_install")
-class TestServerFile(AiCase):
-    def setUp(self):
-        super().setUp()
-        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.path = folder / "mcp_servers.toml"
-        options = replace(settings.get(), mcp_servers_file=str(self.path))
-        self.enterContext(patch.object(settings, "get", lambda: options))
-        self.enterContext(patch.object(server_files, "_known", server_files._Known()))
-        self.enterContext(patch.object(server_files, "_copy", lambda: folder / "copy.toml"))
-        self.Server = self.env["woow_paas_platform.mcp_server"].with_context(active_test=False)
-
-    def _apply(self, text):
-        self.path.write_text(text)
-        os.utime(self.path, ns=(0, hash(text) % 10**15))
-        self.Server._apply_file()
-        return self.Server.search([("managed_by_file", "=", True)])
-
+class TestServerFile(OperatorFile, AiCase):
     def test_a_server_of_the_file_is_of_the_system_and_its_command_is_not_in_the_database(self):
         server = self._apply(STDIO)
         self.assertEqual(

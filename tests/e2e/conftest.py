@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from counter import Counter
@@ -146,9 +147,17 @@ def new_odoo(
 
 
 @pytest.fixture(scope="session")
-def odoo(new_odoo: Callable[..., OdooServer]) -> OdooServer:
+def operator_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ``mcp_servers.toml`` of `odoo`; who writes there leaves it empty."""
+    path = tmp_path_factory.mktemp("operator") / "mcp_servers.toml"
+    path.touch()
+    return path
+
+
+@pytest.fixture(scope="session")
+def odoo(new_odoo: Callable[..., OdooServer], operator_file: Path) -> OdooServer:
     """A threaded Odoo that all tests share."""
-    return new_odoo("threaded")
+    return new_odoo("threaded", operator={"mcp_servers_file": operator_file})
 
 
 @pytest.fixture(scope="session")

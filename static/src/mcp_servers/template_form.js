@@ -1,11 +1,17 @@
 import { Component, onWillStart, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 
-/** Choose a well-known server, then answer the few questions that its template asks. */
+/**
+ * Choose a well-known server, then answer the few questions that its template asks.
+ * With `chosenId` the server is there already: what is left empty stays as it is.
+ */
 export class TemplateForm extends Component {
     static template = "woow_paas_platform.McpTemplateForm";
     static props = {
-        list: Object,
+        api: Object,
+        /** Whether those are offered, too, whose servers are for everybody. */
+        isSystem: { type: Boolean, optional: true },
+        chosenId: { type: String, optional: true },
         /** Resolves when the server is there; rejects with the sentence to show. */
         onSave: Function,
         onCancel: Function,
@@ -24,7 +30,13 @@ export class TemplateForm extends Component {
 
     async load() {
         try {
-            this.state.templates = await this.props.list.api.templates();
+            const templates = await this.props.api.templates();
+            this.state.templates = templates.filter(
+                (template) => this.props.isSystem || !template.is_system_only
+            );
+            if (this.props.chosenId) {
+                this.chooseAgain();
+            }
         } catch (error) {
             this.state.error = error.message;
         }
@@ -47,12 +59,32 @@ export class TemplateForm extends Component {
         this.state.error = "";
     }
 
+    chooseAgain() {
+        const chosen = this.state.templates.find(({ id }) => id === this.props.chosenId);
+        this.state.templates = [];
+        if (chosen) {
+            this.choose(chosen);
+        } else {
+            this.state.error = _t("The operator's file does not release this template any more.");
+        }
+    }
+
+    isRequired(field) {
+        return field.required && !this.props.chosenId;
+    }
+
+    /** What was filled in; of a server that is there nothing that was left empty. */
+    get given() {
+        const entries = Object.entries(this.state.values);
+        return Object.fromEntries(entries.filter(([, value]) => value || !this.props.chosenId));
+    }
+
     async save() {
-        const { chosen, values } = this.state;
+        const { chosen } = this.state;
         this.state.isSaving = true;
         this.state.error = "";
         try {
-            await this.props.onSave({ template: chosen.id, values: { ...values } });
+            await this.props.onSave({ template: chosen.id, values: this.given });
         } catch (error) {
             this.state.error = error.message;
         }

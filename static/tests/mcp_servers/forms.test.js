@@ -1,7 +1,8 @@
 import { click, edit, expect, queryOne, test } from "@odoo/hoot";
 import { animationFrame } from "@odoo/hoot-mock";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
-import { mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { makeDialogMockEnv, mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { McpServerTemplate } from "@woow_paas_platform/backend/mcp_server_template";
 import { ImportForm } from "@woow_paas_platform/mcp_servers/import_form";
 import { ServerForm } from "@woow_paas_platform/mcp_servers/server_form";
 import { TemplateForm } from "@woow_paas_platform/mcp_servers/template_form";
@@ -16,6 +17,7 @@ const TEMPLATE = {
     category: "development",
     icon: "fa-github",
     website: "",
+    is_system_only: false,
     fields: [
         {
             name: "token",
@@ -36,11 +38,13 @@ const TEMPLATE = {
     ],
 };
 
+const COMMAND = { ...TEMPLATE, id: "files", name: "Files", is_system_only: true };
+
 test("a template's form is made of its fields; what is secret is not shown", async () => {
     const saved = [];
     await mountWithCleanup(TemplateForm, {
         props: {
-            list: { api: { templates: async () => [TEMPLATE] } },
+            api: { templates: async () => [TEMPLATE, COMMAND] },
             onSave: async (values) => saved.push(values),
             onCancel: () => {},
         },
@@ -56,6 +60,44 @@ test("a template's form is made of its fields; what is secret is not shown", asy
     await click("button[type=submit]");
     await animationFrame();
     expect(saved).toEqual([{ template: "github", values: { token: "secret", sets: "" } }]);
+});
+
+test("a server of a template is filled in anew, and what is left empty stays", async () => {
+    const api = {
+        templates: async () => [TEMPLATE, COMMAND],
+        update: async (id, values) => expect.step([id, values]),
+    };
+    await mountWithCleanup(McpServerTemplate, {
+        env: await makeDialogMockEnv(),
+        props: {
+            api,
+            serverId: 7,
+            templateId: "files",
+            onSaved: () => expect.step("saved"),
+            close: () => expect.step("close"),
+        },
+    });
+    expect(".modal-title").toHaveText("Change the values");
+    expect("#o_woow_template_token").not.toHaveAttribute("required");
+    await click("#o_woow_template_sets");
+    await edit("repos");
+    await click("button[type=submit]");
+    await animationFrame();
+    expect.verifySteps([[7, { values: { sets: "repos" } }], "saved", "close"]);
+});
+
+test("what the operator has withdrawn is not filled in anew", async () => {
+    await mountWithCleanup(TemplateForm, {
+        props: {
+            api: { templates: async () => [TEMPLATE] },
+            isSystem: true,
+            chosenId: "files",
+            onSave: () => expect.step("save"),
+            onCancel: () => {},
+        },
+    });
+    expect("[role=alert]").toHaveText(/does not release this template any more/);
+    expect(".o_woow_template").toHaveCount(0);
 });
 
 test("a key that is left empty stays, headers must be JSON", async () => {

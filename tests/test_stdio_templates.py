@@ -1,0 +1,264 @@
+"""Templates of servers with a command: released by the operator, used by administrators, by nobody else."""
+
+import tempfile
+from pathlib import Path
+
+from odoo.exceptions import AccessError, UserError
+from odoo.tests import tagged
+from odoo.tools import mute_logger
+from odoo.tools.misc import file_open
+from psycopg2 import IntegrityError
+
+from ..services.errors import ConfigError
+from .common import AiCase, OperatorFile
+from .test_mcp_api import SERVERS, McpApiCase
+
+SERVER = "woow_paas_platform.mcp_server"
+TEMPLATE = "woow_paas_platform.mcp_template"
+COMMANDS = {"filesystem", "postgresql", "slack", "brave_search"}
+DSN = "postgresql://reader:s3cret-w0rd@db.example.com/shop"
+POSTGRESQL = '[[mcp.templates]]\nname = "postgresql"\n'
+
+
+class Released(OperatorFile):
+    """The operator releases the file system, below one folder, and PostgreSQL."""
+
+    def setUp(self):
+        super().setUp()
+        self.root = Path(self.enterContext(tempfile.TemporaryDirectory())).resolve()
+        (self.root / "team").mkdir()
+        self.filesystem = f'[[mcp.templates]]\nname = "filesystem"\nroots = ["{self.root}"]\n'
+        self._apply(self.filesystem + POSTGRESQL)
+
+    def _add(self, code, **values):
+        template = self.env[TEMPLATE].search([("code", "=", code)])
+        vals = {"name": code, "scope": "system"}
+        Server = self.Server.with_user(self.admin)
+        return Server._create_of_template(template.with_user(self.admin), values, vals)
+
+
+@tagged("post_install", "-at_install")
+class TestReleases(Released, AiCase):
+    def test_what_is_filled_in_is_started_and_stands_nowhere(self):
+        server = self._add("postgresql", connection_string=DSN)
+        self.assertEqual(
+            (server.scope, server.transport, server.state), ("system", "stdio", "draft")
+        )
+        spec = server._server_spec()
+        self.assertIn("@bytebase/dbhub@1.4.0", spec.command)
+        self.assertEqual(spec.env["DSN"], DSN)
+        self.assertGreater(spec.connect_timeout, server.connect_timeout)  # the package is fetched
+        self.env.flush_all()
+        self.env.cr.execute(f"SELECT row_to_json(s)::text FROM {server._table} s")
+        self.assertNotIn("s3cret", str(self.env.cr.fetchall()))
+        columns = [name for name, field in server._fields.items() if not field.groups]
+        self.assertNotIn("s3cret", str(server.read(columns)))
+        with self.assertRaises(AccessError):
+            server.read(["template_values_encrypted"])
+        self.assertNotIn(server.name, server._export_servers()["mcpServers"])
+
+    def test_values_are_changed_and_the_rest_is_not(self):
+        server = self._add("filesystem")
+        self.assertEqual(server._server_spec().command[-1], str(self.root))
+        server._change_template_values({"allowed_roots": f"{self.root}/team"})
+        self.assertEqual(server._server_spec().command[-1], str(self.root / "team"))
+        with self.assertRaises(UserError):
+            server._change_template_values({"allowed_roots": "/etc"})
+        server._change_template_values({"allowed_roots": ""})
+        self.assertEqual(server._server_spec().command[-1], str(self.root))
+        for vals in (
+            {"transport": "auto", "url": "https://x.example.com"},
+            {"scope": "user", "owner_user_id": self.admin.id},
+        ):
+            with self.subTest(vals=vals), self.assertRaises(UserError):
+                server.write(vals)
+        server.write({"name": "files", "call_timeout": 99, "trust_level": "annotations"})
+        self.assertEqual(server._server_spec().call_timeout, 99)
+        with self.assertRaises(UserError):
+            self.server.with_user(self.admin)._change_template_values({"url": "x"})
+
+    def test_what_is_withdrawn_stops_and_may_come_back(self):
+        files, shop = self._add("filesystem"), self._add("postgresql", connection_string=DSN)
+        self._apply(POSTGRESQL)
+        self.assertEqual((files.active, files.state), (False, "disabled"))
+        self.assertIn("does not release this template any more", files.state_sentence)
+        self.assertEqual((shop.active, shop.state), (True, "draft"))
+        with self.assertRaises(ConfigError):
+            files._server_spec()
+        self._apply(self.filesystem + POSTGRESQL)
+        self.assertEqual((files.active, files.state), (True, "draft"))
+
+    def test_what_an_administrator_switched_off_stays_off(self):
+        files = self._add("filesystem")
+        files.active = False
+        self._apply(POSTGRESQL)
+        self._apply(self.filesystem)
+        self.assertFalse(files.active)
+
+    def test_a_release_that_changes_counts_for_the_servers_that_are_there(self):
+        files = self._add("filesystem", allowed_roots=f"{self.root}/team")
+        files._set_state("connected")
+        self._apply(self.filesystem + 'env = { NODE_ENV = "production" }\n')
+        self.assertEqual((files.active, files.state), (True, "draft"))
+        self.assertEqual(files._server_spec().env["NODE_ENV"], "production")
+        self._apply(self.filesystem.replace(str(self.root), f"{self.root}/other"))
+        self.assertFalse(files.active)
+        self.assertIn("not below one that the operator has released", files.state_sentence)
+
+    def test_a_copy_of_the_database_starts_nothing(self):
+        files = self._add("filesystem", allowed_roots=f"{self.root}/team")
+        self.env.flush_all()
+        with file_open("woow_paas_platform/data/neutralize.sql") as file:
+            self.env.cr.execute(file.read())
+        self.env.invalidate_all()
+        self.assertFalse(files.active)
+        with self.assertRaises(ConfigError):  # not: all folders
+            files._server_spec()
+        files._change_template_values({"allowed_roots": f"{self.root}/team"})
+        self.assertEqual(files._server_spec().command[-1], str(self.root / "team"))
+
+
+@tagged("post_install", "-at_install")
+class TestNobodyElse(Released, AiCase):
+    """Over RPC, whatever is tried: no command of a person's own, and no server of a template but an administrator's."""
+
+    def _claims(self, user):
+        own = {"name": "x", "scope": "user", "owner_user_id": user.id}
+        system = {"name": "x", "scope": "system", "owner_user_id": False}
+        for vals in (own, system):
+            yield {**vals, "transport": "stdio"}
+            yield {**vals, "transport": "stdio", "template_code": "filesystem"}
+            yield {**vals, "transport": "stdio", "managed_by_file": True}
+            yield {**vals, "transport": "stdio", "template_values_encrypted": "x"}
+
+    def _refused(self, attempt, *args):
+        """By the rules, or by the database itself."""
+        try:
+            with self.env.cr.savepoint():
+                attempt(*args)
+                self.env.flush_all()
+        except (AccessError, IntegrityError):
+            return
+        self.fail("It was not refused.")
+
+    @mute_logger("odoo.sql_db")
+    def test_by_no_route(self):
+        files = self._add("filesystem")
+        for user in (self.stranger, self.owner, self.internal, self.admin):
+            Server = self.Server.with_user(user)
+            own = {"name": "mine", "scope": "user", "owner_user_id": user.id}
+            mine = Server.create({**own, "url": "https://mine.example.com"})
+            for vals in self._claims(user):
+                by_context = {f"default_{name}": value for name, value in vals.items()}
+                with self.subTest(user=user.login, vals=vals):
+                    self._refused(Server.create, vals)
+                    self._refused(mine.write, vals)
+                    self._refused(mine.copy, vals)
+                    self._refused(Server.with_context(**by_context).create, {"name": "x"})
+            with self.subTest(user=user.login):
+                theirs = files.with_user(user)
+                self._refused(theirs.copy)
+                self._refused(theirs.write, {"template_code": "postgresql"})
+                if user != self.admin:
+                    self._refused(theirs.action_change_template_values)
+                    self._refused(theirs._change_template_values, {})
+                    self._refused(theirs.write, {"name": "y"})
+                    self._refused(theirs.unlink)
+        self.assertEqual(self.Server.search([("transport", "=", "stdio")]), files)
+
+    def test_an_import_makes_none(self):
+        for user in (self.stranger, self.admin):
+            Server = self.Server.with_user(user)
+            fields = ["name", "transport", "template_code", "scope"]
+            told = Server.load(fields, [["x", "stdio", "filesystem", "system"]])
+            self.assertFalse(told["ids"], told)
+        self.assertFalse(self.Server.search([("transport", "=", "stdio")]))
+
+    def test_making_one_needs_an_administrator_even_from_inside(self):
+        template = self.env[TEMPLATE].search([("code", "=", "filesystem")])
+        for user in (self.stranger, self.internal):
+            with self.assertRaises(AccessError), self.env.cr.savepoint():
+                self.Server.with_user(user)._create_of_template(
+                    template, {}, {"name": "x", "scope": "system"}
+                )
+
+    def test_who_sees_the_templates(self):
+        for user, expected in ((self.stranger, set()), (self.internal, set())):
+            templates = self.env[TEMPLATE].with_user(user)
+            self.assertEqual(COMMANDS & set(templates.search([]).mapped("code")), expected)
+            self.assertEqual(COMMANDS & set(templates._offered().mapped("code")), expected)
+        admins = self.env[TEMPLATE].with_user(self.admin)
+        self.assertEqual(
+            COMMANDS & set(admins._offered().mapped("code")), {"filesystem", "postgresql"}
+        )
+        admins.create({"code": "shell", "name": "Shell", "category": "data", "transport": "stdio"})
+        self.assertNotIn("shell", admins._offered().mapped("code"))
+
+
+@tagged("post_install", "-at_install")
+class TestStdioTemplatesApi(Released, McpApiCase):
+    def _offered(self):
+        return {t["id"]: t for t in self._json("GET", "/api/mcp/templates", None, 200)["templates"]}
+
+    def test_an_administrator_adds_one(self):
+        self._sign_in(self.admin)
+        offered = self._offered()
+        self.assertEqual(COMMANDS & offered.keys(), {"filesystem", "postgresql"})
+        self.assertTrue(offered["postgresql"]["is_system_only"])
+        self.assertFalse(offered["github"]["is_system_only"])
+        self.assertEqual(
+            [(f["name"], f["required"], f["secret"]) for f in offered["postgresql"]["fields"]],
+            [("connection_string", True, True)],
+        )
+        body = {
+            "template": "postgresql",
+            "values": {"connection_string": f" {DSN} "},
+            "scope": "system",
+            "name": "shop",
+            "trust_level": "annotations",
+        }
+        added = self._json("POST", SERVERS, body, 201)
+        self.assertEqual(
+            (added["name"], added["transport"], added["template"], added["trust_level"]),
+            ("shop", "stdio", "postgresql", "annotations"),
+        )
+        path = f"{SERVERS}/{added['id']}"
+        new = {"values": {"connection_string": DSN.replace("reader", "auditor")}}
+        self._json("PUT", path, new, 200)
+        spec = self.env[SERVER].browse(added["id"])._server_spec()
+        self.assertIn("auditor", spec.env["DSN"])
+        for answer in (added, self._json("GET", path), self._json("GET", SERVERS)):
+            self.assertNotIn("s3cret", str(answer))
+        self._json("DELETE", path, None, 204)
+
+    def test_bad_input(self):
+        self._sign_in(self.admin)
+        files, shop = {"template": "filesystem"}, {"template": "postgresql"}
+        for status, code, body in (
+            (422, "refused", {**files}),  # for the caller alone
+            (422, "refused", {**files, "cloud_service_id": self.service.id}),
+            (422, "refused", {**files, "scope": "system", "values": {"allowed_roots": "/etc"}}),
+            (422, "refused", {**files, "scope": "system", "values": {"command": "sh"}}),
+            (422, "refused", {**shop, "scope": "system"}),
+            (
+                422,
+                "refused",
+                {**shop, "scope": "system", "values": {"connection_string": "--help"}},
+            ),
+            (400, "invalid_field", {**files, "scope": "system", "url": "https://x.org"}),
+            (400, "invalid_field", {**files, "scope": "system", "headers": {"X": "y"}}),
+            (400, "invalid_field", {**files, "scope": "system", "transport": "auto"}),
+            (404, "not_found", {"template": "slack", "scope": "system", "values": {}}),
+        ):
+            with self.subTest(body=body):
+                error = self._error("POST", SERVERS, status, code, body)
+                self.assertNotIn("--help", str(error))
+        self.assertFalse(self.Server.search([("transport", "=", "stdio")]))
+
+    def test_others_do_not_see_them(self):
+        for user in (self.owner, self.stranger, self.internal):
+            self._sign_in(user)
+            self.assertFalse(COMMANDS & self._offered().keys())
+            for scope in ({"scope": "system"}, {"scope": "user"}, {}):
+                body = {"template": "filesystem", "values": {}, **scope}
+                self._error("POST", SERVERS, 404, "not_found", body)
