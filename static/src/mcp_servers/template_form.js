@@ -3,7 +3,7 @@ import { _t } from "@web/core/l10n/translation";
 
 /**
  * Choose a well-known server, then answer the few questions that its template asks.
- * With `chosenId` the server is there already: what is left empty stays as it is.
+ * With `chosenId` the server is there already: what is left empty stays as it is, unless it is marked to be removed.
  */
 export class TemplateForm extends Component {
     static template = "woow_paas_platform.McpTemplateForm";
@@ -22,6 +22,7 @@ export class TemplateForm extends Component {
             templates: [],
             chosen: null,
             values: {},
+            removed: {},
             error: "",
             isSaving: false,
         });
@@ -56,6 +57,7 @@ export class TemplateForm extends Component {
     choose(template) {
         this.state.chosen = template;
         this.state.values = Object.fromEntries(template.fields.map((field) => [field.name, ""]));
+        this.state.removed = {};
         this.state.error = "";
     }
 
@@ -73,10 +75,14 @@ export class TemplateForm extends Component {
         return field.required && !this.props.chosenId;
     }
 
-    /** What was filled in; of a server that is there nothing that was left empty. */
+    /** What was filled in; of a server that is there only what changes, which is "" for what is removed. */
     get given() {
-        const entries = Object.entries(this.state.values);
-        return Object.fromEntries(entries.filter(([, value]) => value || !this.props.chosenId));
+        const { values, removed } = this.state;
+        if (!this.props.chosenId) {
+            return values;
+        }
+        const names = Object.keys(values).filter((name) => values[name] || removed[name]);
+        return Object.fromEntries(names.map((name) => [name, removed[name] ? "" : values[name]]));
     }
 
     async save() {

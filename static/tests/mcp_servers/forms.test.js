@@ -62,7 +62,7 @@ test("a template's form is made of its fields; what is secret is not shown", asy
     expect(saved).toEqual([{ template: "github", values: { token: "secret", sets: "" } }]);
 });
 
-test("a server of a template is filled in anew, and what is left empty stays", async () => {
+async function fillInAnew() {
     const api = {
         templates: async () => [TEMPLATE, COMMAND],
         update: async (id, values) => expect.step([id, values]),
@@ -77,6 +77,10 @@ test("a server of a template is filled in anew, and what is left empty stays", a
             close: () => expect.step("close"),
         },
     });
+}
+
+test("a server of a template is filled in anew, and what is left empty stays", async () => {
+    await fillInAnew();
     expect(".modal-title").toHaveText("Change the values");
     expect("#o_woow_template_token").not.toHaveAttribute("required");
     await click("#o_woow_template_sets");
@@ -84,6 +88,17 @@ test("a server of a template is filled in anew, and what is left empty stays", a
     await click("button[type=submit]");
     await animationFrame();
     expect.verifySteps([[7, { values: { sets: "repos" } }], "saved", "close"]);
+});
+
+test("what is optional can be removed from a server of a template", async () => {
+    await fillInAnew();
+    expect("#o_woow_template_token_remove").toHaveCount(0);
+    await click("#o_woow_template_sets_remove");
+    await animationFrame();
+    expect("#o_woow_template_sets").not.toBeEnabled();
+    await click("button[type=submit]");
+    await animationFrame();
+    expect.verifySteps([[7, { values: { sets: "" } }], "saved", "close"]);
 });
 
 test("what the operator has withdrawn is not filled in anew", async () => {
