@@ -88,6 +88,9 @@ class McpServer(models.Model):
         """Those that Odoo can ask without a person."""
         return self.filtered(lambda server: server.authorization != "oauth_user")
 
+    def _acts_for_one(self):
+        return self.authorization == "oauth_user" or super()._acts_for_one()
+
     def _server_spec(self, person=None):
         spec = super()._server_spec(person)
         if self.authorization == "key":

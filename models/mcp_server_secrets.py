@@ -10,7 +10,7 @@ from ..services import egress
 from ..services.errors import ConfigError, KeyMissing
 from ..services.specs import ServerSpec, way_of_record
 
-OTHERS_READ = "Where others read along, your own key for this MCP server is not used."
+OTHERS_READ = "Where others read along, your own key or sign-in for this MCP server is not used."
 API_KEY_STORE = {"api_key_encrypted": False}
 HEADERS_STORE = {"headers_json_encrypted": False, "header_names": False}
 
@@ -106,15 +106,19 @@ class McpServer(models.Model):
                     )
                 )
 
+    def _acts_for_one(self):
+        """Whether it is called with rights that are one person's own, by a key or by a sign-in."""
+        return self.wants_own_keys
+
     def _key_problem(self, person):
-        """:return: why the server cannot be used for want of a key of this person, or ``None``
+        """:return: why the server cannot be used with what is this person's own, or ``None``
 
         :param person: an empty set where it is nobody's alone
         """
+        if not person and self._acts_for_one():
+            return KeyMissing(OTHERS_READ)
         if not self.wants_own_keys:
             return None
-        if not person:
-            return KeyMissing(OTHERS_READ)
         Credential = self.env["woow_paas_platform.server_credential"]
         return None if Credential._of(self, person) else KeyMissing()
 
@@ -122,8 +126,6 @@ class McpServer(models.Model):
         """:raises ConfigError: there is none where there should be one"""
         self.ensure_one()
         if self.wants_own_keys and person is not None:
-            if problem := self._key_problem(person):
-                raise problem
             Credential = self.env["woow_paas_platform.server_credential"]
             return Credential._of(self, person)._read_secret("api_key")
         name = self.api_key_env
@@ -148,7 +150,9 @@ class McpServer(models.Model):
 
     def _server_spec(self, person=None):
         """:param person: who asks, an empty set where others read along; None is Odoo itself, which reads the tools
-        :raises ConfigError: a secret is missing or does not open"""
+        :raises ConfigError: a secret is missing, may not be used here or does not open"""
+        if person is not None and (problem := self._key_problem(person)):
+            raise problem
         headers = self._read_secret("headers_json")
         return ServerSpec(
             **self._spec_of_row(),

@@ -20,7 +20,7 @@ _KNOWN = (
     _lt("This address is not allowed: only public addresses may be reached."),
     _lt("The stored secret cannot be read with the current key. Enter it again."),
     _lt("This MCP server wants a key of your own. Add it under My account, AI connections."),
-    _lt("Where others read along, your own key for this MCP server is not used."),
+    _lt("Where others read along, your own key or sign-in for this MCP server is not used."),
     _lt("The MCP server failed."),
     _lt("The MCP server cannot be reached. Check its address."),
     _lt("The connection timed out. Check the server's address."),

@@ -184,6 +184,27 @@ class TestSignIn(SignInCase):
             self.assertTrue(self._discover(person).tools)
         self.assertEqual(len(self.authority.grants), 1)
 
+    def test_where_others_read_along_nobody_acts_by_their_own_sign_in(self):
+        self._asked()
+        self._come_back(self.authority.sign_in(self._start()))
+        self.turn.channel_id = self.env["discuss.channel"].create({"name": "General"})
+        request = self.turn._turn_request()
+        self.assertFalse(request.servers)
+        self.assertIn("your own key or sign-in", request.tools[0].problem)
+        # The one of everybody serves everybody.
+        self.server.authorization = "oauth_server"
+        self.assertEqual(self.turn._turn_request().servers[0].id, self.server.id)
+
+    def test_a_call_that_waited_is_denied_when_others_came_to_read_along(self):
+        self._asked()
+        self._come_back(self.authority.sign_in(self._start()))
+        self.turn.channel_id = self.env["discuss.channel"].create(
+            {"name": "General", "group_public_id": False}
+        )
+        (verdict,) = self._resume("call_1_1")
+        self.assertEqual(verdict.kind, "deny")
+        self.assertIn("your own key or sign-in", verdict.reason)
+
     def test_by_client_credentials(self):
         self.server.write(
             {
