@@ -6,7 +6,7 @@ DEV = $(PYTHON) -m tools.dev
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
-	@awk -F ':  ## ' '/^[a-z]+:  ## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':  ## ' '/^[a-z0-9-]+:  ## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo:  ## Start Odoo, PostgreSQL, MCP servers and a small LLM with demo data; Ctrl-C ends all of it
 	@$(DEV) demo
