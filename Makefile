@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m tools.dev
 
-.PHONY: help demo test conformance soak lint format dev odoo i18n bench bench-mcp deployment clean
+.PHONY: help demo test conformance soak lint format dev odoo i18n bench bench-mcp bench-chat deployment clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -42,6 +42,10 @@ bench:  ## Measure a turn beside an idle server and the bare library: ARGS=strea
 bench-mcp:  ## Measure the MCP engine beside a bare session of the SDK
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.mcp
+
+bench-chat:  ## Measure the chat in a real Chromium: a thousand messages, five thousand tokens
+	@$(DEV) setup
+	@.dev/venv/bin/python -m benchmarks.chat
 
 deployment:  ## Follow docs/deployment.md: its configuration, units, containers' commands and a real nginx
 	@$(DEV) setup

@@ -1,0 +1,187 @@
+"""How fast the chat is in a real Chromium: ``make bench-chat``.
+
+It opens a conversation of a thousand messages beside an empty one, and watches the frames of the page while an
+answer of five thousand tokens streams in, beside the same page idle.
+"""
+
+import contextlib
+import statistics
+
+from playwright.sync_api import sync_playwright
+
+from services.testing.scripted_llm import Reply
+from tools.dev import chromium, mcp_servers, processes, testbed
+from tools.dev.paths import LOGS
+
+from .bed import TIME, TURN_TABLE, Llm, Person, row
+
+MESSAGES = 1_000
+TOKENS = 5_000
+TOKEN = 4  # characters
+GAP = 0.002  # s between two tokens
+OPENINGS = 7
+IDLE = 5  # s
+PART = """## A part of the answer
+
+A paragraph with **bold**, *italic* and `code`, a [link](https://example.com/page) and some more words to read.
+
+| harbour | depth | open |
+|---|---|---|
+| Keelung | 15.5 m | yes |
+| Kaohsiung | 16.5 m | yes |
+
+- [x] read the table
+- [ ] read the code
+
+```python
+def depth(harbour: str) -> float:
+    # what the table says
+    return {"Keelung": 15.5, "Kaohsiung": 16.5}[harbour]
+```
+
+"""
+LONG = PART * (TOKENS * TOKEN // len(PART) + 1)
+
+# Copies a conversation's only turn, each with its two messages and its calls; ids of calls are made unique.
+COPY = f"""
+CREATE TEMP TABLE copies AS SELECT g, t.id AS turn, t.message_id AS question, t.answer_message_id AS answer
+  FROM {TURN_TABLE} t, generate_series(1, %(copies)s) g WHERE t.channel_id = %(channel)s;
+CREATE TEMP TABLE bases AS SELECT (SELECT MAX(id) FROM mail_message) AS message,
+       (SELECT MAX(id) FROM {TURN_TABLE}) AS turn, (SELECT MAX(id) FROM woow_paas_platform_tool_call) AS call;
+INSERT INTO mail_message SELECT new.* FROM copies, bases, mail_message m, LATERAL jsonb_populate_record(m,
+       jsonb_build_object('id', bases.message + 2 * g - (m.id = question)::int)) new
+ WHERE m.id IN (question, answer);
+INSERT INTO {TURN_TABLE} SELECT new.* FROM copies, bases, {TURN_TABLE} t, LATERAL jsonb_populate_record(t,
+       replace(to_jsonb(t)::text, '%(call)s', '%(call)s-' || g)::jsonb || jsonb_build_object('id', bases.turn + g,
+       'message_id', bases.message + 2 * g - 1, 'answer_message_id', bases.message + 2 * g, 'client_token', NULL)) new
+ WHERE t.id = copies.turn;
+INSERT INTO woow_paas_platform_tool_call SELECT new.* FROM copies, bases, woow_paas_platform_tool_call c,
+       LATERAL jsonb_populate_record(c, jsonb_build_object('id', bases.call + g, 'turn_id', bases.turn + g,
+       'call_id', c.call_id || '-' || g)) new
+ WHERE c.turn_id = copies.turn;
+SELECT setval('mail_message_id_seq', (SELECT MAX(id) FROM mail_message)),
+       setval('{TURN_TABLE}_id_seq', (SELECT MAX(id) FROM {TURN_TABLE})),
+       setval('woow_paas_platform_tool_call_id_seq', (SELECT MAX(id) FROM woow_paas_platform_tool_call));
+"""
+
+# When what is looked for stands in the view for the first time, in ms since the navigation began.
+SEEN = """
+(() => {
+    const look = () => {
+        const found = [...document.querySelectorAll(".o_ai_chat_message, .o_ai_chat_nothing")].at(-1);
+        const box = found?.getBoundingClientRect();
+        if (box?.height && box.bottom > 0 && box.top < innerHeight) {
+            window.seenAt = performance.now();
+        } else {
+            requestAnimationFrame(look);
+        }
+    };
+    requestAnimationFrame(look);
+})();
+"""
+FRAMES = """
+() => {
+    window.seenFrames = [];
+    window.longTasks = [];
+    new PerformanceObserver((list) => {
+        window.longTasks.push(...list.getEntries().map(({duration}) => duration));
+    }).observe({type: "longtask"});
+    let last = performance.now();
+    const tick = (now) => {
+        window.seenFrames.push(now - last);
+        last = now;
+        requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+}
+"""
+
+
+def thousand_messages(odoo, llm):
+    """A conversation of `MESSAGES`, each answer with a call, a table, code and a list; its id."""
+    llm.answer = lambda body: (
+        Reply(PART) if body["messages"][-1]["role"] == "tool" else Reply(calls=[TIME])
+    )
+    person = Person(odoo)
+    events = [event for _at, event in person.events(person.ask("How deep is it?"))]
+    (call,) = [event["id"] for event in events if event["type"] == "tool_call"]
+    odoo.sql(COPY % {"copies": MESSAGES // 2 - 1, "channel": person.id, "call": call})
+    return person.id
+
+
+def openings(page, url):
+    """Milliseconds from each navigation to the last message; the first one fills the browser's cache."""
+    times = []
+    for _opening in range(OPENINGS + 1):
+        page.goto(url)
+        page.wait_for_function("window.seenAt")
+        times.append(page.evaluate("window.seenAt"))
+    return times[1:]
+
+
+def frames(page, work):
+    """Longest frame, 95th percentile and longest task in ms while `work` goes on."""
+    page.evaluate(FRAMES)
+    work()
+    seen, tasks = page.evaluate("[window.seenFrames, window.longTasks]")
+    return max(seen), statistics.quantiles(seen, n=20)[-1], max(tasks, default=0)
+
+
+def stream(page):
+    page.locator(".o_ai_chat_input").fill("Tell me all")
+    page.keyboard.press("Enter")
+    running = page.locator(".o_ai_chat_stop")
+    running.wait_for()
+    running.wait_for(state="detached", timeout=180_000)
+
+
+def measure(odoo, llm, browser):
+    context = browser.new_context(base_url=odoo.url, viewport={"width": 1280, "height": 800})
+    context.add_init_script(SEEN)
+    session = odoo.session("user").cookies["session_id"]
+    context.add_cookies([{"name": "session_id", "value": session, "url": odoo.url}])
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    long_id, empty_id = thousand_messages(odoo, llm), Person(odoo).id
+
+    empty = statistics.median(openings(page, f"/my/ai/{empty_id}"))
+    times = openings(page, f"/my/ai/{long_id}")
+    opened, slowest = statistics.median(times), max(times)
+    beside = f"empty {empty:.0f} ms, ratio {opened / empty:.2f}, slowest {slowest:.0f} ms"
+    row(f"{MESSAGES} messages, navigation → last one seen", f"{opened:.0f} ms", beside, "≤ 1000 ms")
+
+    llm.answer = lambda _body: Reply(LONG, piece=TOKEN, gap=GAP)
+    idle = frames(page, lambda: page.wait_for_timeout(IDLE * 1000))
+    busy = frames(page, lambda: stream(page))
+    for name, at in (("longest frame", 0), ("frame p95", 1), ("longest task", 2)):
+        row(f"{TOKENS} tokens stream in, {name}", f"{busy[at]:.0f} ms", f"idle {idle[at]:.0f} ms")
+
+
+def main():
+    template = testbed.template()
+    folder = LOGS / "bench"
+    with testbed.running_postgres(template), contextlib.ExitStack() as stack:
+        testbed.prepare_template(template, fresh=False)
+        llm = Llm()
+        mcp = mcp_servers.start_time(processes.free_port(), folder=folder)
+        stack.callback(mcp.stop)
+        mcp.wait()
+        facts = {
+            "WOOW_AI_DEMO_LLM_URL": llm.base_url,
+            "WOOW_AI_DEMO_LLM_KEY": "test",
+            "WOOW_AI_DEMO_MCP_TIME_URL": mcp.url,
+        }
+        source = testbed.with_demo_servers(template, facts)
+        odoo = testbed.OdooServer(source, "bench_chat", workers=2, environment=facts)
+        stack.callback(odoo.stop)
+        odoo.start()
+        playwright = stack.enter_context(sync_playwright())
+        browser = playwright.chromium.launch(
+            executable_path=chromium.ensure(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        stack.callback(browser.close)
+        measure(odoo, llm, browser)
+
+
+if __name__ == "__main__":
+    main()
