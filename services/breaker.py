@@ -1,5 +1,8 @@
 """A server that fails again and again is left alone for a while, instead of costing every turn its time-out.
 
+Requests that are under way together and fail count once: a network that flaps, or a process that
+was frozen for some seconds and finds all its time-outs over, is one failure and not many in a row.
+
 Pure: no I/O, the clock is a parameter.
 """
 
@@ -29,25 +32,32 @@ class Breaker:
         self.reason = ""
         self._failures = 0
         self._until = 0.0
-        self._trying = False
+        self._tickets = 0  # given out
+        self._counted = 0  # the last ticket that the last failure speaks for
+        self._trial: int | None = None  # the ticket that may try while half open
         self._on_change = on_change
         self._clock = clock
 
-    def enter(self) -> None:
-        """Before a request.
+    def enter(self) -> int:
+        """Before a request; returns the ticket to leave with.
 
         :raises ServerPaused: at once, the server is not asked
         """
-        if self.state == "closed":
-            return
+        if self.state != "closed":
+            self._try()
+        self._tickets += 1
+        if self.state == "half_open":
+            self._trial = self._tickets
+        return self._tickets
+
+    def _try(self) -> None:
         left = self._until - self._clock()
-        if left > 0 or self._trying:
+        if left > 0 or self._trial is not None:
             raise ServerPaused(
                 f"The MCP server failed {OPEN_AFTER} times in a row and is left alone for a moment. "
                 f"{self.reason}",
                 retry_after=max(left, 0.0),
             )
-        self._trying = True
         self._become("half_open", self.reason)
 
     def reset(self) -> None:
@@ -55,14 +65,18 @@ class Breaker:
         self._failures = 0
         self._become("closed", "")
 
-    def leave(self, error: BaseException | None) -> None:
+    def leave(self, ticket: int, error: BaseException | None) -> None:
         """After a request; a cancelled one says nothing about the server."""
-        self._trying = False
+        if ticket == self._trial:
+            self._trial = None
         if error is not None and not isinstance(error, EngineError):
             return
         if not counts(error):
             self.reset()
             return
+        if ticket <= self._counted:  # it was under way when the last one failed
+            return
+        self._counted = self._tickets
         self._failures += 1
         if self.state == "half_open" or self._failures >= OPEN_AFTER:
             self._until = self._clock() + PAUSE

@@ -32,13 +32,13 @@ class Gate:
         except TimeoutError as error:
             raise ServerBusy from error
         try:
-            self.breaker.enter()
+            ticket = self.breaker.enter()
             try:
                 yield
             except BaseException as error:
-                self.breaker.leave(error)
+                self.breaker.leave(ticket, error)
                 raise
-            self.breaker.leave(None)
+            self.breaker.leave(ticket, None)
         finally:
             self._room.release()
 

@@ -41,8 +41,7 @@ def one(clock):
 
 def fail(one, error, times=1):
     for _ in range(times):
-        one.enter()
-        one.leave(error)
+        one.leave(one.enter(), error)
 
 
 @pytest.mark.parametrize("error", [ConnectFailed(), ServerTimeout(), ServerRefused(status=503)])
@@ -55,11 +54,11 @@ def test_opens_after_three_failures_and_closes_after_one_success(one, clock, err
         one.enter()
     assert caught.value.retry_after == 30
     clock.now += 30
-    one.enter()
+    trial = one.enter()
     assert one.state == "half_open"
     with pytest.raises(ServerPaused):  # only one may try
         one.enter()
-    one.leave(None)
+    one.leave(trial, None)
     assert one.state == "closed" and one.reason == ""
 
 
@@ -85,10 +84,34 @@ def test_what_shows_that_the_server_is_there_does_not_count(one, error):
 def test_a_cancelled_request_says_nothing(one, clock):
     fail(one, ConnectFailed(), 3)
     clock.now += 31
-    one.enter()
-    one.leave(asyncio.CancelledError())
-    one.enter()  # the next one may try
-    one.leave(None)
+    one.leave(one.enter(), asyncio.CancelledError())
+    one.leave(one.enter(), None)  # the next one may try
+    assert one.state == "closed"
+
+
+def test_requests_that_fail_together_count_once(one):
+    together = [one.enter() for _ in range(8)]
+    later = one.enter()
+    for ticket in together:
+        one.leave(ticket, ServerTimeout())
+    assert one.state == "closed"
+    one.leave(later, ServerTimeout())  # began before the failure was known
+    fail(one, ServerTimeout())
+    assert one.state == "closed"
+    fail(one, ServerTimeout())
+    assert one.state == "open"
+
+
+def test_who_began_before_the_pause_does_not_end_the_trial(one, clock):
+    straggler = one.enter()
+    fail(one, ConnectFailed(), 3)
+    clock.now += 31
+    trial = one.enter()
+    one.leave(straggler, ServerTimeout())
+    assert one.state == "half_open"
+    with pytest.raises(ServerPaused):
+        one.enter()
+    one.leave(trial, None)
     assert one.state == "closed"
 
 
@@ -169,8 +192,7 @@ async def test_a_modern_server_is_listened_to(modern_fake):
 
 async def test_a_reset_lets_requests_through_at_once():
     breaker = Breaker(clock=lambda: 0.0)
-    for _ in range(3):
-        breaker.leave(ConnectFailed())
+    fail(breaker, ConnectFailed(), 3)
     with pytest.raises(ServerPaused):
         breaker.enter()
     breaker.reset()
