@@ -43,6 +43,7 @@ def test_a_changed_definition_is_quarantined_diffed_and_accepted(odoo, page_of):
         page.goto(f"/odoo/action-woow_paas_platform.mcp_server_action/{server}")
         page.get_by_role("button", name="Sync Tools").click()
         expect(page.locator(".o_notification")).to_contain_text("1 changed")
+        page.reload()  # the form reads itself again meanwhile, and a click would meet another row
         page.locator("button[name=action_open_review]").click()
         diff = page.locator(".o_woow_definition_diff")
         expect(diff.locator(".table-danger")).to_contain_text("Converts an amount.")
