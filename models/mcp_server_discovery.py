@@ -87,6 +87,11 @@ class McpServer(models.Model):
         :return: numbers of (new, changed, gone) tools
         """
         self.ensure_one()
+        # Of two readings at once the second one is run again and sees the tools of the first.
+        self.env.cr.execute(
+            "SELECT id FROM woow_paas_platform_mcp_server WHERE id = %s FOR NO KEY UPDATE",
+            [self.id],
+        )
         Tool = self.env["woow_paas_platform.mcp_tool"].sudo()  # sudo: rows follow their server
         known = {
             tool.name: tool
