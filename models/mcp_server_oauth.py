@@ -11,6 +11,9 @@ SIGN_IN = "woow_paas_platform.mcp_sign_in"
 START = "/api/ai/oauth/start"
 CALLBACK = "/api/ai/oauth/callback"
 CLIENT = "/api/ai/oauth/client.json"
+# What tokens and the client secret were given out for: with another value they are void.
+SIGN_IN_FACTS = ("url", "authorization", "oauth_client_id", "oauth_issuer", "oauth_scope")
+SECRET_FACTS = {"oauth_client_id", "oauth_issuer"}
 
 
 class McpServer(models.Model):
@@ -72,16 +75,21 @@ class McpServer(models.Model):
                 raise ValidationError(self.env._("Client credentials need a client ID."))
 
     def write(self, vals):
+        before = {server: {name: server[name] for name in SIGN_IN_FACTS} for server in self}
         result = super().write(vals)
-        if "oauth_issuer" in vals and not vals.get("oauth_client_secret"):
+        changed = {
+            server: {name for name, old in before[server].items() if server[name] != old}
+            for server in self
+        }
+        has_new_secret = bool(vals.get("oauth_client_secret"))
+        if not has_new_secret:
+            orphaned = self.filtered(lambda server: changed[server] & SECRET_FACTS)
             # sudo: mcp_server - readable by nobody; a secret is not sent to whoever is named later
-            self.sudo().oauth_client_secret_encrypted = False
-        if vals.keys() & {"url", "authorization"} or any(
-            name.startswith("oauth_") for name in vals
-        ):
+            orphaned.sudo().oauth_client_secret_encrypted = False
+        if moved := self.filtered(lambda server: changed[server] or has_new_secret):
             # sudo: mcp_sign_in - who may write the server decides where its tokens come from
-            self.env[SIGN_IN].sudo().search([("server_id", "in", self.ids)]).unlink()
-            self._reset_state()
+            self.env[SIGN_IN].sudo().search([("server_id", "in", moved.ids)]).unlink()
+            moved._reset_state()
         return result
 
     def _asked_by_odoo(self):
