@@ -19,10 +19,12 @@ MAX_PAGE = 200
 CHOICES = {
     "transport": ("auto", "streamable_http", "sse"),
     "trust_level": ("none", "annotations", "full"),
+    "authorization": ("key", "oauth_server", "oauth_user", "oauth_client"),
     "scope": ("system", "user"),
     "approval_policy": ("default", "auto", "ask", "never"),
     "review": ("accept", "refuse"),
 }
+OAUTH = ("authorization", "oauth_client_id", "oauth_client_secret", "oauth_issuer", "oauth_scope")
 FIELDS = {
     "name": (str, None),
     "title": (str, None),
@@ -33,10 +35,11 @@ FIELDS = {
     "active": (bool, None),
     "transport": (str, None),
     "trust_level": (str, None),
+    **dict.fromkeys(OAUTH, (str, None)),
     "connect_timeout": (float, None),
     "call_timeout": (float, None),
 }
-OF_AN_ADDRESS = ("url", "api_key", "headers", "transport")
+OF_AN_ADDRESS = ("url", "api_key", "headers", "transport", *OAUTH)
 
 
 def server_or_404(server_id):
@@ -189,7 +192,10 @@ class McpServerController(http.Controller):
     @http.route("/api/mcp/servers/<int:server_id>", methods=["PUT"], **ROUTE)
     def update_server(self, server_id):
         """Only what is given changes; a key that is not given stays, `remove_api_key` removes it.
-        `values` fill in the form of a server's template anew."""
+        `values` fill in the form of a server's template anew.
+
+        When nothing that is known holds any more, the tools are read again in the background.
+        """
         server = managed_or_404(server_id)
         values = body(**FIELDS, remove_api_key=(bool, None), values=(dict, None))
         if values["remove_api_key"]:
@@ -197,6 +203,8 @@ class McpServerController(http.Controller):
         if values["values"]:
             server._change_template_values(text_values(values["values"]))
         server.write(server_values(values))
+        if server.active and server.state == "draft":
+            server._sync_after_commit()
         return server._api_data()
 
     @http.route("/api/mcp/servers/<int:server_id>", methods=["DELETE"], **ROUTE)

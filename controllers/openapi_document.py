@@ -33,6 +33,10 @@ def _ref(name):
 
 TRANSPORT = _one_of("auto", "streamable_http", "sse")
 TRUST = _one_of("none", "annotations", "full")
+AUTHORIZATION = {
+    **_one_of("key", "oauth_server", "oauth_user", "oauth_client"),
+    "description": "A key or nothing; one sign-in for all; one of each person; client credentials",
+}
 SCOPE = _one_of("system", "user")
 REVIEW = _one_of("accept", "refuse")
 POLICY = _one_of("default", "auto", "ask", "never")
@@ -72,6 +76,19 @@ MANAGED = {
     "has_api_key": BOOL,
     "header_names": _list(TEXT),
     "trust_level": TRUST,
+    "authorization": AUTHORIZATION,
+    "oauth_client_id": TEXT,
+    "has_oauth_client_secret": BOOL,
+    "oauth_issuer": TEXT,
+    "oauth_scope": TEXT,
+    "sign_in_url": {
+        "type": ["string", "null"],
+        "description": "Page that leads a browser to the sign-in, where the caller can sign in",
+    },
+    "sign_in_id": {
+        **_or_null(INT),
+        "description": "The caller's sign-in, or the one that all share",
+    },
     "connect_timeout": NUMBER,
     "call_timeout": NUMBER,
     "cloud_service": _or_null(_object({"id": INT, "name": TEXT})),
@@ -98,6 +115,11 @@ WRITABLE = {
     "active": BOOL,
     "transport": TRANSPORT,
     "trust_level": TRUST,
+    "authorization": AUTHORIZATION,
+    "oauth_client_id": TEXT,
+    "oauth_client_secret": TEXT,
+    "oauth_issuer": TEXT,
+    "oauth_scope": TEXT,
     "connect_timeout": NUMBER,
     "call_timeout": NUMBER,
 }

@@ -12,10 +12,10 @@ from . import server_credential
 from . import mcp_server_discovery
 from . import mcp_server_health
 from . import mcp_server_file
+from . import mcp_server_api
 from . import mcp_server_template
 from . import mcp_server_oauth
 from . import mcp_server_actions
-from . import mcp_server_api
 from . import mcp_sign_in
 from . import mcp_sign_in_request
 from . import mcp_check

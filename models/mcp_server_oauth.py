@@ -11,6 +11,7 @@ SIGN_IN = "woow_paas_platform.mcp_sign_in"
 START = "/api/ai/oauth/start"
 CALLBACK = "/api/ai/oauth/callback"
 CLIENT = "/api/ai/oauth/client.json"
+BY_A_PERSON = ("oauth_server", "oauth_user")
 # What tokens and the client secret were given out for: with another value they are void.
 SIGN_IN_FACTS = ("url", "authorization", "oauth_client_id", "oauth_issuer", "oauth_scope")
 SECRET_FACTS = {"oauth_client_id", "oauth_issuer"}
@@ -142,6 +143,19 @@ class McpServer(models.Model):
         SignIn = self.env[SIGN_IN].sudo()
         user_id = self.env.uid if self.authorization == "oauth_user" else 0
         return SignIn._of(self.id, user_id, tokens.address_of(self), make=make)
+
+    def _managed_data(self):
+        is_wanted = self.authorization in BY_A_PERSON
+        sign_in = self._sign_in() if is_wanted else None
+        return super()._managed_data() | {
+            "authorization": self.authorization,
+            "oauth_client_id": self.oauth_client_id or "",
+            "has_oauth_client_secret": bool(self.oauth_client_secret_encrypted),
+            "oauth_issuer": self.oauth_issuer or "",
+            "oauth_scope": self.oauth_scope or "",
+            "sign_in_url": f"{START}/{self.id}" if is_wanted else None,
+            "sign_in_id": sign_in.id if sign_in and sign_in.is_active else None,
+        }
 
     def action_sign_in(self):
         self.ensure_one()

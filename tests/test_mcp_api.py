@@ -97,6 +97,37 @@ class TestMcpApi(McpApiCase):
         self._json("DELETE", path, expect=204)
         self._error("GET", path, 404, "not_found")
 
+    def test_oauth(self):
+        """A client's secret goes in and never out; tokens and secret outlive whatever leaves them as they are."""
+        self._sign_in(self.owner)
+        body = {"url": "https://o.example.com/mcp", "authorization": "oauth_server"}
+        place = {"cloud_service_id": self.service.id}
+        added = self._json("POST", SERVERS, {**body, **place}, 201)
+        path = f"{SERVERS}/{added['id']}"
+        self.assertEqual(added["sign_in_url"], f"/api/ai/oauth/start/{added['id']}")
+        self.assertIsNone(added["sign_in_id"])
+        client = {"oauth_client_id": "odoo", "oauth_client_secret": "cl1ent-secret"}
+        self._error("PUT", path, 422, "invalid", client)
+        client["oauth_issuer"] = "https://login.example.com"
+        changed = self._json("PUT", path, client, 200)
+        self.assertTrue(changed["has_oauth_client_secret"])
+        self.assertNotIn("cl1ent-secret", str(changed))
+        server = self.env["woow_paas_platform.mcp_server"].browse(added["id"])
+        server.with_user(self.owner).sudo()._sign_in(make=True)._keep({"access_token": "t"})
+        same = {**body, "oauth_client_id": "odoo", "description": "Ours"}
+        kept = self._json("PUT", path, same, 200)
+        self.assertTrue(kept["sign_in_id"])
+        self.assertTrue(kept["has_oauth_client_secret"])
+        moved = self._json("PUT", path, {"oauth_client_id": "another"}, 200)
+        self.assertIsNone(moved["sign_in_id"])
+        self.assertFalse(moved["has_oauth_client_secret"])
+        back = self._json("PUT", path, {"authorization": "key"}, 200)
+        self.assertIsNone(back["sign_in_url"])
+        self._error("PUT", path, 400, "invalid_field", {"authorization": "sometimes"})
+        self._sign_in(self.member)
+        told = self._json("GET", SERVERS, expect=200)["system_servers"]
+        self.assertFalse([server for server in told if "sign_in_url" in server])
+
     def test_tools(self):
         self._sign_in(self.owner)
         path = f"{SERVERS}/{self.user_server.id}/tools"
