@@ -8,6 +8,7 @@ from chat import Chat, calls, first, of, then
 from counter import Counter
 from playwright.sync_api import expect
 
+SERVERS = "woow_paas_platform.mcp_server"
 TOOLS = "woow_paas_platform.mcp_tool"
 
 
@@ -30,7 +31,41 @@ def registered(odoo, guarded):
         assert time.monotonic() < deadline, "the tools were not read after the sign-in"
         time.sleep(0.1)
     yield server
-    odoo.rpc("woow_paas_platform.mcp_server", "unlink", [server])
+    odoo.rpc(SERVERS, "unlink", [server])
+
+
+def test_an_owner_adds_a_server_that_wants_a_sign_in(odoo, guarded, page_of):
+    """It is saved, the owner signs in, and the tools are there; out again, and it waits for the next sign-in."""
+    odoo.session("admin")  # whose sign-in tells Odoo its own address
+    page = page_of(odoo, "owner")
+    page.goto("/my/services")
+    page.get_by_role("link", name="n8n Automation").click()
+    page.get_by_role("tab", name="MCP").click()
+    page.get_by_role("button", name="Add a server").click()
+    page.get_by_label("Address").fill(guarded.url)
+    page.get_by_label("Name").fill("notes")
+    page.get_by_label("Authorization", exact=True).select_option(
+        label="OAuth: you sign in, for all chats"
+    )
+    page.get_by_role("button", name="Save").click()
+    card = page.locator('.o_woow_server[data-server="notes"]')
+    try:
+        expect(card.locator(".o_woow_server_state")).to_have_text("Sign-in needed")
+        with page.expect_popup() as popup:
+            card.get_by_role("link", name="Sign in").click()
+        expect(popup.value.get_by_role("status")).to_contain_text("You are signed in to notes")
+        expect(card.locator('[data-tool="note"]')).to_be_visible()
+        expect(card.locator(".o_woow_server_state")).to_have_text("Connected")
+        card.get_by_role("button", name="Edit").click()
+        card.get_by_text("More", exact=True).click()
+        card.get_by_label("Description").fill("What we noted")
+        page.keyboard.press("Enter")
+        expect(card).to_contain_text("For all chats")
+        card.get_by_role("button", name="Sign out").click()
+        expect(card.locator(".o_woow_server_state")).to_have_text("Sign-in needed")
+    finally:
+        servers = odoo.rpc(SERVERS, "search", [("name", "=", "notes")])
+        odoo.rpc(SERVERS, "unlink", servers)
 
 
 def test_sign_in_during_a_chat(odoo, guarded, registered, page_of, scripted_llm):

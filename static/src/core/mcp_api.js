@@ -68,6 +68,10 @@ export class McpApi extends AiApi {
         return this.request("DELETE", `${CONNECTIONS}/${serverId}`);
     }
 
+    signOut(signInId) {
+        return this.request("DELETE", `/api/ai/sign-ins/${signInId}`);
+    }
+
     async grants() {
         return (await this.request("GET", GRANTS)).grants;
     }

@@ -4,6 +4,7 @@ import { deserializeDateTime, formatDateTime } from "@web/core/l10n/dates";
 import { _t } from "@web/core/l10n/translation";
 import { useService } from "@web/core/utils/hooks";
 import { ServerForm } from "./server_form";
+import { wantsSignIn } from "./server_list";
 import { TestSteps } from "./test_steps";
 import { ToolList } from "./tool_list";
 
@@ -42,10 +43,17 @@ export class ServerCard extends Component {
         );
     }
 
+    get needsSignIn() {
+        return wantsSignIn(this.props.server);
+    }
+
     get stateLabel() {
         const { server } = this.props;
         if (!server.active) {
             return _t("Off");
+        }
+        if (this.needsSignIn) {
+            return _t("Sign-in needed");
         }
         return (
             {
@@ -63,6 +71,9 @@ export class ServerCard extends Component {
         const { server } = this.props;
         if (!server.active) {
             return badge("secondary");
+        }
+        if (this.needsSignIn) {
+            return badge("warning");
         }
         return badge(
             { connected: "success", error: "danger", draft: "info" }[server.state] || "warning"
@@ -131,6 +142,10 @@ export class ServerCard extends Component {
     sync() {
         this.state.steps = null;
         return this.attempt("sync", () => this.props.list.sync(this.props.server.id));
+    }
+
+    signOut() {
+        return this.attempt("switch", () => this.props.list.signOut(this.props.server));
     }
 
     async save(values) {

@@ -3,32 +3,41 @@ import { _t } from "@web/core/l10n/translation";
 
 let lastId = 0;
 
+/** What the form begins with; secrets never come back. */
+const valuesOf = (server) => ({
+    url: server?.url || "",
+    name: server?.name || "",
+    description: server?.description || "",
+    authorization: server?.authorization || "key",
+    api_key: "",
+    remove_api_key: false,
+    oauth_client_id: server?.oauth_client_id || "",
+    oauth_client_secret: "",
+    oauth_issuer: server?.oauth_issuer || "",
+    oauth_scope: server?.oauth_scope || "",
+    headers: "",
+    transport: server?.transport || "auto",
+    trust_level: server?.trust_level || "none",
+    call_timeout: server?.call_timeout || 30,
+});
+
 /** Address, key and the rest of one server. A key or header that is left empty stays what it is. */
 export class ServerForm extends Component {
     static template = "woow_paas_platform.McpServerForm";
     static props = {
         /** Left out: a new one. */
         server: { type: Object, optional: true },
+        /** Of one person alone. */
+        isPersonal: Boolean,
         /** Resolves when it is saved; rejects with the sentence to show. */
         onSave: Function,
         onCancel: Function,
     };
 
     setup() {
-        const { server } = this.props;
         this.id = `o_woow_server_form_${++lastId}`;
         this.first = useRef("first");
-        this.values = useState({
-            url: server?.url || "",
-            name: server?.name || "",
-            description: server?.description || "",
-            api_key: "",
-            headers: "",
-            transport: server?.transport || "auto",
-            trust_level: server?.trust_level || "none",
-            call_timeout: server?.call_timeout || 30,
-            remove_api_key: false,
-        });
+        this.values = useState(valuesOf(this.props.server));
         this.state = useState({ isSaving: false, error: "" });
         onMounted(() => this.first.el.focus());
     }
@@ -49,20 +58,31 @@ export class ServerForm extends Component {
         ];
     }
 
-    /** What the API takes; what is empty and optional is left out. */
+    get authorizations() {
+        return [
+            ["key", _t("API key, or nothing")],
+            this.props.isPersonal
+                ? ["oauth_user", _t("OAuth: you sign in")]
+                : ["oauth_user", _t("OAuth: each person signs in")],
+            ...(this.props.isPersonal
+                ? []
+                : [["oauth_server", _t("OAuth: you sign in, for all chats")]]),
+            ["oauth_client", _t("OAuth: client credentials")],
+        ];
+    }
+
+    /** What the API takes: what differs from what is known. */
     get changes() {
-        const { url, name, description, api_key, headers, transport } = this.values;
-        return {
-            url: url.trim(),
-            description,
-            transport,
-            trust_level: this.values.trust_level,
-            call_timeout: Number(this.values.call_timeout),
-            ...(name.trim() ? { name } : {}),
-            ...(api_key ? { api_key } : {}),
-            ...(headers.trim() ? { headers: JSON.parse(headers) } : {}),
-            ...(this.props.server && this.values.remove_api_key ? { remove_api_key: true } : {}),
-        };
+        const known = valuesOf(this.props.server);
+        const changes = Object.fromEntries(
+            Object.entries(this.values)
+                .map(([name, value]) => [name, typeof value === "string" ? value.trim() : value])
+                .filter(([name, value]) => value !== known[name])
+        );
+        if (changes.headers) {
+            changes.headers = JSON.parse(changes.headers);
+        }
+        return changes;
     }
 
     async save() {

@@ -6,6 +6,10 @@ import { McpApi } from "../core/mcp_api";
 const LOOK_AGAIN = 1500;
 const MAX_LOOKS = 10;
 
+/** Whether a server waits for a person: nobody asks it before. */
+export const wantsSignIn = (server) =>
+    Boolean(server.active && server.sign_in_url && !server.sign_in_id);
+
 /** The servers of one place: of a cloud service, or the person's own. Components show it, and call its methods. */
 export class ServerList {
     /** @param {number|null} cloudServiceId null: the person's own servers */
@@ -49,7 +53,8 @@ export class ServerList {
     /** New servers are asked in the background: look until each has a state. */
     lookAgain() {
         browser.clearTimeout(this.timer);
-        if (this.looks < MAX_LOOKS && this.servers.some((server) => server.state === "draft")) {
+        const isAsked = (server) => server.state === "draft" && !wantsSignIn(server);
+        if (this.looks < MAX_LOOKS && this.servers.some(isAsked)) {
             this.looks++;
             this.timer = browser.setTimeout(() => this.load(), LOOK_AGAIN);
         }
@@ -92,6 +97,11 @@ export class ServerList {
     async remove(id) {
         await this.api.remove(id);
         this.servers = this.servers.filter((server) => server.id !== id);
+    }
+
+    async signOut(server) {
+        await this.api.signOut(server.sign_in_id);
+        await this.load();
     }
 
     async toggle(server, active) {

@@ -1,4 +1,4 @@
-import { click, edit, expect, queryOne, test } from "@odoo/hoot";
+import { click, edit, expect, queryOne, select, test } from "@odoo/hoot";
 import { animationFrame } from "@odoo/hoot-mock";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { makeDialogMockEnv, mountWithCleanup } from "@web/../tests/web_test_helpers";
@@ -128,7 +128,12 @@ test("a key that is left empty stays, headers must be JSON", async () => {
         header_names: ["X-Team"],
     };
     await mountWithCleanup(ServerForm, {
-        props: { server, onSave: async (values) => saved.push(values), onCancel: () => {} },
+        props: {
+            server,
+            isPersonal: false,
+            onSave: async (values) => saved.push(values),
+            onCancel: () => {},
+        },
     });
     expect(queryOne("input[type=url]")).toBeFocused();
     queryOne("details").open = true;
@@ -141,9 +146,47 @@ test("a key that is left empty stays, headers must be JSON", async () => {
     await edit("");
     await click("button[type=submit]");
     await animationFrame();
-    expect(saved.length).toBe(1);
-    expect("api_key" in saved[0]).toBe(false);
-    expect("headers" in saved[0]).toBe(false);
+    expect(saved).toEqual([{}]);
+});
+
+test("a server with OAuth: a client is asked for only where one is needed", async () => {
+    const saved = [];
+    await mountWithCleanup(ServerForm, {
+        props: {
+            isPersonal: true,
+            onSave: async (values) => saved.push(values),
+            onCancel: () => {},
+        },
+    });
+    const field = (label) =>
+        `.o_woow_server_form div:has(> label:contains(${label})) > :nth-child(2)`;
+    await click("input[type=url]");
+    await edit("https://a.example.com/mcp");
+    expect(field("API key")).toHaveCount(1);
+    await click(field("Authorization"));
+    await select("oauth_user");
+    await animationFrame();
+    expect(field("API key")).toHaveCount(0);
+    expect(field("Client secret")).toHaveCount(0);
+    expect("option[value=oauth_server]").toHaveCount(0);
+    await click(field("Rights"));
+    await edit("tools.read");
+    await click("button[type=submit]");
+    await animationFrame();
+    expect(saved).toEqual([
+        {
+            url: "https://a.example.com/mcp",
+            authorization: "oauth_user",
+            oauth_scope: "tools.read",
+        },
+    ]);
+    await click(field("Authorization"));
+    await select("oauth_client");
+    await animationFrame();
+    for (const label of ["Client ID", "Authorization server"]) {
+        expect(field(label)).toHaveAttribute("required");
+    }
+    expect(field("Client secret")).toHaveAttribute("type", "password");
 });
 
 test("what an import leaves out is told, and what is no JSON", async () => {

@@ -40,6 +40,19 @@ test("a new server is looked at until it has a state, then no more", async () =>
     expect(list.servers[0].state).toBe("connected");
 });
 
+test("a server that waits for a sign-in is not looked at again and again", async () => {
+    let looks = 0;
+    const list = new ServerList(5, {
+        servers: async () => {
+            looks++;
+            return listed(server({ state: "draft", sign_in_url: "/sign-in", sign_in_id: null }));
+        },
+    });
+    await list.load();
+    await advanceTime(10000);
+    expect(looks).toBe(1);
+});
+
 test("tools that are open are read again when the server was", async () => {
     const reads = [];
     let last_sync = "a";
