@@ -2,8 +2,6 @@ import { markRaw } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { Reactive } from "@web/core/utils/reactive";
 import { uuid } from "@web/core/utils/strings";
-import { StreamReader } from "../core/stream_reader";
-import { applyEvents } from "../core/turn_events";
 import { hasOpenText, isFinal } from "../core/turn_state";
 import {
     chatMessage,
@@ -12,6 +10,7 @@ import {
     messageFromServer,
     turnKey,
 } from "./chat_message";
+import { LiveTurn } from "./live_turn";
 import { keepFiles } from "./pending_files";
 
 /** Messages that one request brings. */
@@ -41,14 +40,9 @@ export class ChatThread extends Reactive {
         this.isLoading = false;
         this.isLoadingMore = false;
         this.error = null;
-        /** The running turn: {id, key, url, message}, or null. */
-        this.running = null;
-        /** Of the stream: see StreamReader's statuses. */
-        this.connection = "idle";
-        this.isStopping = false;
+        /** @type {LiveTurn|null} the turn that runs and is watched */
+        this.live = null;
         this.isRetrying = false;
-        this.stopError = null;
-        this.reader = null;
         this.refreshing = null;
         /** Only a thread that is shown keeps a stream open. */
         this.isShown = true;
@@ -57,7 +51,7 @@ export class ChatThread extends Reactive {
     }
 
     get isRunning() {
-        return Boolean(this.running);
+        return Boolean(this.live);
     }
 
     get isSending() {
@@ -151,77 +145,47 @@ export class ChatThread extends Reactive {
 
     // Running turn -----------------------------------------------------------
 
-    follow(turnId, url, key) {
-        if (this.running?.id === turnId) {
+    follow(id, url, key) {
+        if (this.live?.id === id) {
             return;
         }
         this.unfollow();
         const message = this.messages.find((candidate) => candidate.key === key);
-        this.running = { id: turnId, key, url, message };
-        this.reader = markRaw(
-            new StreamReader({
-                open: (options) => this.api.openStream(url, options),
-                onEvents: (events) => this.receive(turnId, events),
-                onStatus: (status, error) => this.onConnection(turnId, status, error),
-                after: message.turn.lastSeq,
-            })
+        this.live = new LiveTurn(
+            this.api,
+            { id, url, turn: message.turn },
+            {
+                onTurn: (turn) => {
+                    message.turn = turn;
+                },
+                onDone: () => this.onDone(message),
+                onLost: (error) => this.onLost(error),
+            }
         );
-        this.reader.start();
+        this.live.open();
     }
 
     unfollow() {
-        this.reader?.close();
-        this.reader = null;
-        this.running = null;
-        this.connection = "idle";
-        this.isStopping = false;
-        this.stopError = null;
+        this.live?.close();
+        this.live = null;
     }
 
-    receive(turnId, events) {
-        if (this.running?.id !== turnId) {
-            return;
-        }
-        const { message } = this.running;
-        const turn = applyEvents(message.turn, events);
-        message.turn = markRaw(turn);
-        if (isFinal(turn) && events.some(({ type }) => type === "done" || type === "error")) {
-            message.id = turn.messageId;
-            message.date ??= new Date().toISOString();
-            this.unfollow();
-            this.onActivity(this);
-            if (hasOpenText(turn)) {
-                this.refresh();
-            }
-        }
-    }
-
-    onConnection(turnId, status, error) {
-        if (this.running?.id !== turnId) {
-            return;
-        }
-        this.connection = status;
-        if (status === "ended" || status === "failed") {
-            // the log is gone or closed to us: what is true now stands in the conversation
-            this.unfollow();
+    onDone(message) {
+        message.id = message.turn.messageId;
+        message.date ??= new Date().toISOString();
+        this.unfollow();
+        this.onActivity(this);
+        if (hasOpenText(message.turn)) {
             this.refresh();
-            if (error?.isSignedOut) {
-                this.error = error;
-            }
         }
     }
 
-    async stop() {
-        if (!this.running || this.isStopping) {
-            return;
-        }
-        this.isStopping = true;
-        this.stopError = null;
-        try {
-            await this.api.stopTurn(this.running.id);
-        } catch (error) {
-            this.stopError = error;
-            this.isStopping = false;
+    /** What is true now stands in the conversation. */
+    onLost(error) {
+        this.unfollow();
+        this.refresh();
+        if (error?.isSignedOut) {
+            this.error = error;
         }
     }
 

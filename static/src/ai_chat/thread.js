@@ -69,15 +69,16 @@ export class Thread extends Component {
     }
 
     isLive(message) {
-        return message.key === this.props.thread.running?.key;
+        const { live } = this.props.thread;
+        return Boolean(live) && message.turn?.turnId === live.id;
     }
 
     connectionOf(message) {
-        return this.isLive(message) ? this.props.thread.connection : undefined;
+        return this.isLive(message) ? this.props.thread.live.connection : undefined;
     }
 
     isStopping(message) {
-        return this.isLive(message) && this.props.thread.isStopping;
+        return this.isLive(message) && this.props.thread.live.isStopping;
     }
 
     /** Offered below the last answer when nothing is under way. */
