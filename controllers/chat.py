@@ -198,6 +198,12 @@ class ChatController(http.Controller):
             raise ApiError.not_found("This question does not exist.")
         return channel._ask_anew(asked, content, values["client_token"], attachments)
 
+    @http.route("/api/ai/turns/<int:turn_id>", methods=["GET"], readonly=True, **ROUTE)
+    def turn(self, turn_id):
+        """What became of a turn, with its calls."""
+        turn = visible_or_404("woow_paas_platform.ai_turn", turn_id, "This turn does not exist.")
+        return turn._ended_data()
+
     @http.route("/api/ai/turns/<int:turn_id>/show", methods=["POST"], **ROUTE)
     def show_version(self, turn_id):
         """Show another wording of a question, and what followed it."""

@@ -57,6 +57,7 @@ from . import conversation_files
 from . import conversation_resources
 from . import conversation_search
 from . import conversation_servers
+from . import discuss_cards
 from . import discuss_post
 from . import discuss_servers
 from . import ir_attachment

@@ -160,6 +160,14 @@ def odoo(new_odoo: Callable[..., OdooServer], operator_file: Path) -> OdooServer
     return new_odoo("threaded", operator={"mcp_servers_file": operator_file})
 
 
+@pytest.fixture(scope="module")
+def careful(odoo: OdooServer, counter: Counter) -> Iterator[OdooServer]:
+    """The Odoo that all tests share, with a counter that nobody trusts: its calls ask."""
+    server = counter.register(odoo, trust_level="none")
+    yield odoo
+    odoo.rpc("woow_paas_platform.mcp_server", "unlink", [server])
+
+
 @pytest.fixture(scope="session")
 def odoo_prefork(new_odoo: Callable[..., OdooServer]) -> OdooServer:
     """A prefork Odoo with two workers and its gevent process behind the front proxy, shared by all tests."""

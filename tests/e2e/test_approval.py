@@ -3,19 +3,10 @@
 import itertools
 import time
 
-import pytest
 from chat import Chat, calls, first, of, text_of, then
 from counter import count
 
 NUMBERS = itertools.count(1)
-
-
-@pytest.fixture(scope="module")
-def careful(odoo, counter):
-    """The shared Odoo with a server that nobody trusts."""
-    server = counter.register(odoo, trust_level="none")
-    yield odoo
-    odoo.rpc("woow_paas_platform.mcp_server", "unlink", [server])
 
 
 def new_id():

@@ -2,18 +2,9 @@
 
 import re
 
-import pytest
 from chat import calls, first, then
 from counter import count
 from playwright.sync_api import expect
-
-
-@pytest.fixture(scope="module")
-def careful(odoo, counter):
-    """The shared Odoo with a server that nobody trusts."""
-    server = counter.register(odoo, trust_level="none")
-    yield odoo
-    odoo.rpc("woow_paas_platform.mcp_server", "unlink", [server])
 
 
 def ask(page, text):

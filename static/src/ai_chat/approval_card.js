@@ -135,6 +135,7 @@ export class RoundCard extends Component {
     static props = {
         round: Number,
         approval: Object,
+        canDecide: Boolean,
     };
 
     setup() {

@@ -1,46 +1,17 @@
-import { Component, useEffect, useRef, xml } from "@odoo/owl";
-import { _t } from "@web/core/l10n/translation";
-import { isFinal, openQuestions, runningCalls } from "../core/turn_state";
+import { Component, useEffect, useRef } from "@odoo/owl";
+import { isFinal } from "../core/turn_state";
 import { Message } from "./message";
 import { Question } from "./question";
 import { useStickToBottom } from "./stick_to_bottom";
+import { TurnStatus } from "./turn_status";
 
 /** Pixels from the top at which older messages are fetched. */
 const NEAR_TOP = 120;
 
-/** What a screen reader hears while the answer itself is still busy. */
-export class ThreadStatus extends Component {
-    static template = xml`<div class="visually-hidden" role="status" t-out="text"/>`;
-    static props = {
-        thread: Object,
-    };
-
-    get text() {
-        const turn = this.props.thread.messages.at(-1)?.turn;
-        if (!turn) {
-            return "";
-        }
-        const asked = openQuestions(turn).length;
-        if (asked) {
-            return asked === 1
-                ? _t("The assistant waits for your decision.")
-                : _t("The assistant waits for %(count)s decisions of yours.", { count: asked });
-        }
-        const call = runningCalls(turn).at(-1)?.call;
-        if (call) {
-            return _t("The assistant uses %(tool)s.", { tool: call.title || call.tool });
-        }
-        if (!isFinal(turn)) {
-            return _t("The assistant is answering.");
-        }
-        return turn.lastSeq ? _t("The answer is complete.") : "";
-    }
-}
-
 /** The messages of a conversation, oldest first. */
 export class Thread extends Component {
     static template = "woow_paas_platform.Thread";
-    static components = { Message, Question, ThreadStatus };
+    static components = { Message, Question, TurnStatus };
     static props = {
         thread: Object,
         /** Whether answers that are complete show their tool calls. */

@@ -58,7 +58,13 @@ export class ToolCallCard extends Component {
     static components = { ApprovalCard, Attachments, QuestionCard, ToolResult };
     static props = {
         call: Object,
+        /** Whether the reader is the person who is asked. */
+        canDecide: { type: Boolean, optional: true },
+        /** What stands in the place of arguments and result while they are not known here. */
+        missing: { type: [String, Object], optional: true },
+        onOpen: { type: Function, optional: true },
     };
+    static defaultProps = { canDecide: true };
 
     setup() {
         this.bodyId = `o_ai_chat_tool_${++lastId}`;
@@ -67,6 +73,9 @@ export class ToolCallCard extends Component {
 
     toggle() {
         this.state.isOpen = !this.state.isOpen;
+        if (this.state.isOpen) {
+            this.props.onOpen?.();
+        }
     }
 
     get isRunning() {
@@ -103,6 +112,9 @@ export class ToolCallCard extends Component {
     }
 
     get statusLabel() {
+        if (this.isAsking && !this.props.canDecide) {
+            return _t("Waits for a decision");
+        }
         if (this.isUndecided) {
             return _t("Waits for your decision");
         }

@@ -25,8 +25,10 @@ export class TurnView extends Component {
         /** Whether the calls stay visible when the answer is complete. */
         areCallsShown: { type: Boolean, optional: true },
         onRetry: { type: Function, optional: true },
+        /** Whether the reader is the person whom the turn asks. */
+        canDecide: { type: Boolean, optional: true },
     };
-    static defaultProps = { areCallsShown: true };
+    static defaultProps = { areCallsShown: true, canDecide: true };
 
     get isFinal() {
         return isFinal(this.props.turn);
@@ -79,7 +81,9 @@ export class TurnView extends Component {
             return _t("Stopping…");
         }
         if (turn.state === "waiting") {
-            return _t("The assistant waits for your decision.");
+            return this.props.canDecide
+                ? _t("The assistant waits for your decision.")
+                : _t("The assistant waits for a decision of who asked.");
         }
         if (turn.items.at(-1)?.type === "text" || runningCalls(turn).length) {
             return "";

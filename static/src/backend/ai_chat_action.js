@@ -1,8 +1,8 @@
 import { Component } from "@odoo/owl";
-import { cookie } from "@web/core/browser/cookie";
 import { registry } from "@web/core/registry";
 import { standardActionServiceProps } from "@web/webclient/actions/action_service";
 import { AiChat } from "../ai_chat/ai_chat";
+import { chosenTheme } from "./theme";
 
 /** The chat as a page of the backend: the address follows the open conversation. */
 export class AiChatAction extends Component {
@@ -24,9 +24,8 @@ export class AiChatAction extends Component {
         };
     }
 
-    /** Without Odoo's dark bundle the page is light; who chose dark gets the chat dark all the same. */
     get theme() {
-        return cookie.get("color_scheme") === "dark" ? "dark" : undefined;
+        return chosenTheme();
     }
 
     onShow(conversationId) {

@@ -1,9 +1,9 @@
 import { Component, reactive, useExternalListener, useRef, useState } from "@odoo/owl";
-import { cookie } from "@web/core/browser/cookie";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
 import { AiChat } from "../ai_chat/ai_chat";
+import { chosenTheme } from "./theme";
 
 const ACTION = "woow_paas_platform.ai_chat";
 const ENDED = "woow_ai/turn_ended";
@@ -33,8 +33,9 @@ function endedSentence({ state, name, assistant }) {
 
 /** The chat over any screen of the backend, and the answers that nobody has seen yet. */
 export const chatPanelService = {
-    dependencies: ["action", "ai_chat", "bus_service", "notification", "orm"],
-    start(_env, { action, ai_chat: chat, bus_service: bus, notification, orm }) {
+    dependencies: ["action", "ai_chat", "ai_discuss_turns", "bus_service", "notification", "orm"],
+    start(_env, services) {
+        const { action, ai_chat: chat, bus_service: bus, notification, orm } = services;
         const openedAt = Date.now();
         const panel = reactive({
             isOpen: false,
@@ -62,7 +63,8 @@ export const chatPanelService = {
         });
 
         function isWatched(id) {
-            const isShown = chat.isShown && chat.currentId === id;
+            const isShown =
+                (chat.isShown && chat.currentId === id) || services.ai_discuss_turns.isShown(id);
             return isShown && document.visibilityState === "visible";
         }
 
@@ -109,7 +111,7 @@ export class ChatPanel extends Component {
     }
 
     get theme() {
-        return cookie.get("color_scheme") === "dark" ? "dark" : undefined;
+        return chosenTheme();
     }
 
     onKeydown(ev) {

@@ -202,6 +202,11 @@ export class AiApi {
         return this.request("POST", url, { name, data }, UPLOAD_TIMEOUT);
     }
 
+    /** What became of a turn: `{id, state, tool_calls, usage, error}`. */
+    turn(id) {
+        return this.request("GET", `/api/ai/turns/${id}`);
+    }
+
     /** Shows another wording of a question. */
     showVersion(turnId) {
         return this.request("POST", `/api/ai/turns/${turnId}/show`, {});

@@ -1,6 +1,7 @@
 import { newApproval, newTurnState, toolCall } from "./turn_state";
 
-function pastCall(data) {
+/** @returns {import("./turn_state").ToolCall} */
+export function pastCall(data) {
     const outcome = data.outcome || (data.is_error ? "error" : "unknown");
     return toolCall({ ...data, outcome });
 }

@@ -33,8 +33,8 @@ const CALL = {
     questions: [],
 };
 
-async function mountCard(values = {}) {
-    await mountWithCleanup(ToolCallCard, { props: { call: { ...CALL, ...values } } });
+async function mountCard(values = {}, props = {}) {
+    await mountWithCleanup(ToolCallCard, { props: { call: { ...CALL, ...values }, ...props } });
 }
 
 async function open() {
@@ -248,4 +248,23 @@ test("a page to visit is a link that shows its host; afterwards the card tells w
     await click(".o_ai_chat_tool_head:last");
     await animationFrame();
     expect(".o_ai_chat_tool_question").toHaveText("Joel declined what time asked.");
+});
+
+test("who may not decide sees that somebody is asked, and nothing to click", async () => {
+    mockService("ai_chat", () => ({ api: {} }));
+    await mountCard({ questions: [QUESTION] }, { canDecide: false });
+    expect(".o_ai_chat_tool_outcome").toHaveText("Waits for a decision");
+    expect(".o_ai_chat_question").toHaveCount(0);
+    expect(".o_ai_chat_tool button").toHaveCount(1);
+});
+
+test("what is not known yet is asked for when the card is opened", async () => {
+    const onOpen = () => expect.step("open");
+    await mountCard({ outcome: "ok" }, { missing: "Loading…", onOpen });
+    expect.verifySteps([]);
+    await open();
+    expect.verifySteps(["open"]);
+    expect(".o_ai_chat_tool_body").toHaveText("Loading…");
+    await open();
+    expect.verifySteps([]);
 });

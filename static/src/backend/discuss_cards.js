@@ -1,0 +1,138 @@
+import { Component, useEffect } from "@odoo/owl";
+import { fields } from "@mail/core/common/record";
+import { Message } from "@mail/core/common/message";
+import { Message as MessageModel } from "@mail/core/common/message_model";
+import { _t } from "@web/core/l10n/translation";
+import { user } from "@web/core/user";
+import { useService } from "@web/core/utils/hooks";
+import { patch } from "@web/core/utils/patch";
+import { ToolCallCard } from "../ai_chat/tool_call_card";
+import { TurnStatus } from "../ai_chat/turn_status";
+import { TurnView } from "../ai_chat/turn_view";
+import { pastCall } from "../core/turn_history";
+import { FINAL_STATES, isFinal } from "../core/turn_state";
+import { chosenTheme } from "./theme";
+
+/**
+ * The turn of a message in Discuss: live below the question while it is under way, then the cards of its
+ * calls below the answer. Their details are fetched when a card is opened.
+ */
+export class DiscussCards extends Component {
+    static template = "woow_paas_platform.DiscussCards";
+    static components = { ToolCallCard, TurnStatus, TurnView };
+    static props = {
+        /** A message of Discuss with `woow_ai_turn`, see TurnCards. */
+        message: Object,
+        thread: Object,
+    };
+
+    setup() {
+        this.turns = useService("ai_discuss_turns");
+        useEffect(
+            (isWatched, channelId, id) => {
+                if (isWatched) {
+                    this.turns.show(channelId, this.cards);
+                    return () => this.turns.hide(channelId, id);
+                }
+            },
+            () => [this.isWatched, this.props.thread.id, this.cards.id]
+        );
+        // Discuss stays at the end only if it is told of what grows
+        useEffect(() => this.env.onImageLoaded?.());
+    }
+
+    get cards() {
+        return this.props.message.woow_ai_turn;
+    }
+
+    get isOwn() {
+        return this.cards.user_id === user.userId;
+    }
+
+    /** In a thread that others read, nobody but the person may read the turn. */
+    get mayRead() {
+        return this.isOwn || this.props.thread.isAiConversation;
+    }
+
+    /** The message is the question of a turn that was under way when Discuss heard of it. */
+    get isQuestion() {
+        return !FINAL_STATES.includes(this.cards.state);
+    }
+
+    get isAnswered() {
+        const isAnswer = (message) =>
+            message.woow_ai_turn?.id === this.cards.id && message.notEq(this.props.message);
+        return this.props.thread.messages.some(isAnswer);
+    }
+
+    get isWatched() {
+        return this.isQuestion && this.mayRead && !this.isAnswered;
+    }
+
+    /** What is known from the stream, if the turn is or was watched here. */
+    get live() {
+        return this.turns.live[this.cards.id];
+    }
+
+    /** The calls with arguments and results, where these are known. */
+    get knownCalls() {
+        const { live } = this;
+        if (live && isFinal(live.turn)) {
+            return live.turn.items.filter(({ type }) => type === "tool").map(({ call }) => call);
+        }
+        return this.turns.details[this.cards.id]?.calls;
+    }
+
+    get isLive() {
+        return this.isWatched && Boolean(this.live);
+    }
+
+    get isStoppable() {
+        return this.isOwn && !isFinal(this.live.turn);
+    }
+
+    get calls() {
+        if (this.isQuestion) {
+            return [];
+        }
+        return this.knownCalls || this.cards.tool_calls.map(pastCall);
+    }
+
+    /** Why the cards have no arguments and results. */
+    get missing() {
+        if (this.knownCalls) {
+            return undefined;
+        }
+        if (!this.mayRead) {
+            return _t("Only the person who asked sees the arguments and the result.");
+        }
+        return this.turns.details[this.cards.id]?.error?.message || _t("Loading…");
+    }
+
+    get theme() {
+        return chosenTheme();
+    }
+
+    load() {
+        if (this.missing && this.mayRead) {
+            this.turns.load(this.cards.id);
+        }
+    }
+}
+
+patch(MessageModel.prototype, {
+    setup() {
+        super.setup(...arguments);
+        this.woow_ai_turn = fields.Attr(null);
+    },
+});
+
+patch(Message, { components: { ...Message.components, DiscussCards } });
+
+patch(Message.prototype, {
+    /** Only where the conversation itself is shown, not in search results or the inbox. */
+    get hasTurnCards() {
+        const { message, thread } = this.props;
+        return Boolean(message.woow_ai_turn && !this.env.messageCard && message.thread?.eq(thread));
+    },
+});
