@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 
 
 def ask(page, text):
+    # what an answer said last is shown before its turn has ended, and until then nothing is sent
+    expect(page.locator(".o_ai_chat_stop")).to_have_count(0)
     page.locator(".o_ai_chat_input").fill(text)
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/my/ai/\d+$"))

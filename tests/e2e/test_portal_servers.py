@@ -79,6 +79,7 @@ def test_a_chat_chooses_its_servers(odoo, page_of, scripted_llm):
     )
 
     def ask(text, answer):
+        expect(page.locator(".o_ai_chat_stop")).to_have_count(0)  # nothing is sent meanwhile
         page.locator(".o_ai_chat_input").fill(text)
         page.keyboard.press("Enter")
         expect(page.locator(".o_ai_chat_message_assistant").last).to_contain_text(answer)
