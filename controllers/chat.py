@@ -29,6 +29,14 @@ def visible_or_404(model, record_id, sentence):
     return record
 
 
+def visible_service(service_id):
+    """:return: the cloud service, an empty recordset without an id"""
+    model = "woow_paas_platform.cloud_service"
+    if not service_id:
+        return request.env[model]
+    return visible_or_404(model, service_id, "This cloud service does not exist.")
+
+
 def refuse_while_busy(channel):
     if busy := channel._running_turn():
         raise ApiError(
@@ -51,6 +59,18 @@ def starting_a_turn():
         ) from error
     except psycopg2.errors.UniqueViolation as error:
         raise ConcurrencyError("The same turn was started twice at once.") from error
+
+
+def server_names(names):
+    """The field `enabled_servers`, checked."""
+    if names is not None and not all(isinstance(name, str) for name in names):
+        raise ApiError(
+            400,
+            "invalid_field",
+            "The field “enabled_servers” must be a list of names.",
+            details={"field": "enabled_servers"},
+        )
+    return names
 
 
 def accepted(turn):
@@ -78,6 +98,16 @@ class ChatController(http.Controller):
                 for assistant in request.env["ai.assistant"].search([])
             ]
         }
+
+    @http.route(
+        "/api/ai/assistants/<int:assistant_id>/mcp-config", methods=["GET"], readonly=True, **ROUTE
+    )
+    def mcp_config(self, assistant_id):
+        """The servers that a new chat with this assistant may use."""
+        assistant = visible_or_404("ai.assistant", assistant_id, "This assistant does not exist.")
+        service = visible_service(query_int("cloud_service_id"))
+        offered = assistant._offered_mcp_servers(request.env.user, service)
+        return assistant._mcp_config(offered, offered)
 
     @http.route("/api/ai/cloud-services", methods=["GET"], readonly=True, **ROUTE)
     def cloud_services(self):
@@ -118,20 +148,17 @@ class ChatController(http.Controller):
             name=(str, None),
             res_model=(str, None),
             res_id=(int, None),
+            enabled_servers=(list, None),
         )
         assistant = visible_or_404(
             "ai.assistant", values["assistant_id"], "This assistant does not exist."
         )
-        service = None
-        if values["cloud_service_id"]:
-            service = visible_or_404(
-                "woow_paas_platform.cloud_service",
-                values["cloud_service_id"],
-                "This cloud service does not exist.",
-            )
+        service = visible_service(values["cloud_service_id"])
         channel = request.env["discuss.channel"]._create_ai_conversation(
             assistant, service, values["name"], self._record(values)
         )
+        if values["enabled_servers"] is not None:
+            channel._select_servers(server_names(values["enabled_servers"]))
         return request.make_json_response(channel._conversation_data(), status=201)
 
     def _record(self, values):

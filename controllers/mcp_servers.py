@@ -8,7 +8,7 @@ from odoo.http import request
 from ..models.mcp_server_api import name_of
 from ..runtime.api_error import ApiError
 from ..services.mcp_json import MAX_NAME
-from .chat import ROUTE, conversation_or_404, visible_or_404
+from .chat import ROUTE, conversation_or_404, server_names, visible_or_404
 from .dispatcher import body, query_int
 
 SERVER = "woow_paas_platform.mcp_server"
@@ -294,13 +294,5 @@ class McpServerController(http.Controller):
     def set_mcp_config(self, conversation_id):
         """`enabled_servers` are names; null uses whatever is offered, also what comes later."""
         channel = conversation_or_404(conversation_id)
-        names = body(enabled_servers=(list, None))["enabled_servers"]
-        if names is not None and not all(isinstance(name, str) for name in names):
-            raise ApiError(
-                400,
-                "invalid_field",
-                "The field “enabled_servers” must be a list of names.",
-                details={"field": "enabled_servers"},
-            )
-        channel._select_servers(names)
+        channel._select_servers(server_names(body(enabled_servers=(list, None))["enabled_servers"]))
         return channel._mcp_config()

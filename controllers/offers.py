@@ -1,4 +1,7 @@
-"""Prompts and resources of the servers of a conversation: for slash commands, and for reading along."""
+"""Prompts and resources of the servers of a conversation: for slash commands, and for reading along.
+
+Prompts are there for a new chat, too, which has no conversation before its first message.
+"""
 
 from dataclasses import asdict
 
@@ -8,14 +11,26 @@ from odoo.http import request
 from ..runtime import offers
 from ..runtime.api_error import ApiError
 from ..services import files, uri_template
-from .chat import ROUTE, conversation_or_404
-from .dispatcher import body
+from .chat import ROUTE, conversation_or_404, visible_or_404, visible_service
+from .dispatcher import body, query_int
 
 CONVERSATION = "/api/ai/conversations/<int:conversation_id>"
+NEW_CHAT = "/api/ai/assistants/<int:assistant_id>"  # of this assistant; ?cloud_service_id=
 
 
-def server_or_404(channel, server_id):
-    server = channel._mcp_servers().filtered(lambda s: s.id == server_id)
+def asked_of(conversation_id=None, assistant_id=None):
+    """:return: `offers.Asked`: the servers of a conversation, or of a new chat of the caller"""
+    if conversation_id is not None:
+        channel = conversation_or_404(conversation_id)
+        return offers.Asked(request.env, channel._mcp_servers(), channel.id, channel.id)
+    assistant = visible_or_404("ai.assistant", assistant_id, "This assistant does not exist.")
+    service = visible_service(query_int("cloud_service_id"))
+    servers = assistant._offered_mcp_servers(request.env.user, service)
+    return offers.Asked(request.env, servers, f"new-{request.env.uid}")
+
+
+def server_or_404(asked, server_id):
+    server = asked.servers.filtered(lambda s: s.id == server_id)
     if not server:
         raise ApiError.not_found(
             request.env._("This MCP server does not belong to the conversation.")
@@ -24,24 +39,26 @@ def server_or_404(channel, server_id):
 
 
 class OffersController(http.Controller):
-    @http.route(f"{CONVERSATION}/prompts", methods=["GET"], readonly=True, **ROUTE)
-    def prompts(self, conversation_id):
-        return offers.list_of(
-            conversation_or_404(conversation_id), prompts=lambda server: server.prompts()
-        )
+    @http.route(
+        [f"{CONVERSATION}/prompts", f"{NEW_CHAT}/prompts"], methods=["GET"], readonly=True, **ROUTE
+    )
+    def prompts(self, **where):
+        return offers.list_of(asked_of(**where), prompts=lambda server: server.prompts())
 
     @http.route(f"{CONVERSATION}/resources", methods=["GET"], readonly=True, **ROUTE)
     def resources(self, conversation_id):
         return offers.list_of(
-            conversation_or_404(conversation_id),
+            asked_of(conversation_id),
             resources=lambda server: server.resources(),
             templates=lambda server: server.templates(),
         )
 
-    @http.route(f"{CONVERSATION}/prompts/get", methods=["POST"], **ROUTE)
-    def get_prompt(self, conversation_id):
+    @http.route(
+        [f"{CONVERSATION}/prompts/get", f"{NEW_CHAT}/prompts/get"], methods=["POST"], **ROUTE
+    )
+    def get_prompt(self, **where):
         """A prompt with its arguments, as messages to send or to change first."""
-        channel = conversation_or_404(conversation_id)
+        asked = asked_of(**where)
         values = body(server_id=int, name=str, arguments=(dict, None))
         arguments = _strings(values["arguments"])
 
@@ -55,15 +72,15 @@ class OffersController(http.Controller):
             }
 
         return offers.one_of(
-            channel,
-            server_or_404(channel, values["server_id"]),
+            asked,
+            server_or_404(asked, values["server_id"]),
             lambda server: server.prompt(values["name"], arguments),
             shape,
         )
 
     @http.route(f"{CONVERSATION}/resources/read", methods=["POST"], **ROUTE)
     def read_resource(self, conversation_id):
-        channel = conversation_or_404(conversation_id)
+        asked = asked_of(conversation_id)
         values = body(server_id=int, uri=str)
 
         def shape(contents, write):
@@ -75,8 +92,8 @@ class OffersController(http.Controller):
             return {"contents": parts}
 
         return offers.one_of(
-            channel,
-            server_or_404(channel, values["server_id"]),
+            asked,
+            server_or_404(asked, values["server_id"]),
             lambda server: server.resource(values["uri"]),
             shape,
         )
@@ -84,9 +101,9 @@ class OffersController(http.Controller):
     @http.route(f"{CONVERSATION}/resources/attach", methods=["POST"], **ROUTE)
     def attach_resource(self, conversation_id):
         """Keep a resource for a message that is about to be sent; with arguments, one of a template."""
-        channel = conversation_or_404(conversation_id)
+        asked = asked_of(conversation_id)
         values = body(server_id=int, uri=str, name=(str, None), arguments=(dict, None))
-        server = server_or_404(channel, values["server_id"])
+        server = server_or_404(asked, values["server_id"])
         uri = values["uri"]
         if values["arguments"] is not None:
             uri = uri_template.expand(uri, _strings(values["arguments"]))
@@ -103,13 +120,13 @@ class OffersController(http.Controller):
             )
 
         return offers.one_of(
-            channel, server, lambda server: server.resource(uri, limit=files.MAX_BYTES), shape
+            asked, server, lambda server: server.resource(uri, limit=files.MAX_BYTES), shape
         )
 
-    @http.route(f"{CONVERSATION}/complete", methods=["POST"], **ROUTE)
-    def complete(self, conversation_id):
+    @http.route([f"{CONVERSATION}/complete", f"{NEW_CHAT}/complete"], methods=["POST"], **ROUTE)
+    def complete(self, **where):
         """What the beginning of an argument may become; it is asked while a person types."""
-        channel = conversation_or_404(conversation_id)
+        asked = asked_of(**where)
         values = body(
             server_id=int,
             prompt=(str, None),
@@ -127,8 +144,8 @@ class OffersController(http.Controller):
             )
         given = _strings(values["arguments"])
         return offers.one_of(
-            channel,
-            server_or_404(channel, values["server_id"]),
+            asked,
+            server_or_404(asked, values["server_id"]),
             lambda server: server.complete(
                 argument=values["argument"],
                 value=values["value"],
@@ -142,7 +159,9 @@ class OffersController(http.Controller):
 
 def _kept(files, write):
     """What is said of files that came with an answer; they belong to the conversation from now on."""
-    return write(lambda channel: channel._keep_files(files)._ai_file_data()) if files else []
+    if not files or not write:
+        return []
+    return write(lambda channel: channel._keep_files(files)._ai_file_data())
 
 
 def _strings(arguments):

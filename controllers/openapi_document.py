@@ -206,6 +206,7 @@ SCHEMAS = {
 SERVER_ID = "/api/mcp/servers/{server_id}"
 CONNECTED = "/api/mcp/connections/{server_id}"
 SESSION = "/api/sessions/{conversation_id}/mcp-config"
+NEW_CHAT = "/api/ai/assistants/{assistant_id}/mcp-config"
 PAGED = ("cloud_service_id", "limit", "after")
 
 # (method, path): (summary, body, status, answer, query parameters)
@@ -247,6 +248,13 @@ OPERATIONS = {
     ),
     ("post", "/api/mcp/import"): ("Add servers of mcpServers JSON", "Import", 201, "Imported", ()),
     ("get", SESSION): ("Servers that a conversation uses", "", 200, "Config", ()),
+    ("get", NEW_CHAT): (
+        "Servers that a new chat may use",
+        "",
+        200,
+        "Config",
+        ("cloud_service_id",),
+    ),
     ("put", SESSION): ("Choose them by name", "ConfigChange", 200, "Config", ()),
 }
 

@@ -16,19 +16,12 @@ class DiscussChannel(models.Model):
         Those of the assistant, of the conversation's cloud service, and the person's own.
         """
         self.ensure_one()
-        Server = self.env["woow_paas_platform.mcp_server"].sudo()
-        # sudo: discuss.channel, ai.assistant, mcp_server - the caller has found their own conversation;
-        # whether its person may still use assistant and service is checked with that person's rights
+        # sudo: discuss.channel - the caller has found their own conversation; what its person may use now
+        # is checked with that person's rights
         channel = self.sudo()
-        person = channel.woow_user_id
-        assistant, service = channel.woow_assistant_id, channel.woow_cloud_service_id
-        for record in (assistant, service):
-            if record and not record.with_user(person).sudo(False).has_access("read"):
-                return Server
-        if not assistant.active:
-            return Server
-        own = assistant.mcp_server_ids.filtered(lambda s: s.active and s.scope == "system")
-        return own | Server._of_person(person, service)
+        return channel.woow_assistant_id._offered_mcp_servers(
+            channel.woow_user_id, channel.woow_cloud_service_id
+        )
 
     def _keep_files(self, files):
         """Store what a server sent beside text; who may read the conversation may read it.

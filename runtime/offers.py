@@ -1,11 +1,12 @@
-"""Prompts and resources of a conversation's servers, for routes that wait for them.
+"""Prompts and resources of the servers of a chat, for routes that wait for them.
 
 As in `direct_call` the servers are asked after the request's commit. Reading has no side effects, so
 there is no row to write; only files that a server sends are kept, in a transaction of their own.
 """
 
 import asyncio
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from ..services.errors import EngineError
 from . import db, process, sentences
@@ -15,16 +16,31 @@ from .api_error import ApiError, error_body
 CONNECT_ALLOWANCE = 5.0  # s beside a request's own limit, to open the session
 
 
-def list_of(channel, **readers):
-    """Ask every server of the conversation at once; one that fails costs only its own part.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The servers that a request asks for its person.
+
+    :ivar servers: `mcp_server` records
+    :ivar session_of: what the engine's sessions belong to: a conversation, or the new chats of a person
+    :ivar channel_id: of the conversation that keeps what comes with the answers; a new chat keeps nothing
+    """
+
+    env: Any
+    servers: Any
+    session_of: int | str
+    channel_id: int | None = None
+
+
+def list_of(asked, **readers):
+    """Ask all of these servers at once; one that fails costs only its own part.
 
     :param readers: key of the answer -> ``await reader(offers)``, a list of dataclasses
     :return: a response ``{key: [{"server", …}], "problems": [{"server", "code", "message"}]}``
     """
-    lang, conversation_id = channel.env.lang, channel.id
+    lang, session_of = asked.env.lang, asked.session_of
     answer = {key: [] for key in readers} | {"problems": []}
-    specs, person = [], channel.env.user
-    for server in channel._mcp_servers():
+    specs, person = [], asked.env.user
+    for server in asked.servers:
         try:
             specs.append(server._server_spec(person))
         except EngineError as error:
@@ -32,7 +48,7 @@ def list_of(channel, **readers):
 
     async def ask(engine):
         async def read(spec, key):
-            return key, spec, await readers[key](engine.offers(spec, conversation_id))
+            return key, spec, await readers[key](engine.offers(spec, session_of))
 
         async def safely(spec):
             try:
@@ -50,27 +66,27 @@ def list_of(channel, **readers):
                 answer[key] += [{"server": _name(spec), **asdict(entry)} for entry in entries]
         return answer, 200
 
-    return AfterCommit(channel.env, work)
+    return AfterCommit(asked.env, work)
 
 
-def one_of(channel, server, ask, shape):
-    """Ask one server of the conversation.
+def one_of(asked, server, ask, shape):
+    """Ask one of these servers.
 
     :param ask: ``await ask(offers)``
     :param shape: ``shape(what it gave, write)`` makes the answer, or raises an `ApiError`;
-        ``write(work)`` gives ``work(channel)``, the conversation in a transaction with all rights
+        ``write(work)`` gives ``work(channel)``, the conversation in a transaction with all rights;
+        None where there is no conversation
     :raises EngineError: a stored secret does not open
     """
-    dbname, lang, conversation_id = channel.env.cr.dbname, channel.env.lang, channel.id
-    spec = server._server_spec(channel.env.user)
+    dbname, lang = asked.env.cr.dbname, asked.env.lang
+    session_of, channel_id = asked.session_of, asked.channel_id
+    spec = server._server_spec(asked.env.user)
 
     def write(work):
-        return db.transaction(
-            dbname, lambda env: work(env["discuss.channel"].browse(conversation_id))
-        )
+        return db.transaction(dbname, lambda env: work(env["discuss.channel"].browse(channel_id)))
 
     async def read(engine):
-        return await ask(engine.offers(spec, conversation_id))
+        return await ask(engine.offers(spec, session_of))
 
     def work():
         try:
@@ -80,11 +96,11 @@ def one_of(channel, server, ask, shape):
             details = {"server": problem.pop("server")}
             return {"error": {**problem, "details": details}}, 502
         try:
-            return shape(found, write), 200
+            return shape(found, write if channel_id else None), 200
         except ApiError as error:
             return error_body(error), error.code
 
-    return AfterCommit(channel.env, work)
+    return AfterCommit(asked.env, work)
 
 
 def _name(server):

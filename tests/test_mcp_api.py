@@ -250,6 +250,23 @@ class TestMcpApi(McpApiCase):
         self._sign_in(self.stranger)
         self._error("GET", path, 404, "not_found")
 
+    def test_a_chat_chooses_before_it_begins(self):
+        self._sign_in(self.member)
+        path = f"/api/ai/assistants/{self.assistant.id}/mcp-config"
+        config = self._json("GET", f"{path}?cloud_service_id={self.service.id}", expect=200)
+        self.assertEqual(set(config["enabled_servers"]), {"weather", "flows"})
+        self.assertEqual({server["tool_count"] for server in config["servers"]}, {1, 2})
+        new = {"assistant_id": self.assistant.id, "cloud_service_id": self.service.id}
+        conversations = "/api/ai/conversations"
+        made = self._call("POST", conversations, {**new, "enabled_servers": ["flows"]})[1]
+        channel = self.env["discuss.channel"].browse(made["id"]).with_user(self.member)
+        self.assertEqual(channel._ask("Hello").sudo()._tools(), self.run_flow)
+        before = self.env["discuss.channel"].search_count([])
+        for names, status, code in ((["no"], 422, "refused"), ([1], 400, "invalid_field")):
+            answer = self._call("POST", conversations, {**new, "enabled_servers": names})
+            self.assertEqual((answer[0], answer[1]["error"]["code"]), (status, code))
+        self.assertEqual(self.env["discuss.channel"].search_count([]), before)
+
     def test_test_and_sync(self):
         self._sign_in(self.owner)
         path = f"{SERVERS}/{self.user_server.id}"
@@ -294,7 +311,7 @@ class TestMcpApi(McpApiCase):
         routes = {
             (rule.rule, method.lower())
             for rule in self.env["ir.http"].routing_map().iter_rules()
-            if rule.rule.startswith(("/api/mcp/", "/api/sessions/"))
+            if (rule.rule.startswith("/api/mcp/") or rule.rule.endswith("/mcp-config"))
             and not rule.rule.endswith("openapi.json")
             for method in rule.methods - {"HEAD", "OPTIONS"}
         }

@@ -188,6 +188,41 @@ class TestOffers(AiHttpCase):
         self._assert_error(self._offers("GET", "prompts"), 401, "unauthenticated")
         self.assertEqual(len(self.fake.methods), asked)
 
+    def test_a_new_chat_has_prompts_and_no_conversation(self):
+        before = self.env["discuss.channel"].search_count([])
+        path = f"/api/ai/assistants/{self.assistant.id}"
+        answer = self._call("GET", f"{path}/prompts?cloud_service_id={self.service.id}")[1]
+        self.assertEqual({p["server"]["name"] for p in answer["prompts"]}, {"weather"})
+        self.assertEqual([p["server"]["name"] for p in answer["problems"]], ["flows"])
+        values = {"server_id": self.server.id, "name": "greet", "arguments": {"who": "Uma"}}
+        status, answer = self._call("POST", f"{path}/prompts/get", values)
+        self.assertEqual((status, answer["messages"][0]["text"]), (200, "Greet Uma."))
+        values = {"server_id": self.server.id, "prompt": "greet", "argument": "tone", "value": "wa"}
+        answer = self._call("POST", f"{path}/complete", values)[1]
+        self.assertEqual(answer["values"], ["warm", "wary"])
+        self.assertEqual(self.env["discuss.channel"].search_count([]), before)
+
+    def test_a_new_chat_shows_nobody_elses_servers(self):
+        path = f"/api/ai/assistants/{self.assistant.id}"
+        of_service = f"?cloud_service_id={self.service.id}"
+        values = {"server_id": self.user_server.id, "name": "greet"}
+        for user in (self.stranger, self.internal):
+            self._sign_in(user)
+            with self.subTest(user=user.login):
+                for what in ("prompts", "mcp-config"):
+                    answer = self._call("GET", f"{path}/{what}{of_service}")
+                    self._assert_error(answer, 404, "not_found")
+                config = self._call("GET", f"{path}/mcp-config")[1]
+                self.assertEqual(config["enabled_servers"], ["weather"])
+                answer = self._call("POST", f"{path}/prompts/get", values)
+                self._assert_error(answer, 404, "not_found")
+        self.assistant.group_ids = self.env.ref("base.group_system")
+        self.env.flush_all()
+        self._assert_error(self._call("GET", f"{path}/prompts"), 404, "not_found")
+        self._assert_error(self._call("GET", f"{path}/mcp-config"), 404, "not_found")
+        self.logout()
+        self._assert_error(self._call("GET", f"{path}/mcp-config"), 401, "unauthenticated")
+
     def test_who_may_no_longer_use_the_assistant_is_offered_nothing(self):
         self.assistant.group_ids = self.env.ref("base.group_system")
         self.env.flush_all()
