@@ -82,6 +82,9 @@ export class FakeServer {
         /** What the servers have to read, and what completes their templates. */
         this.resources = { resources: [], templates: [], problems: [] };
         this.completions = [];
+        /** As `mcp-config` lists them; each conversation has the same. */
+        this.mcpServers = [];
+        this.prompts = [];
         this.nextId = 10;
         /** Answers that come before the regular one: {match, answer}. */
         this.interrupts = [];
@@ -160,6 +163,15 @@ export class FakeServer {
             return answer;
         }
         const [, , , kind, id, action] = url.pathname.split("/");
+        if (url.pathname.endsWith("/mcp-config")) {
+            return json({ servers: this.mcpServers });
+        }
+        if (url.pathname.endsWith("/toggle")) {
+            return this.toggle(url.pathname, body);
+        }
+        if (action === "prompts") {
+            return json({ prompts: this.prompts, problems: [] });
+        }
         if (kind === "assistants") {
             return json({ assistants: this.assistants });
         }
@@ -224,6 +236,14 @@ export class FakeServer {
             return new Response(null, { status: 204 });
         }
         return json(this.detailed(found, query));
+    }
+
+    toggle(path, { active }) {
+        const id = Number(path.split("/").at(-2));
+        this.mcpServers = this.mcpServers.map((server) =>
+            server.id === id ? { ...server, enabled: active } : server
+        );
+        return json({ servers: this.mcpServers });
     }
 
     accept(conversation, { content, client_token: token }) {

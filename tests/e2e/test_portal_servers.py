@@ -86,15 +86,24 @@ def test_a_chat_chooses_its_servers(odoo, page_of, scripted_llm):
         tools = scripted_llm.requests()[-1]["body"].get("tools", [])
         return {tool["function"]["name"].partition("__")[0] for tool in tools}
 
-    page = page_of(odoo, "user")
+    def servers():
+        expect(line).to_contain_text(re.compile(r"\d+ servers?, \d+ tools"))
+        return int(re.search(r"(\d+) servers?", line.inner_text())[1])
+
+    page = page_of(odoo, "user", viewport={"width": 375, "height": 720})
     page.goto("/my/ai")
+    line = page.get_by_role("button", name="Choose the MCP servers of this chat")
+    expect(line).to_contain_text("Demo Assistant · ")
+    before = servers()
     assert {"time", "everything"} <= ask("Who is there", "Hello.")
-    page.get_by_role("button", name="Choose the MCP servers of this chat").press("Enter")
+    assert servers() == before
+    line.press("Enter")
     panel = page.get_by_role("region", name="MCP servers in this chat")
     row = panel.locator('[data-server="everything"]')
     expect(row).to_contain_text(re.compile(r"\d+ tools, about \d+ tokens"))
     row.get_by_role("switch").click()
     expect(row.get_by_role("switch")).not_to_be_checked()
+    expect(line).to_contain_text(f"{before - 1} server")
     page.keyboard.press("Escape")
     expect(panel).to_have_count(0)
     offered = ask("And now", "Fewer.")

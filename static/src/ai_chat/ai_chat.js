@@ -11,12 +11,14 @@ import { browser } from "@web/core/browser/browser";
 import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
 import { _t } from "@web/core/l10n/translation";
 import { useService } from "@web/core/utils/hooks";
+import { placeKey } from "../core/place";
 import { ChatHeader } from "./chat_header";
 import { CommandPanel } from "./command_panel";
 import { Composer } from "./composer";
 import { ConversationList } from "./conversation_list";
 import { NewChat } from "./new_chat";
 import { ResourcePicker } from "./resource_picker";
+import { ServerPanel } from "./server_panel";
 import { Thread } from "./thread";
 
 let lastId = 0;
@@ -31,6 +33,7 @@ export class AiChat extends Component {
         ConversationList,
         NewChat,
         ResourcePicker,
+        ServerPanel,
         Thread,
     };
     static props = {
@@ -56,6 +59,12 @@ export class AiChat extends Component {
         useEffect(
             (id) => this.props.onShow?.(id),
             () => [this.chat.currentId]
+        );
+        useEffect(
+            () => {
+                this.chat.servers.show(this.chat.place);
+            },
+            () => [placeKey(this.chat.place)]
         );
     }
 
@@ -88,6 +97,16 @@ export class AiChat extends Component {
     get placeholder() {
         const name = (this.chat.thread?.assistant || this.chat.newChat.assistant)?.name;
         return name ? _t("Message %(assistant)s", { assistant: name }) : _t("Write a message");
+    }
+
+    /** With whom, and about which service. */
+    get partners() {
+        const { thread, newChat } = this.chat;
+        const service = newChat.cloudServices.find(({ id }) => id === newChat.cloudServiceId);
+        const names = thread
+            ? [thread.assistant?.name, thread.cloudService?.name]
+            : [newChat.assistant?.name, service?.name];
+        return names.filter(Boolean);
     }
 
     get isComposerDisabled() {

@@ -10,6 +10,7 @@ import { Drafts } from "./drafts";
 import { NewChatState } from "./new_chat_state";
 import { PendingFiles } from "./pending_files";
 import { ResourceCenter } from "./resource_center";
+import { ServerChoice } from "./server_choice";
 
 /** Milliseconds after which the list is read again while an answer goes on that is not shown. */
 export const LIST_REFRESH = 8000;
@@ -24,6 +25,7 @@ export class AiChatStore extends Reactive {
         this.newChat = new NewChatState(api);
         this.drafts = new Drafts();
         this.files = new PendingFiles();
+        this.servers = new ServerChoice(api);
         /** Of the person, on every device. */
         this.preferences = { showCalls: true };
         this.threads = {};
@@ -37,6 +39,15 @@ export class AiChatStore extends Reactive {
     /** @returns {ChatThread|null} null: a new chat is being prepared */
     get thread() {
         return this.threads[this.currentId] || null;
+    }
+
+    /** @returns {import("../core/place").Place|null} null: there is nobody to chat with yet */
+    get place() {
+        if (this.currentId) {
+            return { conversationId: this.currentId };
+        }
+        const { assistantId, cloudServiceId } = this.newChat;
+        return assistantId ? { assistantId, cloudServiceId } : null;
     }
 
     // Conversations ----------------------------------------------------------
@@ -122,7 +133,7 @@ export class AiChatStore extends Reactive {
 
     /** What happened elsewhere: another tab, another device, Discuss. */
     async refresh() {
-        await Promise.all([this.loadConversations(), this.thread?.refresh()]);
+        await Promise.all([this.loadConversations(), this.thread?.refresh(), this.servers.load()]);
     }
 
     // Preferences ------------------------------------------------------------
@@ -166,7 +177,7 @@ export class AiChatStore extends Reactive {
 
     /** @returns {Promise<ChatThread|null>} of the new chat, which takes along what was written and attached */
     async startConversation() {
-        const conversation = await this.newChat.start();
+        const conversation = await this.newChat.start(this.servers.chosenNames);
         if (!conversation) {
             return null;
         }

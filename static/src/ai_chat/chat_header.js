@@ -1,11 +1,9 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { ServerPanel } from "./server_panel";
 
 /** What is open, and what can be done with it as a whole. */
 export class ChatHeader extends Component {
     static template = "woow_paas_platform.ChatHeader";
-    static components = { ServerPanel };
     static props = {
         thread: { type: [Object, { value: null }], optional: true },
         isMenuOpen: Boolean,

@@ -1,5 +1,7 @@
 import { _t } from "@web/core/l10n/translation";
 import { Reactive } from "@web/core/utils/reactive";
+import { formatTools } from "../core/format";
+import { placeKey } from "../core/place";
 import { commandOf, matchingCommands, promptCommand } from "../core/slash_commands";
 
 const COMMANDS = [
@@ -16,9 +18,9 @@ export class CommandCenter extends Reactive {
     constructor(chat) {
         super();
         this.chat = chat;
-        /** Prompts of the servers, by conversation. */
+        /** Prompts of the servers, by place. */
         this.prompts = {};
-        /** Conversations whose prompts are known or under way. */
+        /** Places whose prompts are known or under way. */
         this.asked = new Set();
         /** What the last command shows: {title, rows: [{name, about}]}, or null. */
         this.answer = null;
@@ -29,7 +31,7 @@ export class CommandCenter extends Reactive {
     }
 
     get commands() {
-        return [...COMMANDS, ...(this.prompts[this.chat.currentId] || []).map(promptCommand)];
+        return [...COMMANDS, ...(this.prompts[placeKey(this.chat.place)] || []).map(promptCommand)];
     }
 
     matching(text) {
@@ -44,21 +46,22 @@ export class CommandCenter extends Reactive {
         Object.assign(this, { answer: null, prompt: null, error: null });
     }
 
-    /** Asks the servers for their prompts once for each conversation, and again after a failure. */
+    /** Asks the servers for their prompts once for each place, and again after a failure. */
     async loadPrompts() {
-        const id = this.chat.currentId;
-        if (id && !this.asked.has(id)) {
-            await this.readPrompts(id);
+        const { place } = this.chat;
+        if (place && !this.asked.has(placeKey(place))) {
+            await this.readPrompts(place);
         }
     }
 
     /** Until the servers have answered, what they said before is offered. */
-    async readPrompts(id) {
-        this.asked.add(id);
+    async readPrompts(place) {
+        const key = placeKey(place);
+        this.asked.add(key);
         try {
-            this.prompts[id] = (await this.chat.api.prompts(id)).prompts;
+            this.prompts[key] = (await this.chat.api.prompts(place)).prompts;
         } catch {
-            this.asked.delete(id);
+            this.asked.delete(key);
         }
     }
 
@@ -96,11 +99,7 @@ export class CommandCenter extends Reactive {
             this.answer = { title: _t("What can be typed here"), rows: this.commands };
             return;
         }
-        const id = this.chat.currentId ?? (await this.chat.startConversation())?.id;
-        if (!id) {
-            return;
-        }
-        const servers = (await this.chat.api.mcpConfig(id)).servers.filter((one) => one.enabled);
+        const servers = await this.enabledServers();
         if (name === "/mcp") {
             this.answer = {
                 title: _t("MCP servers of this conversation"),
@@ -113,8 +112,19 @@ export class CommandCenter extends Reactive {
             };
         } else {
             this.answer = { title: _t("Read anew"), rows: await this.reloadRows(servers) };
-            this.readPrompts(id);
+            this.readPrompts(this.chat.place);
+            await this.chat.servers.load();
         }
+    }
+
+    /** As they are now, not as the page remembers them. */
+    async enabledServers() {
+        const { servers } = this.chat;
+        await servers.load();
+        if (servers.error) {
+            throw servers.error;
+        }
+        return servers.enabled;
     }
 
     async toolRows(servers) {
@@ -150,7 +160,7 @@ export class CommandCenter extends Reactive {
     /** What the server makes of the prompt becomes the draft: the person reads it and sends it. */
     async fill(prompt, args) {
         await this.attempt(async () => {
-            const { messages } = await this.chat.api.getPrompt(this.chat.currentId, prompt, args);
+            const { messages } = await this.chat.api.getPrompt(this.chat.place, prompt, args);
             this.prompt = null;
             this.error = null;
             this.chat.setDraft(messages.map(({ text }) => text).join("\n\n"));
@@ -158,10 +168,10 @@ export class CommandCenter extends Reactive {
     }
 
     async complete({ server, name }, argument, value, args) {
-        const { currentId, api } = this.chat;
+        const { place, api } = this.chat;
         const ref = { server, prompt: name };
         try {
-            return await api.complete(currentId, ref, { argument, value, args });
+            return await api.complete(place, ref, { argument, value, args });
         } catch {
             return [];
         }
@@ -169,7 +179,6 @@ export class CommandCenter extends Reactive {
 }
 
 function serverRow({ name, description, tool_count: count, state }) {
-    const tools = count === 1 ? _t("1 tool") : _t("%(count)s tools", { count });
     const trouble = state === "error" ? _t("cannot be reached") : "";
-    return { name, about: [tools, trouble, description].filter(Boolean).join(" · ") };
+    return { name, about: [formatTools(count), trouble, description].filter(Boolean).join(" · ") };
 }

@@ -1,5 +1,5 @@
 import { Component } from "@odoo/owl";
-import { _t } from "@web/core/l10n/translation";
+import { formatTools } from "../core/format";
 
 /** What stands in the place of the messages before the first one: with whom, and about what. */
 export class NewChat extends Component {
@@ -14,10 +14,7 @@ export class NewChat extends Component {
     }
 
     tools({ tools }) {
-        if (!tools) {
-            return "";
-        }
-        return tools === 1 ? _t("1 tool") : _t("%(count)s tools", { count: tools });
+        return tools ? formatTools(tools) : "";
     }
 
     serviceLabel({ name, workspace }) {

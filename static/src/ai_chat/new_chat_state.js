@@ -63,14 +63,19 @@ export class NewChatState extends Reactive {
         }
     }
 
-    /** @returns {Promise<Object|null>} the conversation that was made; null: not now, or not at all */
-    async start() {
+    /**
+     * @param {string[]|null} enabledServers names; null: all that are offered
+     * @returns {Promise<Object|null>} the conversation that was made; null: not now, or not at all
+     */
+    async start(enabledServers = null) {
         if (this.isStarting || !this.assistantId) {
             return null;
         }
         Object.assign(this, { isStarting: true, startError: null });
         try {
-            return await this.api.createConversation(this);
+            const { assistantId, cloudServiceId, record } = this;
+            const choice = { assistantId, cloudServiceId, record, enabledServers };
+            return await this.api.createConversation(choice);
         } catch (error) {
             this.startError = error;
             return null;

@@ -1,19 +1,23 @@
 import { Component, useExternalListener, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { McpApi } from "../core/mcp_api";
+import { formatTools } from "../core/format";
 
 let lastId = 0;
 
-/** Which MCP servers this conversation uses: switches that count from the next answer on. */
+/** What the chat may use, as a line that opens to a switch for each MCP server. */
 export class ServerPanel extends Component {
     static template = "woow_paas_platform.ServerPanel";
-    static props = { conversationId: Number };
+    static props = {
+        /** See ServerChoice. */
+        choice: Object,
+        /** Names: the assistant's, and the cloud service's if there is one. */
+        partners: Array,
+    };
 
     setup() {
-        this.api = new McpApi();
         this.id = `o_ai_chat_servers_${++lastId}`;
         this.root = useRef("root");
-        this.state = useState({ isOpen: false, servers: null, error: "", isBusy: false });
+        this.state = useState({ isOpen: false });
         useExternalListener(window, "click", (ev) => {
             if (!this.root.el?.contains(ev.target)) {
                 this.state.isOpen = false;
@@ -27,9 +31,29 @@ export class ServerPanel extends Component {
         return _t("Choose the MCP servers of this chat");
     }
 
+    get summary() {
+        return [...this.props.partners, this.counts].filter(Boolean).join(" · ");
+    }
+
+    get counts() {
+        const { servers, enabled } = this.props.choice;
+        if (!servers) {
+            return "";
+        }
+        if (!enabled.length) {
+            return _t("no MCP servers");
+        }
+        const tools = enabled.reduce((sum, { tool_count: count }) => sum + count, 0);
+        const count = enabled.length;
+        return [
+            count === 1 ? _t("1 server") : _t("%(count)s servers", { count }),
+            formatTools(tools),
+        ].join(", ");
+    }
+
     costOf(server) {
-        return _t("%(tools)s tools, about %(tokens)s tokens in each request", {
-            tools: server.tool_count,
+        return _t("%(tools)s, about %(tokens)s tokens in each request", {
+            tools: formatTools(server.tool_count),
             tokens: server.token_estimate,
         });
     }
@@ -40,25 +64,9 @@ export class ServerPanel extends Component {
 
     toggleOpen() {
         this.state.isOpen = !this.state.isOpen;
-        return (
-            this.state.isOpen && this.attempt(() => this.api.mcpConfig(this.props.conversationId))
-        );
-    }
-
-    switchServer(server, active) {
-        return this.attempt(() =>
-            this.api.toggle(server.id, { active, conversation_id: this.props.conversationId })
-        );
-    }
-
-    async attempt(ask) {
-        Object.assign(this.state, { isBusy: true, error: "" });
-        try {
-            this.state.servers = (await ask()).servers;
-        } catch (error) {
-            this.state.error = error.message;
+        if (this.state.isOpen) {
+            this.props.choice.load();
         }
-        this.state.isBusy = false;
     }
 
     onKeydown(ev) {

@@ -1,5 +1,6 @@
 import { browser } from "@web/core/browser/browser";
 import { _t } from "@web/core/l10n/translation";
+import { placeUrl } from "./place";
 
 /** Milliseconds that a JSON request may take before it counts as a network failure. */
 export const REQUEST_TIMEOUT = 30000;
@@ -169,12 +170,14 @@ export class AiApi {
         return this.request("GET", withQuery(`/api/ai/conversations/${id}`, { limit, before }));
     }
 
-    createConversation({ assistantId, cloudServiceId, record, name }) {
+    /** @param {{enabledServers?: string[]|null}} choice null: whatever is offered */
+    createConversation({ assistantId, cloudServiceId, record, name, enabledServers }) {
         return this.request("POST", "/api/ai/conversations", {
             assistant_id: assistantId,
             ...(cloudServiceId ? { cloud_service_id: cloudServiceId } : {}),
             ...(record ? { res_model: record.model, res_id: record.id } : {}),
             ...(name ? { name } : {}),
+            ...(enabledServers ? { enabled_servers: enabledServers } : {}),
         });
     }
 
@@ -217,9 +220,25 @@ export class AiApi {
         return this.request("POST", `/api/ai/turns/${id}/retry`, {});
     }
 
-    /** Which servers a conversation may use: `{servers: [{id, name, enabled, tool_count, …}]}`. */
-    mcpConfig(conversationId) {
-        return this.request("GET", `/api/sessions/${conversationId}/mcp-config`);
+    /**
+     * Which servers a chat may use: `{servers: [{id, name, enabled, tool_count, …}]}`.
+     *
+     * @param {import("./place").Place} place
+     */
+    mcpConfig(place) {
+        const { conversationId } = place;
+        const url = conversationId
+            ? `/api/sessions/${conversationId}/mcp-config`
+            : placeUrl(place, "mcp-config");
+        return this.request("GET", url);
+    }
+
+    /** Of one conversation only; @returns {Promise<Object>} like `mcpConfig` */
+    switchServer(conversationId, id, active) {
+        return this.request("PATCH", `/api/mcp/servers/${id}/toggle`, {
+            active,
+            conversation_id: conversationId,
+        });
     }
 
     async serverTools(id) {
@@ -230,13 +249,13 @@ export class AiApi {
         return this.request("POST", `/api/mcp/servers/${id}/sync`, {});
     }
 
-    /** Prompts of the conversation's servers: `{prompts, problems}`. */
-    prompts(conversationId) {
-        return this.request("GET", `/api/ai/conversations/${conversationId}/prompts`);
+    /** Prompts of the chat's servers: `{prompts, problems}`. */
+    prompts(place) {
+        return this.request("GET", placeUrl(place, "prompts"));
     }
 
-    getPrompt(conversationId, { server, name }, args) {
-        return this.request("POST", `/api/ai/conversations/${conversationId}/prompts/get`, {
+    getPrompt(place, { server, name }, args) {
+        return this.request("POST", placeUrl(place, "prompts/get"), {
             server_id: server.id,
             name,
             arguments: args,
@@ -264,10 +283,9 @@ export class AiApi {
      * @param {{server: Object, prompt?: string, uri?: string}} ref a prompt's name or a template
      * @returns {Promise<string[]>} what the beginning of an argument may become
      */
-    async complete(conversationId, { server, ...ref }, { argument, value, args }) {
-        const url = `/api/ai/conversations/${conversationId}/complete`;
+    async complete(place, { server, ...ref }, { argument, value, args }) {
         const body = { server_id: server.id, ...ref, argument, value, arguments: args };
-        return (await this.request("POST", url, body)).values;
+        return (await this.request("POST", placeUrl(place, "complete"), body)).values;
     }
 
     preferences() {

@@ -23,6 +23,10 @@ export function formatMomentFull(iso) {
     return moment.isValid ? moment.toLocaleString(DateTime.DATETIME_MED) : "";
 }
 
+export function formatTools(count) {
+    return count === 1 ? _t("1 tool") : _t("%(count)s tools", { count });
+}
+
 /** @param {number|null} ms */
 export function formatDuration(ms) {
     if (ms === null || ms === undefined) {

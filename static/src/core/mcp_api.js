@@ -79,8 +79,4 @@ export class McpApi extends AiApi {
     revokeGrant(id) {
         return this.request("DELETE", `${GRANTS}/${id}`);
     }
-
-    mcpConfig(conversationId) {
-        return this.request("GET", `/api/sessions/${conversationId}/mcp-config`);
-    }
 }

@@ -8,13 +8,16 @@ const prompt = (name) => ({ server: { id: 1, name: "shop" }, name, arguments: []
 /** A chat of one conversation whose server answers what the test gives, in the order it is asked. */
 function chatOf(...answers) {
     return {
-        currentId: 7,
+        place: { conversationId: 7 },
+        servers: {
+            enabled: [{ id: 1, name: "shop" }],
+            load: async () => {},
+        },
         api: {
             prompts: async () => {
                 expect.step("prompts");
                 return answers.shift()();
             },
-            mcpConfig: async () => ({ servers: [{ id: 1, name: "shop", enabled: true }] }),
             syncServer: async () => {
                 expect.step("sync");
                 throw new Error("You are not allowed to do this.");

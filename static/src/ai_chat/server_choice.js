@@ -1,0 +1,78 @@
+import { markRaw } from "@odoo/owl";
+import { Reactive } from "@web/core/utils/reactive";
+import { placeKey } from "../core/place";
+
+/** The MCP servers that the chat on the screen may use, and which of them are switched on. */
+export class ServerChoice extends Reactive {
+    /** @param {import("../core/ai_api").AiApi} api */
+    constructor(api) {
+        super();
+        this.api = markRaw(api);
+        /** @type {import("../core/place").Place|null} */
+        this.place = null;
+        /** {id, name, title, state, tool_count, token_estimate, enabled}, or null while unknown. */
+        this.servers = null;
+        /** Names of those that were switched off in a chat that has not begun. */
+        this.off = new Set();
+        this.isBusy = false;
+        this.error = null;
+    }
+
+    get enabled() {
+        return (this.servers || []).filter(({ enabled }) => enabled);
+    }
+
+    /** For a conversation that is about to be made; null: all, also those that come later. */
+    get chosenNames() {
+        return this.off.size ? this.enabled.map(({ name }) => name) : null;
+    }
+
+    /** Another chat is shown; what was known stays until the truth is there, so that nothing flickers. */
+    async show(place) {
+        if (placeKey(place) !== placeKey(this.place)) {
+            this.off.clear();
+        }
+        this.place = place;
+        await this.load();
+    }
+
+    async load() {
+        if (this.place) {
+            await this.attempt(() => this.api.mcpConfig(this.place));
+        } else {
+            this.servers = null;
+        }
+    }
+
+    async toggle({ id, name }, isOn) {
+        const { conversationId } = this.place;
+        if (conversationId) {
+            await this.attempt(() => this.api.switchServer(conversationId, id, isOn));
+        } else {
+            this.off[isOn ? "delete" : "add"](name);
+            this.servers = this.withoutOff(this.servers);
+        }
+    }
+
+    withoutOff(servers) {
+        return this.place.conversationId
+            ? servers
+            : servers.map((server) => ({ ...server, enabled: !this.off.has(server.name) }));
+    }
+
+    async attempt(ask) {
+        const key = placeKey(this.place);
+        Object.assign(this, { isBusy: true, error: null });
+        try {
+            const { servers } = await ask();
+            if (key === placeKey(this.place)) {
+                this.servers = this.withoutOff(servers);
+            }
+        } catch (error) {
+            if (key === placeKey(this.place)) {
+                Object.assign(this, { error, servers: null });
+            }
+        }
+        this.isBusy = false;
+    }
+}

@@ -1,0 +1,121 @@
+import {
+    animationFrame,
+    beforeEach,
+    click,
+    describe,
+    edit,
+    expect,
+    getFixture,
+    press,
+    queryAllTexts,
+    test,
+} from "@odoo/hoot";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { AiChat } from "@woow_paas_platform/ai_chat/ai_chat";
+import { FakeServer, settle } from "../ai_chat_test_helpers";
+
+describe.current.tags("desktop");
+defineMailModels();
+
+const SHOP = { id: 5, name: "Shop", workspace: { id: 1, name: "ACME" } };
+
+function mcpServer(id, name, count) {
+    return {
+        id,
+        name,
+        title: "",
+        state: "connected",
+        tool_count: count,
+        token_estimate: 100,
+        enabled: true,
+    };
+}
+
+/** @type {FakeServer} */
+let server;
+beforeEach(() => {
+    sessionStorage.clear();
+    server = new FakeServer();
+    server.mcpServers = [mcpServer(1, "time", 1), mcpServer(2, "files", 13)];
+});
+
+async function mountChat(props = {}) {
+    getFixture().style.height = "600px";
+    await mountWithCleanup(AiChat, { props });
+    await settle();
+}
+
+async function type(text) {
+    await click(".o_ai_chat_input");
+    await edit(text);
+    await settle();
+}
+
+test("a line tells what a new chat may use, and what is switched off there stays off", async () => {
+    server.cloudServices = [SHOP];
+    await mountChat({ newChat: { cloud_service_id: 5 } });
+    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · Shop · 2 servers, 14 tools");
+    expect(server.requestsTo("mcp-config").at(-1).line).toBe(
+        "GET /api/ai/assistants/1/mcp-config?cloud_service_id=5"
+    );
+    await click(".o_ai_chat_scope");
+    await settle();
+    expect(".o_ai_chat_scope").toHaveAttribute("aria-expanded", "true");
+    await click(".o_ai_chat_server[data-server=files] input");
+    await settle();
+    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · Shop · 1 server, 1 tool");
+    expect(server.requestsTo("POST")).toHaveLength(0);
+    await press("Escape");
+    await animationFrame();
+    expect(".o_ai_chat_servers_panel").toHaveCount(0);
+
+    await type("Hi");
+    await press("Enter");
+    await settle();
+    expect(server.requestsTo("POST")[0].body).toEqual({
+        assistant_id: 1,
+        cloud_service_id: 5,
+        enabled_servers: ["time"],
+    });
+});
+
+test("it follows the switches of a conversation", async () => {
+    const conversation = server.conversation();
+    await mountChat({ conversationId: conversation.id });
+    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · 2 servers, 14 tools");
+    await click(".o_ai_chat_scope");
+    await settle();
+    for (const name of ["time", "files"]) {
+        await click(`.o_ai_chat_server[data-server=${name}] input`);
+        await settle();
+    }
+    expect(server.requestsTo("PATCH").map(({ body }) => body)).toEqual(
+        Array(2).fill({ active: false, conversation_id: conversation.id })
+    );
+    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · no MCP servers");
+});
+
+test("it says whom one talks to when the servers cannot be asked", async () => {
+    const conversation = server.conversation();
+    server.interrupt("mcp-config", new TypeError("Failed to fetch"));
+    await mountChat({ conversationId: conversation.id });
+    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada");
+});
+
+test("prompts of the servers are offered before there is a conversation", async () => {
+    server.prompts = [
+        { server: { id: 1, name: "time" }, name: "greet", title: "Greeting", arguments: [] },
+    ];
+    await mountChat();
+    await type("/time");
+    expect(queryAllTexts(".o_ai_chat_commands strong")).toEqual(["/time:greet"]);
+    expect(server.requestsTo("/prompts").map(({ line }) => line)).toEqual([
+        "GET /api/ai/assistants/1/prompts",
+    ]);
+    await type("/mcp");
+    await press("Enter");
+    await settle();
+    expect(queryAllTexts(".o_ai_chat_command dt")).toEqual(["time", "files"]);
+    expect(server.requestsTo("POST")).toHaveLength(0);
+});
