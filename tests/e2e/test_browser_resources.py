@@ -33,9 +33,10 @@ def test_resources_are_found_attached_and_found_again(odoo, scripted_llm, page_o
     expect(chips).to_have_text(["architecture.md"])
     expect(page.locator(".o_ai_chat_input")).to_be_focused()
 
-    open_picker(page)
+    picker = open_picker(page)
     page.keyboard.type("dynamic text")
     page.keyboard.press("Enter")
+    expect(picker.locator("form input")).to_be_focused()
     page.keyboard.type("7")
     page.keyboard.press("Enter")
     expect(chips).to_have_text(["architecture.md", "Dynamic Text Resource"])
