@@ -1,6 +1,7 @@
-"""What the benchmarks of turns share: the scripted model, a person with a conversation, and the rows they print."""
+"""What the benchmarks of turns share: Odoo with the scripted model, a person with a conversation, and printed rows."""
 
 import asyncio
+import contextlib
 import json
 import statistics
 import threading
@@ -9,6 +10,8 @@ import time
 import httpx
 
 from services.testing.scripted_llm import Reply, ScriptedLlm
+from tools.dev import mcp_servers, processes, testbed
+from tools.dev.paths import LOGS
 
 ROUNDS = 20
 TIME = ("time__get_current_time", {"timezone": "UTC"})
@@ -31,6 +34,40 @@ class Llm:
         reply = self.answer(body)
         self.answered.append(time.monotonic())
         return reply
+
+
+@contextlib.contextmanager
+def deployment():
+    """The scripted model, and what makes a running Odoo with the demo data that uses it: ``llm, new_odoo``.
+
+    ``new_odoo(name, operator=…)`` gives a context manager of an Odoo with two workers.
+    """
+    template = testbed.template()
+    with testbed.running_postgres(template), contextlib.ExitStack() as stack:
+        testbed.prepare_template(template, fresh=False)
+        llm = Llm()
+        mcp = mcp_servers.start_time(processes.free_port(), folder=LOGS / "bench")
+        stack.callback(mcp.stop)
+        mcp.wait()
+        facts = {
+            "WOOW_AI_DEMO_LLM_URL": llm.base_url,
+            "WOOW_AI_DEMO_LLM_KEY": "test",
+            "WOOW_AI_DEMO_MCP_TIME_URL": mcp.url,
+        }
+        source = testbed.with_demo_servers(template, facts)
+
+        @contextlib.contextmanager
+        def new_odoo(name, operator=None):
+            odoo = testbed.OdooServer(
+                source, f"bench_{name}", workers=2, environment=facts, operator=operator
+            )
+            odoo.start()
+            try:
+                yield odoo
+            finally:
+                odoo.stop()
+
+        yield llm, new_odoo
 
 
 class Person:

@@ -4,16 +4,14 @@ It opens a conversation of a thousand messages beside an empty one, and watches 
 answer of five thousand tokens streams in, beside the same page idle.
 """
 
-import contextlib
 import statistics
 
 from playwright.sync_api import sync_playwright
 
 from services.testing.scripted_llm import Reply
-from tools.dev import chromium, mcp_servers, processes, testbed
-from tools.dev.paths import LOGS
+from tools.dev import chromium
 
-from .bed import TIME, TURN_TABLE, Llm, Person, row
+from .bed import TIME, TURN_TABLE, Person, deployment, row
 
 MESSAGES = 1_000
 TOKENS = 5_000
@@ -158,29 +156,14 @@ def measure(odoo, llm, browser):
 
 
 def main():
-    template = testbed.template()
-    folder = LOGS / "bench"
-    with testbed.running_postgres(template), contextlib.ExitStack() as stack:
-        testbed.prepare_template(template, fresh=False)
-        llm = Llm()
-        mcp = mcp_servers.start_time(processes.free_port(), folder=folder)
-        stack.callback(mcp.stop)
-        mcp.wait()
-        facts = {
-            "WOOW_AI_DEMO_LLM_URL": llm.base_url,
-            "WOOW_AI_DEMO_LLM_KEY": "test",
-            "WOOW_AI_DEMO_MCP_TIME_URL": mcp.url,
-        }
-        source = testbed.with_demo_servers(template, facts)
-        odoo = testbed.OdooServer(source, "bench_chat", workers=2, environment=facts)
-        stack.callback(odoo.stop)
-        odoo.start()
-        playwright = stack.enter_context(sync_playwright())
+    with deployment() as (llm, new_odoo), new_odoo("chat") as odoo, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium.ensure(), args=["--no-sandbox", "--disable-gpu"]
         )
-        stack.callback(browser.close)
-        measure(odoo, llm, browser)
+        try:
+            measure(odoo, llm, browser)
+        finally:
+            browser.close()
 
 
 if __name__ == "__main__":

@@ -5,17 +5,14 @@ slow, and busy, in ways that only a comparison shows. All figures are medians un
 """
 
 import asyncio
-import contextlib
 import statistics
 import sys
 import time
 
 from services.testing.scripted_llm import Reply
-from tools.dev import mcp_servers, processes, testbed
-from tools.dev.paths import LOGS
 
 from . import turn_processes, turn_streams
-from .bed import ROUNDS, TIME, Llm, Person, median_of, ms, page, row, wait_for
+from .bed import ROUNDS, TIME, Person, deployment, median_of, ms, page, row, wait_for
 
 WAITING = 50  # chats that wait for their model
 
@@ -93,38 +90,15 @@ PARTS = {
 
 
 def main(chosen):
-    template = testbed.template()
-    folder = LOGS / "bench"
-    with testbed.running_postgres(template), contextlib.ExitStack() as stack:
-        testbed.prepare_template(template, fresh=False)
-        llm = Llm()
-        mcp = mcp_servers.start_time(processes.free_port(), folder=folder)
-        stack.callback(mcp.stop)
-        mcp.wait()
-        facts = {
-            "WOOW_AI_DEMO_LLM_URL": llm.base_url,
-            "WOOW_AI_DEMO_LLM_KEY": "test",
-            "WOOW_AI_DEMO_MCP_TIME_URL": mcp.url,
-        }
-        source = testbed.with_demo_servers(template, facts)
+    with deployment() as (llm, new_odoo):
         for name in chosen or PARTS:
-            in_process = name != "runners"
-            odoo = testbed.OdooServer(
-                source,
-                f"bench_{name}",
-                workers=2,
-                environment=facts,
-                operator={
-                    "in_process_runner": in_process,
-                    "runner_capacity": WAITING,
-                    "turns_per_person": 100,  # all belong to one user
-                },
-            )
-            odoo.start()
-            try:
+            operator = {
+                "in_process_runner": name != "runners",
+                "runner_capacity": WAITING,
+                "turns_per_person": 100,  # all belong to one user
+            }
+            with new_odoo(name, operator) as odoo:
                 PARTS[name](odoo, llm)
-            finally:
-                odoo.stop()
 
 
 if __name__ == "__main__":
