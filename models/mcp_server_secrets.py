@@ -78,16 +78,19 @@ class McpServer(models.Model):
         ).unlink()
         return result
 
-    @api.constrains("wants_own_keys", "scope", "transport")
+    @api.constrains("wants_own_keys", "scope", "transport", "authorization")
     def _check_wants_own_keys(self):
-        if self.filtered(
-            lambda server: (
-                server.wants_own_keys and (server.scope != "system" or server.transport == "stdio")
-            )
-        ):
-            raise ValidationError(
-                self.env._("Only a system server with an address can want a key of each person.")
-            )
+        for server in self.filtered("wants_own_keys"):
+            if server.scope != "system" or server.transport == "stdio":
+                raise ValidationError(
+                    self.env._("Only a system server with an address can want a key of each person.")
+                )
+            if server.authorization != "key":
+                raise ValidationError(
+                    self.env._(
+                        "A server at which people sign in takes no keys: switch off “Each Person Adds Their Own Key”."
+                    )
+                )
 
     @api.constrains("api_key_env", "scope")
     def _check_api_key_env(self):

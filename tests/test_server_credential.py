@@ -109,6 +109,13 @@ class TestServerCredential(McpApiCase):
     def test_only_shared_servers_with_an_address_can_want_keys(self):
         with self.assertRaises(ValidationError):
             self.user_server.wants_own_keys = True
+        for oauth in ("oauth_server", "oauth_user"):
+            with self.subTest(oauth=oauth), self.assertRaisesRegex(ValidationError, "switch off"):
+                self.server.authorization = oauth
+        self.server.wants_own_keys = False
+        self.server.authorization = "oauth_user"
+        with self.assertRaises(ValidationError):
+            self.server.wants_own_keys = True
 
     # ------------------------------------------------------------ the API and the page
 
