@@ -75,6 +75,7 @@ class McpTool(models.Model):
             "changed": ("danger", "success"),
             "removed": ("danger", ""),
             "added": ("", "success"),
+            "rest": ("warning", "warning"),
         }
         cell = Markup('<td class="w-50 text-wrap font-monospace {colour}">{line}</td>')
         lines = Markup()
@@ -82,6 +83,8 @@ class McpTool(models.Model):
             if kind == "gap":
                 lines += Markup('<tr><td colspan="2" class="text-center text-muted">…</td></tr>')
                 continue
+            if kind == "rest":
+                left, right = map(self._told_of_rest, (left, right))
             left_colour, right_colour = (
                 f"table-{colour}" if colour else "" for colour in colours.get(kind, ("", ""))
             )
@@ -95,6 +98,11 @@ class McpTool(models.Model):
         ).format(
             approved=self.env._("Approved"), pending=self.env._("The server says now"), lines=lines
         )
+
+    def _told_of_rest(self, count):
+        if count == "0":
+            return ""
+        return self.env._("%(count)s more lines are too many to be shown.", count=count)
 
     # ------------------------------------------------------------ decisions
 

@@ -3,12 +3,13 @@
 import difflib
 import json
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
 CONTEXT = 3  # equal lines around a change
-MAX_LINES = 500  # of one side; the rest is left out
+MAX_LINES = 500  # of one side of what has changed
 
-Kind = Literal["same", "changed", "added", "removed", "gap"]
+Kind = Literal["same", "changed", "added", "removed", "gap", "rest"]
 
 
 class Row(NamedTuple):
@@ -18,14 +19,19 @@ class Row(NamedTuple):
 
 
 def rows(approved: Mapping[str, Any], pending: Mapping[str, Any]) -> list[Row]:
-    """What differs, with a little of what does not; ``gap`` stands for equal lines that are left out.
+    """What differs, with a little of what does not.
+
+    ``gap`` stands for equal lines that are left out; ``rest``, last, tells how many lines of each side are beyond
+    `MAX_LINES`.
 
     :param approved: the fields by name; strings as lines, everything else as JSON
 
     >>> [tuple(row) for row in rows({"title": "Add"}, {"title": "Add all"})]
     [('changed', 'title: Add', 'title: Add all')]
     """
-    left, right = _lines(approved), _lines(pending)
+    left, right = _changed_part(_lines(approved), _lines(pending))
+    rest = [len(side[MAX_LINES:]) for side in (left, right)]
+    left, right = left[:MAX_LINES], right[:MAX_LINES]
     found: list[Row] = []
     for group in difflib.SequenceMatcher(None, left, right, autojunk=False).get_grouped_opcodes(
         CONTEXT
@@ -41,7 +47,19 @@ def rows(approved: Mapping[str, Any], pending: Mapping[str, Any]) -> list[Row]:
                 new = right[j1 + at] if j1 + at < j2 else None
                 kind: Kind = "added" if old is None else "removed" if new is None else "changed"
                 found.append(Row(kind, old or "", new or ""))
+    if any(rest):
+        found.append(Row("rest", *map(str, rest)))
     return found
+
+
+def _changed_part(left: list[str], right: list[str]) -> tuple[list[str], list[str]]:
+    """From the first change to the last, with the context: padding around a change hides none of it."""
+    for _ in ("from the front", "from the back"):
+        pairs = zip(left, right, strict=False)
+        equal = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        start = max(equal - CONTEXT, 0)
+        left, right = left[start:][::-1], right[start:][::-1]
+    return left, right
 
 
 def _lines(definition: Mapping[str, Any]) -> list[str]:
@@ -51,4 +69,4 @@ def _lines(definition: Mapping[str, Any]) -> list[str]:
             value = json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) if value else ""
         first, *more = value.split("\n")
         lines += [f"{name}: {first}", *more]
-    return lines[:MAX_LINES]
+    return lines

@@ -1,7 +1,7 @@
 import pytest
 
 from services import definition_scan
-from services.definition_diff import rows
+from services.definition_diff import MAX_LINES, rows
 
 
 def codes(**tool):
@@ -57,3 +57,18 @@ def test_equal_lines_far_away_are_left_out():
     found = rows({"d": long}, {"d": long.replace("50", "fifty")})
     assert [row.kind for row in found].count("changed") == 1
     assert len(found) == 7
+
+
+def test_padding_around_a_change_hides_none_of_it():
+    padding = "\n".join(map(str, range(2 * MAX_LINES)))
+    old, new = (f"{padding}\n{word}\n{padding}" for word in ("Adds.", "Sends."))
+    found = rows({"d": old}, {"d": new})
+    assert ("changed", "Adds.", "Sends.") in found
+    assert "rest" not in [row.kind for row in found]
+
+
+def test_what_is_too_long_to_be_shown_is_told():
+    old = "\n".join(f"old {line}" for line in range(MAX_LINES + 5))
+    new = "\n".join(f"new {line}" for line in range(MAX_LINES + 70))
+    assert rows({"d": old}, {"d": new})[-1] == ("rest", "5", "70")
+    assert rows({"d": ""}, {"d": new})[-1] == ("rest", "0", "70")
