@@ -102,6 +102,14 @@ class AiConfig(models.Model):
                     self.env._("The API base URL must begin with http:// or https://.")
                 )
 
+    def write(self, vals):
+        """The key belongs to who was at the address when it was entered: nobody has it sent elsewhere."""
+        moved = self._moved_by(vals, "api_base_url")
+        result = super().write(vals)
+        if moved and not vals.get("api_key"):
+            moved.sudo().api_key_encrypted = False  # sudo: readable by nobody; emptied only
+        return result
+
     def _llm_spec(self):
         """:raises SecretUnreadable: see `SecretMixin._read_secret`"""
         self.ensure_one()

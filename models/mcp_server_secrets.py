@@ -21,7 +21,8 @@ class McpServer(models.Model):
     _inherit = "woow_paas_platform.mcp_server"
 
     api_key = fields.Char(
-        help="Sent as a bearer token. Stored encrypted. Leave empty to keep the current key."
+        help="Sent as a bearer token. Stored encrypted. Leave empty to keep the current key. "
+        "It is forgotten when another host is entered, unless a new one comes with it."
     )
     api_key_env = fields.Char(
         "API Key from the Environment",
@@ -64,10 +65,7 @@ class McpServer(models.Model):
 
     def write(self, vals):
         """Secrets belong to who was at the address when they were entered: nobody has them sent elsewhere."""
-        moved = self.browse()
-        if "url" in vals:
-            new = egress.origin(vals["url"])
-            moved = self.filtered(lambda s: not s.managed_by_file and egress.origin(s.url) != new)
+        moved = self._moved_by(vals, "url").filtered(lambda server: not server.managed_by_file)
         result = super().write(vals)
         for name, store in (("api_key", API_KEY_STORE), ("headers_json", HEADERS_STORE)):
             if moved and not vals.get(name):

@@ -5,6 +5,7 @@ from odoo.orm.models import NO_ACCESS
 from odoo.tools import SQL
 
 from ..runtime import vault
+from ..services import egress
 from ..services.errors import SecretUnreadable
 
 _logger = logging.getLogger(__name__)
@@ -30,6 +31,16 @@ class SecretMixin(models.AbstractModel):
             if value := record[name]:
                 # sudo: the store is readable by nobody; who may write the record may replace its secret
                 record.sudo()[f"{name}_encrypted"] = vault.encrypt(value)
+
+    def _moved_by(self, vals, name):
+        """Those that `vals` give an address of another origin: their secrets belong to who was at the old one.
+
+        :param name: of the column with the address
+        """
+        if name not in vals:
+            return self.browse()
+        new = egress.origin(vals[name])
+        return self.filtered(lambda record: egress.origin(record[name]) != new)
 
     def _read_secret(self, name):
         """:raises SecretUnreadable: the operator's key does not open it"""
@@ -83,7 +94,8 @@ class ApiKeyMixin(models.AbstractModel):
         "API Key",
         compute="_compute_api_key",
         inverse="_inverse_api_key",
-        help="Stored encrypted. Leave empty to keep the current key.",
+        help="Stored encrypted. Leave empty to keep the current key. "
+        "It is forgotten when another host is entered, unless a new one comes with it.",
     )
     api_key_encrypted = fields.Char(groups=NO_ACCESS, copy=False)
     has_api_key = fields.Boolean(compute="_compute_has_api_key", compute_sudo=True)

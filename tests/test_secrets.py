@@ -42,6 +42,22 @@ class TestSecrets(AiCase):
         self.provider.write({"api_key": "", "name": "Renamed"})
         self.assertEqual(self.provider._read_secret("api_key"), "sk-provider-secret")
 
+    def test_a_providers_key_goes_to_no_other_host(self):
+        config = self.provider
+        config.api_base_url = "http://127.0.0.1:9/v2"
+        self.assertEqual(config._llm_spec().api_key, "sk-provider-secret", "the same origin")
+        for vals in (
+            {"api_base_url": "http://elsewhere.example.com/v1"},
+            {"api_base_url": "https://elsewhere.example.com/v1", "api_key": ""},
+        ):
+            with self.subTest(vals=vals):
+                config.api_key = "sk-provider-secret"
+                config.write(vals)
+                self.assertFalse(config.has_api_key)
+                self.assertFalse(config._llm_spec().api_key)
+        config.write({"api_base_url": "http://127.0.0.1:9/v1", "api_key": "sk-new"})
+        self.assertEqual(config._llm_spec().api_key, "sk-new")
+
     def test_a_copy_has_no_secret(self):
         self.assertFalse(self.provider.copy().has_api_key)
 
