@@ -81,7 +81,9 @@ class McpServer(models.Model):
         for server in self.filtered("wants_own_keys"):
             if server.scope != "system" or server.transport == "stdio":
                 raise ValidationError(
-                    self.env._("Only a system server with an address can want a key of each person.")
+                    self.env._(
+                        "Only a system server with an address can want a key of each person."
+                    )
                 )
             if server.authorization != "key":
                 raise ValidationError(
