@@ -93,6 +93,11 @@ class McpServer(models.Model):
             moved._reset_state()
         return result
 
+    def unlink(self):
+        # sudo: mcp_sign_in - who may delete the server signs everybody out of it
+        self.env[SIGN_IN].sudo().search([("server_id", "in", self.ids)]).unlink()
+        return super().unlink()
+
     def _asked_by_odoo(self):
         """Those that Odoo can ask without a person."""
         return self.filtered(lambda server: server.authorization != "oauth_user")

@@ -4,7 +4,8 @@ from datetime import timedelta
 from odoo import api, fields, models
 from odoo.orm.models import NO_ACCESS
 
-from ..runtime import sentences, vault
+from ..runtime import process, sentences, vault
+from ..services.errors import SecretUnreadable
 
 EPOCH = fields.Datetime.to_datetime("1970-01-01")
 
@@ -40,6 +41,15 @@ class McpSignIn(models.Model):
 
     _credential_unique = models.UniqueIndex("(server_id, COALESCE(user_id, 0), address)")
 
+    def unlink(self):
+        """Signing out: the tokens are forgotten here, and then given back where they came from."""
+        # sudo: mcp_sign_in - tokens, read only to be given back
+        grants = list(filter(None, (sign_in._grant_or_none() for sign_in in self.sudo())))
+        result = super().unlink()
+        if grants:
+            self.env.cr.postcommit.add(lambda: process.revoke_later(grants))
+        return result
+
     @api.model
     def _of(self, server_id, user_id, address, make=False):
         """:param user_id: 0 for the shared one"""
@@ -68,6 +78,12 @@ class McpSignIn(models.Model):
         """:return: `services.oauth.Grant` or None"""
         token = self.grant_encrypted
         return json.loads(vault.decrypt(token)) if token else None
+
+    def _grant_or_none(self):
+        try:
+            return self._grant()
+        except SecretUnreadable:
+            return None
 
     def _keep(self, grant):
         """:param grant: `services.oauth.Grant`; without a token nobody has signed in yet"""

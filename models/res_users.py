@@ -20,8 +20,11 @@ class ResUsers(models.Model):
         return [*super().SELF_WRITEABLE_FIELDS, "woow_ai_show_calls"]
 
     def unlink(self):
-        """A person's calls are deleted with the person; their number stays, without a name."""
+        """A person's calls and sign-ins go with the person; the number of calls stays, without a name."""
         self.env["woow_paas_platform.tool_call_sum"]._fold(SQL("user_id = ANY(%s)", self.ids))
+        # sudo: mcp_sign_in - who may delete a person signs that person out everywhere
+        SignIn = self.env["woow_paas_platform.mcp_sign_in"].sudo()
+        SignIn.search([("user_id", "in", self.ids)]).unlink()
         return super().unlink()
 
     def _woow_ai_preferences(self):

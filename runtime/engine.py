@@ -95,6 +95,12 @@ class Engine:
         """:param answer: the query of the callback, see `services.oauth.OAuth.complete`"""
         await self.pool.oauth(spec).complete(answer)
 
+    async def revoke(self, grant):
+        """Give tokens back, see `services.oauth_revocation.revoke`."""
+        from ..services import oauth_revocation  # noqa: PLC0415
+
+        await oauth_revocation.revoke(grant, self._policy)
+
     async def fetch(self, url, timeout):
         from ..services import operations  # noqa: PLC0415
 

@@ -6,6 +6,7 @@ there is no loop: it only tails events.
 
 import atexit
 import concurrent.futures
+import logging
 import os
 import threading
 
@@ -20,6 +21,8 @@ from .hub import Hub
 from .places import Places
 from .server_store import ServerStore
 from .store import OdooStore
+
+_logger = logging.getLogger(__name__)
 
 OTHER_PROCESS_DELAY = 0.05  # s, the process that queued a turn goes first
 STREAMS_PER_READER = 24  # of one person in a threaded server
@@ -282,6 +285,26 @@ def sync_as_signed_in(dbname: str, spec) -> None:
         return
     loop = runner()
     loop.submit(_sync_one(loop, ServerStore(dbname), spec))
+
+
+def revoke_later(grants) -> None:
+    """Give tokens back in the background, after the commit that forgot them.
+
+    :param grants: `services.oauth.Grant` of each sign-in that ended
+    """
+    if is_evented() or odoo_module.current_test:
+        return
+    for grant in grants:
+        runner().submit(_revoke(grant))
+
+
+async def _revoke(grant):
+    try:
+        await _process.engine.revoke(grant)
+    except EngineError as error:
+        _logger.info(
+            "Tokens of %s may serve until they end: %s", grant["issuer"], error.detail or error
+        )
 
 
 async def _sync(loop, store_, server_ids):

@@ -63,6 +63,11 @@ def credentials(
             "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
             "client_assertion": _assertion(spec, issuer),
         }
+    return secret(client)
+
+
+def secret(client: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Headers and fields of a client that signs nothing; a public one only says who it is."""
     if client["method"] == "client_secret_basic":
         pair = f"{quote(client['client_id'], safe='')}:{quote(client['client_secret'], safe='')}"
         return {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}, {}

@@ -45,6 +45,7 @@ class Authority:
     authorization_endpoint: str = ""
     token_endpoint: str = ""
     registration_endpoint: str = ""
+    revocation_endpoint: str = ""  # as it stands there, not checked: `Directory.endpoint`
     scopes: tuple[str, ...] = ()
     auth_methods: tuple[str, ...] = ("client_secret_basic",)
     pkce: bool = False
@@ -126,9 +127,10 @@ class Directory:
                 )
             return Authority(
                 issuer=issuer,
-                authorization_endpoint=self._endpoint(found.get("authorization_endpoint")),
-                token_endpoint=self._endpoint(found.get("token_endpoint")),
-                registration_endpoint=self._endpoint(found.get("registration_endpoint")),
+                authorization_endpoint=self.endpoint(found.get("authorization_endpoint")),
+                token_endpoint=self.endpoint(found.get("token_endpoint")),
+                registration_endpoint=self.endpoint(found.get("registration_endpoint")),
+                revocation_endpoint=str(found.get("revocation_endpoint") or ""),
                 scopes=_texts(found.get("scopes_supported")),
                 auth_methods=_texts(found.get("token_endpoint_auth_methods_supported"))
                 or ("client_secret_basic",),
@@ -152,9 +154,22 @@ class Directory:
         )
         return await self._send(request)
 
+    def endpoint(self, url: Any) -> str:
+        """A URL of a metadata document; empty if there is none.
+
+        :raises ConfigError: tokens must not go there
+        """
+        if not isinstance(url, str) or not url:
+            return ""
+        url = check_url(url, self._policy)
+        parts = urlsplit(url)
+        if parts.scheme != "https" and not self._policy.allows(parts.hostname, parts.port or 80):
+            raise ConfigError("The MCP server's sign-in is not encrypted (https).")
+        return url
+
     async def _read(self, url: str) -> dict[str, Any] | None:
         try:
-            self._endpoint(url)
+            self.endpoint(url)
             request = httpx.Request(
                 "GET", url, headers=self._headers({}), extensions=self._extensions
             )
@@ -175,19 +190,6 @@ class Directory:
 
     def _headers(self, more: Mapping[str, str]) -> dict[str, str]:
         return {**const.HTTP_HEADERS, "accept": "application/json", **more}
-
-    def _endpoint(self, url: Any) -> str:
-        """A URL of a metadata document; empty if there is none.
-
-        :raises ConfigError: tokens must not go there
-        """
-        if not isinstance(url, str) or not url:
-            return ""
-        url = check_url(url, self._policy)
-        parts = urlsplit(url)
-        if parts.scheme != "https" and not self._policy.allows(parts.hostname, parts.port or 80):
-            raise ConfigError("The MCP server's sign-in is not encrypted (https).")
-        return url
 
 
 def canonical(url: str) -> str:

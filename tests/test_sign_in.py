@@ -308,6 +308,33 @@ class TestSignInAccess(AiCase):
         self.assertFalse(self.own.exists())
         self.assertTrue(self.shared.exists())
 
+    def test_whoever_ends_a_sign_in_its_tokens_are_given_back(self):
+        ends = {
+            "the person": self.own.with_user(self.member).unlink,
+            "another client": lambda: self.server.write({"oauth_scope": "more"}),
+            "no server": self.server.unlink,
+            "no person": self.member.unlink,
+        }
+        for way, end in ends.items():
+            with (
+                self.subTest(way=way),
+                patch.object(process, "revoke_later") as revoke,
+                self.env.cr.savepoint() as savepoint,
+            ):
+                end()
+                self.assertFalse(self.own.exists())
+                revoke.assert_not_called()  # the transaction may fail yet
+                self.env.cr.postcommit.run()
+                (((grant,),), _) = revoke.call_args
+                self.assertEqual(grant["access_token"], "t0ken")
+                savepoint.rollback()
+                self.env.invalidate_all()
+
+    def test_a_damaged_sign_in_can_be_ended(self):
+        self.own.grant_encrypted = "damaged"
+        self.own.with_user(self.member).unlink()
+        self.assertFalse(self.own.exists())
+
     @mute_logger("odoo.sql_db")
     def test_a_copy_of_the_database_keeps_none(self):
         self.server.oauth_client_secret = "cl1ent-secret"

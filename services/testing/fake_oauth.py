@@ -5,6 +5,7 @@ import base64
 import hashlib
 import itertools
 import secrets
+from collections.abc import Callable
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from .fake_http import read_request, respond
@@ -19,6 +20,7 @@ class FakeOAuth:
     :ivar grants: forms that came to the token endpoint
     :ivar answer: what is changed of a token response; ``{"error": …}`` refuses
     :ivar life: seconds that a token lives
+    :ivar revoked: forms that came to the revocation endpoint; `on_revoked` is told of each
     """
 
     def __init__(self, mcp: FakeMcp, *, scope: str = ""):
@@ -29,6 +31,8 @@ class FakeOAuth:
         self.grants: list[dict] = []
         self.answer: dict = {}
         self.life = 3600
+        self.revoked: list[dict] = []
+        self.on_revoked: Callable[[dict], object] = self.revoked.append
         self.tokens: set[str] = set()
         self.clients: dict[str, dict] = {}
         self._codes: dict[str, dict] = {}
@@ -82,15 +86,21 @@ class FakeOAuth:
                 "authorization_endpoint": f"{self.issuer}/authorize",
                 "token_endpoint": f"{self.issuer}/token",
                 "registration_endpoint": f"{self.issuer}/register",
+                "revocation_endpoint": f"{self.issuer}/revoke",
                 "code_challenge_methods_supported": ["S256"],
                 **self.metadata,
             }
         if path == "/register":
             client = {"client_id": f"client{next(self._ids)}", "client_secret": "s3cret"}
             return 201, client
+        form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
+        form["authorization"] = headers.get("authorization", "")
+        if path == "/revoke":
+            self.on_revoked(form)
+            self.tokens.discard(form["token"])
+            return 200, {}
         if path == "/token":
-            form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
-            self.grants.append(form | {"authorization": headers.get("authorization", "")})
+            self.grants.append(form)
             if "error" in self.answer or not self._verified(form):
                 return 400, {"error": "invalid_grant"}
             token = f"token{next(self._ids)}"

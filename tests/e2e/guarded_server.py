@@ -1,6 +1,6 @@
 """An MCP server that wants each caller to sign in (OAuth 2.1): ``guarded_server.py PORT FOLDER``.
 
-Its authorization server agrees at once, whoever comes.
+Its authorization server agrees at once, whoever comes. Each token that is given back is counted as its kind.
 """
 
 import asyncio
@@ -21,7 +21,10 @@ async def main(port: int, folder: Path) -> None:
 
     fake = FakeMcp(tools={"note": (note, {"type": "object", "properties": {}})})
     fake.port = port
-    async with fake, FakeOAuth(fake):
+    async with fake, FakeOAuth(fake) as authority:
+        authority.on_revoked = lambda form: (
+            (folder / form["token_type_hint"]).open("ab").write(b".")
+        )
         await asyncio.Event().wait()
 
 

@@ -7,6 +7,7 @@ import pytest
 from chat import Chat, calls, first, of, then
 from counter import Counter
 from playwright.sync_api import expect
+from waiting import eventually
 
 SERVERS = "woow_paas_platform.mcp_server"
 TOOLS = "woow_paas_platform.mcp_tool"
@@ -90,6 +91,10 @@ def test_sign_in_during_a_chat(odoo, guarded, registered, page_of, scripted_llm)
     assert not of(another, "input_required")
     assert guarded.executions("noted") == 2
 
+    def given_back():
+        return [guarded.executions(kind) for kind in ("refresh_token", "access_token")]
+
+    known = given_back()
     popup.value.get_by_role("button", name="Sign out").click()
     expect(popup.value.get_by_text("You have not signed in to any server.")).to_be_visible()
     chat = Chat(odoo, client=odoo.session("user"))
@@ -101,3 +106,4 @@ def test_sign_in_during_a_chat(odoo, guarded, registered, page_of, scripted_llm)
     (result,) = of(turn.events(), "tool_result")
     assert result["outcome"] == "denied"
     assert guarded.executions("noted") == 2
+    eventually(lambda: given_back() == [before + 1 for before in known])

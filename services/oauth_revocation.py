@@ -1,0 +1,58 @@
+"""Giving tokens back when somebody signs out (RFC 7009)."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from . import oauth_client
+from .egress import EgressPolicy
+from .errors import AuthRequired, EngineError, ServerTimeout
+from .network import EgressTransport
+from .oauth_metadata import Directory
+
+DEADLINE = 10.0  # s for all of it
+STEP = 5.0  # s for each step of one request
+# Who holds the refresh token gets new access tokens, so it goes first.
+KINDS = ("refresh_token", "access_token")
+
+
+async def revoke(grant: Mapping[str, Any], policy: EgressPolicy) -> None:
+    """Ask the authorization server to let the tokens of a grant serve no more; nothing if it offers no way.
+
+    :param grant: `services.oauth.Grant`
+    :raises EngineError: a token may live on until its end
+    """
+    tokens = [(kind, grant[kind]) for kind in KINDS if grant.get(kind)]
+    if not tokens:
+        return
+    try:
+        async with (
+            asyncio.timeout(DEADLINE),
+            EgressTransport(policy, max_connections=1) as transport,
+        ):
+            await _revoke(Directory(transport, policy, STEP), grant, tokens)
+    except TimeoutError as error:
+        raise ServerTimeout from error
+
+
+async def _revoke(
+    directory: Directory, grant: Mapping[str, Any], tokens: list[tuple[str, str]]
+) -> None:
+    authority = await directory.authority(grant["issuer"])
+    endpoint = directory.endpoint(authority.revocation_endpoint)
+    if not endpoint:
+        return
+    headers, fields = oauth_client.secret(grant["client"])
+    failed = []
+    for kind, token in tokens:
+        data = {"token": token, "token_type_hint": kind, **fields}
+        try:
+            status, found = await directory.post(endpoint, headers, data=data)
+        except EngineError as error:
+            failed.append(f"{kind}: {error.detail or error}")
+        else:
+            if status != 200:
+                why = str(found.get("error", ""))[:200]
+                failed.append(f"{kind}: HTTP {status} {why}".rstrip())
+    if failed:
+        raise AuthRequired(detail="; ".join(failed))
