@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from counter import Counter
+from counter import Counter, register
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from waiting import eventually
 
 from tools.dev import chromium, mcp_servers, mock_llms, processes, testbed
 from tools.dev.instance import Instance
@@ -17,6 +18,8 @@ from tools.dev.testbed import OdooServer
 
 expect.set_options(timeout=20_000)  # ms; the first turn of a process imports LangChain
 
+SERVERS = "woow_paas_platform.mcp_server"
+TOOLS = "woow_paas_platform.mcp_tool"
 E2E_LOGS = LOGS / "e2e"
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
@@ -165,7 +168,36 @@ def careful(odoo: OdooServer, counter: Counter) -> Iterator[OdooServer]:
     """The Odoo that all tests share, with a counter that nobody trusts: its calls ask."""
     server = counter.register(odoo, trust_level="none")
     yield odoo
-    odoo.rpc("woow_paas_platform.mcp_server", "unlink", [server])
+    odoo.rpc(SERVERS, "unlink", [server])
+
+
+@pytest.fixture(scope="module")
+def trusted(odoo: OdooServer, mcp_everything: McpServer) -> Iterator[OdooServer]:
+    """server-everything once more in the shared Odoo, fully trusted: only it asks, not we."""
+    server = register(odoo, "asks", mcp_everything.url)
+    yield odoo
+    odoo.rpc(SERVERS, "unlink", [server])
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Counter]:
+    """An MCP server that wants each of its callers to sign in."""
+    server = Counter(tmp_path_factory.mktemp("guarded"), "guarded_server.py", "guarded")
+    server.wait()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def registered(odoo: OdooServer, guarded: Counter) -> Iterator[int]:
+    """Its tools are read with the sign-in of the administrator, which is nobody else's."""
+    server = guarded.register(odoo, authorization="oauth_user")
+    page = odoo.session("admin").get(f"/api/ai/oauth/start/{server}", follow_redirects=True)
+    assert "You are signed in to" in page.text, page.text
+    known = [("server_id", "=", server), ("name", "=", "note")]
+    eventually(lambda: odoo.rpc(TOOLS, "search", known), 10)
+    yield server
+    odoo.rpc(SERVERS, "unlink", [server])
 
 
 @pytest.fixture(scope="session")

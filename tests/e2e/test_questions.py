@@ -4,7 +4,7 @@ import re
 
 import pytest
 from chat import Chat, calls, first, of, text_of, then
-from counter import Counter, register
+from counter import Counter
 from playwright.sync_api import expect
 
 ASK = "asks__trigger-elicitation-request"
@@ -18,14 +18,6 @@ def asking(tmp_path_factory):
     server.wait()
     yield server
     server.stop()
-
-
-@pytest.fixture(scope="module")
-def trusted(odoo, mcp_everything):
-    """server-everything once more in the shared Odoo, fully trusted: only it asks, not we."""
-    server = register(odoo, "asks", mcp_everything.url)
-    yield odoo
-    odoo.rpc("woow_paas_platform.mcp_server", "unlink", [server])
 
 
 @pytest.fixture

@@ -1,38 +1,12 @@
 """A server that wants a sign-in, from the first question to the last sign-out, in a real browser."""
 
 import re
-import time
 
-import pytest
 from chat import Chat, calls, first, of, then
-from counter import Counter
 from playwright.sync_api import expect
 from waiting import eventually
 
 SERVERS = "woow_paas_platform.mcp_server"
-TOOLS = "woow_paas_platform.mcp_tool"
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory):
-    server = Counter(tmp_path_factory.mktemp("guarded"), "guarded_server.py", "guarded")
-    server.wait()
-    yield server
-    server.stop()
-
-
-@pytest.fixture
-def registered(odoo, guarded):
-    """Its tools are read with the sign-in of the administrator, which is nobody else's."""
-    server = guarded.register(odoo, authorization="oauth_user")
-    page = odoo.session("admin").get(f"/api/ai/oauth/start/{server}", follow_redirects=True)
-    assert "You are signed in to" in page.text, page.text
-    deadline = time.monotonic() + 10
-    while not odoo.rpc(TOOLS, "search", [("server_id", "=", server), ("name", "=", "note")]):
-        assert time.monotonic() < deadline, "the tools were not read after the sign-in"
-        time.sleep(0.1)
-    yield server
-    odoo.rpc(SERVERS, "unlink", [server])
 
 
 def test_an_owner_adds_a_server_that_wants_a_sign_in(odoo, guarded, page_of):
