@@ -2,7 +2,7 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 
-from ..runtime import sentences
+from ..runtime import notify, sentences
 from ..services import text
 
 KEPT_DAYS = 7  # that a process which says nothing more is remembered
@@ -99,7 +99,9 @@ class McpServer(models.Model):
             server.is_paused = any(p.state != "closed" for p in server.process_ids)
 
     def _forget_pauses(self):
-        """The server has just answered: whatever processes thought of it is out of date."""
+        """The server has just answered: whatever processes thought of it is out of date, and they hear of it."""
         # sudo: mcp_server_process - system data; the caller could write the server
         rows = self.sudo().process_ids.filtered(lambda p: p.state != "closed")
         rows.write({"state": "closed", "reason": False, "since": fields.Datetime.now()})
+        for server in self:
+            notify.server_well(self.env.cr, server.id)

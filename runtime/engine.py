@@ -62,9 +62,7 @@ class Engine:
             )
 
         async with asyncio.timeout(spec.sync_timeout):
-            found = await health.patiently(once)
-        self.pool.gate(spec).breaker.reset()
-        return found
+            return await health.patiently(once)
 
     async def check(self, specs):
         """:return: by the server's id what is wrong with it, None where nothing is"""
@@ -110,6 +108,11 @@ class Engine:
         """Close every session of a server at once."""
         if self._pool is not None:
             self._pool.drop(server_id)
+
+    async def forgive(self, realm, server_id):
+        """Ask a server again that was left alone, see `Pool.forgive`."""
+        if self._pool is not None:
+            self._pool.forgive(realm, server_id)
 
     async def close(self):
         if self._pool is not None:

@@ -94,6 +94,7 @@ class Hub:
         on_queued: Callable[[bool], None],
         on_stop: Callable[[int], None],
         on_server_off: Callable[[int], None],
+        on_server_well: Callable[[int], None],
         on_answered: Callable[[int], None],
     ):
         """:param on_queued: called with whether this process queued the turn itself"""
@@ -101,6 +102,7 @@ class Hub:
         self._on_queued = on_queued
         self._on_stop = on_stop
         self._on_server_off = on_server_off
+        self._on_server_well = on_server_well
         self._on_answered = on_answered
         self._subscriptions: dict[int, set[Subscription]] = {}
         self._lock = threading.Lock()
@@ -182,6 +184,8 @@ class Hub:
             self._on_stop(payload["stop"])
         elif "server_off" in payload:
             self._on_server_off(payload["server_off"])
+        elif "server_well" in payload:
+            self._on_server_well(payload["server_well"])
         elif "answered" in payload:
             self._on_answered(payload["answered"])
         return {turn for turn, _seq in payload.get("events", ()) if turn in self._subscriptions}

@@ -1,7 +1,8 @@
 """PostgreSQL's NOTIFY as the bus between processes: sent with the commit, heard by `listener`.
 
 The payload is one JSON object: ``{"queued": turn_id, "pid": pid}``, ``{"stop": turn_id}``,
-``{"server_off": server_id}``, ``{"answered": turn_id}`` or ``{"events": [[turn_id, last_seq], …]}``.
+``{"server_off": server_id}``, ``{"server_well": server_id}``, ``{"answered": turn_id}`` or
+``{"events": [[turn_id, last_seq], …]}``.
 """
 
 import json
@@ -25,6 +26,11 @@ def stop(cr, turn_id: int) -> None:
 
 def server_off(cr, server_id: int) -> None:
     _send(cr, {"server_off": server_id})
+
+
+def server_well(cr, server_id: int) -> None:
+    """Somebody has seen the server well: no process goes on leaving it alone."""
+    _send(cr, {"server_well": server_id})
 
 
 def answered(cr, turn_id: int) -> None:

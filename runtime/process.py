@@ -125,6 +125,7 @@ def hub(dbname: str) -> Hub:
                 lambda own: _on_queued(dbname, own),
                 lambda turn_id: _on_stop(dbname, turn_id),
                 _on_server_off,
+                lambda server_id: _on_server_well(dbname, server_id),
                 lambda turn_id: _on_answered(dbname, turn_id),
             )
         return _process.hubs[dbname]
@@ -176,6 +177,11 @@ def _on_server_off(server_id: int) -> None:
     """Close what is open to a server that was switched off; its processes end with it."""
     if _process.runner is not None:
         _process.runner.submit(_process.engine.drop(server_id))
+
+
+def _on_server_well(dbname: str, server_id: int) -> None:
+    if _process.runner is not None:
+        _process.runner.submit(_process.engine.forgive(dbname, server_id))
 
 
 def _on_queued(dbname: str, own: bool) -> None:

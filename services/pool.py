@@ -260,6 +260,12 @@ class Pool:
                 self._sessions.pop(key)
                 session.close()
 
+    def forgive(self, realm: str, server_id: int) -> None:
+        """Somebody else has seen the server well: it is asked again at once."""
+        for address, gate in self._gates.items():
+            if address[:2] == (realm, server_id):
+                gate.breaker.reset()
+
     async def close(self) -> None:
         """Close every session; ends within a few seconds whatever the servers do."""
         for key in list(self._sessions):

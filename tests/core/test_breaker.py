@@ -115,6 +115,23 @@ def test_who_began_before_the_pause_does_not_end_the_trial(one, clock):
     assert one.state == "closed"
 
 
+async def test_who_hears_that_a_server_is_well_asks_it_again(fake):
+    pool = Pool(POLICY)
+    fake.faults["echo"] = lambda call, writer: respond(writer, 503)
+    for _ in range(3):
+        with pytest.raises(ServerRefused):
+            await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=3)
+    fake.faults.clear()
+    realm, id_, _url = fake.spec.address
+    for other in (("another database", id_), (realm, id_ + 1)):
+        pool.forgive(*other)
+        with pytest.raises(ServerPaused):
+            await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=3)
+    pool.forgive(realm, id_)
+    await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=3)
+    await pool.close()
+
+
 async def test_a_dead_server_costs_nothing_more(fake):
     states = []
     pool = Pool(POLICY, on_state=lambda spec, state, reason: states.append((spec.id, state)))

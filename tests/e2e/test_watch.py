@@ -59,8 +59,8 @@ def test_a_dead_server_is_left_alone_until_a_test_succeeds(odoo, counter):
     assert "nothing listens" in row["reason"] and ":" in row["name"]
     start()
     assert problems() == {"server_paused"}
-    odoo.rpc(SERVER, "action_sync_tools", [server])
-    assert problems() == set()
+    assert odoo.session("user").post(f"/api/mcp/servers/{server}/test", json={}).json()["ok"]
+    _until(lambda: problems() == set())
     _until(lambda: [row["state"] for row in rows()] == ["closed"])
     found = odoo.rpc(SERVER, "read", [server], ["detected_transport", "protocol_version"])[0]
     assert (found["detected_transport"], found["protocol_version"]) == (
