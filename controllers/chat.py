@@ -130,11 +130,16 @@ class ChatController(http.Controller):
     @http.route("/api/ai/conversations", methods=["GET"], readonly=True, **ROUTE)
     def conversations(self):
         limit = query_int("limit", PAGE, 1, 100)
-        Channel, before = request.env["discuss.channel"], query_int("before")
+        part = {
+            "limit": limit + 1,
+            "before": query_int("before"),
+            "cloud_service": visible_service(query_int("cloud_service_id")),
+        }
+        Channel = request.env["discuss.channel"]
         if words := " ".join(request.httprequest.args.get("q", "").split())[:SEARCH_CHARS]:
-            channels = Channel._ai_conversations_with(words, limit + 1, before)
+            channels = Channel._ai_conversations_with(words, **part)
         else:
-            channels = Channel._ai_conversations(limit + 1, before)
+            channels = Channel._ai_conversations(**part)
         return {
             "conversations": [channel._conversation_data() for channel in channels[:limit]],
             "has_more": len(channels) > limit,

@@ -10,13 +10,15 @@ class DiscussChannel(models.Model):
     _inherit = "discuss.channel"
 
     @api.model
-    def _ai_conversations_with(self, words, limit=30, before=None):
+    def _ai_conversations_with(self, words, limit=30, before=None, cloud_service=None):
         """The caller's own conversations with these words in the name or in a message, the latest first.
 
         The words are text, not a pattern; tags of the messages are not searched.
+
+        :param cloud_service: only conversations about it
         """
         self.env["mail.message"].flush_model(["body", "model", "res_id", "message_type"])
-        self.flush_model(["name", "channel_type", "woow_user_id"])
+        self.flush_model(["name", "channel_type", "woow_user_id", "woow_cloud_service_id"])
         found = self.env.execute_query(
             SQL(
                 """
@@ -24,6 +26,7 @@ class DiscussChannel(models.Model):
                   FROM discuss_channel channel
                  WHERE channel.channel_type = %(type)s AND channel.woow_user_id = %(user)s
                    AND (%(before)s IS NULL OR channel.id < %(before)s)
+                   AND (%(service)s IS NULL OR channel.woow_cloud_service_id = %(service)s)
                    AND (strpos(lower(channel.name), lower(%(words)s)) > 0
                         OR EXISTS (
                             SELECT 1 FROM mail_message message
@@ -36,6 +39,7 @@ class DiscussChannel(models.Model):
                 type=CONVERSATION,
                 user=self.env.uid,
                 before=before or None,
+                service=cloud_service.id if cloud_service else None,
                 words=words,
                 escaped=str(html_escape(words)),
                 limit=limit,

@@ -105,11 +105,16 @@ class DiscussChannel(models.Model):
         return channel.sudo(False)
 
     @api.model
-    def _ai_conversations(self, limit=30, before=None):
-        """The caller's own conversations, the latest first."""
+    def _ai_conversations(self, limit=30, before=None, cloud_service=None):
+        """The caller's own conversations, the latest first.
+
+        :param cloud_service: only those about it
+        """
         domain = [("channel_type", "=", CONVERSATION), ("woow_user_id", "=", self.env.uid)]
         if before:
             domain.append(("id", "<", before))
+        if cloud_service:
+            domain.append(("woow_cloud_service_id", "=", cloud_service.id))
         return self.search(domain, order="id desc", limit=limit)
 
     def _own_conversation(self):

@@ -68,6 +68,26 @@ class TestChatApi(AiHttpCase):
         self.assertEqual(self._call("DELETE", path), (204, None))
         self._assert_error(self._call("GET", path), 404, "not_found")
 
+    def test_the_conversations_about_a_service(self):
+        self._sign_in(self.member)
+        about, general = self._new(cloud_service_id=self.service.id)[1], self._new()[1]
+        for conversation, text in ((about, "Restart it"), (general, "Restart the other")):
+            path = f"/api/ai/conversations/{conversation['id']}/messages"
+            self._call("POST", path, {"content": text})
+        only = f"cloud_service_id={self.service.id}"
+        for query, expected in (
+            ("", [general, about]),
+            (only, [about]),
+            (f"{only}&q=restart", [about]),
+            (f"{only}&q=other", []),
+            (f"{only}&before={about['id']}", []),
+        ):
+            with self.subTest(query=query):
+                status, page = self._call("GET", f"/api/ai/conversations?{query}")
+                self.assertEqual(status, 200)
+                found = [conversation["id"] for conversation in page["conversations"]]
+                self.assertEqual(found, [conversation["id"] for conversation in expected])
+
     def test_pages_of_a_long_conversation(self):
         self._sign_in(self.member)
         conversation = self._new()[1]["id"]
@@ -95,6 +115,7 @@ class TestChatApi(AiHttpCase):
             ("GET", f"/api/ai/turns/{turn.id}/stream", None),
             ("POST", f"/api/ai/turns/{turn.id}/stop", None),
             ("GET", "/api/ai/conversations/99999999", None),
+            ("GET", f"/api/ai/conversations?cloud_service_id={self.service.id}", None),
         ):
             with self.subTest(method=method, path=path):
                 self._assert_error(self._call(method, path, body), 404, "not_found")
