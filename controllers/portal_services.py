@@ -8,6 +8,16 @@ ROLES = ("owner", "admin", "user", "guest")
 PORTAL = {"type": "http", "auth": "user", "website": True, "methods": ["GET"], "readonly": True}
 
 
+def readable_service(service_id):
+    """The cloud service, or an empty set where the person may not see it."""
+    return request.env[SERVICE].browse(service_id).exists()._filtered_access("read")
+
+
+def render_service(template, service, **values):
+    values.update(page_name="services", service=service)
+    return request.render(f"woow_paas_platform.{template}", values)
+
+
 class ServicePortal(CustomerPortal):
     """The cloud services of a person; what can be done there goes through the API."""
 
@@ -34,8 +44,8 @@ class ServicePortal(CustomerPortal):
 
     @http.route("/my/services/<int:service_id>", **PORTAL)
     def portal_my_service(self, service_id, **_kw):
-        service = request.env[SERVICE].browse(service_id).exists()
-        if not service or not service.has_access("read"):
+        service = readable_service(service_id)
+        if not service:
             return request.redirect("/my/services")
         # sudo: res.users - members of a workspace know each other's names
         access = service.workspace_id.access_ids.sudo()
@@ -47,13 +57,36 @@ class ServicePortal(CustomerPortal):
             )
             for role in ROLES
         ]
-        values = {
-            "page_name": "services",
-            "service": service,
-            "members": [(label, names) for label, names in members if names],
-            "props": {"cloudServiceId": service.id},
+        members = [(label, names) for label, names in members if names]
+        return render_service("portal_my_service", service, members=members)
+
+    @http.route(
+        [
+            "/my/services/<int:service_id>/chat",
+            "/my/services/<int:service_id>/chat/<int:conversation_id>",
+        ],
+        **PORTAL,
+    )
+    def portal_my_service_chat(self, service_id, conversation_id=None, **_kw):
+        service = readable_service(service_id)
+        if not service:
+            return request.redirect("/my/services")
+        channel = request.env["discuss.channel"].browse(conversation_id)._own_conversation()
+        if conversation_id and channel.woow_cloud_service_id != service:
+            return request.redirect(f"/my/services/{service.id}/chat")
+        props = {
+            "conversationId": channel.id,
+            "cloudService": {"id": service.id, "name": service.name},
         }
-        return request.render("woow_paas_platform.portal_my_service", values)
+        return render_service("portal_my_service_chat", service, props=props)
+
+    @http.route("/my/services/<int:service_id>/mcp", **PORTAL)
+    def portal_my_service_mcp(self, service_id, **_kw):
+        service = readable_service(service_id)
+        if not service.is_manager:
+            return request.redirect(f"/my/services/{service.id}" if service else "/my/services")
+        props = {"cloudServiceId": service.id}
+        return render_service("portal_my_service_mcp", service, props=props)
 
     @http.route("/my/ai-servers", **PORTAL)
     def portal_my_ai_servers(self, **_kw):

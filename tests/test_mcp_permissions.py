@@ -1,5 +1,7 @@
 """Document 004, §4.2: every route × every kind of person, over REST, RPC and the portal."""
 
+from urllib.parse import urlparse
+
 from odoo import Command
 from odoo.tests import new_test_user, tagged
 
@@ -162,12 +164,37 @@ class TestMcpPermissions(McpApiCase):
                 page = self.url_open(path, allow_redirects=False)
                 if who in MEMBERS | {"admin"}:
                     self.assertEqual(page.status_code, 200)
-                    self.assertEqual("McpServers" in page.text, who in MANAGERS - {"admin"})
+                    self.assertEqual(f'"{path}/mcp"' in page.text, who in MANAGERS - {"admin"})
                     self.assertIn("ai_owner", page.text)
                 else:
                     self.assertEqual(page.status_code, 303)
                 listed = self.url_open("/my/services").text
                 self.assertEqual(f'"{path}"' in listed, who in MEMBERS | {"admin"})
+
+    def test_portal_tabs(self):
+        """Who may not see a tab is led to the nearest page that they may see."""
+        path = f"/my/services/{self.service.id}"
+        about, general = self.conversation.id, self._conversation(self.member).id
+        seers, chat = MEMBERS | {"admin"}, f"{path}/chat"
+        tabs = (  # with who sees it, and where the others who see the service are led
+            (f"{path}/mcp", MANAGERS - {"admin"}, path),
+            (chat, seers, None),
+            (f"{chat}/{about}", {"member"}, chat),
+            (f"{chat}/{general}", set(), chat),
+            (f"{chat}/99999999", set(), chat),
+        )
+        for who in self._each_person():
+            for tab, allowed, otherwise in tabs:
+                with self.subTest(who=who, tab=tab):
+                    page = self.url_open(tab, allow_redirects=False)
+                    if who in allowed:
+                        self.assertEqual(page.status_code, 200)
+                        self.assertIn("AiChat" if "chat" in tab else "McpServers", page.text)
+                        continue
+                    self.assertEqual(page.status_code, 303)
+                    target = urlparse(page.headers["Location"]).path
+                    outside = "/web/login" if who == "public" else "/my/services"
+                    self.assertEqual(target, otherwise if who in seers else outside)
 
     def test_a_tool_of_a_service_stays_there(self):
         """Two services share an assistant; each chat has the tools of its own."""

@@ -23,7 +23,7 @@ def tab(odoo, page_of):
     page = page_of(odoo, "owner")
     page.goto("/my/services")
     page.get_by_role("link", name="n8n Automation").click()
-    page.get_by_role("tab", name="MCP").click()
+    page.get_by_role("link", name="MCP", exact=True).click()
     expect(page.get_by_role("button", name="From a template")).to_be_visible()
     yield page
     if added := user_servers() - before:
@@ -62,12 +62,12 @@ def test_by_a_template_to_a_chat(tab, mcp_everything, scripted_llm):
     echo.locator("summary").click()
     expect(echo).to_contain_text("message")
 
-    tab.get_by_role("tab", name="Overview").click()
+    tab.get_by_role("link", name="Overview").click()
     expect(tab.locator(".o_woow_members")).to_contain_text("Uma User")
-    tab.get_by_role("link", name="Chat about it").click()
+    tab.get_by_role("link", name="Chat", exact=True).click()
     tab.locator(".o_ai_chat_input").fill("Please echo")
     tab.keyboard.press("Enter")
-    expect(tab).to_have_url(re.compile(r"/my/ai/\d+$"))
+    expect(tab).to_have_url(re.compile(r"/my/services/\d+/chat/\d+$"))
     tab.get_by_role("button", name="Allow once").click()
     expect(tab.locator(".o_ai_chat_message_assistant")).to_contain_text("It came back.")
     assert "Echo: from the tab" in str(scripted_llm.requests()[-1]["body"]["messages"])
@@ -188,7 +188,6 @@ def test_axe_finds_nothing_in_the_dark(tab, mcp_everything):
     for name, url, state in (("good", mcp_everything.url, "connected"), ("bad", wrong, "error")):
         add_by_keyboard(tab, name, url, state)
     go_dark(tab)
-    tab.get_by_role("tab", name="MCP").click()
     for name in ("good", "bad"):
         card = tab.locator(f'.o_woow_server[data-server="{name}"]')
         card.locator(".o_woow_server_toggle").click()
@@ -217,7 +216,7 @@ def test_paste_on_a_phone(odoo, page_of, mcp_everything):
     page = page_of(odoo, "user", viewport={"width": 360, "height": 720}, has_touch=True)
     page.goto("/my/services")
     page.get_by_role("link", name="n8n Automation").click()
-    expect(page.get_by_role("tab", name="MCP")).to_have_count(0)  # not an owner
+    expect(page.get_by_role("link", name="MCP", exact=True)).to_have_count(0)  # not an owner
     page.goto("/my/ai-servers")
     page.get_by_role("button", name="Import or export").click()
     document = {"mcpServers": {"mine": {"url": mcp_everything.url}, "local": {"command": "npx"}}}

@@ -40,6 +40,8 @@ export class AiChat extends Component {
         conversationId: { type: [Number, { value: false }], optional: true },
         /** {assistant_id?, cloud_service_id?, record?}: a new chat with this choice made. */
         newChat: { type: Object, optional: true },
+        /** {id, name}: only conversations about this cloud service are shown and made. */
+        cloudService: { type: Object, optional: true },
         /** Gives the choice that a new chat begins with, when one is started from here. */
         getNewChat: { type: Function, optional: true },
         /** Told which conversation is shown; null for a new chat. */
@@ -70,8 +72,8 @@ export class AiChat extends Component {
 
     /** Nothing is awaited: the frame stands at once, what is in it follows. */
     start() {
-        const { conversationId, newChat } = this.props;
-        this.chat.enter();
+        const { conversationId, newChat, cloudService } = this.props;
+        this.chat.enter(cloudService);
         this.chat.loadPreferences();
         if (conversationId) {
             this.chat.open(conversationId);

@@ -75,9 +75,15 @@ export class AiChatStore extends Reactive {
         }
     }
 
-    /** The chat came into view. */
-    enter() {
+    /**
+     * The chat came into view.
+     *
+     * @param {{id: number, name: string}} [cloudService] it shows and makes only conversations about this one
+     */
+    enter(cloudService = null) {
         this.isShown = true;
+        this.list.cloudServiceId = cloudService?.id;
+        this.newChat.fixedService = cloudService;
         return this.loadConversations();
     }
 

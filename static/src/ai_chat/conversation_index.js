@@ -17,6 +17,8 @@ export class ConversationIndex extends Reactive {
         this.error = null;
         /** Only conversations with these words. */
         this.words = "";
+        /** Only conversations about this cloud service; null: all. */
+        this.cloudServiceId = null;
     }
 
     find(id) {
@@ -55,8 +57,8 @@ export class ConversationIndex extends Reactive {
     async read(params, apply) {
         this.isLoading = true;
         try {
-            const { words } = this;
-            const data = await this.api.conversations({ ...params, words });
+            const { words, cloudServiceId } = this;
+            const data = await this.api.conversations({ ...params, words, cloudServiceId });
             if (words !== this.words) {
                 return;
             }

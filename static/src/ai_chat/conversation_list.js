@@ -44,9 +44,8 @@ export class ConversationList extends Component {
     }
 
     detail(conversation) {
-        return [conversation.assistant?.name, conversation.cloud_service?.name]
-            .filter(Boolean)
-            .join(" · ");
+        const service = this.props.list.cloudServiceId ? null : conversation.cloud_service;
+        return [conversation.assistant?.name, service?.name].filter(Boolean).join(" · ");
     }
 
     moment(conversation) {

@@ -13,6 +13,11 @@ export class NewChat extends Component {
         return this.props.state.assistants.length > 1;
     }
 
+    /** Name of what the chat is about, when that is not chosen here. */
+    get about() {
+        return (this.props.state.record || this.props.state.fixedService)?.name;
+    }
+
     tools({ tools }) {
         return tools ? formatTools(tools) : "";
     }

@@ -14,6 +14,8 @@ export class NewChatState extends Reactive {
         this.error = null;
         this.assistantId = null;
         this.cloudServiceId = null;
+        /** {id, name} of the cloud service that cannot be chosen otherwise; null: any. */
+        this.fixedService = null;
         /** {model, id, name} of what the chat is about. */
         this.record = null;
         this.isStarting = false;
@@ -26,7 +28,7 @@ export class NewChatState extends Reactive {
 
     async prepare({ assistantId, cloudServiceId, record } = {}) {
         this.startError = null;
-        this.cloudServiceId = cloudServiceId || null;
+        this.cloudServiceId = this.fixedService?.id || cloudServiceId || null;
         this.record = record || null;
         if (assistantId) {
             this.assistantId = assistantId;
@@ -53,12 +55,15 @@ export class NewChatState extends Reactive {
         }
     }
 
-    /** A choice that does not exist (any more) falls back to the first, or to none. */
+    /** A choice that does not exist (any more) falls back to the first, or to none; what is fixed stays. */
     checkSelection() {
         if (!this.assistant) {
             this.assistantId = this.assistants[0]?.id ?? null;
         }
-        if (!this.cloudServices.some(({ id }) => id === this.cloudServiceId)) {
+        if (
+            !this.fixedService &&
+            !this.cloudServices.some(({ id }) => id === this.cloudServiceId)
+        ) {
             this.cloudServiceId = null;
         }
     }

@@ -161,8 +161,8 @@ export class AiApi {
         return (await this.request("GET", "/api/ai/cloud-services")).cloud_services;
     }
 
-    conversations({ limit, before, words } = {}) {
-        const query = { limit, before, q: words || undefined };
+    conversations({ limit, before, words, cloudServiceId } = {}) {
+        const query = { limit, before, q: words || undefined, cloud_service_id: cloudServiceId };
         return this.request("GET", withQuery("/api/ai/conversations", query));
     }
 

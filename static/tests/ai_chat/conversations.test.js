@@ -12,7 +12,7 @@ import {
 } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { LIST_REFRESH } from "@woow_paas_platform/ai_chat/ai_chat_service";
-import { CALL, FakeServer, mountChat, settle, setVisibility } from "../ai_chat_test_helpers";
+import { ask, CALL, FakeServer, mountChat, settle, setVisibility } from "../ai_chat_test_helpers";
 
 describe.current.tags("desktop");
 defineMailModels();
@@ -113,6 +113,28 @@ describe("conversations", () => {
         await settle();
         expect(".o_ai_chat_bubble").toHaveCount(40);
         expect(".o_ai_chat_older").toHaveCount(0);
+    });
+
+    test("about one cloud service are the only ones that its page lists and makes", async () => {
+        const shop = { id: 5, name: "Shop" };
+        server.cloudServices = [
+            { ...shop, workspace: { id: 1, name: "ACME" } },
+            { id: 6, name: "Wiki", workspace: { id: 1, name: "ACME" } },
+        ];
+        const listed = server.conversation({ cloud_service: shop });
+        await mountChat({ conversationId: listed.id, cloudService: shop });
+        expect(server.requestsTo("GET /api/ai/conversations?")[0].line).toMatch(
+            /cloud_service_id=5/
+        );
+        expect(".o_ai_chat_conversation").not.toHaveText(/Shop/);
+        await click(".o_ai_chat_delete");
+        await animationFrame();
+        await click(".modal .btn-danger");
+        await settle();
+        expect(".o_ai_chat_service").toHaveCount(0);
+        expect(".o_ai_chat_about").toHaveText("This chat is about Shop.");
+        await ask("Restart it");
+        expect(server.requestsTo("POST /api/ai/conversations")[0].body.cloud_service_id).toBe(5);
     });
 
     test("are renamed and deleted", async () => {
