@@ -33,6 +33,7 @@
         "views/ai_assistant_views.xml",
         "views/mcp_server_views.xml",
         "views/mcp_tool_views.xml",
+        "views/definition_review_views.xml",
         "views/knowledge_network_views.xml",
         "views/action_type_views.xml",
         "views/toolbox_views.xml",

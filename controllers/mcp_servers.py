@@ -16,13 +16,14 @@ TOOL = "woow_paas_platform.mcp_tool"
 TEMPLATE = "woow_paas_platform.mcp_template"
 PAGE = 100
 MAX_PAGE = 200
+DECISIONS = {"accept": "accepted", "refuse": "refused"}
 CHOICES = {
     "transport": ("auto", "streamable_http", "sse"),
     "trust_level": ("none", "annotations", "full"),
     "authorization": ("key", "oauth_server", "oauth_user", "oauth_client"),
     "scope": ("system", "user"),
     "approval_policy": ("default", "auto", "ask", "never"),
-    "review": ("accept", "refuse"),
+    "review": tuple(DECISIONS),
 }
 OAUTH = ("authorization", "oauth_client_id", "oauth_client_secret", "oauth_issuer", "oauth_scope")
 FIELDS = {
@@ -246,17 +247,38 @@ class McpServerController(http.Controller):
     @http.route("/api/mcp/tools/<int:tool_id>", methods=["PATCH"], **ROUTE)
     def update_tool(self, tool_id):
         """Switch it, say whether calls ask, or decide on a changed definition."""
-        values = body(active=(bool, None), approval_policy=(str, None), review=(str, None))
+        values = body(
+            active=(bool, None),
+            approval_policy=(str, None),
+            review=(str, None),
+            review_hash=(str, None),
+        )
         check_choices(values)
         tool = visible_or_404(TOOL, tool_id, request.env._("This tool does not exist."))
         tool.check_access("write")
-        match values.pop("review"):
-            case "accept":
-                tool.action_accept_definition()
-            case "refuse":
-                tool.action_refuse_definition()
+        review, seen = values.pop("review"), values.pop("review_hash")
+        if review:
+            self._review(tool, review, seen)
         tool.write({name: value for name, value in values.items() if value is not None})
         return tool._api_data()
+
+    def _review(self, tool, review, seen):
+        if seen is None:
+            raise ApiError(
+                400,
+                "invalid_field",
+                "A review needs the review_hash of the tool as it was shown.",
+                details={"field": "review_hash"},
+            )
+        if not tool._decide_definition(DECISIONS[review], seen):
+            raise ApiError(
+                409,
+                "definition_changed",
+                request.env._(
+                    "This definition is not the one that waits any more. Look at what the server says now."
+                ),
+                details={"tool": tool._api_data()},
+            )
 
     # ------------------------------------------------------------ mcpServers JSON
 

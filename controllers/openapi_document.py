@@ -53,6 +53,7 @@ TOOL = {
     "approval_policy": POLICY,
     "token_estimate": INT,
     "review_state": _one_of("approved", "new", "changed", "refused"),
+    "review_hash": {**TEXT, "description": "Of the definition that waits for a decision"},
     "warnings": TEXT,
     "definition_diff": {**TEXT, "description": "HTML, while somebody has to look at a change"},
 }
@@ -180,7 +181,9 @@ SCHEMAS = {
     "Switch": _object({"active": BOOL}, {"conversation_id": INT}),
     "ServerOrConfig": {"anyOf": [_ref("Server"), _ref("Config")]},
     "Tools": _object({"tools": _list(_ref("Tool")), **PAGE}),
-    "ToolChange": _object({}, {"active": BOOL, "approval_policy": POLICY, "review": REVIEW}),
+    "ToolChange": _object(
+        {}, {"active": BOOL, "approval_policy": POLICY, "review": REVIEW, "review_hash": TEXT}
+    ),
     "Test": _object(
         {
             "ok": BOOL,

@@ -22,6 +22,7 @@ class McpTool(models.Model):
             "approval_policy": self.approval_policy,
             "token_estimate": self.token_estimate,
             "review_state": self.review_state,
+            "review_hash": self.review_hash or "",
             "warnings": self.warnings or "",
             "definition_diff": self.definition_diff or "",
         }

@@ -2,6 +2,7 @@ import json
 
 from markupsafe import Markup
 from odoo import api, fields, models
+from odoo.exceptions import UserError
 
 from ..runtime import limits
 from ..services import definition_diff, text
@@ -33,6 +34,10 @@ class McpTool(models.Model):
     pending_definition = fields.Json(
         readonly=True, copy=False, help="What the server says now, beside what was approved."
     )
+    review_hash = fields.Char(
+        compute="_compute_review_hash",
+        help="Of the definition that waits for a decision, empty if none does.",
+    )
     warning_codes = fields.Json(
         readonly=True, copy=False, help="What a look at the definition found."
     )
@@ -41,6 +46,12 @@ class McpTool(models.Model):
     review_ids = fields.One2many(
         "woow_paas_platform.mcp_tool_review", "tool_id", "Decisions", readonly=True
     )
+
+    @api.depends("review_state", "pending_definition", "definition_hash")
+    def _compute_review_hash(self):
+        for tool in self:
+            waiting = tool.pending_definition or tool
+            tool.review_hash = tool.review_state != "approved" and waiting["definition_hash"]
 
     @api.depends("warning_codes", "pending_definition")
     @api.depends_context("lang")
@@ -106,38 +117,31 @@ class McpTool(models.Model):
 
     # ------------------------------------------------------------ decisions
 
-    def action_open_review(self):
+    def action_review(self):
+        """Show what waits for a decision."""
+        if not any(self.mapped("review_hash")):
+            raise UserError(self.env._("None of these tools waits for a decision."))
+        return self.env["woow_paas_platform.definition_review"]._open(self)
+
+    def _decide_definition(self, decision, seen):
+        """What is accepted counts from here on; what is refused stays out of use until its server sends another.
+
+        :param decision: ``accepted`` or ``refused``
+        :param seen: `review_hash` of the definition that the person was shown
+        :return: False, and nothing is done, where another waits by now, or none
+        :raises AccessError: the caller does not manage the server
+        """
         self.ensure_one()
-        return {
-            "type": "ir.actions.act_window",
-            "res_model": self._name,
-            "res_id": self.id,
-            "view_mode": "form",
-            "views": [(False, "form")],
-        }
-
-    def action_accept_definition(self):
-        """The definition that the server sends now counts from here on."""
-        for tool in self._under_review():
-            tool.sudo().write(  # sudo: `_under_review` has checked who may
-                {
-                    **(tool.pending_definition or {}),
-                    "pending_definition": False,
-                    "review_state": "approved",
-                }
-            )
-            tool._audit("accepted")
-
-    def action_refuse_definition(self):
-        """The tool stays out of use until its server sends another definition."""
-        for tool in self._under_review():
-            tool._audit("refused")
-            tool.sudo().review_state = "refused"  # sudo: see `action_accept_definition`
-
-    def _under_review(self):
-        """:raises AccessError: the caller does not manage the server"""
         self.check_access("write")
-        return self.filtered(lambda tool: tool.review_state != "approved")
+        if not self.review_hash or self.review_hash != seen:
+            return False
+        self._audit(decision)
+        vals = {"review_state": "refused"}
+        if decision == "accepted":
+            accepted = self.pending_definition or {}
+            vals = {**accepted, "pending_definition": False, "review_state": "approved"}
+        self.sudo().write(vals)  # sudo: columns that only Odoo writes; the access was checked
+        return True
 
     def _audit(self, decision):
         definition = _readable(self.pending_definition or self)

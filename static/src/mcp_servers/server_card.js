@@ -128,7 +128,10 @@ export class ServerCard extends Component {
 
     reviewTool(tool, review) {
         return this.attempt("switch", () =>
-            this.props.list.changeTool(this.props.server, tool, { review })
+            this.props.list.changeTool(this.props.server, tool, {
+                review,
+                review_hash: tool.review_hash,
+            })
         );
     }
 

@@ -112,8 +112,11 @@ export class ServerList {
     }
 
     async changeTool(server, tool, values) {
-        await this.api.changeTool(tool.id, values);
-        await this.loadTools(server.id);
+        try {
+            await this.api.changeTool(tool.id, values);
+        } finally {
+            await this.loadTools(server.id); // as it is now, also where it was refused
+        }
     }
 
     /** @returns {Promise<Array>} the steps */

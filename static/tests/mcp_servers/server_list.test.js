@@ -81,3 +81,22 @@ test("a sync that fails shows the state that it left", async () => {
     await expect(list.sync(1)).rejects.toThrow("No answer.");
     expect(list.servers[0].state).toBe("error");
 });
+
+test("a tool whose change is refused is shown as it is now", async () => {
+    let definition_diff = "what was shown";
+    const list = new ServerList(5, {
+        servers: async () => listed(server()),
+        server: async () => server({ tools: [{ id: 3, definition_diff }] }),
+        changeTool: async () => {
+            definition_diff = "what waits by now";
+            throw new Error("Another definition waits.");
+        },
+    });
+    await list.load();
+    await list.loadTools(1);
+    const [one] = list.servers;
+    await expect(list.changeTool(one, one.tools[0], { review: "accept" })).rejects.toThrow(
+        "Another definition waits."
+    );
+    expect(list.servers[0].tools[0].definition_diff).toBe("what waits by now");
+});
