@@ -254,11 +254,11 @@ def test_of_seven_tabs_only_the_visible_one_streams(odoo, scripted_llm, page_of)
     visible = others.pop()
     visible.get_by_role("button", name="Stop the answer").click()
     expect(visible.locator(".o_ai_chat_turn").last).to_have_attribute("data-state", "stopped")
-    answer = visible.locator(".o_ai_chat_message_assistant").last.inner_text()
+    answer = visible.locator(".o_ai_chat_turn").last.inner_text()
     for tab in others:
         tab.evaluate("testHide(false)")
         expect(tab.locator(".o_ai_chat_turn").last).to_have_attribute("data-state", "stopped")
-        assert tab.locator(".o_ai_chat_message_assistant").last.inner_text() == answer
+        expect(tab.locator(".o_ai_chat_turn").last).to_have_text(answer, use_inner_text=True)
 
 
 def test_ask_in_other_words_and_find_it_again(odoo, scripted_llm, page_of):

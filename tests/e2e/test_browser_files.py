@@ -29,6 +29,7 @@ def test_files_are_attached_sent_and_found_again(odoo, scripted_llm, page_of):
     choose.set_input_files([NOTES, picture])
     expect(chips).to_have_text(["notes.txt", "red.png"])
 
+    expect(page.locator(".o_ai_chat_input")).to_be_enabled()
     page.evaluate(WITH_FILE, [".o_ai_chat_input", "paste", "pasted.txt"])
     page.evaluate(WITH_FILE, [".o_ai_chat_input", "dragover", "dropped.txt"])
     expect(page.locator(".o_ai_chat_drop")).to_be_visible()
