@@ -1,6 +1,7 @@
 """Real processes for the tests here: Odoo in both ways it is run, MCP servers, deterministic LLM servers, a browser."""
 
 import itertools
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,7 +21,8 @@ expect.set_options(timeout=20_000)  # ms; the first turn of a process imports La
 
 SERVERS = "woow_paas_platform.mcp_server"
 TOOLS = "woow_paas_platform.mcp_tool"
-E2E_LOGS = LOGS / "e2e"
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "one")  # each has servers of its own
+E2E_LOGS = LOGS / "e2e" / WORKER
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -121,7 +123,7 @@ def demo_facts(
 @pytest.fixture(scope="session")
 def demo_template(template: Instance, demo_facts: dict[str, str]) -> Instance:
     """The template with the addresses of this run and the tools of its MCP servers."""
-    return testbed.with_demo_servers(template, demo_facts)
+    return testbed.with_demo_servers(template, demo_facts, f"demo_{WORKER}")
 
 
 @pytest.fixture(scope="session")
@@ -137,9 +139,8 @@ def new_odoo(
     numbers = itertools.count(1)
 
     def start(name: str = "", **settings: object) -> OdooServer:
-        server = OdooServer(
-            demo_template, name or f"odoo{next(numbers)}", environment=demo_facts, **settings
-        )
+        name = f"{name or next(numbers)}_{WORKER}"
+        server = OdooServer(demo_template, name, environment=demo_facts, **settings)
         servers.append(server)
         server.start()
         return server

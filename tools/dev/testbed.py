@@ -69,12 +69,12 @@ def clone(source: Instance, database: str) -> None:
         )
 
 
-def with_demo_servers(source: Instance, facts: Mapping[str, str]) -> Instance:
+def with_demo_servers(source: Instance, facts: Mapping[str, str], name: str = "demo") -> Instance:
     """A second template whose demo records know this run's model and MCP servers, with their tools synced.
 
     :param facts: the ``WOOW_AI_DEMO_*`` variables
     """
-    base = Instance(source.name, f"{source.database}_demo", throw_away=True)
+    base = Instance(source.name, f"{source.database}_{name}", throw_away=True)
     base.postgres = source.postgres
     clone(source, base.database)
     if addon.refresh_demo(base, facts) is None:
