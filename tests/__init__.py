@@ -24,6 +24,7 @@ from . import test_questions
 from . import test_recall_chat
 from . import test_recall_models
 from . import test_recall_api
+from . import test_recall_proxy
 from . import test_retry
 from . import test_secrets
 from . import test_server_credential

@@ -6,6 +6,10 @@ import json
 from odoo import Command
 
 from ..services.testing import fake_api
+from .common import AiHttpCase
+
+RETRIEVAL = "/api/agent-retrieval/in/v1"
+ACCOUNT = {"x-account-id": "acc-1", "x-account-type": "user"}
 
 PLAN = {
     "type": "object",
@@ -140,4 +144,40 @@ class RecallData:
         )
         cls.visiting = Action.create(
             {**common, "name": "Visit", "at_id": "at-visit", "source": "manual"}
+        )
+
+
+class RecallApiCase(RecallData, AiHttpCase):
+    """The network over HTTP, for an internal user."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls._make_recall()
+
+    def setUp(self):
+        super().setUp()
+        self._sign_in(self.internal)
+
+    def _recall(self, at_id="at-plan", identity=None, headers=None, kn_id="kn-customers"):
+        return self._call(
+            "POST",
+            f"{RETRIEVAL}/kn/get_action_info?kn_id={kn_id}&at_id={at_id}",
+            {"unique_identity": {"id": self.ada.id} if identity is None else identity},
+            headers=ACCOUNT if headers is None else headers,
+        )
+
+    def _assert_error(self, answer, status, code):
+        self.assertEqual((answer[0], answer[1]["error"]["code"]), (status, code), answer)
+        self.assertTrue(answer[1]["error"]["message"])
+        self.assertNotIn("Traceback", str(answer[1]))
+        return answer[1]["error"]["details"]
+
+    def _path(self, url):
+        return "/" + url.split("/", 3)[3]
+
+    def _rows(self):
+        self.env.invalidate_all()
+        return self.env["woow_paas_platform.tool_call"].search(
+            [("user_id", "=", self.internal.id), ("turn_id", "=", False)], order="id"
         )
