@@ -40,6 +40,10 @@ class Counter:
         path = self.folder / name
         return path.stat().st_size if path.exists() else 0
 
+    def release(self, name):
+        """End what waits for this file."""
+        (self.folder / name).touch()
+
     def register(self, odoo, **values) -> int:
         """:return: the record's id"""
         return register(odoo, self.name, self.url, **values)

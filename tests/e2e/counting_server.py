@@ -11,11 +11,13 @@ def main(port: int, folder: Path) -> None:
     server = FastMCP("counter", host="127.0.0.1", port=port, log_level="WARNING")
 
     @server.tool()
-    async def count(id: str, seconds: float = 0.0) -> str:
-        """Count one execution of `id`, then take some seconds."""
+    async def count(id: str, seconds: float = 0.0, until: str = "") -> str:
+        """Count one execution of `id`, then take some seconds, and wait for the file `until`."""
         with (folder / id).open("ab", buffering=0) as file:
             file.write(b".")
         await asyncio.sleep(seconds)
+        while until and not (folder / until).exists():
+            await asyncio.sleep(0.05)
         return f"counted {id}"
 
     server.run(transport="streamable-http")
