@@ -41,7 +41,7 @@ class McpTool(models.Model):
         default="default",
     )
     token_estimate = fields.Integer(
-        readonly=True, help="About what the definition costs in each request, in tokens."
+        "Tokens", readonly=True, help="About what the definition costs in each request, in tokens."
     )
     total_call_count = fields.Integer(
         "Calls Ever Made",

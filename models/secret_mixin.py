@@ -98,7 +98,9 @@ class ApiKeyMixin(models.AbstractModel):
         "It is forgotten when another host is entered, unless a new one comes with it.",
     )
     api_key_encrypted = fields.Char(groups=NO_ACCESS, copy=False)
-    has_api_key = fields.Boolean(compute="_compute_has_api_key", compute_sudo=True)
+    has_api_key = fields.Boolean(
+        "API Key Stored", compute="_compute_has_api_key", compute_sudo=True
+    )
 
     @api.depends("api_key_encrypted")
     def _compute_api_key(self):

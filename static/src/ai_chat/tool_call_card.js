@@ -125,7 +125,8 @@ export class ToolCallCard extends Component {
     }
 
     get title() {
-        return this.props.call.title || this.props.call.tool;
+        const { title, tool } = this.props.call;
+        return title && title !== tool ? title : this.qualifiedName;
     }
 
     get qualifiedName() {

@@ -72,10 +72,16 @@ test("it is folded, and says so to assistive technology", async () => {
     expect(head).toHaveAttribute("aria-expanded", "false");
 });
 
+test("a tool without a title says its name once", async () => {
+    await mountCard({ title: "get_time" });
+    expect(".o_ai_chat_tool_title").toHaveText("time.get_time");
+    expect(".o_ai_chat_tool_name").toHaveCount(0);
+});
+
 test("names, arguments and results are text, whatever is in them", async () => {
     const evil = `<img src="x" onerror="throw 1"><b>bold</b>`;
     await mountCard({
-        title: evil,
+        title: `${evil}!`,
         tool: evil,
         args: { evil },
         result: evil,
@@ -84,7 +90,8 @@ test("names, arguments and results are text, whatever is in them", async () => {
     await open();
     expect(".o_ai_chat_tool img").toHaveCount(0);
     expect(".o_ai_chat_tool b").toHaveCount(0);
-    expect(queryOne(".o_ai_chat_tool_title").textContent).toBe(evil);
+    expect(queryOne(".o_ai_chat_tool_title").textContent).toBe(`${evil}!`);
+    expect(queryOne(".o_ai_chat_tool_name").textContent).toBe(`time.${evil}`);
     expect(queryOne(".o_ai_chat_tool_result").textContent).toBe(evil);
 });
 
