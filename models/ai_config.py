@@ -102,6 +102,10 @@ class AiConfig(models.Model):
                     self.env._("The API base URL must begin with http:// or https://.")
                 )
 
+    @api.onchange("api_base_url")
+    def _onchange_api_base_url(self):
+        return self._told_of_move("api_base_url")
+
     def write(self, vals):
         """The key belongs to who was at the address when it was entered: nobody has it sent elsewhere."""
         moved = self._moved_by(vals, "api_base_url")

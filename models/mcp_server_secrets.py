@@ -63,6 +63,10 @@ class McpServer(models.Model):
             server.sudo().header_names = ", ".join(headers)
         self._store_secret("headers_json")
 
+    @api.onchange("url")
+    def _onchange_url(self):
+        return self._told_of_move("url")
+
     def write(self, vals):
         """Secrets belong to who was at the address when they were entered: nobody has them sent elsewhere."""
         moved = self._moved_by(vals, "url").filtered(lambda server: not server.managed_by_file)

@@ -113,3 +113,20 @@ class ApiKeyMixin(models.AbstractModel):
     def _compute_has_api_key(self):
         for record in self:
             record.has_api_key = bool(record.api_key_encrypted)
+
+    def _told_of_move(self, name):
+        """What a form says of the key when another host is entered, see `_moved_by`.
+
+        :return: as an onchange answers
+        """
+        before = self._origin
+        if self.api_key or not before.has_api_key or not before._moved_by({name: self[name]}, name):
+            return None
+        warning = {
+            "type": "notification",
+            "title": self.env._("Enter the API key"),
+            "message": self.env._(
+                "The stored key stays with the old address. Enter that of the new one."
+            ),
+        }
+        return {"warning": warning}

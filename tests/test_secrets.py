@@ -58,6 +58,24 @@ class TestSecrets(AiCase):
         config.write({"api_base_url": "http://127.0.0.1:9/v1", "api_key": "sk-new"})
         self.assertEqual(config._llm_spec().api_key, "sk-new")
 
+    def test_a_form_says_that_the_key_stays_behind(self):
+        self.server.api_key = "s3cret-key"
+        self.env.flush_all()
+        self.env.invalidate_all()
+        for record, name in ((self.provider, "api_base_url"), (self.server, "url")):
+            old = record[name]
+            for values, is_told in (
+                ({name: f"{old}/v2"}, False),
+                ({name: "https://elsewhere.example.com/v1"}, True),
+                ({name: "https://elsewhere.example.com/v1", "api_key": "new"}, False),
+            ):
+                with self.subTest(model=record._name, values=values):
+                    told = record.onchange(values, [name], {name: {}, "api_key": {}})
+                    self.assertEqual("stays with the old" in str(told.get("warning")), is_told)
+        self.provider.api_key_encrypted = False
+        told = self.provider.onchange({"api_base_url": "https://x.org"}, ["api_base_url"], {})
+        self.assertNotIn("warning", told)
+
     def test_a_copy_has_no_secret(self):
         self.assertFalse(self.provider.copy().has_api_key)
 
