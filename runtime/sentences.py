@@ -49,6 +49,9 @@ _KNOWN = (
     _lt("The MCP server asks to slow down. Try again later."),
     _lt("The MCP server answered with an error."),
     _lt("The address answers, but not as an MCP server."),
+    _lt("There is no MCP server at this address (HTTP 404). Check the path."),
+    _lt("The address redirects to another place. Enter the final address."),
+    _lt("The MCP server accepted the request without answering it."),
     _lt("The MCP server sent more data than is allowed."),
     _lt("The MCP server did not answer in time."),
     _lt("The connection to the MCP server broke."),
@@ -99,6 +102,7 @@ _WITH_VALUES = (
     _lt("The folder %(name)s is not below one that the operator has released."),
     _lt("The folder %(name)s does not exist on this host."),
     _lt("A value does not fit: it must look like %(example)s."),
+    _lt("The MCP server answered with an error (HTTP %(status)s)."),
     _lt("The key of this MCP server is missing: Odoo's environment has no %(name)s."),
 )
 

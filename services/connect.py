@@ -102,6 +102,8 @@ def _what_failed(failures: list[tuple[Way, EngineError]]) -> EngineError:
         return ConfigError("No revision of the protocol goes with this transport.")
     if len({way[1] for way, _ in failures}) == 1:
         return failures[-1][1]
-    tried = " ".join(f"{_NAMES[way]}: {error}" for way, error in failures)
     detail = "; ".join(f"{_NAMES[way]}: {error.detail or error}" for way, error in failures)
+    if len({str(error) for _, error in failures}) == 1:
+        return ProtocolError(str(failures[-1][1]), detail=detail)
+    tried = " ".join(f"{_NAMES[way]}: {error}" for way, error in failures)
     return ProtocolError(f"{ProtocolError.default_message} Tried {tried}", detail=detail)

@@ -12,7 +12,7 @@ from services.errors import ProtocolError, ServerRefused
 from services.inputs import InputAnswer, with_defaults
 from services.pool import Pool
 from services.specs import ServerSpec
-from services.testing.fake_http import respond
+from services.testing.fake_http import read_request, respond
 from services.testing.fake_mcp import FakeMcp
 from services.testing.fake_tools import text
 
@@ -276,6 +276,20 @@ async def test_no_mcp_server_says_what_was_tried():
         fake.refuse_sse = 405
         with pytest.raises(ProtocolError, match=r"Tried streamable HTTP of 2026-07-28.*SSE"):
             await discover(ServerSpec(id=1, name="none", url=fake.url), POLICY)
+
+
+async def test_what_every_way_ran_into_is_said_once():
+    async def nothing(reader, writer):
+        while await read_request(reader):
+            await respond(writer, 404)
+
+    async with await asyncio.start_server(nothing, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(ProtocolError) as caught:
+            await discover(ServerSpec(id=1, name="none", url=f"http://127.0.0.1:{port}"), POLICY)
+    sentence = "There is no MCP server at this address (HTTP 404). Check the path."
+    assert str(caught.value) == sentence
+    assert "SSE: " in caught.value.detail
 
 
 async def test_unknown_method_is_an_answer(modern_fake, pool):
