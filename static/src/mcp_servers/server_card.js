@@ -153,7 +153,7 @@ export class ServerCard extends Component {
 
     async save(values) {
         await this.props.list.change(this.props.server.id, values);
-        this.state.isEditing = false;
+        Object.assign(this.state, { isEditing: false, steps: null });
     }
 
     confirmDelete() {

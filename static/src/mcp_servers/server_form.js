@@ -58,6 +58,11 @@ export class ServerForm extends Component {
         ];
     }
 
+    /** Whether a person has to sign in once it is saved. */
+    get isSignIn() {
+        return ["oauth_server", "oauth_user"].includes(this.values.authorization);
+    }
+
     get authorizations() {
         return [
             ["key", _t("API key, or nothing")],
