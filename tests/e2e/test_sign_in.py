@@ -15,7 +15,7 @@ def test_an_owner_adds_a_server_that_wants_a_sign_in(odoo, guarded, page_of):
     page = page_of(odoo, "owner")
     page.goto("/my/services")
     page.get_by_role("link", name="n8n Automation").click()
-    page.get_by_role("tab", name="MCP").click()
+    page.get_by_role("link", name="MCP", exact=True).click()
     page.get_by_role("button", name="Add a server").click()
     page.get_by_label("Address").fill(guarded.url)
     page.get_by_label("Name").fill("notes")
