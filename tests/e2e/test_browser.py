@@ -166,29 +166,6 @@ def test_an_error_is_a_sentence_on_the_page(odoo, fault_llm, scripted_llm, page_
         odoo.use_llm(scripted_llm)
 
 
-def test_nothing_that_comes_in_is_executed(odoo, scripted_llm, page_of):
-    evil = '<img src=x onerror="window.evil=1"><script>window.evil=1</script>'
-    answer = f"{evil}\n\n[click](javascript:window.evil=1)\n\n![x](http://127.0.0.1:9/x.png)"
-    scripted_llm.script(
-        first("xss", calls(("everything__echo", {"message": evil}))),
-        then("xss", {"content": answer}),
-    )
-    page = page_of(odoo, "user")
-    requests = []
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto("/my/ai")
-    ask(page, f"xss {evil}")
-    expect(page.locator(".o_ai_chat_turn")).to_have_attribute("data-state", "done")
-    page.locator(".o_ai_chat_tool").get_by_role("button").first.click()
-    expect(page.locator(".o_ai_chat_tool_result")).to_contain_text("onerror")
-    page.reload()
-    expect(page.locator(".o_ai_chat_turn").last).to_contain_text("onerror")
-    page.locator(".o_ai_chat_tool").get_by_role("button").first.click()
-    assert page.evaluate("window.evil") is None
-    assert not page.locator("a[href^='javascript']").count()
-    assert not [url for url in requests if ":9/" in url], "nothing remote is loaded by itself"
-
-
 def test_a_phone_shows_the_chat_first(odoo, scripted_llm, page_of):
     scripted_llm.script(first("small", {"content": "Fits."}))
     page = page_of(odoo, "user", viewport={"width": 375, "height": 700}, has_touch=True)
