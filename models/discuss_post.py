@@ -168,6 +168,13 @@ class AiTurn(models.Model):
 class ResPartner(models.Model):
     _inherit = "res.partner"
 
+    def _compute_im_status(self):
+        result = super()._compute_im_status()
+        # sudo: ai.assistant - only which of these partners is one, as OdooBot shows it
+        assistants = self.env["ai.assistant"].sudo().with_context(active_test=False)
+        assistants.search([("partner_id", "in", self.ids)]).partner_id.im_status = "bot"
+        return result
+
     @api.readonly
     @api.model
     def get_mention_suggestions_from_channel(self, channel_id, search, limit=8):

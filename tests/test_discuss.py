@@ -29,6 +29,11 @@ class TestDiscuss(AiCase):
 
     # ------------------------------------------------------------ conversations
 
+    def test_an_assistant_is_shown_as_a_bot(self):
+        partners = self.assistant.partner_id | self.internal.partner_id
+        statuses = partners.with_user(self.internal).mapped("im_status")
+        self.assertEqual(statuses, ["bot", "offline"])
+
     def test_a_message_queues_the_same_turn(self):
         message = self._post(self.chat)
         turn = self._turns(self.chat)

@@ -1,6 +1,5 @@
 import { fields } from "@mail/core/common/record";
 import { registerThreadAction, threadActionsRegistry } from "@mail/core/common/thread_actions";
-import { ThreadIcon } from "@mail/core/common/thread_icon";
 import { Thread } from "@mail/core/common/thread_model";
 import { DiscussApp } from "@mail/core/public_web/discuss_app_model";
 import { DiscussAppCategory } from "@mail/discuss/core/public_web/discuss_app_category_model";
@@ -62,15 +61,6 @@ patch(Thread.prototype, {
             return this.store.discuss.aiChats;
         }
         return super._computeDiscussAppCategory();
-    },
-});
-
-patch(ThreadIcon.prototype, {
-    get defaultChatIcon() {
-        if (this.props.thread.isAiConversation) {
-            return { class: "fa fa-magic opacity-75", title: _t("AI assistants") };
-        }
-        return super.defaultChatIcon;
     },
 });
 
