@@ -30,6 +30,7 @@ from . import test_secrets
 from . import test_server_credential
 from . import test_server_file
 from . import test_sign_in
+from . import test_sign_in_access
 from . import test_stdio_templates
 from . import test_store
 from . import test_timeline

@@ -1,21 +1,17 @@
 import asyncio
-import json
 from contextlib import contextmanager
 from unittest.mock import patch
 from urllib.parse import parse_qs, urlsplit
 
-from odoo import Command
-from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 from odoo.tests.common import release_test_lock
-from odoo.tools import file_open, mute_logger
 
 from ..runtime import process
 from ..services import oauth
 from ..services.errors import SignInRequired
 from ..services.specs import CallResult
 from ..services.testing.fake_oauth import FakeOAuth
-from .common import TAIPEI, AiCase, TurnByHandCase, served_mcp
+from .common import TAIPEI, TurnByHandCase, served_mcp
 
 CALLBACK = "/api/ai/oauth/callback"
 SIGN_IN = "woow_paas_platform.mcp_sign_in"
@@ -262,105 +258,3 @@ class TestSignIn(SignInCase):
         self.assertEqual(status, 200)
         self.assertTrue(document["client_id"].endswith("/api/ai/oauth/client.json"))
         self.assertTrue(document["redirect_uris"][0].endswith(CALLBACK))
-
-
-@tagged("post_install", "-at_install")
-class TestSignInAccess(AiCase):
-    """Nobody reads a token; who sees that there is one."""
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        SignIn = cls.env[SIGN_IN]
-        cls.server.authorization = "oauth_user"
-        cls.own = SignIn._of(cls.server.id, cls.member.id, "a", make=True)
-        cls.shared = SignIn._of(cls.user_server.id, 0, "a", make=True)
-        for sign_in in cls.own | cls.shared:
-            sign_in._keep({"access_token": "t0ken", "issuer": "https://login.example.com"})
-
-    def test_who_sees_and_ends_a_sign_in(self):
-        people = {
-            "admin": {"own", "shared"},
-            "owner": {"shared"},
-            "member": {"own"},
-            "guest": set(),
-            "stranger": set(),
-            "internal": set(),
-            "public": set(),
-        }
-        for who, visible in people.items():
-            user = getattr(self, who)
-            for name in ("own", "shared"):
-                record = getattr(self, name).with_user(user)
-                for operation in ("read", "unlink"):
-                    with self.subTest(who=who, record=name, operation=operation):
-                        self.assertEqual(record.has_access(operation), name in visible)
-                self.assertFalse(record.has_access("write"))
-            with self.assertRaises(AccessError):
-                self.own.with_user(user).read(["grant_encrypted"])
-            Request = self.env["woow_paas_platform.mcp_sign_in_request"].with_user(user)
-            self.assertFalse(Request.has_access("read"))
-
-    def test_the_admin_ends_one_on_the_form_of_the_server(self):
-        server = self.server.with_user(self.admin)
-        self.assertEqual(server.sign_in_ids.user_id, self.member)
-        server.write({"sign_in_ids": [Command.delete(self.own.id)]})
-        self.assertFalse(self.own.exists())
-        self.assertTrue(self.shared.exists())
-
-    def test_whoever_ends_a_sign_in_its_tokens_are_given_back(self):
-        ends = {
-            "the person": self.own.with_user(self.member).unlink,
-            "another client": lambda: self.server.write({"oauth_scope": "more"}),
-            "no server": self.server.unlink,
-            "no person": self.member.unlink,
-        }
-        for way, end in ends.items():
-            with (
-                self.subTest(way=way),
-                patch.object(process, "revoke_later") as revoke,
-                self.env.cr.savepoint() as savepoint,
-            ):
-                end()
-                self.assertFalse(self.own.exists())
-                revoke.assert_not_called()  # the transaction may fail yet
-                self.env.cr.postcommit.run()
-                (((grant,),), _) = revoke.call_args
-                self.assertEqual(grant["access_token"], "t0ken")
-                savepoint.rollback()
-                self.env.invalidate_all()
-
-    def test_a_damaged_sign_in_can_be_ended(self):
-        self.own.grant_encrypted = "damaged"
-        self.own.with_user(self.member).unlink()
-        self.assertFalse(self.own.exists())
-
-    @mute_logger("odoo.sql_db")
-    def test_a_copy_of_the_database_keeps_none(self):
-        self.server.oauth_client_secret = "cl1ent-secret"
-        self.env.flush_all()
-        with file_open("woow_paas_platform/data/neutralize.sql") as script:
-            self.env.cr.execute(script.read())
-        self.env.invalidate_all()
-        self.assertFalse(self.env[SIGN_IN].search([]))
-        self.assertFalse(self.server.sudo()._read_secret("oauth_client_secret"))
-
-    def test_the_secret_is_write_only_and_bound_to_its_issuer(self):
-        with self.assertRaises(ValidationError):
-            self.server.oauth_client_id = "odoo"
-        with self.assertRaises(ValidationError):
-            self.server.authorization = "oauth_client"
-        self.server.write(
-            {
-                "oauth_client_id": "odoo",
-                "oauth_issuer": "https://login.example.com",
-                "oauth_client_secret": "cl1ent-secret",
-            }
-        )
-        self.env.invalidate_all()
-        self.assertEqual(self.server.oauth_client_secret, "")
-        with self.assertRaises(AccessError):
-            self.server.with_user(self.admin).read(["oauth_client_secret_encrypted"])
-        spec = self.server.with_user(self.member).sudo()._server_spec()
-        self.assertEqual(spec.oauth.client_secret, "cl1ent-secret")
-        self.assertNotIn("cl1ent-secret", json.dumps(repr(spec)))
