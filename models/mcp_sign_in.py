@@ -46,9 +46,13 @@ class McpSignIn(models.Model):
         # sudo: mcp_sign_in - tokens, read only to be given back
         grants = list(filter(None, (sign_in._grant_or_none() for sign_in in self.sudo())))
         result = super().unlink()
+        self._give_back(grants)
+        return result
+
+    def _give_back(self, grants):
+        """:param grants: of `services.oauth.Grant`"""
         if grants:
             self.env.cr.postcommit.add(lambda: process.revoke_later(grants))
-        return result
 
     @api.model
     def _of(self, server_id, user_id, address, make=False):
@@ -86,7 +90,12 @@ class McpSignIn(models.Model):
             return None
 
     def _keep(self, grant):
-        """:param grant: `services.oauth.Grant`; without a token nobody has signed in yet"""
+        """Of an empty set, which is a sign-in that was ended while it was renewed, nothing is kept.
+
+        :param grant: `services.oauth.Grant`; without a token nobody has signed in yet
+        """
+        if not self:
+            return self._give_back([grant])
         self.ensure_one()
         ends, is_active = grant.get("expires_at"), bool(grant.get("access_token"))
         self.write(

@@ -41,7 +41,7 @@ class OdooTokens:
         return await self._of(key, lambda found: found._grant() if found else None)
 
     async def save(self, key, grant):
-        await self._of(key, lambda found: found._keep(grant), make=True)
+        await self._of(key, lambda found: found._keep(grant))  # `lock` has made the row
 
     async def put_pending(self, key, state, pending):
         signer = int(key.split("/")[3])
@@ -68,7 +68,7 @@ class OdooTokens:
         try:
             yield
         finally:
-            await self._of(key, lambda found: self._release(found, owner))
+            await self._of(key, lambda found: found and self._release(found, owner))
 
     async def _of(self, key, work, make=False):
         dbname, server_id, user_id, _signer, address = key.split("/")

@@ -1,3 +1,4 @@
+import asyncio
 import json
 from unittest.mock import patch
 
@@ -7,6 +8,7 @@ from odoo.tests import tagged
 from odoo.tools import file_open, mute_logger
 
 from ..runtime import process
+from ..runtime.tokens import OdooTokens, address_of, key_of
 from .common import AiCase
 
 SIGN_IN = "woow_paas_platform.mcp_sign_in"
@@ -21,7 +23,8 @@ class TestSignInAccess(AiCase):
         super().setUpClass()
         SignIn = cls.env[SIGN_IN]
         cls.server.authorization = "oauth_user"
-        cls.own = SignIn._of(cls.server.id, cls.member.id, "a", make=True)
+        address = address_of(cls.server)
+        cls.own = SignIn._of(cls.server.id, cls.member.id, address, make=True)
         cls.shared = SignIn._of(cls.user_server.id, 0, "a", make=True)
         for sign_in in cls.own | cls.shared:
             sign_in._keep({"access_token": "t0ken", "issuer": "https://login.example.com"})
@@ -77,6 +80,26 @@ class TestSignInAccess(AiCase):
                 self.assertEqual(grant["access_token"], "t0ken")
                 savepoint.rollback()
                 self.env.invalidate_all()
+
+    def test_who_signs_out_while_a_token_is_renewed_stays_signed_out(self):
+        async def write(_transaction, _dbname, work):
+            return work(self.env(su=True))
+
+        async def renew():
+            store, key = OdooTokens(write), key_of(self.server, self.member.id, self.member.id)
+            async with store.lock(key):
+                self.own.with_user(self.member).unlink()
+                await store.save(key, {"access_token": "renewed"})
+
+        with patch.object(process, "revoke_later") as revoke:
+            asyncio.run(renew())
+            self.env.cr.postcommit.run()
+        mine = [("server_id", "=", self.server.id), ("user_id", "=", self.member.id)]
+        self.assertFalse(self.env[SIGN_IN].search(mine))
+        given_back = [
+            grant["access_token"] for call in revoke.call_args_list for grant in call[0][0]
+        ]
+        self.assertEqual(given_back, ["t0ken", "renewed"])
 
     def test_a_damaged_sign_in_can_be_ended(self):
         self.own.grant_encrypted = "damaged"
