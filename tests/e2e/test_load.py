@@ -208,6 +208,7 @@ class TestLimits:
         assert epochs == "1", "one runner did it all"
 
 
+@pytest.mark.alone
 def test_a_restart_of_postgresql_loses_nothing(odoo, scripted_llm, counter, template):
     """Two turns are between their calls, two readers are connected; the database goes and comes back."""
     server = counter.register(odoo)

@@ -227,7 +227,7 @@ def test_the_tab_of_a_service_shows_text(odoo, servers, page_of):
         trap = Trap(page)
         page.goto("/my/services")
         page.get_by_role("link", name="n8n Automation").click()
-        page.get_by_role("tab", name="MCP").click()
+        page.get_by_role("link", name="MCP", exact=True).click()
         page.locator(".o_woow_server button[aria-expanded=false]").first.click()
         tools = page.locator(".o_woow_tool")
         expect(tools).to_have_count(49)

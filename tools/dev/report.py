@@ -47,19 +47,31 @@ def read(runner: str, junit: Path, exit_code: int) -> Outcome:
         outcome.problems.append(
             f"{runner}: {len(skipped)} tests were skipped: " + "; ".join(skipped[:20])
         )
-    if not outcome.passed + outcome.failed:
-        outcome.problems.append(f"{runner}: no test was executed.")
-    elif exit_code and not outcome.failed:
+    if exit_code and outcome.passed and not outcome.failed:
         outcome.problems.append(
             f"{runner}: the runner ended with {exit_code} though no test failed."
         )
     return outcome
 
 
+def joined(*parts: Outcome) -> Outcome:
+    """One outcome of a runner's several runs; one of them may have had nothing to do."""
+    return Outcome(
+        parts[0].runner,
+        passed=sum(part.passed for part in parts),
+        failed=sum(part.failed for part in parts),
+        seconds=sum(part.seconds for part in parts),
+        failures=[name for part in parts for name in part.failures],
+        problems=[problem for part in parts for problem in part.problems],
+    )
+
+
 def close(outcomes: list[Outcome]) -> int:
     """Print the summary and, last, the plain line; the exit code of ``make test``."""
     say("")
     for outcome in outcomes:
+        if not outcome.passed + outcome.failed:
+            outcome.problems.append(f"{outcome.runner}: no test was executed.")
         say(
             f"{outcome.runner}: {outcome.passed} passed, {outcome.failed} failed in {outcome.seconds:.0f} s"
         )

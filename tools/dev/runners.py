@@ -200,9 +200,11 @@ def _odoo(instance: Instance, arguments: Sequence[str]) -> report.Outcome:
 def _e2e(instance: Instance, arguments: Sequence[str]) -> report.Outcome:
     # They wait more than they compute. A file's tests share servers, so a file stays in one process.
     together = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
-    outcome = Pytest(
-        "e2e", [ROOT / "tests/e2e", "-q", "--durations=5", *together, *arguments]
-    ).finish()
+    tests = (ROOT / "tests/e2e", "-q", "--durations=5", *arguments)
+    outcome = report.joined(
+        Pytest("e2e", [*tests, *together, "-m", "not alone"]).finish(),
+        Pytest("e2e-alone", [*tests, "-m", "alone"]).finish(),
+    )
     for log in sorted(LOGS.glob("e2e-*.log")):
         outcome.problems += _complaints(log, testbed.expected_patterns(log.name))
     return outcome
