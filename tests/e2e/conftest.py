@@ -21,7 +21,8 @@ expect.set_options(timeout=20_000)  # ms; the first turn of a process imports La
 
 SERVERS = "woow_paas_platform.mcp_server"
 TOOLS = "woow_paas_platform.mcp_tool"
-WORKER = os.environ.get("PYTEST_XDIST_WORKER", "one")  # each has servers of its own
+ALONE = "one"
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", ALONE)  # each has servers of its own
 E2E_LOGS = LOGS / "e2e" / WORKER
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
@@ -36,7 +37,8 @@ def template() -> Iterator[Instance]:
     """PostgreSQL with a database that has the addon and its demo data; each server gets a copy."""
     instance = testbed.template()
     with testbed.running_postgres(instance):
-        testbed.prepare_template(instance, fresh=False)
+        if WORKER == ALONE:  # of two processes none could prepare it without disturbing the other
+            testbed.prepare_template(instance, fresh=False)
         yield instance
 
 

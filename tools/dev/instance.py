@@ -135,8 +135,10 @@ def _texts(values: Mapping[str, object] | None) -> dict[str, str]:
 def prepare_links() -> None:
     """``.dev/odoo-bin``, and the addon under its technical name, which is its folder's name for Odoo."""
     _link_addon()
-    ODOO_BIN.write_text(LAUNCHER.format(python=VENV / "bin/python"))
-    ODOO_BIN.chmod(0o755)
+    launcher = LAUNCHER.format(python=VENV / "bin/python")
+    if not ODOO_BIN.exists() or ODOO_BIN.read_text() != launcher:  # others may run it now
+        ODOO_BIN.write_text(launcher)
+        ODOO_BIN.chmod(0o755)
 
 
 def _link_addon() -> None:
