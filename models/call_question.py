@@ -5,7 +5,6 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 from odoo import fields, models
-from odoo.orm.models import NO_ACCESS
 
 from ..runtime import notify, vault
 from ..services import input_form, inputs, text
@@ -58,7 +57,7 @@ class CallQuestion(models.Model):
         readonly=True,
         help="Empty: it is open.",
     )
-    content_encrypted = fields.Char(groups=NO_ACCESS, copy=False)
+    content_encrypted = fields.Char(groups=fields.NO_ACCESS, copy=False)
     answered_by_id = fields.Many2one("res.users", "Answered by", readonly=True, ondelete="set null")
     answered_at = fields.Datetime(readonly=True)
 
@@ -163,7 +162,9 @@ class ToolCall(models.Model):
 
     question_ids = fields.One2many(MODEL, "call_id", "Questions", readonly=True)
     ask_round = fields.Integer(readonly=True, help="How often the call ended with questions.")
-    ask_state = fields.Json(groups=NO_ACCESS, help="What goes back to the server with the answers.")
+    ask_state = fields.Json(
+        groups=fields.NO_ACCESS, help="What goes back to the server with the answers."
+    )
 
     def _suspend(self, wanted):
         """The call ended with questions: ask them.

@@ -2,7 +2,6 @@ from dataclasses import replace
 
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
-from odoo.orm.models import NO_ACCESS
 
 from ..runtime import tokens
 from ..services.specs import OAuthSpec
@@ -44,7 +43,7 @@ class McpServer(models.Model):
         inverse="_inverse_oauth_client_secret",
         help="Stored encrypted. Leave empty to keep the current secret.",
     )
-    oauth_client_secret_encrypted = fields.Char(groups=NO_ACCESS, copy=False)
+    oauth_client_secret_encrypted = fields.Char(groups=fields.NO_ACCESS, copy=False)
     oauth_issuer = fields.Char(
         "Authorization Server",
         help="Issuer at which the client is registered. The client secret goes nowhere else.",

@@ -3,7 +3,6 @@ import os
 
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
-from odoo.orm.models import NO_ACCESS
 
 from ..runtime import settings
 from ..services import egress
@@ -41,7 +40,7 @@ class McpServer(models.Model):
         help='Further HTTP headers, such as {"X-Team": "blue"}. Stored encrypted. '
         "Leave empty to keep the current headers; {} removes them.",
     )
-    headers_json_encrypted = fields.Text(groups=NO_ACCESS, copy=False)
+    headers_json_encrypted = fields.Text(groups=fields.NO_ACCESS, copy=False)
     header_names = fields.Char(readonly=True, copy=False, help="Names of the stored headers.")
 
     @api.depends("headers_json_encrypted")

@@ -2,7 +2,6 @@ import json
 
 from odoo import api, fields, models
 from odoo.exceptions import UserError
-from odoo.orm.models import NO_ACCESS
 from odoo.tools.misc import clean_context
 
 from ..runtime import notify, sentences, server_files, vault
@@ -26,7 +25,7 @@ class McpServer(models.Model):
     _inherit = "woow_paas_platform.mcp_server"
 
     template_code = fields.Char("Template", readonly=True, copy=False)
-    template_values_encrypted = fields.Text(groups=NO_ACCESS, copy=False)
+    template_values_encrypted = fields.Text(groups=fields.NO_ACCESS, copy=False)
 
     @api.model
     def _create_of_template(self, template, values, vals):

@@ -2,7 +2,6 @@ import json
 from datetime import timedelta
 
 from odoo import api, fields, models
-from odoo.orm.models import NO_ACCESS
 
 from ..runtime import process, sentences, vault
 from ..services.errors import SecretUnreadable
@@ -35,9 +34,11 @@ class McpSignIn(models.Model):
     since = fields.Datetime(readonly=True)
     expires_at = fields.Datetime(readonly=True)
     error = fields.Char(readonly=True, help="Why the last sign-in did not work.")
-    grant_encrypted = fields.Text(groups=NO_ACCESS, copy=False)
-    renewed_by = fields.Char(groups=NO_ACCESS, copy=False, help="Who renews the token right now.")
-    renewed_until = fields.Datetime(groups=NO_ACCESS, copy=False)
+    grant_encrypted = fields.Text(groups=fields.NO_ACCESS, copy=False)
+    renewed_by = fields.Char(
+        groups=fields.NO_ACCESS, copy=False, help="Who renews the token right now."
+    )
+    renewed_until = fields.Datetime(groups=fields.NO_ACCESS, copy=False)
 
     _credential_unique = models.UniqueIndex("(server_id, COALESCE(user_id, 0), address)")
 

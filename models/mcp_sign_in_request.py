@@ -3,7 +3,6 @@ import json
 from datetime import timedelta
 
 from odoo import api, fields, models
-from odoo.orm.models import NO_ACCESS
 
 from ..runtime import vault
 from ..services import oauth
@@ -24,7 +23,7 @@ class McpSignInRequest(models.Model):
     )
     user_id = fields.Many2one("res.users", required=True, ondelete="cascade", index=True)
     state_hash = fields.Char(required=True, help="The state itself is known to the browser only.")
-    pending_encrypted = fields.Text(groups=NO_ACCESS, copy=False)
+    pending_encrypted = fields.Text(groups=fields.NO_ACCESS, copy=False)
 
     _state_unique = models.UniqueIndex("(state_hash)")
 

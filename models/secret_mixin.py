@@ -1,7 +1,6 @@
 import logging
 
 from odoo import api, fields, models
-from odoo.orm.models import NO_ACCESS
 from odoo.tools import SQL
 
 from ..runtime import vault
@@ -15,7 +14,7 @@ class SecretMixin(models.AbstractModel):
     """Write-only inputs over encrypted stores.
 
     A model pairs an input `secret` (computed to ``""``, its inverse skips empty values) with a store
-    `secret_encrypted` (``groups=NO_ACCESS``, ``copy=False``): people write it, nobody reads it back.
+    `secret_encrypted` (``groups=fields.NO_ACCESS``, ``copy=False``): people write it, nobody reads it back.
     """
 
     _name = "woow_paas_platform.secret.mixin"
@@ -97,7 +96,7 @@ class ApiKeyMixin(models.AbstractModel):
         help="Stored encrypted. Leave empty to keep the current key. "
         "It is forgotten when another host is entered, unless a new one comes with it.",
     )
-    api_key_encrypted = fields.Char(groups=NO_ACCESS, copy=False)
+    api_key_encrypted = fields.Char(groups=fields.NO_ACCESS, copy=False)
     has_api_key = fields.Boolean(
         "API Key Stored", compute="_compute_has_api_key", compute_sudo=True
     )

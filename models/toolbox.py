@@ -4,7 +4,6 @@ import uuid
 
 from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
-from odoo.orm.models import NO_ACCESS
 
 from ..runtime import process
 from ..services import const, egress, openapi, openapi_file
@@ -63,7 +62,7 @@ class Toolbox(models.Model):
         inverse="_inverse_credential",
         help="Stored encrypted. Leave empty to keep the current one.",
     )
-    credential_encrypted = fields.Char(groups=NO_ACCESS, copy=False)
+    credential_encrypted = fields.Char(groups=fields.NO_ACCESS, copy=False)
     has_credential = fields.Boolean(compute="_compute_has_credential", compute_sudo=True)
     call_timeout = fields.Float(default=const.CALL_TIMEOUT, help="Seconds.")
     operation_ids = fields.One2many(
