@@ -4,15 +4,12 @@ from odoo import http
 from odoo.addons.portal.controllers.portal import CustomerPortal
 from odoo.http import request
 
+# Of every page here: with website installed, a page that is not the website's own breaks its layout.
+PAGE = {"type": "http", "auth": "user", "website": True, "methods": ["GET"], "readonly": True}
+
 
 class AiPortal(CustomerPortal):
-    @http.route(
-        ["/my/ai", "/my/ai/<int:conversation_id>"],
-        type="http",
-        auth="user",
-        methods=["GET"],
-        readonly=True,
-    )
+    @http.route(["/my/ai", "/my/ai/<int:conversation_id>"], **PAGE)
     def portal_my_ai(self, conversation_id=None, assistant_id=None, cloud_service_id=None, **_kw):
         if conversation_id:
             channel = request.env["discuss.channel"].browse(conversation_id)

@@ -3,9 +3,10 @@ from odoo.addons.portal.controllers.portal import CustomerPortal, pager
 from odoo.fields import Domain
 from odoo.http import request
 
+from .portal import PAGE
+
 SERVICE = "woow_paas_platform.cloud_service"
 ROLES = ("owner", "admin", "user", "guest")
-PORTAL = {"type": "http", "auth": "user", "website": True, "methods": ["GET"], "readonly": True}
 
 
 def readable_service(service_id):
@@ -21,7 +22,7 @@ def render_service(template, service, **values):
 class ServicePortal(CustomerPortal):
     """The cloud services of a person; what can be done there goes through the API."""
 
-    @http.route(["/my/services", "/my/services/page/<int:page>"], **PORTAL)
+    @http.route(["/my/services", "/my/services/page/<int:page>"], **PAGE)
     def portal_my_services(self, page=1, search="", **_kw):
         Service = request.env[SERVICE]
         domain = Domain("name", "ilike", search) | Domain("workspace_id.name", "ilike", search)
@@ -42,7 +43,7 @@ class ServicePortal(CustomerPortal):
         }
         return request.render("woow_paas_platform.portal_my_services", values)
 
-    @http.route("/my/services/<int:service_id>", **PORTAL)
+    @http.route("/my/services/<int:service_id>", **PAGE)
     def portal_my_service(self, service_id, **_kw):
         service = readable_service(service_id)
         if not service:
@@ -65,7 +66,7 @@ class ServicePortal(CustomerPortal):
             "/my/services/<int:service_id>/chat",
             "/my/services/<int:service_id>/chat/<int:conversation_id>",
         ],
-        **PORTAL,
+        **PAGE,
     )
     def portal_my_service_chat(self, service_id, conversation_id=None, **_kw):
         service = readable_service(service_id)
@@ -80,7 +81,7 @@ class ServicePortal(CustomerPortal):
         }
         return render_service("portal_my_service_chat", service, props=props)
 
-    @http.route("/my/services/<int:service_id>/mcp", **PORTAL)
+    @http.route("/my/services/<int:service_id>/mcp", **PAGE)
     def portal_my_service_mcp(self, service_id, **_kw):
         service = readable_service(service_id)
         if not service.is_manager:
@@ -88,12 +89,12 @@ class ServicePortal(CustomerPortal):
         props = {"cloudServiceId": service.id}
         return render_service("portal_my_service_mcp", service, props=props)
 
-    @http.route("/my/ai-servers", **PORTAL)
+    @http.route("/my/ai-servers", **PAGE)
     def portal_my_ai_servers(self, **_kw):
         values = {"page_name": "ai_servers", "props": {}}
         return request.render("woow_paas_platform.portal_my_ai_servers", values)
 
-    @http.route("/my/ai/connections", **PORTAL)
+    @http.route("/my/ai/connections", **PAGE)
     def portal_my_ai_connections(self, **_kw):
         values = {"page_name": "ai_connections"}
         return request.render("woow_paas_platform.portal_my_ai_connections", values)
