@@ -84,5 +84,6 @@
             ("remove", "woow_paas_platform/static/tests/tours/**/*"),
         ],
     },
+    "pre_init_hook": "pre_init_hook",
     "application": True,
 }
