@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import time
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from . import files, llm, markdown, recall, text, tool_protocol, transcript
@@ -39,6 +40,7 @@ async def run_turn(
     stop: asyncio.Event,
     *,
     chat_model: Any = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> TurnResult:
     """Run a turn, or what is left of it.
 
@@ -52,7 +54,7 @@ async def run_turn(
     async with contextlib.AsyncExitStack() as stack:
         if chat_model is None:
             chat_model = await stack.enter_async_context(llm.open_model(request.llm))
-        return await _Turn(request, progress, journal, toolbox, stop, chat_model).run()
+        return await _Turn(request, progress, journal, toolbox, stop, chat_model, clock).run()
 
 
 def _left_out(names):
@@ -66,16 +68,17 @@ def _left_out(names):
 
 
 class _Turn:
-    def __init__(self, request, progress, journal, toolbox, stop, model):
+    def __init__(self, request, progress, journal, toolbox, stop, model, clock):
         self.request: TurnRequest = request
         self.progress: TurnProgress = progress
         self.journal: Journal = journal
         self.toolbox: Toolbox = toolbox
         self.stop: asyncio.Event = stop
         self.model = model
+        self.clock = clock
         self.pictures = dict(request.pictures)
         self.answer = Answer()
-        self.deadline = time.monotonic() + request.limits.turn_timeout - DEADLINE_MARGIN
+        self.deadline = self.clock() + request.limits.turn_timeout - DEADLINE_MARGIN
         self.blocks = 0  # finished Markdown blocks of the turn
         self.first_block = 0  # the first one of this step
 
@@ -222,9 +225,10 @@ class _Turn:
                 on_text=on_text,
                 stop=self.stop,
                 deadline=self.deadline,
+                clock=self.clock,
             )
         except LlmTimeout as error:
-            if time.monotonic() >= self.deadline:
+            if self.clock() >= self.deadline:
                 raise LlmTimeout(
                     "The answer took too long and was ended.", detail=error.detail
                 ) from error
@@ -294,6 +298,7 @@ class _Turn:
             self.stop,
             budget=self.request.limits.turn_tools_timeout - progress.tools_seconds,
             deadline=self.deadline,
+            clock=self.clock,
         )
         results, seconds = await runner.run(calls)
         answered = [call.id for call in calls if call.id in results]

@@ -25,7 +25,7 @@ EXHAUSTED = (
 
 class Calls:
     """:param budget: seconds that all calls together may take
-    :param deadline: `time.monotonic` seconds at which the turn is over
+    :param deadline: seconds of `clock` at which the turn is over
     """
 
     def __init__(
@@ -36,12 +36,14 @@ class Calls:
         *,
         budget: float,
         deadline: float,
+        clock: Callable[[], float] = time.monotonic,
     ):
         self._journal = journal
         self._toolbox = toolbox
         self._stop = stop
         self._budget = budget
         self._deadline = deadline
+        self._clock = clock
         self._asking = 0
         self._asking_since = 0.0
         self._asked_seconds = 0.0
@@ -53,7 +55,7 @@ class Calls:
 
         :raises LeaseLost, TurnGone: what the journal says ends all calls at once
         """
-        begun = time.monotonic()
+        begun = self._clock()
         tasks = {asyncio.ensure_future(self._one(call)): call.id for call in calls}
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -71,7 +73,7 @@ class Calls:
                 if call.id not in results:
                     results[call.id] = failure("cancelled", STOPPED)
                     await self._journal.end_call(call, results[call.id])
-        return results, max(0.0, time.monotonic() - begun - self._asked_seconds)
+        return results, max(0.0, self._clock() - begun - self._asked_seconds)
 
     async def _one(self, call: ToolCall) -> CallResult | None:
         verdict = await self._journal.begin_call(call)
@@ -113,10 +115,10 @@ class Calls:
 
     async def _execute(self, call: ToolCall, resume: Mapping[str, Any] | None) -> Executed:
         limit = call.server.call_timeout if call.server else self._budget
-        timeout = min(limit, self._budget, self._deadline - time.monotonic())
+        timeout = min(limit, self._budget, self._deadline - self._clock())
         if call.tool is not None and call.arguments is not None and timeout <= 0:
             return Executed(result=failure("timeout", EXHAUSTED))
-        begun = time.monotonic()
+        begun = self._clock()
         running = asyncio.ensure_future(
             self._toolbox.call(
                 call,
@@ -143,14 +145,14 @@ class Calls:
 
         async def ask(asked: InputRequest) -> InputAnswer:
             if not self._asking:
-                self._asking_since = time.monotonic()
+                self._asking_since = self._clock()
             self._asking += 1
             try:
                 return await self._journal.ask(call, asked)
             finally:
                 self._asking -= 1
                 if not self._asking:
-                    self._asked_seconds += time.monotonic() - self._asking_since
+                    self._asked_seconds += self._clock() - self._asking_since
 
         return ask
 
@@ -159,7 +161,7 @@ class Calls:
 
         def report(progress: float, total: float | None, message: str) -> None:
             nonlocal last
-            now = time.monotonic()
+            now = self._clock()
             if now - last < PROGRESS_INTERVAL and progress != total:
                 return
             last = now

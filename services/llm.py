@@ -89,25 +89,26 @@ async def stream(
     on_text: Callable[[str], None],
     stop: asyncio.Event,
     deadline: float,
+    clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Fill `answer`. Retries once as long as nothing of it has arrived.
 
-    :param deadline: `time.monotonic` seconds at which the turn is over
+    :param deadline: seconds of `clock` at which the turn is over
     :raises LlmError: with what arrived before still in `answer`
     """
     from langsmith import tracing_context  # noqa: PLC0415
 
     with tracing_context(enabled=False):
         try:
-            return await _once(model, messages, spec, answer, on_text, stop, deadline)
+            return await _once(model, messages, spec, answer, on_text, stop, deadline, clock)
         except LlmError as error:
             delay = _retry_delay(error)
-            if answer.begun or delay is None or time.monotonic() + delay >= deadline:
+            if answer.begun or delay is None or clock() + delay >= deadline:
                 raise
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(stop.wait(), delay)
             answer.finish_reason = ""
-            return await _once(model, messages, spec, answer, on_text, stop, deadline)
+            return await _once(model, messages, spec, answer, on_text, stop, deadline, clock)
 
 
 def _retry_delay(error: LlmError) -> float | None:
@@ -117,7 +118,7 @@ def _retry_delay(error: LlmError) -> float | None:
     return RETRY_DELAY if isinstance(error, LlmUnavailable | LlmProtocolError) else None
 
 
-async def _once(model, messages, spec, answer, on_text, stop, deadline) -> None:
+async def _once(model, messages, spec, answer, on_text, stop, deadline, clock) -> None:
     if stop.is_set():
         answer.stopped = True
         return
@@ -128,7 +129,7 @@ async def _once(model, messages, spec, answer, on_text, stop, deadline) -> None:
     try:
         while True:
             chunk = asyncio.ensure_future(_next(chunks))
-            left = min(silence, deadline - time.monotonic())
+            left = min(silence, deadline - clock())
             done, _ = await asyncio.wait(
                 {chunk, stopped}, timeout=max(0.0, left), return_when=asyncio.FIRST_COMPLETED
             )
