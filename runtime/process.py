@@ -93,6 +93,7 @@ def runner():
                 lease=options.lease_seconds,
                 on_close=_process.engine.close,
             )
+            _process.runner.start()
             CommonServer.on_stop(shutdown)
             _before_executors_end(shutdown)
         return _process.runner
@@ -277,8 +278,8 @@ def sync_later(dbname: str, server_ids: list[int]) -> None:
     loop.submit(_sync(loop, ServerStore(dbname), server_ids))
 
 
-async def _write_behind(function, *args):
-    return await _process.runner.db(function, *args)
+async def _write_behind(function, dbname, *args):
+    return await _process.runner.db(dbname, function, dbname, *args)
 
 
 async def _sync_behind(dbname, server_ids):
@@ -314,7 +315,7 @@ async def _revoke(grant):
 
 
 async def _sync(loop, store_, server_ids):
-    specs = await loop.db(store_.specs, server_ids)
+    specs = await loop.db(store_.name, store_.specs, server_ids)
     for spec in specs.values():
         await _sync_one(loop, store_, spec)
 
@@ -323,6 +324,6 @@ async def _sync_one(loop, store_, spec):
     try:
         discovery = await _process.engine.discover(spec)
     except EngineError as error:
-        await loop.db(store_.failed, spec.id, error)
+        await loop.db(store_.name, store_.failed, spec.id, error)
     else:
-        await loop.db(store_.synced, spec.id, discovery)
+        await loop.db(store_.name, store_.synced, spec.id, discovery)

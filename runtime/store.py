@@ -135,10 +135,11 @@ class OdooStore(TurnQueue):
         db.transaction(self.name, work)
 
     def begin_call(self, claim, call_id: str) -> Verdict:
-        """Every switch is read again in the transaction that records the start."""
+        """Every switch is read again in the transaction that records the start, which renews the lease."""
 
         def work(env):
             turn = self._held(env, claim)
+            self._renew(env, claim)
             row = env[CALL].search([("call_id", "=", call_id), ("turn_id", "=", turn.id)])
             if not row:
                 raise TurnGone

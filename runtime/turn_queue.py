@@ -62,14 +62,14 @@ class TurnQueue:
                     "per_person": settings.get().turns_per_person,
                 },
             )
-            return [Claim(*row) for row in sorted(env.cr.fetchall())]
+            return [Claim(*row, lease) for row in sorted(env.cr.fetchall())]
 
         return db.transaction(self.name, work)
 
-    def heartbeat(self, claims: list[Claim], lease: float) -> tuple[set[Claim], set[Claim]]:
+    def heartbeat(self, runner_id: str, claims: list[Claim]) -> tuple[set[Claim], set[Claim]]:
         """Extend these leases.
 
-        :return: the claims still held; those whose stop was asked for
+        :return: the claims that are lost; those whose stop was asked for
         """
 
         def work(env):
@@ -77,23 +77,36 @@ class TurnQueue:
             env.cr.execute(
                 """
                 UPDATE woow_paas_platform_ai_turn t
-                   SET lease_until = now() AT TIME ZONE 'UTC' + %s * interval '1 second'
-                 WHERE t.id IN (
-                        SELECT h.id FROM woow_paas_platform_ai_turn h
-                          JOIN unnest(%s, %s) AS c (id, epoch)
+                   SET lease_until = now() AT TIME ZONE 'UTC' + held.lease * interval '1 second'
+                  FROM (SELECT h.id, c.lease FROM woow_paas_platform_ai_turn h
+                          JOIN unnest(%s, %s, %s) AS c (id, epoch, lease)
                             ON c.id = h.id AND c.epoch = h.lease_epoch
                          WHERE h.state = 'running'
-                         ORDER BY h.id FOR NO KEY UPDATE OF h)
+                         ORDER BY h.id FOR NO KEY UPDATE OF h) AS held
+                 WHERE t.id = held.id
              RETURNING t.id, t.stop_requested
                 """,
-                [lease, [claim.turn_id for claim in claims], [claim.epoch for claim in claims]],
+                [
+                    [claim.turn_id for claim in claims],
+                    [claim.epoch for claim in claims],
+                    [claim.lease for claim in claims],
+                ],
                 log_exceptions=False,  # two writers met: `transaction` repeats it
             )
             rows = env.cr.fetchall()
             by_id = {claim.turn_id: claim for claim in claims}
-            return {by_id[i] for i, _ in rows}, {by_id[i] for i, stop in rows if stop}
+            held = {by_id[i] for i, _ in rows}
+            return set(claims) - held, {by_id[i] for i, stop in rows if stop}
 
         return db.transaction(self.name, work)
+
+    def _renew(self, env, claim: Claim) -> None:
+        """Of a turn that this transaction has locked."""
+        env.cr.execute(
+            "UPDATE woow_paas_platform_ai_turn"
+            " SET lease_until = now() AT TIME ZONE 'UTC' + %s * interval '1 second' WHERE id = %s",
+            [claim.lease, claim.turn_id],
+        )
 
     def release(self, runner_id: str) -> None:
         """Give back what this runner still holds: another process goes on."""

@@ -17,6 +17,7 @@ LLM_IDLE_TIMEOUT = 60.0  # s, silence between two chunks
 TURN_TIMEOUT = 900.0  # s, one turn while it runs (waiting for a person does not count)
 
 TEXT_FLUSH_INTERVAL = 0.04  # s, text deltas are coalesced this long (SSE contract)
+DB_RETRY = 0.2  # s between two tries while PostgreSQL is away
 SESSION_ASK_TIMEOUT = 180.0  # s, a legacy server's question is held open in its session
 SESSION_IDLE = 300.0  # s, a pooled session without a call is closed
 MAX_IN_FLIGHT = 16  # requests of one process to one server at once

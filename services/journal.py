@@ -11,10 +11,12 @@ from typing import Any
 from . import const
 from .errors import InputRequired, LeaseLost, SignInRequired, TurnGone
 from .inputs import InputAnswer, InputRequest
+from .ports import Claim
 from .specs import CallResult, ToolCall, TurnProgress, Verdict
 
 _logger = logging.getLogger(__name__)
 
+BEGIN_TRIES = 3  # a process that stands still each time gives the turn up
 ANSWER_POLL = 5.0  # s between two looks for an answer that nobody told of
 UNKNOWN_TEXT = (
     "The connection was interrupted while this call ran. It may or may not have taken effect."
@@ -26,7 +28,7 @@ class TurnJournal:
 
     :param db: runs a blocking store method in the executor and retries it while PostgreSQL is away
     :param wake: tells the writer that there is something to flush
-    :param patience: s after which the lease may be over, if this process stood still
+    :param on_lost: called once, when nothing more may be written
     """
 
     def __init__(
@@ -37,7 +39,8 @@ class TurnJournal:
         wake: Callable[["TurnJournal"], None],
         max_rounds: int = const.MAX_ROUNDS,
         *,
-        patience: float = 5.0,
+        on_lost: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
     ):
         self.claim = claim
         self.store = store
@@ -47,9 +50,11 @@ class TurnJournal:
         self.next_seq = claim.next_seq
         self._db = db
         self._wake = wake
-        self._patience = patience
+        self._on_lost = on_lost
+        self._clock = clock
         self._pending: list[dict[str, Any]] = []
         self._bells: set[asyncio.Event] = set()
+        self._writing: set[asyncio.Future] = set()
 
     def emit(self, type_: str, /, **fields: Any) -> None:
         last = self._pending[-1] if self._pending else None
@@ -70,19 +75,59 @@ class TurnJournal:
         return list(enumerate(pending, first))
 
     def lose(self) -> None:
-        self.lost = True
+        if not self.lost:
+            self.lost = True
+            self._pending.clear()
+            self._on_lost()
+
+    def forget(self) -> None:
+        """Drop what is not on disk yet."""
         self._pending.clear()
 
     async def _write(self, method, *args, events=()):
+        """Who is cancelled leaves the write to end, so that no number is given twice or left out."""
+
+        def arguments(earlier):
+            return [*args, [*earlier, *self._numbered(events)]]
+
+        return await self._undisturbed(method, arguments)
+
+    def _numbered(self, events):
+        first, self.next_seq = self.next_seq, self.next_seq + len(events)
+        return enumerate(events, first)
+
+    async def _undisturbed(self, method, arguments: Callable[[list], list]):
+        writing = asyncio.ensure_future(self._locked(method, arguments))
+        self._writing.add(writing)
+        writing.add_done_callback(self._written)
+        return await asyncio.shield(writing)
+
+    def _written(self, writing: asyncio.Future) -> None:
+        self._writing.discard(writing)
+        if not writing.cancelled():
+            writing.exception()  # who waits for it has it, if anybody does
+
+    async def _locked(self, method, arguments: Callable[[list], list]):
+        """:param arguments: of the method, from the numbered events that stand before"""
         async with self.lock:
             if self.lost:
                 raise LeaseLost
-            self._pending.extend(events)
+            first = self.next_seq
+            earlier = self.drain()
             try:
-                return await self._db(method, self.claim, *args, self.drain())
-            except LeaseLost:
+                return await self._db(
+                    method, self.claim, *arguments(earlier), is_over=self._is_lost
+                )
+            except (LeaseLost, TurnGone):
                 self.lose()
                 raise
+            except Exception:  # nothing of it is on disk: what others said goes with the next write
+                self._pending[:0] = [event for _seq, event in earlier]
+                self.next_seq = first
+                raise
+
+    def _is_lost(self) -> bool:
+        return self.lost
 
     async def save_step(self, progress: TurnProgress, calls: tuple[ToolCall, ...] = ()) -> None:
         events = [
@@ -99,26 +144,33 @@ class TurnJournal:
             }
             for call in calls
         ]
+        progress.epoch = self.claim.epoch
         await self._write(self.store.save_step, asdict(progress), calls, events=events)
 
     async def begin_call(self, call: ToolCall) -> Verdict:
         if self.lost:
             raise LeaseLost
-        while True:
-            asked = time.monotonic()
-            try:
-                verdict = await self._db(self.store.begin_call, self.claim, call.id)
-            except LeaseLost:
-                self.lose()
-                raise
+        for _ in range(BEGIN_TRIES):
+            asked = self._clock()
+            verdict = await self._asked(self.store.begin_call, call.id)
             # A process that stood still between the check and here asks again: the lease may be over.
-            if verdict.kind != "run" or time.monotonic() - asked < self._patience:
+            if verdict.kind != "run" or self._clock() - asked < self.claim.lease:
                 break
+        else:
+            self.lose()
+            raise LeaseLost(detail="the database takes longer than a lease")
         if verdict.kind == "lost":
             result = CallResult(outcome="unknown", text=UNKNOWN_TEXT, display=UNKNOWN_TEXT)
             await self.end_call(call, result)
             return Verdict(kind="done", result=result)
         return verdict
+
+    async def _asked(self, method, *args):
+        try:
+            return await self._db(method, self.claim, *args, is_over=self._is_lost)
+        except (LeaseLost, TurnGone):
+            self.lose()
+            raise
 
     async def end_call(self, call: ToolCall, result: CallResult) -> None:
         event = {
@@ -149,17 +201,15 @@ class TurnJournal:
 
     async def _ask(self, call: ToolCall, asked: InputRequest, bell: asyncio.Event) -> InputAnswer:
         limit = const.SESSION_ASK_TIMEOUT
-        question = await self._db(self.store.ask, self.claim, call.id, asked, limit)
+        question = await self._asked(self.store.ask, call.id, asked, limit)
         if question is None:
             return InputAnswer(action="cancel")
         self._add(question)
-        deadline = time.monotonic() + limit
+        deadline = self._clock() + limit
         while True:
             bell.clear()
-            left = deadline - time.monotonic()
-            answer, decided = await self._db(
-                self.store.take_answer, self.claim, question["id"], left <= 0
-            )
+            left = deadline - self._clock()
+            answer, decided = await self._asked(self.store.take_answer, question["id"], left <= 0)
             if answer is not None:
                 self._add(decided)
                 return answer
@@ -174,20 +224,31 @@ class TurnJournal:
 
     async def finish(self, ending_of: Callable[[int], Any]) -> None:
         """Close the turn. `ending_of(next_seq)` is called when all earlier events are numbered."""
-        async with self.lock:
-            if self.lost:
-                raise LeaseLost
-            events = self.drain()
-            await self._db(self.store.finish, self.claim, ending_of(self.next_seq), events)
+        await self._undisturbed(
+            self.store.finish, lambda earlier: [ending_of(self.next_seq), earlier]
+        )
 
 
 class Writer:
-    """Flushes the journals of one store, all turns in one transaction, every 40 ms at most."""
+    """Flushes the journals of one store, all turns in one transaction, every 40 ms at most.
 
-    def __init__(self, store, db: Callable[..., Awaitable[Any]], interval: float):
-        self._store = store
+    :param append: the store's
+    :param lose: called with each claim that is lost
+    """
+
+    def __init__(
+        self,
+        append,
+        db: Callable[..., Awaitable[Any]],
+        lose: Callable[[Claim], None],
+        interval: float,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self._append_to = append
         self._db = db
+        self._lose = lose
         self._interval = interval
+        self._clock = clock
         self._dirty: dict[TurnJournal, None] = {}
         self._bell = asyncio.Event()
 
@@ -199,8 +260,8 @@ class Writer:
         last = 0.0
         while True:
             await self._bell.wait()
-            await asyncio.sleep(max(0.0, last + self._interval - time.monotonic()))
-            last = time.monotonic()
+            await asyncio.sleep(max(0.0, last + self._interval - self._clock()))
+            last = self._clock()
             self._bell.clear()
             await self._flush()
 
@@ -215,9 +276,8 @@ class Writer:
         try:
             batch = {j.claim: events for j in free if not j.lost and (events := j.drain())}
             lost = await self._append(batch) if batch else ()
-            for journal in free:
-                if journal.claim in lost:
-                    journal.lose()
+            for claim in lost:
+                self._lose(claim)
         finally:
             for journal in free:
                 journal.lock.release()
@@ -225,7 +285,7 @@ class Writer:
     async def _append(self, batch: dict) -> set:
         """The claims that are lost. What cannot be written costs its own turn, never the others."""
         try:
-            return await self._db(self._store.append, batch)
+            return await self._db(self._append_to, batch)
         except LeaseLost:
             return set(batch)
         except Exception:

@@ -37,13 +37,17 @@ class Journal(Protocol):
         """Record the one result of the call and its `tool_result` event."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Claim:
-    """The right to run a turn: valid while the turn's `epoch` is this one."""
+    """The right to run a turn: valid while the turn's `epoch` is this one.
+
+    `lease` is for how many seconds it was taken, and is extended.
+    """
 
     turn_id: int
     epoch: int
     next_seq: int
+    lease: float = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +72,17 @@ class Ending:
 
 
 class Store(Protocol):
-    """A queue of turns. Blocking methods, called from executor threads; `ConnectionError` means try again."""
+    """A queue of turns. Blocking methods, called from executor threads; `ConnectionError` means try again.
+
+    `heartbeat` is called from a thread of its own. It returns the claims that are lost and those whose stop was
+    asked for; a claim that it could not extend because somebody has locked the turn is not lost.
+    `begin_call` renews the lease.
+    """
 
     name: str
 
     def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]: ...
-    def heartbeat(self, claims: list[Claim], lease: float) -> tuple[set[Claim], set[Claim]]: ...
+    def heartbeat(self, runner_id: str, claims: list[Claim]) -> tuple[set[Claim], set[Claim]]: ...
     def release(self, runner_id: str) -> None: ...
     def sweep(self) -> None: ...
     def load(self, claim: Claim) -> Loaded: ...

@@ -232,6 +232,7 @@ class TurnProgress:
     `asides` are remarks between the answers: ``{"step": answers before it, "event": as the stream told it}``.
     `found_protocol` is how the model turned out to call tools, where that had to be found out; the host remembers it.
     The host sets `confirmed` to the round that the person let go on, or `sum_up` when it said “stop and answer”.
+    `epoch` is the claim that saved it: what was claimed since then got no step further.
     """
 
     started: bool = False
@@ -244,6 +245,7 @@ class TurnProgress:
     confirmed: int = 0
     sum_up: bool = False
     asides: list[dict[str, Any]] = field(default_factory=list)
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -96,7 +96,7 @@ class TestFlatCost(AiHttpCase):
     def test_claiming_and_sweeping_read_only_what_is_open(self):
         with self._queries() as statements:
             (claim,) = self.store.claim("one", 8, 15.0)
-            self.store.heartbeat([claim], 15.0)
+            self.store.heartbeat("one", [claim])
             self.store.sweep()
         self.assertEqual(claim.turn_id, self.newest.id)
         self._assert_indexed(statements)

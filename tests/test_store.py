@@ -87,13 +87,13 @@ class TestStore(AiHttpCase):
         self.assertEqual(self._events(), before)
         self.assertEqual(self.turn.state, "running")
 
-    def test_heartbeat_tells_what_is_held_and_stopped(self):
+    def test_heartbeat_tells_what_is_lost_and_stopped(self):
         claim = self._claim()
-        self.assertEqual(self.store.heartbeat([claim], LEASE), ({claim}, set()))
+        self.assertEqual(self.store.heartbeat("one", [claim]), (set(), set()))
         self.assertEqual(self.store.request_stop(claim.turn_id), "running")
-        self.assertEqual(self.store.heartbeat([claim], LEASE), ({claim}, {claim}))
+        self.assertEqual(self.store.heartbeat("one", [claim]), (set(), {claim}))
         old = replace(claim, epoch=claim.epoch - 1)
-        self.assertEqual(self.store.heartbeat([old], LEASE), (set(), set()))
+        self.assertEqual(self.store.heartbeat("one", [old]), ({old}, set()))
 
     def test_release_requeues(self):
         self._claim()

@@ -72,6 +72,7 @@ def start(store):
 
     def start_runner(engine, **options):
         runner = Runner(engine, lambda text: f"<p>{text}</p>", **options)
+        runner.start()
         runner.attach(store)
         runners.append(runner)
         return runner

@@ -85,11 +85,12 @@ class MemoryStore:
             for turn_id, turn in self.turns.items():
                 if turn["state"] == "queued" and len(claims) < limit:
                     turn.update(state="running", owner=runner_id, epoch=turn["epoch"] + 1)
-                    claims.append(Claim(turn_id, turn["epoch"], max(self.events[turn_id]) + 1))
+                    next_seq = max(self.events[turn_id]) + 1
+                    claims.append(Claim(turn_id, turn["epoch"], next_seq, lease))
             self.changed.notify_all()
             return claims
 
-    def heartbeat(self, claims, lease):
+    def heartbeat(self, runner_id, claims):
         with self.changed:
             self._check()
             held = set()
@@ -99,7 +100,7 @@ class MemoryStore:
                     held.add(claim)
             self.kept |= held
             self.changed.notify_all()
-            return held, set()
+            return set(claims) - held, set()
 
     def release(self, runner_id):
         with self.changed:

@@ -141,7 +141,7 @@ def test_a_process_that_stood_still_before_a_call_asks_again(store, start):
     call = ToolCall(id="call_1", alias="x", round=1, arguments={})
 
     async def freeze():
-        time.sleep(0.1)  # what SIGSTOP does to the loop
+        time.sleep(0.2)  # what SIGSTOP does to the loop
 
     def stand_still():
         store.steal(1)
@@ -200,8 +200,8 @@ def test_a_child_process_makes_its_own(store, start):
     if pid == 0:
         child = MemoryStore()
         child.queue(1)
-        Runner(answer, str).attach(child)
         runner = Runner(answer, str)
+        runner.start()
         runner.attach(child)
         child.wait_ended(1)
         os.write(write, b"done")

@@ -8,7 +8,7 @@ from memory_store import MemoryStore
 from runners import answer
 
 from services.errors import LlmRateLimited
-from services.runner import MAX_EPOCH
+from services.queue_host import MAX_TRIES
 from services.specs import Limits, ToolCall, TurnResult
 
 
@@ -114,7 +114,7 @@ def test_a_claim_whose_answer_was_lost_is_left_to_the_sweep(store, start):
 
 def test_a_turn_that_no_runner_survives_is_ended(store, start):
     store.queue(1)
-    store.turns[1]["epoch"] = MAX_EPOCH
+    store.turns[1]["epoch"] = MAX_TRIES
     start(answer)
     ending = store.wait_ended(1)
     assert (ending.state, ending.error_code) == ("failed", "internal_error")

@@ -1,0 +1,90 @@
+"""Keeps the leases of one database: a native thread that waits for nothing but PostgreSQL.
+
+Neither a slow callback on the loop nor another database delays it.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from . import const
+from .ports import Claim, Store
+
+_logger = logging.getLogger(__name__)
+
+STUCK = 120.0  # s; a loop that has not turned for so long is given up, others take its turns
+
+
+class Heartbeat:
+    """
+    :param call_soon: runs a function on the loop, from any thread
+    :param on_kept: called on the loop with the claims that are lost and those whose stop was asked for
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        runner_id: str,
+        lease: float,
+        call_soon: Callable[..., object],
+        on_kept: Callable[[set[Claim], set[Claim]], None],
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self._store = store
+        self._runner_id = runner_id
+        self._lease = lease
+        self._call_soon = call_soon
+        self._on_kept = on_kept
+        self._clock = clock
+        self._claims: frozenset[Claim] = frozenset()  # replaced as a whole: two threads look at it
+        self._turned = clock()
+        self._ended = threading.Event()
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="woow-ai-heartbeat", daemon=True).start()
+
+    def stop(self) -> None:
+        self._ended.set()
+
+    def hold(self, claim: Claim) -> None:
+        """Only what really runs here is kept: a turn that this runner lost track of goes to another."""
+        self._claims |= {claim}
+
+    def let_go(self, claim: Claim) -> None:
+        self._claims -= {claim}
+
+    def beat(self) -> None:
+        """Extend what is held, once.
+
+        :raises ConnectionError: PostgreSQL is away; who holds what is for it to say when it is back
+        """
+        self._call_soon(self._mark)
+        claims = self._claims
+        if not claims:
+            return
+        if self._clock() - self._turned > STUCK:
+            _logger.error("The AI runner's loop stands still: its turns go to another process.")
+            return
+        lost, stops = self._store.heartbeat(self._runner_id, sorted(claims))
+        if lost or stops:
+            self._call_soon(self._on_kept, lost, stops)
+
+    def _mark(self) -> None:
+        self._turned = self._clock()
+
+    def _run(self) -> None:
+        pause, away = self._lease / 3, False
+        while not self._ended.wait(pause):
+            try:
+                self.beat()
+                pause, away = self._lease / 3, False
+            except RuntimeError:  # the loop is closed
+                return
+            except ConnectionError as error:
+                if not away:
+                    _logger.info("No heartbeat in %s: %s", self._store.name, error)
+                pause, away = min(const.DB_RETRY, self._lease / 3), True
+            except Exception:
+                _logger.exception("The heartbeat of %s failed.", self._store.name)
+                pause = self._lease / 3
