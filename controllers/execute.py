@@ -140,7 +140,7 @@ class _Asked:
         """An error if the call must not be made; the audit row of the refusal is written."""
         if wrong := checks.problem(self.arguments, self.direct.call.tool.input_schema):
             return self._refuse("invalid_args", wrong, ApiError(422, "invalid_arguments", wrong))
-        if reason := self.tool._refusal_for_caller(self.arguments):
+        if reason := self.tool._direct_call_refusal(self.arguments):
             return self._refuse("denied", reason, ApiError(403, "denied", reason))
         return None
 

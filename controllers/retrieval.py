@@ -122,9 +122,8 @@ class _Direct:
         """:param offered: the caller may use the tool whatever the arguments"""
         given = request.dispatcher.jsonrequest or {}
         process.runner()  # where no call can be made, none is written down
-        action = request.env["woow_paas_platform.action_type"]
-        if tool and not offered:
-            action = action._that_allows(field, tool, given)
+        Action = request.env["woow_paas_platform.action_type"]
+        action = Action._that_allows(field, tool, given) if tool else Action
         if not offered and not action:
             raise self._error(
                 404,
@@ -146,10 +145,10 @@ class _Direct:
             server=server,
             arguments=given if field == "tool_id" else _layers(given, spec.input_schema),
         )
-        if reason := tool._refusal_of_direct_call():
-            return self._refuse(call, values, "denied", reason, 403, "denied")
         if wrong := arguments.problem(call.arguments, spec.input_schema):
             return self._refuse(call, values, "invalid_args", wrong, 400, "invalid_arguments")
+        if reason := tool._direct_call_refusal(call.arguments, action):
+            return self._refuse(call, values, "denied", reason, 403, "denied")
         _logger.debug("Direct call %s of %s begins.", call.id, self.names)
         direct = direct_call.Direct(call, server.call_timeout, values)
         return direct_call.respond(request.env, direct, self._answer)

@@ -104,7 +104,10 @@ class ActionType(models.Model):
                     return False
                 domain &= Domain(line.field_path, "=", int(given) if field == "id" else str(given))
         for record in Model.search(domain, limit=MAX_CANDIDATES if lines else 1):
-            fixed, _empty = self._fixed(record)
+            try:
+                fixed, _empty = self._fixed(record)
+            except (AccessError, UnusableSchema):
+                continue
             if recall.merged(arguments, fixed) == arguments:
                 return True
         return False

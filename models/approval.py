@@ -93,23 +93,10 @@ class ToolCall(models.Model):
         return Verdict(kind="ask")
 
     def _policy_decision(self):
-        tool, assistant = self.tool_id, self.turn_id.assistant_id
-        if not tool:
-            return approval.decide(
-                self.arguments or {},
-                policy="default",
-                annotations=self.operation_id._annotations(),
-                trust="annotations",
-                asks_by_default=assistant.approval_mode == "policy",
-                is_tainted=self._comes_after_untrusted_result(),
-            )
-        return approval.decide(
+        source = self.tool_id or self.operation_id
+        return source._decision(
             self.arguments or {},
-            policy=tool.approval_policy,
-            rules=self.env["woow_paas_platform.approval_rule"]._rules_of(tool, assistant),
-            annotations=tool._annotations(),
-            trust=tool.server_id.trust_level,
-            asks_by_default=assistant.approval_mode == "policy",
+            self.turn_id.assistant_id,
             is_tainted=self._comes_after_untrusted_result(),
         )
 
@@ -248,6 +235,19 @@ class McpTool(models.Model):
         said = json.loads(self.annotations or "{}")
         return said if isinstance(said, dict) else {}
 
+    def _policy_facts(self):
+        return {
+            "policy": self.approval_policy,
+            "annotations": self._annotations(),
+            "trust": self.server_id.trust_level,
+        }
+
+    def _rules(self, assistant):
+        return self.env["woow_paas_platform.approval_rule"]._rules_of(self, assistant)
+
+    def _is_allowed_for_good(self, user):
+        return self.env["woow_paas_platform.tool_grant"]._is_always_granted(user, self)
+
 
 class ToolboxOperation(models.Model):
     _inherit = "woow_paas_platform.toolbox_operation"
@@ -257,4 +257,11 @@ class ToolboxOperation(models.Model):
         return {
             "readOnlyHint": self.method in ("GET", "HEAD"),
             "destructiveHint": self.method == "DELETE",
+        }
+
+    def _policy_facts(self):
+        return {
+            "policy": "default",
+            "annotations": self._annotations(),
+            "trust": "annotations",
         }

@@ -14,6 +14,7 @@ class McpTool(models.Model):
 
     _name = "woow_paas_platform.mcp_tool"
     _description = "MCP Tool"
+    _inherit = ["woow_paas_platform.callable.mixin"]
     _order = "server_id, name, id"
 
     name = fields.Char(required=True, readonly=True)
@@ -165,23 +166,28 @@ class McpTool(models.Model):
         if server.scope == "user":
             service = server.cloud_service_id.with_user(user).sudo(False)
             return server.owner_user_id == user or bool(service and service.has_access("read"))
-        assistants = tool.env["ai.assistant"].search(
-            [("mcp_server_ids", "in", server.ids), ("mcp_tool_disabled_ids", "not in", tool.ids)]
-        )
-        return bool(assistants.with_user(user).sudo(False)._filtered_access("read"))
+        Assistant = self.env["ai.assistant"].with_user(user).sudo(False)
+        return bool(self._offered_by(Assistant.search([("active", "=", True)])))
 
-    def _refusal_of_direct_call(self):
-        """:return: why a call outside a chat is denied now, ``""`` if it is not"""
+    def _offered_by(self, assistants):
+        # sudo: mcp_tool, ai.assistant - reads servers and switches to decide, shows nothing of them
+        tool = self.sudo()
+        if tool.server_id.scope == "user":
+            return assistants
+        return assistants.filtered(
+            lambda one: (
+                tool.server_id in one.sudo().mcp_server_ids
+                and tool not in one.sudo().mcp_tool_disabled_ids
+            )
+        )
+
+    def _switch_refusal(self):
         self.ensure_one()
         # sudo: mcp_tool - the switches of a tool that the caller may use
         tool = self.sudo()
         if reason := tool._quarantine_reason():
             return reason
-        if not tool.is_usable or tool.approval_policy == "never":
-            return "This tool is switched off."
-        if tool.approval_policy == "ask":
-            return "A person has to allow each call of this tool. Use it in a chat."
-        return ""
+        return "" if tool.is_usable else "This tool is switched off."
 
     def _tool_spec(self):
         self.ensure_one()

@@ -12,6 +12,7 @@ class ToolboxOperation(models.Model):
 
     _name = "woow_paas_platform.toolbox_operation"
     _description = "Toolbox Operation"
+    _inherit = ["woow_paas_platform.callable.mixin"]
     _order = "toolbox_id, path, method, id"
 
     toolbox_id = fields.Many2one(
@@ -77,8 +78,7 @@ class ToolboxOperation(models.Model):
     def action_disable(self):
         self.write({"active": False})
 
-    def _refusal_of_direct_call(self):
-        """:return: why a call outside a chat is denied now, ``""`` if it is not"""
+    def _switch_refusal(self):
         self.ensure_one()
         return "" if self.is_usable else "This operation is switched off."
 
@@ -98,7 +98,7 @@ class ToolboxOperation(models.Model):
             title=self.title or "",
             description=self.description or "",
             input_schema=json.loads(self.input_schema or "{}"),
-            annotations={"readOnlyHint": self.method in ("GET", "HEAD")},
+            annotations=self._annotations(),
             operation=OperationSpec(
                 method=self.method,
                 path=self.path,

@@ -67,6 +67,11 @@ _KNOWN = (
         "Too many of your requests wait for an answer already. Try again when one of them has ended."
     ),
     _lt("Too many MCP connections are in use. Try again in a moment."),
+    _lt("This tool is switched off."),
+    _lt("This operation is switched off."),
+    _lt("This tool is new: who manages its server has to look at it first."),
+    _lt("The tool's definition has changed: who manages its server has to accept it first."),
+    _lt("The tool's definition was refused."),
     _lt("The tool describes its arguments in a way that no language model accepts."),
     _lt("The address is too long."),
     _lt("The address contains blanks or characters that do not belong there."),

@@ -69,6 +69,15 @@ def default_policy(annotations: Mapping[str, Any], trust: TrustLevel) -> Policy:
     return "ask"
 
 
+def strictest(decisions: Iterable[Decision]) -> Decision:
+    """What holds where several decide: never before ask before auto; of two that ask, what is harder to answer."""
+    order = ("auto", "ask", "never")
+    return max(
+        decisions,
+        key=lambda one: (order.index(one.policy), not one.grantable, one.reason != "unknown"),
+    )
+
+
 def decide(
     arguments: Mapping[str, Any],
     *,

@@ -66,6 +66,7 @@ class TestRecallProxy(RecallApiCase):
 
     def test_a_tools_own_failure_is_a_result(self):
         self.assistant.mcp_server_ids += self.crm
+        self.sorry.approval_policy = "auto"
         path = f"{RETRIEVAL}/mcp/proxy/{self.crm.mcp_id}/tools/sorry%2Fnow/call"
         with self._mcp():
             status, answer = self._call("POST", path, {})
@@ -74,6 +75,7 @@ class TestRecallProxy(RecallApiCase):
 
     def test_an_upstream_that_fails_is_502_with_its_sentence(self):
         self.assistant.mcp_server_ids += self.crm
+        self.plan.approval_policy = "auto"
         path = f"{RETRIEVAL}/mcp/proxy/{self.crm.mcp_id}/tools/make_plan/call"
         with self._mcp() as fake, self.assertLogs("odoo.addons.woow_paas_platform", "ERROR") as log:
             self.crm.api_key = "sk-of-the-server"

@@ -31,7 +31,7 @@ class TestToolDefinition(AiCase):
         self.assertFalse(self.run_flow.is_usable)
         self.assertEqual(self.run_flow.description, "Runs a flow.")
         self.assertEqual(self.run_flow.definition_hash, approved)
-        self.assertIn("changed", self.run_flow._refusal_of_direct_call())
+        self.assertIn("changed", self.run_flow._switch_refusal())
         self.assertEqual(self.user_server.review_count, 1)
         turn = self._ask(self.member, service=self.service).sudo()
         self.assertNotIn(self.run_flow, turn._tools())

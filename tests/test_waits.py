@@ -79,7 +79,7 @@ class TestWaits(RecallData, AiHttpCase):
             ("GET", f"{chat}/resources", None),
             ("POST", f"{chat}/prompts/get", {**server, "name": "greet"}),
             ("POST", f"{chat}/resources/read", {**server, "uri": "note://one"}),
-            ("POST", proxy, {"partner_id": self.ada.id, "items": []}),
+            ("POST", proxy, {"partner_id": self.ada.id, "deep": "true", "items": []}),
         ):
             with self.subTest(path):
                 url = self.base_url() + path
