@@ -193,12 +193,13 @@ class McpServerController(http.Controller):
     @http.route("/api/mcp/servers/<int:server_id>", methods=["PUT"], **ROUTE)
     def update_server(self, server_id):
         """Only what is given changes; a key that is not given stays, `remove_api_key` removes it.
-        `values` fill in the form of a server's template anew.
+        `values` fill in the form of a server's template anew. `forgotten` names what was stored and is not any more.
 
         When nothing that is known holds any more, the tools are read again in the background.
         """
         server = managed_or_404(server_id)
         values = body(**FIELDS, remove_api_key=(bool, None), values=(dict, None))
+        held = server._held_secrets()
         if values["remove_api_key"]:
             server._remove_api_key()
         if values["values"]:
@@ -206,7 +207,9 @@ class McpServerController(http.Controller):
         server.write(server_values(values))
         if server.active and server.state == "draft":
             server._sync_after_commit()
-        return server._api_data()
+        gone = held - server._held_secrets()
+        forgotten = sorted("headers" if name == "headers_json" else name for name in gone)
+        return server._api_data() | {"forgotten": forgotten}
 
     @http.route("/api/mcp/servers/<int:server_id>", methods=["DELETE"], **ROUTE)
     def delete_server(self, server_id):

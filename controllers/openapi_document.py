@@ -163,7 +163,7 @@ CHOICE = {
 SCHEMAS = {
     "Error": _object({"error": _object({"code": TEXT, "message": TEXT, "details": OBJECT})}),
     "Tool": _object(TOOL),
-    "Server": _object(PUBLIC, {**MANAGED, "tools": _list(_ref("Tool"))}),
+    "Server": _object(PUBLIC, {**MANAGED, "tools": _list(_ref("Tool")), "forgotten": _list(TEXT)}),
     "Servers": _object(
         {"system_servers": _list(_ref("Server")), "user_servers": _list(_ref("Server")), **PAGE}
     ),

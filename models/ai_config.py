@@ -4,7 +4,7 @@ import os
 from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
 
-from ..services import const
+from ..services import const, egress
 from ..services.specs import LlmSpec
 
 _logger = logging.getLogger(__name__)
@@ -104,15 +104,11 @@ class AiConfig(models.Model):
 
     @api.onchange("api_base_url")
     def _onchange_api_base_url(self):
-        return self._told_of_move("api_base_url")
+        return self._told_of_move()
 
-    def write(self, vals):
-        """The key belongs to who was at the address when it was entered: nobody has it sent elsewhere."""
-        moved = self._moved_by(vals, "api_base_url")
-        result = super().write(vals)
-        if moved and not vals.get("api_key"):
-            moved.sudo().api_key_encrypted = False  # sudo: readable by nobody; emptied only
-        return result
+    def _secret_facts(self):
+        """The key belongs to who was at the address when it was entered."""
+        return super()._secret_facts() | {"api_key": egress.origin(self.api_base_url)}
 
     def _llm_spec(self):
         """:raises SecretUnreadable: see `SecretMixin._read_secret`"""

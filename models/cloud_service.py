@@ -61,6 +61,17 @@ class CloudService(models.Model):
         for service in self:
             service.conversation_count = counts.get(service, 0)
 
+    def write(self, vals):
+        """In another workspace others manage its servers: what is secret about them stays behind."""
+        if "workspace_id" not in vals:
+            return super().write(vals)
+        # sudo: mcp_server - switched-off ones too; emptied only
+        servers = self.sudo().with_context(active_test=False).user_mcp_server_ids
+        before = servers._facts_of_secrets()
+        result = super().write(vals)
+        servers._forget_moved(before)
+        return result
+
     def _search_is_manager(self, operator, value):
         if operator != "in":
             return NotImplemented

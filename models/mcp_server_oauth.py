@@ -11,9 +11,7 @@ START = "/api/ai/oauth/start"
 CALLBACK = "/api/ai/oauth/callback"
 CLIENT = "/api/ai/oauth/client.json"
 BY_A_PERSON = ("oauth_server", "oauth_user")
-# What tokens and the client secret were given out for: with another value they are void.
-SIGN_IN_FACTS = ("url", "authorization", "oauth_client_id", "oauth_issuer", "oauth_scope")
-SECRET_FACTS = {"oauth_client_id", "oauth_issuer"}
+SIGN_INS = "sign_ins"  # tokens that were given out, among the names of secrets
 
 
 class McpServer(models.Model):
@@ -75,22 +73,27 @@ class McpServer(models.Model):
                 raise ValidationError(self.env._("Client credentials need a client ID."))
 
     def write(self, vals):
-        before = {server: {name: server[name] for name in SIGN_IN_FACTS} for server in self}
         result = super().write(vals)
-        changed = {
-            server: {name for name, old in before[server].items() if server[name] != old}
-            for server in self
-        }
-        has_new_secret = bool(vals.get("oauth_client_secret"))
-        if not has_new_secret:
-            orphaned = self.filtered(lambda server: changed[server] & SECRET_FACTS)
-            # sudo: mcp_server - readable by nobody; a secret is not sent to whoever is named later
-            orphaned.sudo().oauth_client_secret_encrypted = False
-        if moved := self.filtered(lambda server: changed[server] or has_new_secret):
-            # sudo: mcp_sign_in - who may write the server decides where its tokens come from
-            self.env[SIGN_IN].sudo().search([("server_id", "in", moved.ids)]).unlink()
-            moved._reset_state()
+        if vals.get("oauth_client_secret"):
+            self._forget_secrets({SIGN_INS})
         return result
+
+    def _secret_facts(self):
+        client = (self.oauth_client_id, self.oauth_issuer, self._place())
+        wanted = (self.url, self.authorization, self.oauth_scope)
+        return super()._secret_facts() | {"oauth_client_secret": client, SIGN_INS: (client, wanted)}
+
+    def _forget_secrets(self, names):
+        if SIGN_INS in names:
+            # sudo: mcp_sign_in - who may write the server decides where its tokens come from
+            self.env[SIGN_IN].sudo().search([("server_id", "in", self.ids)]).unlink()
+        super()._forget_secrets(names)
+
+    def _held_secrets(self):
+        held = super()._held_secrets()
+        if self.sudo().sign_in_ids:  # sudo: mcp_sign_in - that there are some, not whose
+            held.add(SIGN_INS)
+        return held
 
     def unlink(self):
         # sudo: mcp_sign_in - who may delete the server signs everybody out of it

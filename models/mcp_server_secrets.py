@@ -10,8 +10,7 @@ from ..services.errors import ConfigError, KeyMissing
 from ..services.specs import ServerSpec, way_of_record
 
 OTHERS_READ = "Where others read along, your own key or sign-in for this MCP server is not used."
-API_KEY_STORE = {"api_key_encrypted": False}
-HEADERS_STORE = {"headers_json_encrypted": False, "header_names": False}
+OWN_KEYS = "own_keys"  # those that people added for themselves, among the names of secrets
 
 
 class McpServer(models.Model):
@@ -21,7 +20,7 @@ class McpServer(models.Model):
 
     api_key = fields.Char(
         help="Sent as a bearer token. Stored encrypted. Leave empty to keep the current key. "
-        "It is forgotten when another host is entered, unless a new one comes with it."
+        "It is forgotten when the server gets another host or another owner, unless a new one comes with it."
     )
     api_key_env = fields.Char(
         "API Key from the Environment",
@@ -62,22 +61,42 @@ class McpServer(models.Model):
             server.sudo().header_names = ", ".join(headers)
         self._store_secret("headers_json")
 
-    @api.onchange("url")
-    def _onchange_url(self):
-        return self._told_of_move("url")
+    @api.onchange("url", "scope", "cloud_service_id", "owner_user_id")
+    def _onchange_place(self):
+        return self._told_of_move()
 
-    def write(self, vals):
-        """Secrets belong to who was at the address when they were entered: nobody has them sent elsewhere."""
-        moved = self._moved_by(vals, "url").filtered(lambda server: not server.managed_by_file)
-        result = super().write(vals)
-        for name, store in (("api_key", API_KEY_STORE), ("headers_json", HEADERS_STORE)):
-            if moved and not vals.get(name):
-                moved.sudo().write(store)  # sudo: the stores are readable by nobody; emptied only
-        # sudo: server_credential - people's own keys for the old address; removed only
-        self.env["woow_paas_platform.server_credential"].sudo().search(
-            [("server_id", "in", moved.ids)]
-        ).unlink()
-        return result
+    def _place(self):
+        """Whose it is: secrets stay with those who entered them."""
+        service = self.cloud_service_id._origin
+        return self.scope, service.id, service.workspace_id.id, self.owner_user_id._origin.id
+
+    def _secret_facts(self):
+        """Secrets belong to who was at the address, and to whose server it was, when they were entered."""
+        here = (egress.origin(self.url), self._place())
+        facts = {OWN_KEYS: here}
+        if not self.managed_by_file:
+            facts |= {"api_key": here, "headers_json": here}
+        return super()._secret_facts() | facts
+
+    def _forget_secrets(self, names):
+        super()._forget_secrets(names)
+        server = self.sudo()  # sudo: mcp_server - readonly for people; who moves it empties it
+        if "headers_json" in names:
+            server.header_names = False
+        if OWN_KEYS in names:
+            # sudo: server_credential - people's own keys, removed only
+            self.env["woow_paas_platform.server_credential"].sudo().search(
+                [("server_id", "in", self.ids)]
+            ).unlink()
+        self._reset_state()
+
+    def _held_secrets(self):
+        held = super()._held_secrets()
+        Credential = self.env["woow_paas_platform.server_credential"]
+        # sudo: server_credential - that there are some, not whose
+        if Credential.sudo().search_count([("server_id", "=", self.id)], limit=1):
+            held.add(OWN_KEYS)
+        return held
 
     @api.constrains("wants_own_keys", "scope", "transport", "authorization")
     def _check_wants_own_keys(self):

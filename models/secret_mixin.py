@@ -4,7 +4,6 @@ from odoo import api, fields, models
 from odoo.tools import SQL
 
 from ..runtime import vault
-from ..services import egress
 from ..services.errors import SecretUnreadable
 
 _logger = logging.getLogger(__name__)
@@ -31,15 +30,72 @@ class SecretMixin(models.AbstractModel):
                 # sudo: the store is readable by nobody; who may write the record may replace its secret
                 record.sudo()[f"{name}_encrypted"] = vault.encrypt(value)
 
-    def _moved_by(self, vals, name):
-        """Those that `vals` give an address of another origin: their secrets belong to who was at the old one.
+    # ------------------------------------------------------------ what secrets were entered for
 
-        :param name: of the column with the address
+    def _secret_facts(self):
+        """What each secret was entered for: once that is another, the secret is void.
+
+        :return: ``{name: anything that compares}``, of inputs and of what else `_forget_secrets` knows
         """
-        if name not in vals:
-            return self.browse()
-        new = egress.origin(vals[name])
-        return self.filtered(lambda record: egress.origin(record[name]) != new)
+        self.ensure_one()
+        return {}
+
+    def write(self, vals):
+        """Nobody has a secret sent elsewhere, or takes it along: it stays behind unless it is entered anew."""
+        before = self._facts_of_secrets()
+        result = super().write(vals)
+        self._forget_moved(before, {name for name in vals if vals[name]})
+        return result
+
+    def _facts_of_secrets(self):
+        # sudo: what it was is compared with what it is, and shown to nobody
+        return {record: record.sudo()._secret_facts() for record in self}
+
+    def _forget_moved(self, before, entered=()):
+        """The one place that decides which secrets are void now.
+
+        :param before: `_facts_of_secrets` of then
+        :param entered: names of the secrets that came with the change
+        """
+        for record, facts in before.items():
+            if moved := record._moved_secrets(facts) - set(entered):
+                record._forget_secrets(moved)
+
+    def _moved_secrets(self, facts):
+        now = self.sudo()._secret_facts()  # sudo: see `_facts_of_secrets`
+        return {name for name, fact in facts.items() if now.get(name) != fact}
+
+    def _held_secrets(self):
+        """Names of the secrets that are stored, of those in `_secret_facts`."""
+        self.ensure_one()
+        record = self.sudo()  # sudo: that there is one is known to who manages the record
+        names = {name for name in record._secret_facts() if f"{name}_encrypted" in record}
+        return {name for name in names if record[f"{name}_encrypted"]}
+
+    def _told_of_move(self):
+        """What a form says while secrets are about to stay behind.
+
+        :return: as an onchange answers
+        """
+        before = self._origin
+        if not before:
+            return None
+        moved = self._moved_secrets(before.sudo()._secret_facts()) & before._held_secrets()
+        if not any(name not in self or not self[name] for name in moved):
+            return None
+        warning = {
+            "type": "notification",
+            "title": self.env._("Enter the secrets again"),
+            "message": self.env._(
+                "Keys, headers and sign-ins stay with the old address and the old owner. Enter those that count now."
+            ),
+        }
+        return {"warning": warning}
+
+    def _forget_secrets(self, names):
+        stores = [f"{name}_encrypted" for name in names]
+        # sudo: the stores are readable by nobody; emptied only
+        self.sudo().write({store: False for store in stores if store in self})
 
     def _read_secret(self, name):
         """:raises SecretUnreadable: the operator's key does not open it"""
@@ -112,20 +168,3 @@ class ApiKeyMixin(models.AbstractModel):
     def _compute_has_api_key(self):
         for record in self:
             record.has_api_key = bool(record.api_key_encrypted)
-
-    def _told_of_move(self, name):
-        """What a form says of the key when another host is entered, see `_moved_by`.
-
-        :return: as an onchange answers
-        """
-        before = self._origin
-        if self.api_key or not before.has_api_key or not before._moved_by({name: self[name]}, name):
-            return None
-        warning = {
-            "type": "notification",
-            "title": self.env._("Enter the API key"),
-            "message": self.env._(
-                "The stored key stays with the old address. Enter that of the new one."
-            ),
-        }
-        return {"warning": warning}

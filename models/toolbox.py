@@ -100,6 +100,13 @@ class Toolbox(models.Model):
     def _inverse_credential(self):
         self._store_secret("credential")
 
+    def _secret_facts(self):
+        """The credential belongs to who was at the address; before there was one, to that of the document."""
+        facts = super()._secret_facts()
+        if self.base_url:
+            facts["credential"] = egress.origin(self.base_url)
+        return facts
+
     def _inverse_document_file(self):
         for box in self:
             if box.document_file:

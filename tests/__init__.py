@@ -27,6 +27,7 @@ from . import test_recall_api
 from . import test_recall_proxy
 from . import test_retry
 from . import test_secrets
+from . import test_secrets_move
 from . import test_server_credential
 from . import test_server_file
 from . import test_sign_in
