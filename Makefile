@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m tools.dev
 
-.PHONY: help demo test conformance soak lint format dev odoo i18n bench bench-mcp bench-chat deployment clean
+.PHONY: help demo test conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat deployment clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -17,8 +17,13 @@ test:  ## Run all tests: ONLY=core|odoo|e2e|conformance for one runner, ARGS='-k
 conformance:  ## Run the official suite of MCP against the engine
 	@$(DEV) test --only conformance
 
-soak:  ## Call MCP servers that restart all the time, and look for leaks: MINUTES=5
-	@$(DEV) soak $(or $(MINUTES),5)
+soak:  ## Use the whole product while everything around it breaks, and look for leaks: MINUTES=5
+	@$(DEV) setup
+	@.dev/venv/bin/python -m benchmarks.soak $(or $(MINUTES),5)
+
+soak-mcp:  ## The same for the MCP engine alone: MINUTES=2
+	@$(DEV) setup
+	@.dev/venv/bin/python benchmarks/mcp_soak.py $(or $(MINUTES),2)
 
 lint:  ## Run ruff, pylint-odoo, eslint and prettier over all files
 	@$(DEV) lint

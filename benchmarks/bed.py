@@ -35,12 +35,18 @@ class Llm:
         self.answered.append(time.monotonic())
         return reply
 
+    def forget(self):
+        """Drop what was asked so far."""
+        self.answered.clear()
+        self.server.requests[:-1] = []
+        self.server.headers.clear()
+
 
 @contextlib.contextmanager
 def deployment():
     """The scripted model, and what makes a running Odoo with the demo data that uses it: ``llm, new_odoo``.
 
-    ``new_odoo(name, operator=…)`` gives a context manager of an Odoo with two workers.
+    ``new_odoo(name, operator=…, options=…)`` gives a context manager of an Odoo with two workers.
     """
     template = testbed.template()
     with testbed.running_postgres(template), contextlib.ExitStack() as stack:
@@ -57,9 +63,14 @@ def deployment():
         source = testbed.with_demo_servers(template, facts)
 
         @contextlib.contextmanager
-        def new_odoo(name, operator=None):
+        def new_odoo(name, operator=None, options=None):
             odoo = testbed.OdooServer(
-                source, f"bench_{name}", workers=2, environment=facts, operator=operator
+                source,
+                f"bench_{name}",
+                workers=2,
+                environment=facts,
+                operator=operator,
+                options=options,
             )
             odoo.start()
             try:

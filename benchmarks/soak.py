@@ -1,133 +1,287 @@
-"""Calls at 20 a second, for minutes, while the servers restart and break: nothing may hang, nothing may stay.
+"""The whole product for minutes, while everything around it breaks: ``python -m benchmarks.soak MINUTES``.
 
-.dev/venv/bin/python benchmarks/soak.py MINUTES
+Odoo with workers that are replaced all the time, its gevent process, a threaded one and an `ai_runner` share a
+database. Eight people do all that the HTTP contract knows. In the end nothing may hang, nothing may be lost, done twice
+or left behind, and no process may have grown. Prints a table, and says in its exit code whether it is as it should be.
 """
 
-import asyncio
 import contextlib
-import gc
-import os
-import random
+import shutil
 import sys
 import time
 from collections import Counter
-from pathlib import Path
 
-sys.path.pop(0)  # this folder, whose mcp.py hides the SDK
-sys.path.insert(0, str(Path(__file__).parents[1]))
+import psutil
 
-from services import breaker
-from services.egress import EgressPolicy
-from services.errors import EngineError
-from services.pool import Pool
-from services.specs import ServerSpec
-from services.testing.fake_http import respond, start_stream
-from services.testing.fake_mcp import FakeMcp
+from tools.dev import processes, venvs
+from tools.dev.odoo_server import OdooProcess
 
-RATE = 20  # calls a second
-TIMEOUT = 2.0  # s, of one call
-HANG = TIMEOUT + 1.0  # s, a call that takes longer hangs
-PAUSE = 1.5  # s between two restarts, on average
-CONVERSATIONS = 6
-WARM_UP = 20.0  # s before the first measurement
-DRIFT = 10  # MB
+from . import soak_people, soak_trouble
+from .bed import deployment
+from .soak_gauge import LASTING, SETTLE, Held, Memory, Roles
+from .soak_trouble import FOLDER
 
-
-async def half(call, writer):
-    await start_stream(writer)
-    writer.write(b'data: {"jsonrpc')
-    writer.close()
-
-
-async def error(call, writer):
-    await respond(writer, 500)
-
-
-async def hole(call, writer):
-    await asyncio.sleep(60)
+PEOPLE = ("user", "owner", "demo", "admin") * 2
+RECYCLE = 80  # requests of a worker
+SAMPLE = 3.0  # s between two looks at the memory
+DRIFT = 10.0  # MB
+SERVER = "woow_paas_platform.mcp_server"
+# What may be held when nobody does anything and every MCP server is switched off.
+NOTHING = {
+    "open turns": 0,
+    "MCP connections": 0,
+    "commands": 0,
+    "zombies": 0,
+    "advisory locks": 0,
+    "open transactions": 0,
+}
+# How much more of it may be held at the end than when it had settled.
+MORE = {"database connections": 10, "file descriptors": 10, "threads": 6}
+OPERATOR_FILE = """
+[[mcp.servers]]
+name = "clock"
+transport = "stdio"
+command = "{program}"
+args = ["--local-timezone", "UTC"]
+"""
+TURN = "woow_paas_platform_ai_turn"
+CALL = "woow_paas_platform_tool_call"
+EVENT = "woow_paas_platform_ai_turn_event"
+ENDED = f"(SELECT id FROM {TURN} WHERE ended_at IS NOT NULL)"
+WRONG = {
+    "turns that hang": f"SELECT COUNT(*) FROM {TURN} WHERE ended_at IS NULL",
+    "calls without a result": f"""
+        SELECT COUNT(*) FROM {CALL}
+         WHERE outcome IS NULL AND (turn_id IN {ENDED} OR turn_id IS NULL AND
+               started_at < now() AT TIME ZONE 'UTC' - interval '17 minutes')""",  # then the cron has closed it
+    "calls whose events do not pair": f"""
+        SELECT COUNT(*) FROM (
+            SELECT 1 FROM {EVENT}
+             WHERE payload->>'type' IN ('tool_call', 'tool_result') AND turn_id IN {ENDED}
+             GROUP BY turn_id, payload->>'id'
+            HAVING COUNT(*) FILTER (WHERE payload->>'type' = 'tool_result') <> 1) AS odd""",
+    "turns whose events have gaps": f"""
+        SELECT COUNT(*) FROM (
+            SELECT 1 FROM {EVENT} WHERE turn_id IN {ENDED} GROUP BY turn_id
+            HAVING COUNT(*) <> MAX(seq)
+                OR COUNT(*) FILTER (WHERE payload->>'type' IN ('done', 'error')) <> 1) AS odd""",
+}
 
 
 class Soak:
-    def __init__(self, minutes):
-        self.end = time.monotonic() + minutes * 60
-        self.pool = Pool(EgressPolicy.parse("127.0.0.1:*"), idle=5)
-        self.outcomes = Counter()
-        self.hung = 0
-        self.random = random.Random(1)
+    def __init__(self, odoo, servers, ledger, clock, stack):
+        self.odoo = odoo
+        self.servers = servers
+        self.ledger = ledger
+        self.clock = clock
+        environment = odoo._environment
+        port = processes.free_port()
+        self.threaded = OdooProcess(
+            odoo.instance,
+            port=port,
+            gevent_port=processes.free_port(),
+            environment=environment,
+            log=FOLDER / "threaded.log",
+        )
+        stack.callback(self.threaded.stop)
+        self.threaded.start()
+        self.runner = odoo.start_runner("soak", in_process_runner=False)
+        stack.callback(self.runner.stop)
+        self.threaded.wait()
+        self.runner.wait_until(lambda: "serves" in self.runner.log.read_text(), timeout=60)
+        others = {"threaded": self.threaded._odoo.pid, "ai_runner": self.runner.pid}
+        self.roles = Roles(odoo, others)
+        self.held = Held(
+            odoo, self.roles, {server.port for server in servers.values()}, self.commands
+        )
+        self.offered = self._register()
+        urls = [odoo.url, self.threaded.url]
+        self.tally = soak_people.Tally(len(urls))
+        self.people = [
+            soak_people.Person(odoo, login, urls, self.tally, number)
+            for number, login in enumerate(PEOPLE, 1)
+        ]
 
-    async def run(self):
-        async with contextlib.AsyncExitStack() as stack:
-            kinds = [{}, {"stream": True}, {"eras": ("modern",)}, {}]
-            fakes = [await stack.enter_async_context(FakeMcp(**kind)) for kind in kinds]
-            for fake in fakes:
-                fake.faults = {"half": half, "error": error, "hole": hole}
-            specs = [
-                ServerSpec(id=n, name=f"s{n}", url=fake.sse_url if n == 3 else fake.url)
-                for n, fake in enumerate(fakes)
-            ]
-            before = self.measure()
-            restarts = asyncio.create_task(self.restart(fakes))
-            calls: set[asyncio.Task] = set()
-            warm = time.monotonic() + WARM_UP
-            warmed = None
-            while time.monotonic() < self.end:
-                await asyncio.sleep(1 / RATE)
-                task = asyncio.create_task(self.call(self.random.choice(specs)))
-                calls.add(task)
-                task.add_done_callback(calls.discard)
-                if warmed is None and time.monotonic() > warm:
-                    warmed = memory()
-            await asyncio.wait(calls, timeout=HANG) if calls else None
-            self.hung += len(calls)
-            restarts.cancel()
-            await self.pool.close()
-            for fake in fakes:
-                await fake.stop()
-            await asyncio.sleep(1)
-        return before, self.measure(), memory() - (warmed or memory())
+    def commands(self):
+        return soak_trouble.with_argument(str(self.clock))
 
-    async def call(self, spec):
-        tool = self.random.choice(["echo"] * 6 + ["slow", "half", "error", "hole"])
-        arguments = {"message": "x", "seconds": 0.2}
+    def _register(self):
+        """Make the servers known and let every assistant use them.
+
+        :return: their ids
+        """
+        made = self.odoo.rpc(
+            SERVER,
+            "create",
+            [
+                {
+                    "name": name,
+                    "url": self.servers[of].url,
+                    "trust_level": "none" if name == "careful" else "full",
+                }
+                for name, of in (("legacy", "legacy"), ("modern", "modern"), ("careful", "legacy"))
+            ],
+        )
+        until = time.monotonic() + SETTLE
+        names = ["legacy", "modern", "careful", "clock", "time"]
+        while len(found := self._connected(names)) < len(names):
+            if time.monotonic() > until:
+                raise TimeoutError(f"only {found} of {names} are connected")
+            time.sleep(0.5)
+        ids = [row["id"] for row in found]
+        clock = [row["id"] for row in found if row["name"] == "clock"]
+        self.odoo.rpc(SERVER, "write", clock, {"trust_level": "full"})
+        assistants = self.odoo.rpc("ai.assistant", "search", [])
+        links = [[4, server] for server in made + clock]
+        self.odoo.rpc("ai.assistant", "write", assistants, {"mcp_server_ids": links})
+        return ids
+
+    def _connected(self, names):
+        domain = [("name", "in", names), ("state", "=", "connected")]
+        return self.odoo.rpc(SERVER, "search_read", domain, ["name"])
+
+    def run(self, minutes):
+        for person in self.people:
+            person.start()
+        while self.tally.at_first:
+            time.sleep(0.5)
+        seconds = minutes * 60
         begun = time.monotonic()
-        try:
-            conversation = self.random.randrange(CONVERSATIONS)
-            await self.pool.call(spec, conversation, tool, arguments, timeout=TIMEOUT)
-            self.outcomes["ok"] += 1
-        except EngineError as caught:
-            self.outcomes[caught.code] += 1
-        if time.monotonic() - begun > HANG:
-            self.hung += 1
+        trouble = soak_trouble.Trouble(
+            self.odoo, self.roles, list(self.servers.values()), str(self.clock)
+        )
+        memory = Memory(self.roles, begun, seconds, FOLDER / "memory.csv")
+        used = self._processor_time()
+        settled, next_sample = None, 0.0
+        while (now := time.monotonic()) < begun + seconds:
+            trouble.tick()
+            if now >= next_sample:
+                memory.sample()
+                next_sample = now + SAMPLE
+            if settled is None and now > begun + seconds / 3:
+                settled = self._quiet(dict(NOTHING))
+            time.sleep(0.2)
+        memory.sample()
+        used = self._processor_time() - used
+        limit = {**NOTHING, **{what: settled[what] + more for what, more in MORE.items()}}
+        last = self._quiet(limit, over=True)
+        self._table(minutes, trouble, memory, settled, last, limit, used)
+        return self.ok
 
-    async def restart(self, fakes):
-        while True:
-            await asyncio.sleep(self.random.uniform(0, 2 * PAUSE))
-            await self.random.choice(fakes).restart()
+    def _quiet(self, limit, *, over=False):
+        """Everybody rests and the MCP servers are switched off; then look, and go on."""
+        for person in self.people:
+            person.rest.set()
+        for person in self.people:
+            person.resting.wait(soak_people.HANG)
+        self._switch(False)
+        found = self.held.settled(limit)
+        if not over:
+            self._switch(True)
+        for person in self.people:
+            person.leave.set() if over else person.rest.clear()
+        return found
 
-    def measure(self):
-        gc.collect()
-        return {
-            "tasks": len(asyncio.all_tasks()),
-            "descriptors": len(os.listdir("/proc/self/fd")),
-            "sessions": len(self.pool._alive),
+    def _switch(self, active):
+        for _try in range(5):
+            with contextlib.suppress(Exception):  # the worker that was asked may die
+                self.odoo.rpc(SERVER, "write", self.offered, {"active": active})
+                return
+            time.sleep(1)
+
+    def _processor_time(self):
+        """Seconds of all of Odoo's processes that live now."""
+        used = 0.0
+        for found in self.roles.now().values():
+            for process in found:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    times = process.cpu_times()
+                    used += times.user + times.system + times.children_user + times.children_system
+        return used
+
+    # ------------------------------------------------------------ what came of it
+
+    def _table(self, minutes, trouble, memory, settled, last, limit, used):
+        tally = self.tally
+        self.ok = True
+        print("| what | figure | aim |\n|---|---|---|")
+        ends = ", ".join(f"{number} {end}" for end, number in tally.ends.most_common())
+        self._row(
+            f"turns of {len(PEOPLE)} people in {minutes:g} minutes", f"{tally.turns} ({ends})"
+        )
+        calls = self.odoo.sql(f"SELECT COUNT(*) FROM {CALL}")
+        self._row("tool calls; streams that were opened", f"{calls}; {tally.streams}")
+        for what, number in trouble.counts.items():
+            self._row(what, number)
+        replaced = self.odoo.log_text().count("alive")
+        self._row("worker processes; requests that were sent again", f"{replaced}; {tally.broken}")
+        self._row("processor time of Odoo", f"{used / minutes / 60 * 100:.0f} % of a core")
+        for what, statement in WRONG.items():
+            self._row(what, int(self.odoo.sql(statement)), 0)
+        self._row("turns whose person saw no end", len(tally.hung), 0)
+        self._row("events lost or doubled in a stream", tally.wrong, 0)
+        written = Counter(self.ledger.read_text().split())
+        twice = sum(number > 1 for number in written.values())
+        self._row(f"calls executed twice, of {len(written)}", twice, 0)
+        self._row("things that people could not do", len(tally.surprises), 0)
+        for what, aim in limit.items():
+            beside = f" (settled {settled[what]})" if what in MORE else ""
+            self._row(f"{what} at rest{beside}", last[what], aim)
+        drifts = memory.drifts()
+        self.ok &= set(LASTING) <= drifts.keys()  # in a short run few workers live long enough
+        for role, (before, after) in drifts.items():
+            self.ok &= after - before <= DRIFT
+            what, grown = f"{role}, {before:.0f} → {after:.0f} MB", after - before
+            print(f"| memory: {what} | {grown:+.1f} MB | ≤ {DRIFT:g} MB |")
+
+    def _row(self, what, figure, aim=None):
+        if aim is not None:
+            self.ok &= figure <= aim
+        print(f"| {what} | {figure} | {'' if aim is None else f'≤ {aim}' if aim else '0'} |")
+
+
+def main(minutes):
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    ledger = FOLDER / "ledger"
+    ledger.touch()
+    clock = FOLDER / "clock"
+    clock.symlink_to(venvs.extra("mcp") / "bin/mcp-server-time")
+    operator_file = FOLDER / "mcp_servers.toml"
+    operator_file.write_text(OPERATOR_FILE.format(program=clock))
+    with contextlib.ExitStack() as stack:
+        llm, new_odoo = stack.enter_context(deployment())
+        llm.answer = lambda body: (llm.forget(), soak_people.reply_to(body))[1]
+        servers = {
+            "legacy": soak_trouble.own_server("legacy", ledger),
+            "modern": soak_trouble.own_server("modern", ledger),
+            "time": soak_trouble.time_server(),
         }
+        for server in servers.values():
+            stack.callback(lambda server=server: server.process.kill())
+        odoo = stack.enter_context(
+            new_odoo(
+                "soak",
+                {"mcp_servers_file": operator_file},
+                {"limit_request": RECYCLE},
+            )
+        )
+        soak = Soak(odoo, servers, ledger, clock, stack)
+        ok = soak.run(minutes)
+    left = soak.commands()
+    print(f"| processes left when all has ended | {len(left)} | 0 |")
+    details(soak.tally)
+    return 0 if ok and not left else 1
 
 
-def memory():
-    gc.collect()
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1024 / 1024
-
-
-async def main(minutes):
-    breaker.PAUSE = 1.0  # s, so that most calls are made
-    soak = Soak(minutes)
-    before, after, drift = await soak.run()
-    print("outcomes:", dict(soak.outcomes))
-    leaked = {what: after[what] - before[what] for what in after if after[what] > before[what]}
-    print(f"hung calls: {soak.hung}, leaked: {leaked or 'nothing'}, memory: {drift:+.1f} MB")
-    return 0 if not soak.hung and not leaked and drift <= DRIFT else 1
+def details(tally):
+    """What the table counts, in full."""
+    print("\nacts:", dict(tally.acts.most_common()))
+    print("refused:", dict(tally.refusals.most_common(20)))
+    for surprise, number in Counter(tally.surprises).most_common(20):
+        print(f"{number} × {surprise}")
+    print("hung:", tally.hung)
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(float(sys.argv[1]))))
+    sys.exit(main(float(sys.argv[1])))

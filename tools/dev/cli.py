@@ -31,9 +31,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     odoo.add_argument("args", nargs=argparse.REMAINDER)
     odoo.set_defaults(run=_odoo)
     commands.add_parser("i18n", help="export and merge the terms").set_defaults(run=_i18n)
-    soak = commands.add_parser("soak", help="call servers that restart, for minutes")
-    soak.add_argument("minutes", type=float)
-    soak.set_defaults(run=_soak)
     commands.add_parser("lint", help="run every linter").set_defaults(
         run=lambda _options: lint.run_lint()
     )
@@ -80,11 +77,6 @@ def _odoo(options: argparse.Namespace) -> int:
 
 def _i18n(_options: argparse.Namespace) -> int:
     return subprocess.call([str(venvs.main() / "bin/python"), "-m", "tools.dev.i18n"], cwd=ROOT)
-
-
-def _soak(options: argparse.Namespace) -> int:
-    program = [venvs.main() / "bin/python", ROOT / "benchmarks/soak.py", options.minutes]
-    return subprocess.call([str(part) for part in program])
 
 
 def _clean(_options: argparse.Namespace) -> None:
