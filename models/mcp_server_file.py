@@ -16,6 +16,7 @@ _logger = logging.getLogger(__name__)
 # What stays an administrator's for a server of the file: switches, trust and order.
 STILL_OURS = {"active", "trust_level", "review_new_tools", "sequence"}
 GONE = "This MCP server is no longer in the operator's file."
+START_TIMEOUT = 30.0  # s, a program that starts on a busy host takes its time
 FETCH_TIMEOUT = 60.0  # s, to start a package or an image that may have to be fetched
 JUST_NOW = timedelta(minutes=1)  # another process has started it already
 
@@ -175,10 +176,11 @@ class McpServer(models.Model):
 def _process_of(entry):
     """What of a `ServerSpec` says how the process is started."""
     options = settings.get()
-    fetched = {"connect_timeout": FETCH_TIMEOUT, "sync_timeout": FETCH_TIMEOUT}
+    limit = START_TIMEOUT if entry.env_type == "preinstalled" else FETCH_TIMEOUT
     return {
         "command": environments.command(entry, container_runtime=options.container_runtime),
         "env": environments.variables(entry, cache=Path(options.tool_cache)),
         "secrets": entry.secrets,
-        **(fetched if entry.env_type != "preinstalled" else {}),
+        "connect_timeout": limit,
+        "sync_timeout": limit,
     }

@@ -99,6 +99,8 @@ class McpServer(models.Model):
             message = self.state_message if self.state == "connected" else False
             self._set_state("connected", message, failed_checks=0, last_check=now)
             self.sudo().activity_unlink([ACTIVITY])  # sudo: whoever it was for
+            if not self.last_sync:  # it was down whenever its tools were to be read
+                self._sync_after_commit()
             return
         failed = self.failed_checks + 1
         if isinstance(error, AuthRequired):

@@ -31,6 +31,22 @@ class TestHealth(AiCase):
         self._check()
         self.assertEqual((self.server.state, self.server.state_message), ("connected", False))
 
+    def test_a_server_that_was_down_until_now_is_read_when_it_is_well(self):
+        asked = []
+        server = self.server.with_context(woow_no_sync=False)
+        server._record_failure(ServerTimeout())
+        with patch.object(process, "sync_later", lambda _name, ids: asked.append(ids)):
+            self._check(ServerTimeout(), server)
+            self.env.cr.postcommit.run()
+            self.assertFalse(asked)
+            self._check(None, server)
+            self.env.cr.postcommit.run()
+            self.assertEqual(asked, [server.ids])
+            server._apply_discovery(discovery(tool("forecast")))
+            self._check(None, server)
+            self.env.cr.postcommit.run()
+        self.assertEqual(asked, [server.ids])
+
     def test_refused_credentials_are_a_state_of_their_own(self):
         self._check(AuthRequired())
         self.assertEqual(self.server.state, "auth_required")

@@ -33,6 +33,8 @@ class TestServerFile(OperatorFile, AiCase):
         spec = server._server_spec()
         self.assertEqual((spec.command, spec.env), (("cat",), {"TOKEN": "s3cret"}))
         self.assertEqual(spec.realm, self.env.cr.dbname)
+        self.assertGreaterEqual(spec.connect_timeout, 30)  # a busy host starts programs slowly
+        self.assertGreaterEqual(spec.sync_timeout, 30)
         self.env.flush_all()
         self.env.cr.execute(
             "SELECT row_to_json(s)::text FROM woow_paas_platform_mcp_server s WHERE id = %s",
