@@ -30,9 +30,16 @@ export class AiApiError extends Error {
         return this.code === "aborted";
     }
 
-    /** The same request may succeed later: no answer, too many requests, a server in trouble. */
+    /**
+     * The same request may succeed later: no answer, too many requests, a server in trouble.
+     * A 404 that is not of this API is Odoo's while it has no database.
+     */
     get isTemporary() {
-        return [0, 408, 425, 429].includes(this.status) || this.status >= 500;
+        return (
+            [0, 408, 425, 429].includes(this.status) ||
+            this.status >= 500 ||
+            this.code === "http_404"
+        );
     }
 
     get isSignedOut() {

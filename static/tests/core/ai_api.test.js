@@ -80,6 +80,14 @@ test("an error page of a proxy becomes a sentence", async () => {
     expect(error.message).toMatch(/Try again/);
 });
 
+test("Odoo without its database is back in a moment", async () => {
+    patchTranslations();
+    mockFetch(() => new Response("<h1>Not Found</h1>No database is selected", { status: 404 }));
+    expect((await failureOf(new AiApi().assistants())).isTemporary).toBe(true);
+    mockFetch(() => json({ error: { code: "not_found", message: "It is gone." } }, 404));
+    expect((await failureOf(new AiApi().assistants())).isTemporary).toBe(false);
+});
+
 test("a page in the place of JSON is an error too", async () => {
     patchTranslations();
     mockFetch(() => new Response("<html>Login</html>", { status: 200 }));
