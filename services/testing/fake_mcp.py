@@ -113,7 +113,7 @@ class FakeMcp:
         await self.stop()
         await self.start()
 
-    async def until(self, condition: Callable[[], bool], timeout: float = 3) -> None:
+    async def until(self, condition: Callable[[], bool], timeout: float = 30) -> None:
         """Wait for something that requests change."""
         async with asyncio.timeout(timeout):
             while not condition():
@@ -122,7 +122,7 @@ class FakeMcp:
 
     async def answered(self, request_id: Any) -> dict:
         """The client's answer to a request that a tool sent."""
-        await self.until(lambda: request_id in self.answers)
+        await self.until(lambda: request_id in self.answers, 600)
         return self.answers.pop(request_id)
 
     # ------------------------------------------------------------ HTTP

@@ -1,4 +1,6 @@
+import asyncio
 import contextlib
+import time
 
 import pytest
 from memory_store import MemoryStore
@@ -80,6 +82,20 @@ def start(store):
     yield start_runner
     for runner in runners:
         runner.stop(0.1)
+
+
+@pytest.fixture
+def pass_time(monkeypatch):
+    """``await pass_time(seconds)``: every clock of this process goes on by them at once."""
+    passed, real = 0.0, time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: real() + passed)
+
+    async def go_on(seconds):
+        nonlocal passed
+        passed += seconds
+        await asyncio.sleep(0.01)  # what was due by then comes first
+
+    return go_on
 
 
 def spec_of(fake, *, legacy=False, **more):

@@ -52,11 +52,11 @@ class MemoryStore:
     def types(self, turn_id):
         return [payload["type"] for _seq, payload in sorted(self.events[turn_id].items())]
 
-    def wait(self, condition, timeout=5):
+    def wait(self, condition, timeout=60):
         with self.changed:
             assert self.changed.wait_for(lambda: condition(self), timeout), "nothing happened"
 
-    def wait_ended(self, turn_id, timeout=5):
+    def wait_ended(self, turn_id, timeout=60):
         self.wait(lambda s: turn_id in s.endings, timeout)
         return self.endings[turn_id]
 

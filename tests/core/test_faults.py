@@ -15,23 +15,32 @@ from services.pool import Pool
 from services.testing.fake_faults import FAULTS, answer, body, data, status, stream
 from services.testing.fake_http import start_stream
 from services.testing.fake_mcp import FakeMcp
+from services.testing.fake_tools import OBJECT, text
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize("name", FAULTS)
 async def test_fault_of_one_call(name, era):
     fault, code = FAULTS[name]
+    go_on = asyncio.Event()
+
+    async def held(call):
+        await go_on.wait()
+        return text("held")
+
     async with FakeMcp(listen=False, eras=(era,)) as fake:
         fake.faults["echo"] = fault
         pool, spec = Pool(POLICY), spec_of(fake)
-        await pool.call(spec, 1, "count", {}, timeout=5)
-        beside = asyncio.create_task(pool.call(spec, 1, "slow", {"seconds": 0.3}, timeout=5))
-        await fake.until(lambda: any(tool == "slow" for _, tool, _ in fake.calls))
+        await pool.call(spec, 1, "count", {}, timeout=60)
+        fake.tools["held"] = (held, OBJECT)
+        beside = asyncio.create_task(pool.call(spec, 1, "held", {}, timeout=60))
+        await fake.until(lambda: any(tool == "held" for _, tool, _ in fake.calls))
         with pytest.raises(Exception) as caught:
-            await pool.call(spec, 1, "echo", {"message": "x"}, timeout=5)
+            await pool.call(spec, 1, "echo", {"message": "x"}, timeout=60)
         assert caught.value.code == code, (caught.value, caught.value.detail)
-        assert (await beside)["content"][0]["text"] == "slept"
-        again = await pool.call(spec, 1, "count", {}, timeout=5)
+        go_on.set()
+        assert (await beside)["content"][0]["text"] == "held"
+        again = await pool.call(spec, 1, "count", {}, timeout=60)
         assert again["content"][0]["text"] in ("1", "2")
         await pool.close()
 
@@ -49,12 +58,12 @@ async def test_refused_post_of_a_legacy_session(name):
     fault, code = LEGACY[name]
     async with FakeMcp() as fake:
         pool, spec = Pool(POLICY), spec_of(fake, legacy=True)
-        await pool.call(spec, 1, "count", {}, timeout=5)
+        await pool.call(spec, 1, "count", {}, timeout=60)
         fake.posts["echo"] = fault
         with pytest.raises(Exception) as caught:
-            await pool.call(spec, 1, "echo", {"message": "x"}, timeout=5)
+            await pool.call(spec, 1, "echo", {"message": "x"}, timeout=60)
         assert caught.value.code == code
-        await pool.call(spec, 1, "count", {}, timeout=5)
+        await pool.call(spec, 1, "count", {}, timeout=60)
         await pool.close()
 
 
@@ -71,9 +80,9 @@ async def test_damaged_event_of_a_legacy_session(event):
         fake.faults["echo"] = fault
         pool, spec = Pool(POLICY), spec_of(fake, legacy=True)
         with pytest.raises(Exception) as caught:
-            await pool.call(spec, 1, "echo", {"message": "x"}, timeout=5)
+            await pool.call(spec, 1, "echo", {"message": "x"}, timeout=60)
         assert caught.value.code == "protocol_error"
-        assert (await pool.call(spec, 1, "count", {}, timeout=5))["content"]
+        assert (await pool.call(spec, 1, "count", {}, timeout=60))["content"]
         assert pool.opened == 1
         await pool.close()
 
@@ -81,14 +90,14 @@ async def test_damaged_event_of_a_legacy_session(event):
 async def test_retry_after_reaches_the_caller(fake, pool):
     fake.faults["echo"] = status(429, retry_after="7")
     with pytest.raises(Exception) as caught:
-        await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=5)
+        await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
     assert caught.value.retry_after == 7
 
 
 async def test_redirect_within_the_origin_is_followed(fake, pool):
     fake.faults["echo"] = status(307, location="/other")
     fake.paths["/other"] = fake.faults.clear
-    result = await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=5)
+    result = await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
     assert result["content"][0]["text"] == "x"
 
 
@@ -114,7 +123,7 @@ async def test_odd_but_legal_answers_pass(fake, pool):
     }
     for name, fault in odd.items():
         fake.faults["echo"] = fault
-        result = await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=5)
+        result = await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
         assert result["content"] == [], name
     assert pool.opened == 1
 
@@ -137,7 +146,7 @@ async def test_broken_stream_is_resumed(fake, pool):
         await writer.drain()
 
     fake.resume = resume
-    result = await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=5)
+    result = await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
     assert result["content"][0]["text"] == "back"
 
 
@@ -146,7 +155,7 @@ async def test_black_hole_ends_with_the_timeout(fake, pool):
         await asyncio.Event().wait()
 
     fake.faults["echo"] = hole
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         with pytest.raises(Exception) as caught:
             await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=0.2)
     assert caught.value.code == "timeout"

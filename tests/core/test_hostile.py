@@ -6,14 +6,14 @@ import pytest
 
 from services import arguments, schema
 
-PATIENCE = 2.0  # s, far above what the limits allow
+PATIENCE = 2.0  # s of the processor, far above what the limits allow
 
 
 @pytest.fixture(autouse=True)
 def in_time():
-    begun = time.monotonic()
+    begun = time.thread_time()
     yield
-    assert time.monotonic() - begun < PATIENCE
+    assert time.thread_time() - begun < PATIENCE
 
 
 def fan_out(keyword, levels=40):

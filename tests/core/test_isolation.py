@@ -38,7 +38,7 @@ async def test_interleaved_calls_see_their_own_state_only(kind, fake, pool):
         async with at_once:
             arguments = {"token": token, "conversation": conversation}
             spec = spec_of(fake, api_key=key)
-            result = await pool.call(spec, conversation, "remember", arguments, timeout=20)
+            result = await pool.call(spec, conversation, "remember", arguments, timeout=60)
         said, _, count = result["content"][0]["text"].rpartition(" ")
         assert said == token
         seen[chat].append(int(count))

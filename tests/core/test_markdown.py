@@ -58,9 +58,9 @@ def test_what_people_know_of_markdown(source, expected):
     "source", ["$" * 20_000, "\\(" * 10_000, "$a " * 10_000, "http://" * 5_000]
 )
 def test_no_text_is_slow(source):
-    begun = time.perf_counter()
+    begun = time.thread_time()
     render(source)
-    assert time.perf_counter() - begun < 5
+    assert time.thread_time() - begun < 5
 
 
 @pytest.mark.parametrize(

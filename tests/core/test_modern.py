@@ -38,7 +38,7 @@ async def test_every_request_carries_its_metadata(modern_fake, pool):
         await answer(message, *rest, **options)
 
     modern_fake._reply = reply
-    await pool.call(modern_fake.spec, 1, "echo", {"message": "x"}, timeout=3)
+    await pool.call(modern_fake.spec, 1, "echo", {"message": "x"}, timeout=60)
     for body, headers in zip(bodies, modern_fake.headers, strict=True):
         meta = body["params"]["_meta"]
         assert meta[f"{META}protocolVersion"] == headers["mcp-protocol-version"] == "2026-07-28"
@@ -52,12 +52,12 @@ async def test_every_request_carries_its_metadata(modern_fake, pool):
 
 async def test_arguments_are_mirrored_into_headers(modern_fake, pool):
     given = {"region": "台北", "deep": {"count": 3}, "message": "x"}
-    await pool.call(modern_fake.spec, 1, "echo", given, timeout=3, schema=REGION)
+    await pool.call(modern_fake.spec, 1, "echo", given, timeout=60, schema=REGION)
     headers = modern_fake.headers[-1]
     assert (
         headers["mcp-param-region"] == "=?base64?5Y+w5YyX?=" and headers["mcp-param-count"] == "3"
     )
-    await pool.call(modern_fake.spec, 1, "echo", {"region": None}, timeout=3, schema=REGION)
+    await pool.call(modern_fake.spec, 1, "echo", {"region": None}, timeout=60, schema=REGION)
     assert not [name for name in modern_fake.headers[-1] if name.startswith("mcp-param")]
 
 
@@ -70,7 +70,7 @@ async def test_a_tool_whose_headers_changed_is_looked_up_again(modern_fake, pool
         await respond(writer, 400, {"jsonrpc": "2.0", "id": call.id, "error": error})
 
     modern_fake.faults["where"] = mismatch
-    result = await pool.call(modern_fake.spec, 1, "where", {"region": "eu"}, timeout=3)
+    result = await pool.call(modern_fake.spec, 1, "where", {"region": "eu"}, timeout=60)
     assert result["content"][0]["text"] == "eu"
 
 
@@ -134,16 +134,16 @@ NAME = {"type": "object", "properties": {"name": {"type": "string", "default": "
 QUESTION = {"mode": "form", "message": "Who?", "requestedSchema": NAME}
 
 
-async def test_input_is_asked_for_and_sent_back(modern_fake, pool):
+async def test_input_is_asked_for_and_sent_back(modern_fake, pool, pass_time):
     modern_fake.tools["ask"] = (asks(QUESTION, state="opaque"), {"type": "object"})
     seen = []
 
     async def on_input(asked):
         seen.append(asked)
-        await asyncio.sleep(0.9)  # longer than the call may take
+        await pass_time(60)  # longer than the call may take
         return InputAnswer(action="accept")
 
-    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=0.7, on_input=on_input)
+    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=30, on_input=on_input)
     given, state = json.loads(result["content"][0]["text"])
     assert given == {"q": {"action": "accept", "content": {"name": "Ann"}}} and state == "opaque"
     assert seen[0].message == "Who?" and seen[0].schema == NAME
@@ -156,20 +156,20 @@ async def test_input_that_is_refused(modern_fake, pool, action):
     async def on_input(asked):
         return InputAnswer(action=action, content={"name": "x"})
 
-    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=3, on_input=on_input)
+    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=60, on_input=on_input)
     assert json.loads(result["content"][0]["text"]) == [{"q": {"action": action}}, None]
 
 
 async def test_input_without_somebody_to_ask_is_cancelled(modern_fake, pool):
     modern_fake.tools["ask"] = (asks(QUESTION), {"type": "object"})
-    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=3)
+    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=60)
     assert json.loads(result["content"][0]["text"])[0]["q"] == {"action": "cancel"}
 
 
 async def test_a_server_that_never_stops_asking(modern_fake, pool):
     modern_fake.tools["ask"] = (asks(*[QUESTION] * 50), {"type": "object"})
     with pytest.raises(ServerRefused, match="does not stop asking"):
-        await pool.call(modern_fake.spec, 1, "ask", {}, timeout=3)
+        await pool.call(modern_fake.spec, 1, "ask", {}, timeout=60)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ async def test_input_that_nobody_can_give(modern_fake, pool, asked):
 
     modern_fake.tools["ask"] = (tool, {"type": "object"})
     with pytest.raises(ProtocolError):
-        await pool.call(modern_fake.spec, 1, "ask", {}, timeout=3)
+        await pool.call(modern_fake.spec, 1, "ask", {}, timeout=60)
 
 
 def test_defaults_fill_what_was_left_out():
@@ -212,16 +212,16 @@ async def test_what_worked_is_tried_first_and_forgotten_when_it_fails():
     async with FakeMcp() as fake:
         spec = ServerSpec(id=1, name="one", url=fake.url)
         pool = Pool(POLICY)
-        await pool.call(spec, 1, "echo", {"message": "x"}, timeout=3)
+        await pool.call(spec, 1, "echo", {"message": "x"}, timeout=60)
         assert fake.methods.count("server/discover") == 1
-        await pool.call(spec, 2, "echo", {"message": "x"}, timeout=3)
+        await pool.call(spec, 2, "echo", {"message": "x"}, timeout=60)
         assert fake.methods.count("server/discover") == 1  # legacy is known
         await fake.restart()
         fake.eras = ("modern",)
-        result = await pool.call(spec, 2, "echo", {"message": "now modern"}, timeout=3)
+        result = await pool.call(spec, 2, "echo", {"message": "now modern"}, timeout=60)
         assert result["content"][0]["text"] == "now modern"
         fake.eras = ("legacy",)
-        result = await pool.call(spec, 2, "echo", {"message": "and back"}, timeout=3)
+        result = await pool.call(spec, 2, "echo", {"message": "and back"}, timeout=60)
         assert result["content"][0]["text"] == "and back"
         await pool.close()
 
@@ -299,12 +299,12 @@ async def test_unknown_method_is_an_answer(modern_fake, pool):
 
     modern_fake.faults["prompts/list"] = not_found
     with pytest.raises(ServerRefused, match="Method not found"):
-        await pool.request(modern_fake.spec, 1, "prompts/list", timeout=3)
-    await pool.call(modern_fake.spec, 1, "echo", {"message": "x"}, timeout=3)
+        await pool.request(modern_fake.spec, 1, "prompts/list", timeout=60)
+    await pool.call(modern_fake.spec, 1, "echo", {"message": "x"}, timeout=60)
     assert pool.opened == 1
 
 
-async def test_legacy_questions_during_a_call(legacy_fake, pool):
+async def test_legacy_questions_during_a_call(legacy_fake, pool, pass_time):
     async def ask(call):
         await call.send(
             {"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create", "params": QUESTION}
@@ -319,13 +319,13 @@ async def test_legacy_questions_during_a_call(legacy_fake, pool):
     async def on_input(asked):
         assert asked.message == "Who?"
         beside.append(await pool.call(legacy_fake.spec, 1, "echo", {"message": "x"}, timeout=1))
-        await asyncio.sleep(0.9)
+        await pass_time(60)  # longer than the call may take
         return InputAnswer(action="accept", content={"name": "Bob"})
 
-    result = await pool.call(legacy_fake.spec, 1, "ask", {}, timeout=0.7, on_input=on_input)
+    result = await pool.call(legacy_fake.spec, 1, "ask", {}, timeout=30, on_input=on_input)
     answer = json.loads(result["content"][0]["text"])
     assert answer == {"action": "accept", "content": {"name": "Bob"}} and beside
-    result = await pool.call(legacy_fake.spec, 1, "ask", {}, timeout=3)
+    result = await pool.call(legacy_fake.spec, 1, "ask", {}, timeout=60)
     assert json.loads(result["content"][0]["text"])["action"] == "cancel"
 
 

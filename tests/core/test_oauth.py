@@ -53,7 +53,7 @@ def spec(fake, **more):
 
 
 async def echo(pool, server, conversation=1):
-    result = await pool.call(server, conversation, "echo", {"message": "hi"}, timeout=5)
+    result = await pool.call(server, conversation, "echo", {"message": "hi"}, timeout=60)
     return result["content"][0]["text"]
 
 
@@ -90,7 +90,7 @@ async def test_a_call_says_that_it_needs_a_sign_in(fake, authority, pool):
     call = ToolCall(id="1", alias="fake__echo", round=1, tool=tool, server=server, arguments={})
     from services.specs import Limits
 
-    done = await execute(call, pool, 1, timeout=5, limits=Limits())
+    done = await execute(call, pool, 1, timeout=60, limits=Limits())
     assert isinstance(done.error, SignInRequired) and done.error.url.startswith(authority.issuer)
     assert done.error.url not in done.result.text
 

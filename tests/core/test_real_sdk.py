@@ -59,14 +59,14 @@ async def spec(request):
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None
     task = asyncio.create_task(server.serve())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not server.started:
             await asyncio.sleep(0.005)
     port = server.servers[0].sockets[0].getsockname()[1]
     path = "mcp" if request.param == "streamable_http" else "sse"
     yield ServerSpec(id=1, name="real", url=f"http://127.0.0.1:{port}/{path}", transport="auto")
     server.should_exit = True
-    await asyncio.wait({task}, timeout=3)
+    await asyncio.wait({task}, timeout=60)
 
 
 async def test_tools_of_the_sdk(spec):
@@ -78,13 +78,13 @@ async def test_tools_of_the_sdk(spec):
     ] and found.info.name == "real"
     pool, steps = Pool(POLICY), []
     result = await pool.call(
-        spec, 1, "add", {"a": 2, "b": 3}, timeout=5, on_progress=lambda *step: steps.append(step)
+        spec, 1, "add", {"a": 2, "b": 3}, timeout=60, on_progress=lambda *step: steps.append(step)
     )
     assert result["content"][0]["text"] == "5" and result["structuredContent"] == {"result": 5}
     assert steps == [(1, 2, "adding")]
-    assert (await pool.call(spec, 1, "picture", {}, timeout=5))["content"][0]["type"] == "image"
-    assert (await pool.call(spec, 1, "boom", {}, timeout=5))["isError"] is True
+    assert (await pool.call(spec, 1, "picture", {}, timeout=60))["content"][0]["type"] == "image"
+    assert (await pool.call(spec, 1, "boom", {}, timeout=60))["isError"] is True
     for _ in range(20):
-        await pool.call(spec, 1, "add", {"a": 2, "b": 3}, timeout=5)
+        await pool.call(spec, 1, "add", {"a": 2, "b": 3}, timeout=60)
     assert pool.opened == 1
     await pool.close()

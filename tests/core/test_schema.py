@@ -119,12 +119,12 @@ def test_exponential_references_stay_small():
         for i in range(40)
     }
     defs["d40"] = {"type": "string"}
-    begun = time.perf_counter()
+    begun = time.thread_time()
     cleaned = clean(
         {"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": defs}, depth=40
     )
     assert len(json.dumps(cleaned)) < 500_000
-    assert time.perf_counter() - begun < 1
+    assert time.thread_time() - begun < 1
 
 
 def test_top_level_union_becomes_one_object():

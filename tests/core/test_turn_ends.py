@@ -34,7 +34,7 @@ async def test_stop_during_a_call(fake):
         task = asyncio.create_task(running.run())
         await fake.until(lambda: any(name == "slow" for _, name, _ in fake.calls))
         running.stop.set()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await task
     assert running.result.state == "stopped" and running.result.text == "Wait. "
     assert running.journal.results[0].outcome == "cancelled"
@@ -85,7 +85,7 @@ async def test_lost_lease_ends_everything(fake, method):
     journal = MemoryJournal(lose_at=method, error=LeaseLost())
     calls = [("fake__slow", {"seconds": 30}), ("fake__count", {})]
     async with ScriptedLlm(Reply(calls=calls), Reply("never")) as llm:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             with pytest.raises(LeaseLost):
                 await turn(llm, fake, journal=journal)
     assert len(llm.requests) == 1

@@ -27,7 +27,7 @@ def tools_of(fake, server_id=1, only=None):
 def request_of(
     llm, fake=None, *, question="Hello?", limits=None, server=None, tools=None, **llm_options
 ):
-    options = {"first_token_timeout": 2.0, "idle_timeout": 2.0, **llm_options}
+    options = {"first_token_timeout": 30.0, "idle_timeout": 30.0, **llm_options}
     return TurnRequest(
         turn_id=1,
         conversation_id=1,

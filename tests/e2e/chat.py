@@ -5,6 +5,8 @@ import json
 import time
 from collections.abc import Iterator
 
+from waiting import PATIENCE
+
 TOKENS = itertools.count(1)
 
 
@@ -59,7 +61,7 @@ class Turn:
         self.id = turn_id
         self.url = stream_url
 
-    def lines(self, after=0, http=None, timeout=30) -> Iterator[tuple[int, dict]]:
+    def lines(self, after=0, http=None, timeout=PATIENCE) -> Iterator[tuple[int, dict]]:
         """(seq, payload) as they arrive, over as many requests as it takes, up to the final event."""
         http = http or self.chat.http
         until = time.monotonic() + timeout
@@ -104,7 +106,7 @@ class Turn:
         table = "woow_paas_platform_ai_turn"
         return self.chat.odoo.sql(f"SELECT state FROM {table} WHERE id = {self.id}").strip()
 
-    def wait_ended(self, timeout=30):
+    def wait_ended(self, timeout=PATIENCE):
         """Wait without opening the stream."""
         until = time.monotonic() + timeout
         while self.state() not in ("done", "failed", "stopped"):

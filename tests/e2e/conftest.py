@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from counter import Counter, register
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from waiting import eventually
+from waiting import PATIENCE, eventually
 
 from tools.dev import chromium, mcp_servers, mock_llms, processes, testbed
 from tools.dev.instance import Instance
@@ -17,7 +17,7 @@ from tools.dev.mock_llms import FaultLlm, ScriptedLlm
 from tools.dev.paths import LOGS
 from tools.dev.testbed import OdooServer
 
-expect.set_options(timeout=20_000)  # ms; the first turn of a process imports LangChain
+expect.set_options(timeout=PATIENCE * 1000)  # ms
 
 SERVERS = "woow_paas_platform.mcp_server"
 TOOLS = "woow_paas_platform.mcp_tool"
@@ -198,7 +198,7 @@ def registered(odoo: OdooServer, guarded: Counter) -> Iterator[int]:
     page = odoo.session("admin").get(f"/api/ai/oauth/start/{server}", follow_redirects=True)
     assert "You are signed in to" in page.text, page.text
     known = [("server_id", "=", server), ("name", "=", "note")]
-    eventually(lambda: odoo.rpc(TOOLS, "search", known), 10)
+    eventually(lambda: odoo.rpc(TOOLS, "search", known))
     yield server
     odoo.rpc(SERVERS, "unlink", [server])
 
@@ -233,6 +233,7 @@ def page_of(browser: Browser) -> Iterator[Callable[..., Page]]:
 
     def open_page(server: OdooServer, login: str, **options: object) -> Page:
         context = browser.new_context(base_url=server.url, **options)
+        context.set_default_timeout(PATIENCE * 1000)  # ms
         contexts.append(context)
         client = server.login(login)
         context.add_cookies(

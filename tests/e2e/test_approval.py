@@ -1,7 +1,6 @@
 """Calls that wait for a person, in real processes: nothing is held, and each call runs once."""
 
 import itertools
-import time
 
 from chat import Chat, calls, first, of, text_of, then
 from counter import count
@@ -90,7 +89,8 @@ def test_parallel_calls_are_decided_one_by_one(careful, scripted_llm, counter):
         json={"id": questions[0]["id"], "decision": "deny"},
     )
     assert (again.status_code, again.json()["error"]["code"]) == (409, "already_decided")
-    time.sleep(0.5)  # nothing may run while the other waits
+    scripted_llm.script(first("meanwhile", calls(free)), then("meanwhile", {"content": "Late."}))
+    Chat(careful).ask("meanwhile").events()  # the runner has had its time
     assert counter.executions(names[0]) == 0
     assert decide(turn, questions[1]["id"], "deny")["state"] == "queued"
     events = turn.events()

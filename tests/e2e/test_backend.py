@@ -8,7 +8,6 @@ from playwright.sync_api import expect
 
 SERVERS = "/odoo/action-woow_paas_platform.mcp_server_action"
 ASSISTANTS = "/odoo/action-woow_paas_platform.ai_assistant_action"
-expect.set_options(timeout=15_000)  # ms; the first page of a server builds its assets
 TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
 
 
@@ -47,7 +46,7 @@ def test_a_new_server_answers_in_a_chat(odoo, scripted_llm, mcp_everything, watc
     page.locator("div[name=url] input").fill(mcp_everything.url)
     save(page)
     current = page.locator(".o_statusbar_status .o_arrow_button_current")
-    expect(current).to_have_text("Connected", timeout=15_000)  # nobody pressed a button for it
+    expect(current).to_have_text("Connected")  # nobody pressed a button for it
     expect(page.locator("div[name=tool_ids] .o_data_row")).to_have_count(15)
     page.get_by_role("button", name="Sync Tools").click()
     expect(page.locator(".o_notification")).to_contain_text("“refs” is up to date: 15 tools.")
@@ -83,7 +82,7 @@ def test_a_server_that_does_not_answer_is_a_sentence(odoo, watched):
     page.locator("div[name=name] input").fill("nobody")
     page.locator("div[name=url] input").fill("http://127.0.0.1:9/mcp")
     save(page)
-    expect(page.locator(".alert-danger")).to_be_visible(timeout=15_000)
+    expect(page.locator(".alert-danger")).to_be_visible()
     page.get_by_role("button", name="Test Connection").click()
     test = page.locator(".o_woow_server_test")
     failed = test.locator('[data-step][data-state="failed"]')

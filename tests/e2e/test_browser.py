@@ -4,6 +4,7 @@ import re
 
 from chat import calls, first, then
 from playwright.sync_api import expect
+from waiting import PATIENCE
 
 TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
 SLOW = ("everything__trigger-long-running-operation", {"duration": 3, "steps": 3})
@@ -33,7 +34,7 @@ def test_ask_watch_reload_and_find_it_again(odoo, scripted_llm, page_of):
 
     page.reload()
     expect(page.locator(".o_ai_chat_tool")).to_have_count(1)
-    expect(card).to_have_attribute("data-outcome", "ok", timeout=15_000)
+    expect(card).to_have_attribute("data-outcome", "ok")
     answer = page.locator(".o_ai_chat_message_assistant")
     expect(answer).to_contain_text("It took three seconds.")
     expect(answer.locator("strong", has_text="three")).to_be_visible()
@@ -145,9 +146,7 @@ def test_two_tabs_see_the_same_turn(odoo, scripted_llm, page_of):
     other.goto(page.url)
     for tab in (page, other):
         tab.bring_to_front()
-        expect(tab.locator(".o_ai_chat_message_assistant")).to_contain_text(
-            "Seen by both.", timeout=15_000
-        )
+        expect(tab.locator(".o_ai_chat_message_assistant")).to_contain_text("Seen by both.")
         expect(tab.locator(".o_ai_chat_tool")).to_have_count(1)
 
 
@@ -196,7 +195,7 @@ class Streams:
 
     def wait(self, condition):
         """Until what the browser reports makes this true."""
-        for _try in range(100):
+        for _try in range(20 * PATIENCE):
             if condition():
                 return
             self._context.pages[-1].wait_for_timeout(50)

@@ -38,7 +38,7 @@ def test_allow_with_changed_arguments_after_a_reload(careful, scripted_llm, coun
     form.get_by_label("id").fill("card-changed")
     page.keyboard.press("Enter")
 
-    expect(card).to_have_attribute("data-outcome", "ok", timeout=15_000)
+    expect(card).to_have_attribute("data-outcome", "ok")
     expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("It is counted.")
     card.get_by_role("button").first.click()
     expect(card).to_contain_text("Allowed by Uma User")

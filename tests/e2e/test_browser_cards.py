@@ -81,7 +81,7 @@ def test_every_card_is_readable_and_decided(
         place.locator(f".o_ai_chat_question[data-kind={kind}]")
         for kind in ("form", "url", "sign_in")
     )
-    expect(visit).to_be_visible(timeout=15_000)
+    expect(visit).to_be_visible()
     assert is_readable(page, odoo, inside, form)
     form.get_by_role("button", name="Send").click()
     expect(form).to_contain_text("Fill in this field.")
@@ -92,7 +92,7 @@ def test_every_card_is_readable_and_decided(
     visit.get_by_role("button", name="I have done it").click()
     expect(visit).to_have_count(0)
 
-    expect(approval).to_be_visible(timeout=15_000)
+    expect(approval).to_be_visible()
     assert is_readable(page, odoo, inside, sign_in)
     with page.expect_popup() as popup:
         sign_in.get_by_role("link", name=re.compile("Sign in to")).click()
@@ -102,7 +102,7 @@ def test_every_card_is_readable_and_decided(
     approval.get_by_role("button", name="Allow once").click()
 
     round_card = place.locator(".o_ai_chat_round_card")
-    expect(round_card).to_be_visible(timeout=15_000)
+    expect(round_card).to_be_visible()
     assert is_readable(page, odoo, inside, round_card)
     assert counter.executions("cards") == before + 1
     round_card.get_by_role("button", name="Continue").click()

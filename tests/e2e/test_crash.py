@@ -9,6 +9,7 @@ import time
 import pytest
 from chat import Chat, calls, first, of, then
 from counter import count
+from waiting import PATIENCE
 
 LEASE = 2  # s
 SEED = 20_260
@@ -74,10 +75,10 @@ def owner(process):
     return f"split_part(lease_owner, ':', 2) = '{process.pid}'"
 
 
-def wait_for(condition, what, timeout=30):
-    until = time.monotonic() + timeout
+def wait_for(condition, what):
+    until = time.monotonic() + PATIENCE
     while not (found := condition()):
-        assert time.monotonic() < until, f"not within {timeout} s: {what}"
+        assert time.monotonic() < until, f"not within {PATIENCE} s: {what}"
         time.sleep(0.03)
     return found
 
@@ -162,7 +163,7 @@ def test_at_random_moments_nothing_is_lost_and_nothing_runs_twice(fleet, scripte
             paused[victim] = time.monotonic() + random_.uniform(0.1, 2.5 * LEASE)
     for process in paused:
         process.popen.send_signal(signal.SIGCONT)
-    wait_for(lambda: not load.left(), "all turns end", timeout=90)
+    wait_for(lambda: not load.left(), "all turns end")
 
     assert min(hit[phase] for phase in ("before", "during", "after")) >= 10
     outcomes = collections.defaultdict(list)

@@ -4,7 +4,6 @@ import pytest
 from chat import calls, first, then
 from playwright.sync_api import expect
 
-expect.set_options(timeout=15_000)  # ms; the first page of a server builds its assets
 TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
 
 

@@ -38,6 +38,11 @@ def card(trusted, page_of, scripted_llm):
     return ask
 
 
+def answered(page):
+    """The model has read the results."""
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("All done.")
+
+
 def test_a_form_of_a_server_is_filled_in(card, scripted_llm):
     tool = card(ASK, {})
     form = tool.get_by_role("group", name="“asks” asks you")
@@ -56,7 +61,8 @@ def test_a_form_of_a_server_is_filled_in(card, scripted_llm):
     form.get_by_label("Titled Single Select Enum", exact=True).select_option("Wonder Woman")
     form.get_by_label("Piano").check()
     form.get_by_role("button", name="Send").click()
-    expect(tool).to_have_attribute("data-outcome", "ok", timeout=15_000)
+    expect(tool).to_have_attribute("data-outcome", "ok")
+    answered(tool.page)
     told = str(scripted_llm.requests()[-1]["body"]["messages"])
     assert "hero-3" in told and "ann@example.com" in told and "Piano" in told
     tool.get_by_role("button").first.click()
@@ -69,7 +75,8 @@ def test_a_form_of_a_server_is_filled_in(card, scripted_llm):
 def test_a_form_of_a_server_is_declined(card, scripted_llm):
     tool = card(ASK, {})
     tool.get_by_role("button", name="Decline").click()
-    expect(tool).to_have_attribute("data-outcome", "ok", timeout=15_000)
+    expect(tool).to_have_attribute("data-outcome", "ok")
+    answered(tool.page)
     assert "declined" in str(scripted_llm.requests()[-1]["body"]["messages"]).lower()
 
 
@@ -87,7 +94,8 @@ def test_a_page_to_visit(card, error_path):
         expect(link).to_have_attribute("target", "_blank")
         tool.get_by_role("button", name="I have done it").click()
         expect(link).to_have_count(0)
-    expect(tool).to_have_attribute("data-outcome", "ok", timeout=15_000)
+    expect(tool).to_have_attribute("data-outcome", "ok")
+    answered(tool.page)
 
 
 def test_a_question_waits_over_a_restart_and_the_call_goes_on(new_odoo, scripted_llm, asking):

@@ -161,7 +161,7 @@ def test_from_the_form_of_a_customer_to_the_answer(odoo, facts, scripted_llm, pa
     page.locator(".o_ai_chat_input").fill("What does this customer cost?")
     page.keyboard.press("Enter")
     card = page.locator(".o_ai_chat_tool")
-    expect(card).to_have_attribute("data-outcome", "ok", timeout=15_000)
+    expect(card).to_have_attribute("data-outcome", "ok")
     expect(page.locator(".o_ai_chat_context")).to_contain_text("Ada Lovelace")
     card.get_by_role("button").first.click()
     expect(card.locator(".o_ai_chat_tool_args")).to_contain_text(f'"a": {facts["partner"]}')

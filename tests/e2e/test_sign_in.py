@@ -53,12 +53,12 @@ def test_sign_in_during_a_chat(odoo, guarded, registered, page_of, scripted_llm)
     page.keyboard.press("Enter")
     card = page.get_by_role("group", name="“guarded” wants you to sign in")
     link = card.get_by_role("link", name=re.compile(r"Sign in to 127\.0\.0\.1:\d+"))
-    expect(link).to_be_visible(timeout=15_000)
+    expect(link).to_be_visible()
     assert guarded.executions("noted") == 0
     with page.expect_popup() as popup:
         link.click()
     expect(popup.value.get_by_role("status")).to_contain_text("You are signed in to guarded")
-    expect(page.locator(".o_ai_chat_tool")).to_have_attribute("data-outcome", "ok", timeout=15_000)
+    expect(page.locator(".o_ai_chat_tool")).to_have_attribute("data-outcome", "ok")
     assert guarded.executions("noted") == 1
 
     another = Chat(odoo, client=odoo.session("user")).ask("note it").events()

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import pytest
-from waiting import eventually
+from waiting import PATIENCE, eventually
 
 TOO_MANY = 3  # requests beyond the limit
 
@@ -36,7 +36,7 @@ def test_requests_at_the_same_moment(limited, counter, request):
     with ThreadPoolExecutor(len(names)) as pool:
         asked = {pool.submit(call, odoo, "user", id=one, until=f"{name}.go"): one for one in names}
         try:
-            ended = as_completed(asked, timeout=25)
+            ended = as_completed(asked, PATIENCE)
             refused = [next(ended) for _ in range(TOO_MANY)]
             for one in refused:
                 error = one.result().json()["error"]

@@ -1,10 +1,9 @@
 """What a real process learns of a server: pauses, and how it speaks, seen from outside."""
 
-import time
-
 import pytest
 from chat import Chat
 from counter import Counter
+from waiting import eventually
 
 from tools.dev import processes
 
@@ -35,13 +34,6 @@ def counter(odoo, tmp_path):
         counter.stop()
 
 
-def _until(condition):
-    deadline = time.monotonic() + 15
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.05)
-
-
 def test_a_dead_server_is_left_alone_until_a_test_succeeds(odoo, counter):
     start, server = counter
     chat = Chat(odoo)
@@ -54,14 +46,14 @@ def test_a_dead_server_is_left_alone_until_a_test_succeeds(odoo, counter):
         return odoo.rpc(PROCESS, "search_read", [("server_id", "=", server)])
 
     assert [problems() for _ in range(4)] == [{"connect_failed"}] * 3 + [{"server_paused"}]
-    _until(lambda: [row["state"] for row in rows()] == ["open"])
+    eventually(lambda: [row["state"] for row in rows()] == ["open"])
     (row,) = rows()
     assert "nothing listens" in row["reason"] and ":" in row["name"]
     start()
     assert problems() == {"server_paused"}
     assert odoo.session("user").post(f"/api/mcp/servers/{server}/test", json={}).json()["ok"]
-    _until(lambda: problems() == set())
-    _until(lambda: [row["state"] for row in rows()] == ["closed"])
+    eventually(lambda: problems() == set())
+    eventually(lambda: [row["state"] for row in rows()] == ["closed"])
     found = odoo.rpc(SERVER, "read", [server], ["detected_transport", "protocol_version"])[0]
     assert (found["detected_transport"], found["protocol_version"]) == (
         "streamable_http",

@@ -25,6 +25,7 @@ TEMPLATE = "woow_template"
 EXPECTED_LOG = REPORTS / "expected-log.txt"
 LOOPBACK = "127.0.0.1:*"
 SHELL_MARK = "@@result@@"
+REQUEST_TIMEOUT = 120  # s, of a busy machine
 
 
 def template() -> Instance:
@@ -173,7 +174,7 @@ class OdooServer:
         """A client with a new session of this user; the password is the login unless told."""
         import httpx
 
-        client = httpx.Client(base_url=self.url, timeout=30)
+        client = httpx.Client(base_url=self.url, timeout=REQUEST_TIMEOUT)
         params = {"db": self.db, "login": login, "password": password or login}
         answer = client.post("/web/session/authenticate", json={"jsonrpc": "2.0", "params": params})
         if not answer.json().get("result", {}).get("uid"):
@@ -240,7 +241,7 @@ class OdooServer:
 
         return httpx.Client(
             base_url=self.url,
-            timeout=30,
+            timeout=REQUEST_TIMEOUT,
             headers={"Authorization": f"Bearer {self.api_key(login)}"},
         )
 
