@@ -2,6 +2,8 @@
 
 SYNC_TIMEOUT = 10.0  # s, discovery of one server's tools (PRD 000, NFR-1)
 CONNECT_TIMEOUT = 5.0  # s, TCP + TLS + handshake of one server
+START_TIMEOUT = 30.0  # s, the same of a program on the host; some import for 15 s
+FETCH_TIMEOUT = 60.0  # s, the same of a package or an image that may have to be fetched
 CALL_TIMEOUT = 30.0  # s, one tool call (PRD 000, NFR-1)
 TURN_TOOLS_TIMEOUT = 120.0  # s, all tool calls of one turn together (PRD 000, NFR-1)
 MAX_ROUNDS = 5  # LLM -> tools cycles of one turn (PRD 000, NFR-4)
@@ -21,7 +23,13 @@ DB_RETRY = 0.2  # s between two tries while PostgreSQL is away
 SESSION_ASK_TIMEOUT = 180.0  # s, a legacy server's question is held open in its session
 SESSION_IDLE = 300.0  # s, a pooled session without a call is closed
 MAX_IN_FLIGHT = 16  # requests of one process to one server at once
-MAX_SESSIONS = 50  # pooled sessions of one process
+MAX_IN_FLIGHT_OF_ONE = 8  # the same, of one person
+RUNNER_CAPACITY = 32  # turns at a time in one process
+MAX_SESSIONS = RUNNER_CAPACITY * MAX_SERVERS_PER_ASSISTANT  # pooled HTTP sessions of one process
+# of one person: a chat may use the servers of its assistant, of its cloud service and of its person
+MAX_SESSIONS_OF_ONE = 3 * MAX_SERVERS_PER_ASSISTANT
+MAX_PROCESSES = 50  # pooled stdio servers of one process; each costs the memory of a program
+MAX_PROCESSES_OF_ONE = MAX_SERVERS_PER_ASSISTANT
 
 CLIENT_NAME = "woow_paas_platform"  # what MCP servers see of us
 CLIENT_VERSION = "1.0"

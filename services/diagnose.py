@@ -117,7 +117,7 @@ class _Course:
         parts = urlsplit(check_url(self.spec.url))
         host, port = parts.hostname, parts.port or PORTS[parts.scheme]
         try:
-            addresses = await resolve(host, port, self.spec.connect_timeout)
+            addresses = await resolve(host, self.spec.connect_timeout, self.spec.owner)
         except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
             raise ConnectFailed(f"The host “{host}” is not known.", detail=str(error)) from error
         self._done("name", host)
@@ -194,7 +194,7 @@ class _Course:
             Step(
                 name=name,
                 state="failed",
-                message=str(error),
+                message=error.at_length(),
                 advice=ADVICE[name],
                 duration_ms=round((time.monotonic() - self._began) * 1000),
             )

@@ -5,15 +5,15 @@ Nothing is read from the environment: no proxies, no netrc.
 """
 
 import functools
-import socket
 import ssl
 import time
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 import anyio
 import httpcore
 import httpx
 
+from . import resolver
 from .egress import EgressPolicy
 from .errors import BlockedAddress
 
@@ -33,10 +33,14 @@ def ssl_context() -> ssl.SSLContext:
 
 
 class PinnedBackend(httpcore.AsyncNetworkBackend):
-    """Connects to an address only after the policy saw it."""
+    """Connects to an address only after the policy saw it.
 
-    def __init__(self, policy: EgressPolicy):
+    :param owner: on whose account names are looked up, see `resolver`
+    """
+
+    def __init__(self, policy: EgressPolicy, owner: Hashable = None):
         self._policy = policy
+        self._owner = owner
         self._inner = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -48,7 +52,8 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
         socket_options: Iterable | None = None,
     ) -> httpcore.AsyncNetworkStream:
         deadline = None if timeout is None else time.monotonic() + timeout
-        addresses = self._policy.check_addresses(host, port, await resolve(host, port, timeout))
+        found = await resolve(host, timeout, self._owner)
+        addresses = self._policy.check_addresses(host, port, found)
         failure: Exception = httpcore.ConnectError(f"{host} has no address")
         for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
             share = None
@@ -69,25 +74,34 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
         await self._inner.sleep(seconds)
 
 
-async def resolve(host: str, port: int, timeout: float | None) -> list[str]:
+async def resolve(host: str, timeout: float | None, owner: Hashable = None) -> resolver.Found:
+    """:param owner: see `PinnedBackend`, else the host stands for itself"""
     try:
         with anyio.fail_after(timeout):
-            found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            return await resolver.of_loop().addresses(host, owner or host)
     except TimeoutError as error:
         raise httpcore.ConnectTimeout(f"{host} was not resolved in time") from error
     except (OSError, UnicodeError) as error:
         raise httpcore.ConnectError(f"{host} cannot be resolved") from error
-    return [info[4][0] for info in found]
 
 
 class EgressTransport(httpx.AsyncHTTPTransport):
-    """httpx's own transport over a pool whose connections are pinned."""
+    """httpx's own transport over a pool whose connections are pinned.
 
-    def __init__(self, policy: EgressPolicy, *, max_connections: int = MAX_CONNECTIONS):
+    :param owner: see `PinnedBackend`
+    """
+
+    def __init__(
+        self,
+        policy: EgressPolicy,
+        *,
+        owner: Hashable = None,
+        max_connections: int = MAX_CONNECTIONS,
+    ):
         super().__init__(verify=ssl_context(), trust_env=False)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=ssl_context(),
-            network_backend=PinnedBackend(policy),
+            network_backend=PinnedBackend(policy, owner),
             max_connections=max_connections,
             max_keepalive_connections=max_connections,
             keepalive_expiry=KEEPALIVE,

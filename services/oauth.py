@@ -82,6 +82,7 @@ class OAuth:
     def __init__(self, server: ServerSpec, policy: EgressPolicy, store: TokenStore):
         self._spec: OAuthSpec = server.oauth
         self._url = server.url
+        self._owner = server.owner
         self._timeout = server.connect_timeout
         self._policy = policy
         self._store = store
@@ -290,7 +291,7 @@ class OAuth:
 
     @contextlib.asynccontextmanager
     async def _directory(self) -> AsyncIterator[Directory]:
-        async with EgressTransport(self._policy, max_connections=2) as transport:
+        async with EgressTransport(self._policy, owner=self._owner, max_connections=2) as transport:
             yield Directory(transport, self._policy, self._timeout)
 
 

@@ -67,6 +67,7 @@ class ServerSpec:
 
     `secrets` are values of `env` that are not repeated in what a stdio server writes on stderr.
     `realm` is where the host's `id` means something, its database; it comes back in what the pool tells.
+    `person` is who asks, as the host numbers people: each gets a share of what a process has. 0 is Odoo itself.
     """
 
     id: int
@@ -74,6 +75,7 @@ class ServerSpec:
     realm: str = ""
     url: str = ""
     title: str = ""
+    person: int = 0
     transport: Transport = "auto"
     era: Literal["auto", "legacy", "modern"] = "auto"
     last_way: tuple[str, str] | None = None  # era and transport that worked last, tried first
@@ -87,6 +89,16 @@ class ServerSpec:
     connect_timeout: float = const.CONNECT_TIMEOUT
     call_timeout: float = const.CALL_TIMEOUT
     sync_timeout: float = const.SYNC_TIMEOUT
+
+    @property
+    def owner(self) -> tuple[str, int]:
+        """The host's name of the server, whatever is changed about it."""
+        return self.realm, self.id
+
+    @property
+    def asker(self) -> tuple[str, int]:
+        """Whose share of a process its requests are taken from."""
+        return self.realm, self.person
 
     @property
     def address(self) -> tuple[str, int, str]:
@@ -103,9 +115,11 @@ class ServerSpec:
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever address or credential changes; reveals neither."""
+        """Changes whenever address or credential changes, reveals neither, and is of one server of one database."""
         raw = json.dumps(
             [
+                self.realm,
+                self.id,
                 self.url,
                 self.transport,
                 self.era,
