@@ -81,7 +81,7 @@ class _Check:
 
 
 def _error(env, error):
-    return {"code": error.code, "message": sentences.translated(env, str(error))}
+    return {"code": error.code, "message": sentences.translated(env, error.at_length())}
 
 
 def _step(env, step):

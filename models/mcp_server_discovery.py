@@ -56,7 +56,7 @@ class McpServer(models.Model):
         except EngineError as error:
             _logger.info("Discovery of MCP server %s failed: %s %s", self.id, error, error.detail)
             process.server_store(self.env.cr.dbname).failed(self.id, error)
-            raise UserError(sentences.translated(self.env, str(error))) from error
+            raise UserError(sentences.translated(self.env, error.at_length())) from error
 
     def _count_checks(self):
         """:raises TooManyChecks: a person had servers asked too often; administrators are not counted"""

@@ -7,7 +7,7 @@ from odoo import api, fields, models
 from odoo.exceptions import AccessError
 
 from ..runtime import notify, server_files, settings
-from ..services import environments
+from ..services import const, environments
 from ..services.errors import ConfigError
 from ..services.specs import ServerSpec
 
@@ -16,8 +16,6 @@ _logger = logging.getLogger(__name__)
 # What stays an administrator's for a server of the file: switches, trust and order.
 STILL_OURS = {"active", "trust_level", "review_new_tools", "sequence"}
 GONE = "This MCP server is no longer in the operator's file."
-START_TIMEOUT = 30.0  # s, a program that starts on a busy host takes its time
-FETCH_TIMEOUT = 60.0  # s, to start a package or an image that may have to be fetched
 JUST_NOW = timedelta(minutes=1)  # another process has started it already
 
 
@@ -164,7 +162,7 @@ class McpServer(models.Model):
             return super()._server_spec(person)
         entry = self._file_entry()
         spec = ServerSpec(
-            **self._spec_of_row(),
+            **self._spec_of_row(person),
             url=entry.url,
             transport=entry.transport,
             headers=entry.headers,
@@ -176,11 +174,10 @@ class McpServer(models.Model):
 def _process_of(entry):
     """What of a `ServerSpec` says how the process is started."""
     options = settings.get()
-    limit = START_TIMEOUT if entry.env_type == "preinstalled" else FETCH_TIMEOUT
     return {
         "command": environments.command(entry, container_runtime=options.container_runtime),
         "env": environments.variables(entry, cache=Path(options.tool_cache)),
-        "secrets": entry.secrets,
-        "connect_timeout": limit,
-        "sync_timeout": limit,
+        "secrets": entry.blotted,
+        "connect_timeout": entry.time_to_start,
+        "sync_timeout": entry.time_to_start + const.SYNC_TIMEOUT,
     }

@@ -85,7 +85,7 @@ class McpServer(models.Model):
         for server in self:
             server._set_state(
                 state if server.active else "disabled",
-                text.storable(str(error)),
+                text.storable(error.at_length()),
                 last_attempt=now,
             )
 
@@ -109,7 +109,9 @@ class McpServer(models.Model):
             state = "degraded"
         else:
             state = "error"
-        self._set_state(state, text.storable(str(error)), failed_checks=failed, last_check=now)
+        self._set_state(
+            state, text.storable(error.at_length()), failed_checks=failed, last_check=now
+        )
         if failed == TELL_AFTER:
             self._tell_owners()
 

@@ -180,7 +180,7 @@ class McpServer(models.Model):
             raise problem
         headers = self._read_secret("headers_json")
         return ServerSpec(
-            **self._spec_of_row(),
+            **self._spec_of_row(person),
             url=self.url,
             transport=self.transport,
             headers=json.loads(headers) if headers else {},
@@ -188,13 +188,14 @@ class McpServer(models.Model):
             call_timeout=self.call_timeout,
         )
 
-    def _spec_of_row(self):
+    def _spec_of_row(self, person):
         """What the engine learns of every server from its row, wherever its address and secrets come from."""
         self.ensure_one()
         return {
             "id": self.id,
             "name": self.name,
             "realm": self.env.cr.dbname,
+            "person": person.id if person else 0,
             "last_way": way_of_record(self.detected_transport, self.protocol_version or ""),
             "title": self.display_name,
             "trust_level": self.trust_level,

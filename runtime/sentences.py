@@ -8,6 +8,8 @@ import re
 
 from odoo.tools.translate import LazyTranslate
 
+from ..services.errors import LAST_WORDS
+
 _lt = LazyTranslate(__name__)
 
 _KNOWN = (
@@ -27,6 +29,11 @@ _KNOWN = (
     _lt("The connection failed: nothing listens at this address and port."),
     _lt("The connection failed: the name of the host is not known."),
     _lt("The MCP server ended the connection."),
+    _lt("The program of this MCP server ended before it had answered."),
+    _lt(
+        "The program of this MCP server did not start in time. The operator can give it more with start_timeout."
+    ),
+    _lt("The MCP server was switched off, or its conversation is over."),
     _lt("The MCP server refused the credentials."),
     _lt("The MCP server wants you to sign in."),
     _lt("The MCP server's sign-in needs a client that was registered there."),
@@ -108,6 +115,7 @@ _WITH_VALUES = (
     _lt("The folder %(name)s does not exist on this host."),
     _lt("A value does not fit: it must look like %(example)s."),
     _lt("The MCP server answered with an error (HTTP %(status)s)."),
+    _lt("The MCP server refuses access. It says: %(said)s"),
     _lt("The key of this MCP server is missing: Odoo's environment has no %(name)s."),
 )
 
@@ -128,8 +136,15 @@ def in_language(lang: str, sentence: str) -> str:
 
 
 def translated(env, sentence: str) -> str:
-    """The sentence in the language of `env`, or as it is."""
-    sentence = str(sentence)
+    """The sentence in the language of `env`, or as it is; what a program has said last stays its own."""
+    sentence, _mark, words = str(sentence).partition(LAST_WORDS)
+    said = _translated(env, sentence)
+    if not words:
+        return said
+    return f"{said} " + env._("Its last words: %(words)s", words=words)
+
+
+def _translated(env, sentence):
     if (known := _BY_SOURCE.get(sentence)) is not None:
         return env._(known)
     for pattern, known in _PATTERNS:

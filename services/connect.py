@@ -4,6 +4,7 @@ The order is the one of MCP 2026-07-28 (basic/versioning): a modern request, the
 legacy revisions, then the HTTP+SSE of 2024-11-05. What worked is worth remembering per server.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from . import rpc
@@ -53,12 +54,14 @@ async def open_session(
     *,
     first: Way | None = None,
     tried: list | None = None,
+    on_begun: Callable[[Session], None] | None = None,
     **options: Any,
 ) -> Session:
     """Open a session over the first way that the server speaks.
 
     :param first: the way to try first
     :param tried: collects (name of the way, sentence) of what failed
+    :param on_begun: told of each session that is tried; it ends by itself if it does not come about
     :param options: for `Session`
     :raises EngineError: what the most telling way said
     """
@@ -66,6 +69,8 @@ async def open_session(
     for way in ways_of(spec, first):
         kind = ModernSession if way[0] == "modern" else LegacySession
         session = kind(spec, policy, way[1], **options)
+        if on_begun:
+            on_begun(session)
         try:
             await session.opened()
             return session
@@ -78,7 +83,7 @@ async def open_session(
                 raise
             failures.append((way, error))
         except BaseException:
-            session.close()
+            session.abort()
             raise
         finally:
             if tried is not None:

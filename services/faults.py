@@ -3,10 +3,12 @@
 import datetime
 import email.utils
 import json
+import re
 import socket
 import ssl
 from typing import Any
 
+import httpcore
 import httpx
 
 from . import rpc, text
@@ -21,8 +23,14 @@ from .errors import (
     SessionExpired,
     SessionLost,
 )
+from .specs import ServerSpec
 
 CONNECT_TIMEOUT = "The connection timed out. Check the server's address."
+START_TIMEOUT = (
+    "The program of this MCP server did not start in time. "
+    "The operator can give it more with start_timeout."
+)
+_REFUSED = "The MCP server refuses access. It says: {}"
 MAX_RETRY_AFTER = 3_600.0  # s, a longer wait that a server asks for counts as this
 
 
@@ -31,14 +39,11 @@ def of_exception(error: BaseException) -> EngineError:
     for cause in _chain(error):
         if isinstance(cause, EngineError):
             return cause
-        if isinstance(cause, ssl.SSLError):
-            return ConnectFailed(
-                "The certificate of the MCP server is not valid.",
-                detail=text.one_line(str(cause), 300),
-            )
     detail = f"{type(error).__name__}: {text.one_line(str(error), 300)}"
     if isinstance(error, httpx.ConnectTimeout):
         return ConnectFailed(CONNECT_TIMEOUT, detail=detail)
+    if tls := _tls_problem(error):
+        return tls
     if isinstance(error, httpx.ConnectError | httpx.PoolTimeout):
         return ConnectFailed(_why_not_connected(error), detail=detail)
     if isinstance(error, httpx.TimeoutException | TimeoutError):
@@ -48,6 +53,25 @@ def of_exception(error: BaseException) -> EngineError:
     if isinstance(error, httpx.TransportError | OSError | EOFError):
         return SessionLost(detail=detail)
     return ProtocolError(detail=detail)
+
+
+def not_opened_in_time(spec: ServerSpec) -> str:
+    return START_TIMEOUT if spec.command else CONNECT_TIMEOUT
+
+
+def _tls_problem(error: BaseException) -> ConnectFailed | None:
+    """A handshake that failed, so nothing was sent."""
+    causes = list(_chain(error))
+    is_connecting = any(
+        isinstance(cause, httpx.ConnectError | httpcore.ConnectError | ssl.SSLCertVerificationError)
+        for cause in causes
+    )
+    tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
+    if not (is_connecting and tls):
+        return None
+    return ConnectFailed(
+        "The certificate of the MCP server is not valid.", detail=text.one_line(str(tls), 300)
+    )
 
 
 def _why_not_connected(error: BaseException) -> str:
@@ -76,13 +100,13 @@ def of_response(
             "The MCP server accepted the request without answering it.", detail=detail
         )
     if status in (401, 403):
-        return AuthRequired(detail=f"{detail} {headers.get('www-authenticate', '')}".strip())
+        challenge = headers.get("www-authenticate", "")
+        is_told = status == 403 and said and not (challenge or said.startswith("<"))
+        sentence = _REFUSED.format(said) if is_told else ""
+        return AuthRequired(sentence, detail=f"{detail} {challenge}".strip())
     if status == 429:
         return RateLimited(detail=detail, retry_after=retry_after(headers.get("retry-after")))
-    if in_session and (
-        status == 404
-        or (status == 400 and ("session" in said.lower() or _code(body) in rpc.MODERN_ERRORS))
-    ):
+    if in_session and (status == 404 or (status == 400 and _was_not_taken(said, body))):
         return SessionExpired(detail=detail)
     if 300 <= status < 400:
         return ServerRefused(
@@ -118,10 +142,26 @@ def retry_after(value: str | None) -> float | None:
     return min(max(seconds, 0.0), MAX_RETRY_AFTER)
 
 
-def _code(body: bytes) -> Any:
+# What the transports of common SDKs and their examples say, each as a whole, before a request is taken.
+_NO_SESSION = re.compile(
+    r"(bad request: )?"
+    r"((no valid|invalid|missing|unknown) session id( provided)?"
+    r"|session( id)? (not found|is missing|missing)"
+    r"|mcp-session-id header is required"
+    r"|server not initialized)\W*",
+    re.IGNORECASE,
+)
+
+
+def _was_not_taken(said: str, body: bytes) -> bool:
+    """Whether a refusal in a session proves that the request was not carried out."""
     parsed = rpc.parse(body)
-    error = parsed.get("error") if isinstance(parsed, dict) else None
-    return error.get("code") if isinstance(error, dict) else None
+    message = parsed if isinstance(parsed, dict) else {}
+    error = message.get("error")
+    if isinstance(error, dict) and error.get("code") in rpc.MODERN_ERRORS:
+        return True
+    # an answer to the request itself, though an error, comes from behind the transport
+    return message.get("id") in (None, "server-error") and bool(_NO_SESSION.fullmatch(said))
 
 
 def _message(body: bytes) -> str:

@@ -182,7 +182,11 @@ class LegacySession(Session):
         said = caught.error
         if said.code == CONNECTION_CLOSED and said.message == "Connection closed":
             if not self.info:
-                return ConnectFailed("The MCP server ended the connection.")
+                return ConnectFailed(
+                    "The program of this MCP server ended before it had answered."
+                    if self.spec.command
+                    else "The MCP server ended the connection."
+                )
             # over HTTP+SSE the guard has named the fault of every request that it sent
             return SessionExpired() if self._transport == "sse" else SessionLost()
         return ServerRefused.of_rpc(said.code, said.message, said.data)

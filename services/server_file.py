@@ -10,12 +10,15 @@ from typing import Any
 from . import const
 from .errors import ConfigError
 
+SHORTEST_SECRET = 8  # characters; a shorter value may be part of any word
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileServer:
     """One ``[[mcp.servers]]``, or how servers of one of the ``[[mcp.templates]]`` start.
 
     :ivar env: may hold secrets, as `headers` may
+    :ivar start_timeout: seconds that the program has to start, None where the file does not say
     :ivar roots: of a template: the folders below which those of its servers may be
     :ivar secrets: values that are not repeated in what the server's process says
     """
@@ -30,12 +33,25 @@ class FileServer:
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: float = const.CALL_TIMEOUT
+    start_timeout: float | None = None
     enabled: bool = True
     auto_start: bool = False
     env_type: str = "preinstalled"
     env_config: Mapping[str, Any] = field(default_factory=dict)
     roots: tuple[str, ...] = ()
     secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def time_to_start(self) -> float:
+        """Seconds that a program has to start; longer by default where it may have to be fetched."""
+        is_there = self.env_type == "preinstalled"
+        return self.start_timeout or (const.START_TIMEOUT if is_there else const.FETCH_TIMEOUT)
+
+    @property
+    def blotted(self) -> tuple[str, ...]:
+        """Values that nobody reads in what its program says."""
+        values = {value for value in self.env.values() if len(value) >= SHORTEST_SECRET}
+        return tuple(sorted(values.union(self.secrets), key=len, reverse=True))
 
     @property
     def digest(self) -> str:

@@ -25,13 +25,21 @@ SERVER_KEYS = {
     "url": str,
     "headers": dict,
     "timeout": str,
+    "start_timeout": str,
     "enabled": bool,
     "auto_start": bool,
     "env_type": str,
     "env_config": dict,
 }
 START_KEYS = {"command": str, "args": list, "env_type": str, "env_config": dict}
-TEMPLATE_KEYS = {"name": str, "roots": list, "env": dict, "timeout": str, **START_KEYS}
+TEMPLATE_KEYS = {
+    "name": str,
+    "roots": list,
+    "env": dict,
+    "timeout": str,
+    "start_timeout": str,
+    **START_KEYS,
+}
 TRANSPORTS = ("auto", "streamable_http", "sse", "stdio")
 ENV_TYPES = ("preinstalled", "dynamic_injected", "custom_image")
 ENV_CONFIG_KEYS = {
@@ -44,6 +52,7 @@ PINNED = {
     "node": re.compile(r"(@[\w.-]+/)?[\w.-]+@\d[\w.+-]*"),
 }
 MAX_TIMEOUT = 600.0  # s, of one call
+MAX_START = 300.0  # s, for a program to start
 
 _NAMES = {bool: "true or false", str: "a text", list: "a list", dict: "a table"}
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -126,7 +135,7 @@ class _Reader:
                 if key in values:
                     raise self._error(key, "does not go with stdio")
         else:
-            for key in ("command", "args", "env", "env_type", "env_config"):
+            for key in ("command", "args", "env", "start_timeout", "env_type", "env_config"):
                 if key in values:
                     raise self._error(key, 'goes with transport = "stdio" only')
             try:
@@ -157,8 +166,11 @@ class _Reader:
         timeout = self._duration(values, "timeout", const.CALL_TIMEOUT)
         if not 0 < timeout <= MAX_TIMEOUT:
             raise self._error("timeout", f"must be positive and at most {MAX_TIMEOUT:g}s")
+        start = self._duration(values, "start_timeout", None)
+        if start is not None and not 0 < start <= MAX_START:
+            raise self._error("start_timeout", f"must be positive and at most {MAX_START:g}s")
         lists = {key: tuple(values.get(key, ())) for key in ("args", "roots")}
-        return FileServer(**{**values, **lists, "timeout": timeout})
+        return FileServer(**{**values, **lists, "timeout": timeout, "start_timeout": start})
 
     def _check_environment(self, values: Mapping[str, Any]) -> None:
         env_type = values.get("env_type", "preinstalled")

@@ -182,6 +182,10 @@ class Session(abc.ABC):
             self._owner.cancel()
             await asyncio.wait({self._owner}, timeout=timeout)
 
+    def abort(self) -> None:
+        """End it at once, also while it is being opened; returns at once."""
+        self._owner.cancel()
+
     async def _own(self) -> None:
         try:
             async with contextlib.AsyncExitStack() as stack:
@@ -210,8 +214,11 @@ class Session(abc.ABC):
 
     def _why_not_opened(self, caught: BaseException) -> EngineError:
         if any(isinstance(inner, TimeoutError) for inner in faults.flatten(caught)):
-            return ServerTimeout(faults.CONNECT_TIMEOUT)
-        return self._opening_error(caught)
+            error: EngineError = ServerTimeout(faults.not_opened_in_time(self.spec))
+        else:
+            error = self._opening_error(caught)
+        error.last_words = self._process.last_words
+        return error
 
     async def _until_over(self) -> None:
         while not self._over.is_set():
@@ -223,7 +230,7 @@ class Session(abc.ABC):
 
     def _http_transport(self) -> httpx.AsyncBaseTransport:
         """Our egress, with tokens where the server wants some."""
-        transport = EgressTransport(self._policy)
+        transport = EgressTransport(self._policy, owner=self.spec.owner)
         return OAuthTransport(transport, self._oauth) if self._oauth else transport
 
     def _spawn(self, coroutine) -> asyncio.Task:
@@ -282,6 +289,14 @@ class Session(abc.ABC):
                 self.retire()
             if not call.done():
                 call.cancel()
+
+    async def ping(self) -> None:
+        """Ask for a sign of life.
+
+        :raises EngineError: there is none, or the server refuses, which is one
+        """
+        method = "ping" if self.era == "legacy" else "server/discover"
+        await self.request(method, timeout=self.spec.connect_timeout)
 
     def _result(self, call: asyncio.Task, request: Request) -> dict[str, Any]:
         if call.cancelled():

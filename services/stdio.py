@@ -18,6 +18,7 @@ from .errors import ConfigError, ServerPaused
 from .specs import ServerSpec
 
 STDERR_KEPT = 16_000  # characters
+LAST_WORDS = 300  # characters
 BLOT = "•••"
 STDERR_DELAY = 1.0  # s, what is written meanwhile is told at once
 SHORT_LIFE = 10.0  # s, a process that ends sooner has crashed
@@ -26,7 +27,9 @@ FIRST_PAUSE = (
 )
 MAX_PAUSE = 60.0  # s
 
-GRACE = 1.0  # s for a process to end by itself once its stdin is closed
+EXIT_GRACE = 2.5  # s for a program to end by itself once its stdin is closed (MCP, basic/lifecycle, shutdown)
+TERM_GRACE = 2.0  # s, the same after SIGTERM
+KILL_GRACE = 0.5  # s for what was killed to be gone
 PASSED_ON = (
     "PATH",
     "HOME",
@@ -52,6 +55,7 @@ class Process:
         self.stderr = ""
         self._tell = tell
         self._telling = False
+        self._fresh = 0  # characters since the last start
         self._crashes = 0
         self._began = 0.0
         self._not_before = 0.0
@@ -67,6 +71,19 @@ class Process:
             )
         self._began = now
 
+    def speaks_anew(self) -> None:
+        """What was said so far are not its last words any more."""
+        self._fresh = 0
+
+    @property
+    def last_words(self) -> str:
+        """The end of what the process that was started last has said, in one line."""
+        return (
+            text.one_line(self.stderr[-min(self._fresh, LAST_WORDS) :], LAST_WORDS)
+            if self._fresh
+            else ""
+        )
+
     def ended(self, asked: bool) -> None:
         """:param asked: whether we ended it"""
         now = time.monotonic()
@@ -79,10 +96,12 @@ class Process:
 
     def says(self, chunk: bytes, secrets: Sequence[str] = ()) -> None:
         """:param secrets: what is blotted out"""
-        said = self.stderr + text.clean(chunk.decode("utf-8", "replace"))
+        new = text.clean(chunk.decode("utf-8", "replace"))
+        said = self.stderr + new
         for secret in secrets:
             said = said.replace(secret, BLOT)
         self.stderr = said[-STDERR_KEPT:]
+        self._fresh += len(new)
         if self._tell and not self._telling:
             self._telling = True
             asyncio.get_running_loop().call_later(STDERR_DELAY, self._tell_now)
@@ -111,6 +130,7 @@ async def streams(spec: ServerSpec, process: Process) -> AsyncIterator[tuple[Any
         raise ConfigError(
             f"The program {program} of this MCP server is not installed on this host."
         )
+    process.speaks_anew()
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-S", CHILD, str(os.getpid()), *spec.command),
         stdin=asyncio.subprocess.PIPE,
@@ -132,16 +152,42 @@ async def streams(spec: ServerSpec, process: Process) -> AsyncIterator[tuple[Any
     finally:
         try:
             child.stdin.close()
-            await asyncio.wait_for(child.wait(), GRACE)
-        except TimeoutError:
-            pass
+            await _end(child)
         finally:
             _kill(child.pid)
             for task in work[:2]:
                 task.cancel()
-        await asyncio.wait(work, timeout=GRACE)
+        await asyncio.wait(work, timeout=KILL_GRACE)
         work[2].cancel()
         child._transport.close()
+
+
+async def _end(child: asyncio.subprocess.Process) -> None:
+    """Let the program end by itself, then ask it to, then kill it; cancelled, it waits for next to nothing."""
+    try:
+        if await _has_ended(child, EXIT_GRACE):
+            return
+        _signal(child, signal.SIGTERM)
+        if await _has_ended(child, TERM_GRACE):
+            return
+    except asyncio.CancelledError:
+        _signal(child, signal.SIGTERM)
+        await _has_ended(child, KILL_GRACE)
+        raise
+    finally:
+        _signal(child, signal.SIGUSR1)  # see stdio_child
+        await _has_ended(child, KILL_GRACE)
+
+
+def _signal(child: asyncio.subprocess.Process, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        child.send_signal(number)
+
+
+async def _has_ended(child: asyncio.subprocess.Process, within: float) -> bool:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(child.wait(), within)
+    return child.returncode is not None
 
 
 async def _read(stdout: asyncio.StreamReader, heard: Any) -> None:

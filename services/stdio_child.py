@@ -1,8 +1,9 @@
 """Runs the command of a stdio server so that nothing of it outlives us: ``stdio_child.py PARENT COMMAND …``.
 
-A process of its own between us and the server, alone in the standard library. The kernel tells it when
-its parent dies, however that happens, and it then kills its whole process group, whatever a ``npx`` has
-started. It is run as a script, never imported.
+A process of its own between us and the server, alone in the standard library. SIGTERM it passes on, so that the
+server may end by itself. SIGUSR1, which the kernel sends when its parent dies, however that happens, kills the
+server and whatever that has started, a ``npx`` or a daemon. Whoever is left behind becomes its child, so that
+it can be killed and reaped; in a container without an init nobody else would. It is run as a script, never imported.
 """
 
 import contextlib
@@ -11,34 +12,65 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 PR_SET_PDEATHSIG = 1  # prctl(2)
+PR_SET_CHILD_SUBREAPER = 36
+GRACE = 0.5  # s for what the server leaves behind to end by itself
 
 
 def main(parent: int, command: list[str]) -> int:
-    signal.signal(signal.SIGTERM, lambda *_: _kill_group())
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    signal.signal(signal.SIGUSR1, lambda *_: _kill_all())
+    signal.signal(signal.SIGTERM, lambda *_: _pass_on())
+    prctl = ctypes.CDLL(None).prctl
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_PDEATHSIG, signal.SIGUSR1)
     if os.getppid() != parent:  # it died before the kernel was asked
         return 1
     try:
-        child = subprocess.Popen(command)  # noqa: S603 the operator's own configuration file names it
+        server = subprocess.Popen(command)  # noqa: S603 the operator's own configuration file names it
     except OSError as error:
         sys.stderr.write(f"{command[0]}: {error.strerror}\n")
         return 127
     os.close(0)  # the server alone reads, and sees the end
     os.close(1)
-    code = child.wait()
-    if os.getpgrp() == os.getpid():
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(0, signal.SIGTERM)
+    while (ended := os.wait())[0] != server.pid:
+        pass
+    _pass_on()
+    until = time.monotonic() + GRACE
+    with contextlib.suppress(OSError):  # nobody is left, or /proc is not there to tell
+        while os.waitpid(-1, os.WNOHANG)[0] or time.monotonic() < until:
+            time.sleep(0.01)
+        _kill_children()
+    code = os.waitstatus_to_exitcode(ended[1])
     return code if code >= 0 else 128 - code
 
 
-def _kill_group() -> None:
+def _pass_on() -> None:
+    """SIGTERM to the group, except ourselves."""
     if os.getpgrp() == os.getpid():
-        os.killpg(0, signal.SIGKILL)
-    os._exit(1)
+        before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.killpg(0, signal.SIGTERM)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _kill_all() -> None:
+    with contextlib.suppress(OSError):
+        _kill_children()
+    os._exit(137)
+
+
+def _kill_children() -> None:
+    """Kill and reap until nobody is left: the children of who dies become ours.
+
+    :raises OSError: that is now
+    """
+    while True:
+        for child in Path("/proc/self/task", str(os.getpid()), "children").read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
+        os.wait()
 
 
 if __name__ == "__main__":

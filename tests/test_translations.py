@@ -79,10 +79,19 @@ class TestSentencesOfTheEngine(AiCase):
 
     def test_a_failure_is_told_in_the_readers_language(self):
         self.env["res.lang"]._activate_lang("zh_TW")
-        self.server._record_failure("The MCP server did not answer in time.")
+        self.server._record_failure(errors.ServerTimeout())
         server = self.server.with_context(lang="zh_TW")
         self.assertEqual(server.state_sentence, "MCP 伺服器未在時限內回應。")
         self.assertIn("in time", self.server.with_context(lang="en_US").state_sentence)
+        failure = errors.ConnectFailed(
+            "The program of this MCP server ended before it had answered."
+        )
+        failure.last_words = "no licence"
+        self.server._record_failure(failure)
+        self.assertEqual(
+            server.state_sentence,
+            "此 MCP 伺服器的程式在回應之前就結束了。 它最後的輸出：no licence",
+        )
         server.state_message = "10.0.0.1:80 is not a public address."
         self.assertEqual(server.state_sentence, "10.0.0.1:80 is not a public address.")
 

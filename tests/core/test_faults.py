@@ -5,12 +5,16 @@ A call that hung would end as `timeout`; how fast the errors come is measured by
 
 import asyncio
 import json
+import ssl
 
+import httpcore
+import httpx
 import pytest
 from conftest import POLICY, spec_of
 
+from services import faults
 from services.discovery import discover
-from services.errors import AuthRequired
+from services.errors import AuthRequired, ConnectFailed, ServerRefused, SessionLost
 from services.pool import Pool
 from services.testing.fake_faults import FAULTS, answer, body, data, status, stream
 from services.testing.fake_http import start_stream
@@ -85,6 +89,73 @@ async def test_damaged_event_of_a_legacy_session(event):
         assert (await pool.call(spec, 1, "count", {}, timeout=60))["content"]
         assert pool.opened == 1
         await pool.close()
+
+
+TLS_BROKE = "[SSL: DECRYPTION_FAILED_OR_BAD_RECORD_MAC] decryption failed or bad record mac"
+
+
+def test_tls_that_breaks_in_mid_answer_may_have_happened():
+    error = faults.of_exception(ssl.SSLError(1, TLS_BROKE))
+    assert type(error) is SessionLost and not error.safe_to_retry
+
+
+@pytest.mark.parametrize("kind", [httpx.ConnectError, httpcore.ConnectError])
+def test_tls_that_never_came_about_was_not_sent(kind):
+    refused = kind("certificate verify failed")
+    refused.__cause__ = ssl.SSLCertVerificationError(1, "self-signed certificate")
+    error = faults.of_exception(refused)
+    assert isinstance(error, ConnectFailed) and "certificate" in str(error)
+
+
+def refused(code, body, **headers):
+    return faults.of_response(code, httpx.Headers(headers), body, in_session=True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"Bad Request: No valid session ID provided",
+        b"Invalid session ID\n",
+        b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32000,'
+        b' "message": "Bad Request: Server not initialized"}}',
+        b'{"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32600,'
+        b' "message": "Bad Request: Missing session ID"}}',
+        b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32022, "message": "Too new"}}',
+    ],
+)
+def test_a_refusal_that_proves_that_nothing_happened(body):
+    assert refused(400, body).safe_to_retry
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"The order was placed, but your session has expired.",
+        b'{"error": {"message": "Your shopping session is over"}}',
+        b'{"jsonrpc": "2.0", "id": 7, "error": {"code": -32000, "message": "Session not found"}}',
+        b"<html>session</html>",
+    ],
+)
+def test_a_refusal_that_only_speaks_of_a_session(body):
+    error = refused(400, body)
+    assert not error.safe_to_retry and error.code == "server_refused"
+
+
+async def test_what_was_executed_and_then_refused_is_not_made_again(fake, pool):
+    await pool.call(fake.spec, 1, "count", {}, timeout=5)
+    fake.faults["echo"] = status(400, b"Done, and your session has expired.")
+    with pytest.raises(ServerRefused):
+        await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=5)
+    assert fake.methods.count("tools/call") == 2
+
+
+def test_why_access_is_refused_is_told():
+    said = b"Access is only allowed at localhost:8931"
+    assert str(refused(403, said)).endswith("It says: Access is only allowed at localhost:8931")
+    plain = str(AuthRequired())
+    assert str(refused(403, b"<html>Forbidden</html>")) == plain
+    assert str(refused(403, b"no scope", **{"www-authenticate": "Bearer"})) == plain
+    assert str(refused(401, said)) == plain
 
 
 async def test_retry_after_reaches_the_caller(fake, pool):

@@ -50,6 +50,26 @@ def test_every_key_is_read_and_variables_are_put_in():
     assert "t0ken" not in repr(found)
 
 
+def test_a_program_gets_the_time_to_start_that_it_needs():
+    def of(**more):
+        lines = {"transport": '"stdio"', "command": '"uvx"', **more}
+        return read(entry(**lines)).servers["one"].time_to_start
+
+    fetched = {
+        "env_type": '"dynamic_injected"',
+        "env_config": '{ runtime = "python", package = "a==1" }',
+    }
+    assert of() == 30 and of(**fetched) == 60
+    assert of(start_timeout='"90s"') == 90 and of(start_timeout='"2m"', **fetched) == 120
+
+
+def test_values_of_the_environment_are_not_repeated():
+    lines = {"transport": '"stdio"', "command": '"a"', "env": '{ K = "${KEY}", MODE = "on" }'}
+    assert read(entry(**lines), KEY="s3cret-of-the-operator").servers["one"].blotted == (
+        "s3cret-of-the-operator",
+    )
+
+
 def test_the_whole_can_be_switched_off():
     found = read(
         '[mcp]\nenabled = false\n[[mcp.servers]]\nname = "a"\nurl = "https://a.example.com"\n'
@@ -68,6 +88,14 @@ def test_the_whole_can_be_switched_off():
         (
             entry(url='"https://a.example.com"', timeout='"700s"'),
             "line 6: timeout must be positive",
+        ),
+        (
+            entry(transport='"stdio"', command='"a"', start_timeout='"10m"'),
+            "line 7: start_timeout must be positive and at most 300s",
+        ),
+        (
+            entry(url='"https://a.example.com"', start_timeout='"9s"'),
+            'line 6: start_timeout goes with transport = "stdio" only',
         ),
         (entry(url='"ftp://a.example.com"'), "line 5: url is not usable"),
         (entry(transport='"stdio"'), "line 3: command is missing"),
