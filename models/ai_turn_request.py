@@ -1,6 +1,7 @@
 """What the engine gets to know of a turn: the tools, the prompt and the conversation so far."""
 
 import json
+from dataclasses import replace
 
 from odoo import models
 
@@ -86,6 +87,8 @@ class AiTurn(models.Model):
         servers, problems = tools.server_id._server_specs(self._alone())
         more_servers, more_problems = actions._server_specs(self._alone())
         servers |= more_servers
+        # Also where others read along, so that the sessions are of nobody's credential.
+        servers = {key: replace(spec, person=self.user_id.id) for key, spec in servers.items()}
         llm = assistant.config_id._llm_spec()
         room = files.MAX_PICTURES if llm.supports_vision else 0
         question = self._question_message(room)

@@ -2,18 +2,21 @@
 
 import asyncio
 
-from ..services import egress, markdown
+from ..services import const, markdown
 
 
 class Engine:
-    """:param watch: is told what the pool learns of servers, see `runtime.watch.ServerWatch`
+    """:param policy: where connections may go
+    :param capacity: turns at a time; each may use as many servers as an assistant has
+    :param watch: is told what the pool learns of servers, see `runtime.watch.ServerWatch`
     :param tokens: the `services.oauth.TokenStore`
     """
 
-    def __init__(self, egress_allow, watch, tokens):
+    def __init__(self, policy, capacity, watch, tokens):
         self._watch = watch
         self._tokens = tokens
-        self._policy = egress.EgressPolicy(allow=egress_allow)
+        self._policy = policy
+        self._capacity = capacity
         self._pool = None
 
     @property
@@ -24,6 +27,7 @@ class Engine:
 
             self._pool = Pool(
                 self._policy,
+                max_sessions=self._capacity * const.MAX_SERVERS_PER_ASSISTANT,
                 tokens=self._tokens,
                 can_ask=True,
                 on_opened=self._watch.opened,
@@ -104,10 +108,15 @@ class Engine:
 
         return await operations.fetch(url, self._policy, timeout=timeout)
 
-    async def drop(self, server_id):
+    async def drop(self, realm, server_id):
         """Close every session of a server at once."""
         if self._pool is not None:
-            self._pool.drop(server_id)
+            self._pool.drop(realm, server_id)
+
+    async def release(self, realm, conversation_id):
+        """Close every session of a conversation that is over."""
+        if self._pool is not None:
+            self._pool.release(realm, conversation_id)
 
     async def forgive(self, realm, server_id):
         """Ask a server again that was left alone, see `Pool.forgive`."""

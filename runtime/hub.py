@@ -96,6 +96,7 @@ class Hub:
         on_server_off: Callable[[int], None],
         on_server_well: Callable[[int], None],
         on_answered: Callable[[int], None],
+        on_conversation_over: Callable[[int], None],
     ):
         """:param on_queued: called with whether this process queued the turn itself"""
         self.dbname = dbname
@@ -104,6 +105,7 @@ class Hub:
         self._on_server_off = on_server_off
         self._on_server_well = on_server_well
         self._on_answered = on_answered
+        self._on_conversation_over = on_conversation_over
         self._subscriptions: dict[int, set[Subscription]] = {}
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._listen, name="woow-ai-listen", daemon=True)
@@ -188,6 +190,8 @@ class Hub:
             self._on_server_well(payload["server_well"])
         elif "answered" in payload:
             self._on_answered(payload["answered"])
+        elif "conversation_over" in payload:
+            self._on_conversation_over(payload["conversation_over"])
         return {turn for turn, _seq in payload.get("events", ()) if turn in self._subscriptions}
 
     def _deliver(self, turns: set[int] | None) -> None:

@@ -85,7 +85,9 @@ def runner():
 
             options = settings.get()
             watch = ServerWatch(_write_behind, _sync_behind)
-            _process.engine = Engine(options.egress_allow, watch, OdooTokens(_write_behind))
+            _process.engine = Engine(
+                options.egress_allow, options.runner_capacity, watch, OdooTokens(_write_behind)
+            )
             _process.runner = Runner(
                 _process.engine.run,
                 _process.engine.render,
@@ -125,9 +127,10 @@ def hub(dbname: str) -> Hub:
                 dbname,
                 lambda own: _on_queued(dbname, own),
                 lambda turn_id: _on_stop(dbname, turn_id),
-                _on_server_off,
+                lambda server_id: _on_server_off(dbname, server_id),
                 lambda server_id: _on_server_well(dbname, server_id),
                 lambda turn_id: _on_answered(dbname, turn_id),
+                lambda channel_id: _on_conversation_over(dbname, channel_id),
             )
         return _process.hubs[dbname]
 
@@ -174,10 +177,16 @@ def _look_at_server_file(dbname: str) -> None:
         _process.applied[dbname] = digest
 
 
-def _on_server_off(server_id: int) -> None:
+def _on_server_off(dbname: str, server_id: int) -> None:
     """Close what is open to a server that was switched off; its processes end with it."""
     if _process.runner is not None:
-        _process.runner.submit(_process.engine.drop(server_id))
+        _process.runner.submit(_process.engine.drop(dbname, server_id))
+
+
+def _on_conversation_over(dbname: str, channel_id: int) -> None:
+    """Close the sessions of a conversation that was deleted; its processes end with them."""
+    if _process.runner is not None:
+        _process.runner.submit(_process.engine.release(dbname, channel_id))
 
 
 def _on_server_well(dbname: str, server_id: int) -> None:

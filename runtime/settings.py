@@ -13,6 +13,10 @@ from pathlib import Path
 
 from odoo.tools import config
 
+from ..services import const
+from ..services.egress import EgressPolicy
+from ..services.errors import ConfigError
+
 _logger = logging.getLogger(__name__)
 
 SECTION = "woow_ai"
@@ -36,14 +40,14 @@ KEYS = frozenset(
 
 @dataclass(frozen=True)
 class Settings:
-    """`secret_keys` newest first; `egress_allow` holds (host, port), port None for any.
+    """`secret_keys` newest first; `egress_allow` says where MCP servers may live.
 
     `released_env` names the variables of the environment that a server's form may take its key from.
     `container_runtime` runs images of stdio servers, `tool_cache` is the folder of packages for them.
     """
 
     secret_keys: tuple[str, ...]
-    egress_allow: frozenset[tuple[str, int | None]]
+    egress_allow: EgressPolicy
     in_process_runner: bool
     runner_capacity: int
     turns_per_person: int
@@ -58,21 +62,6 @@ class Settings:
 
 def _listed(text: str) -> list[str]:
     return [part for part in map(str.strip, text.split(",")) if part]
-
-
-def parse_allow(text: str) -> frozenset[tuple[str, int | None]]:
-    """Read ``host:port,host:*``; IPv6 hosts stand in brackets.
-
-    >>> sorted(parse_allow("localhost:8080, [::1]:*"), key=str)
-    [('::1', None), ('localhost', 8080)]
-    """
-    pairs = set()
-    for item in _listed(text):
-        host, colon, port = item.rpartition(":")
-        if not colon or not host or not (port == "*" or port.isdigit()):
-            raise ValueError(f"egress_allow: “{item}” is not host:port or host:*")
-        pairs.add((host.strip("[]").lower(), None if port == "*" else int(port)))
-    return frozenset(pairs)
 
 
 def _read_section() -> dict[str, str]:
@@ -119,16 +108,16 @@ def get() -> Settings:
     values = _read_section()
     keys = tuple(_listed(values.get("secret_key", "")))
     try:
-        allow = parse_allow(values.get("egress_allow", ""))
-    except ValueError as error:
-        _logger.error("%s. No internal address is allowed.", error)
-        allow = frozenset()
+        allow = EgressPolicy.parse(values.get("egress_allow", ""))
+    except ConfigError as error:
+        _logger.error("egress_allow: %s No internal address is allowed.", error)
+        allow = EgressPolicy()
     return Settings(
         secret_keys=keys or (_made_secret_key(),),
         egress_allow=allow,
         in_process_runner=values.get("in_process_runner", "True").strip().lower()
         not in ("false", "0", "no", "off"),
-        runner_capacity=int(values.get("runner_capacity", 32)),
+        runner_capacity=int(values.get("runner_capacity", const.RUNNER_CAPACITY)),
         turns_per_person=int(values.get("turns_per_person", 24)),
         waits_per_person=int(values.get("waits_per_person", 8)),
         lease_seconds=float(values.get("lease_seconds", 15)),

@@ -28,7 +28,7 @@ class ServerWatch:
     def __init__(self, write, sync):
         self._write = write
         self._sync = sync
-        self._order = asyncio.Lock()
+        self._order: dict[str, asyncio.Lock] = {}  # by database: one that is away holds up no other
         self._tasks: set[asyncio.Task] = set()
         self._resyncing: set[tuple[str, int]] = set()
 
@@ -62,7 +62,7 @@ class ServerWatch:
 
     def _later(self, spec, work) -> None:
         async def write():
-            async with self._order:
+            async with self._order.setdefault(spec.realm, asyncio.Lock()):
                 await self._write(db.transaction, spec.realm, work)
 
         self._spawn(write())

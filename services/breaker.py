@@ -10,7 +10,16 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-from .errors import ConnectFailed, EngineError, ServerPaused, ServerRefused, ServerTimeout
+from .errors import (
+    ConfigError,
+    ConnectFailed,
+    EngineError,
+    PoolFull,
+    ServerBusy,
+    ServerPaused,
+    ServerRefused,
+    ServerTimeout,
+)
 
 OPEN_AFTER = 3  # failures in a row
 PAUSE = 30.0  # s until one request may try again
@@ -65,11 +74,15 @@ class Breaker:
         self._failures = 0
         self._become("closed", "")
 
+    @property
+    def is_untouched(self) -> bool:
+        """No request has failed since the last that was answered."""
+        return self.state == "closed" and not self._failures
+
     def leave(self, ticket: int, error: BaseException | None) -> None:
-        """After a request; a cancelled one says nothing about the server."""
-        if ticket == self._trial:
-            self._trial = None
-        if error is not None and not isinstance(error, EngineError):
+        """After a request."""
+        self.leave_unheard(ticket)
+        if is_unheard(error):
             return
         if not counts(error):
             self.reset()
@@ -82,11 +95,29 @@ class Breaker:
             self._until = self._clock() + PAUSE
             self._become("open", str(error))
 
+    def leave_unheard(self, ticket: int) -> None:
+        """After a request that says nothing about the server."""
+        if ticket == self._trial:
+            self._trial = None
+
+    def would_open(self, ticket: int) -> bool:
+        """Whether a failure of this request were one too many."""
+        last = self.state == "half_open" or self._failures + 1 >= OPEN_AFTER
+        return last and ticket > self._counted
+
     def _become(self, state: State, reason: str) -> None:
         changed = (state, reason) != (self.state, self.reason)
         self.state, self.reason = state, reason
         if changed and self._on_change:
             self._on_change(state, reason)
+
+
+def is_unheard(error: BaseException | None) -> bool:
+    """Whether the server was not asked at all, or its answer not waited for."""
+    if error is None:
+        return False
+    not_asked = ConfigError | PoolFull | ServerBusy | ServerPaused
+    return not isinstance(error, EngineError) or isinstance(error, not_asked)
 
 
 def counts(error: BaseException | None) -> bool:

@@ -21,6 +21,7 @@ MAX_URL = 2_000  # characters
 MAX_HEADERS = 50
 MAX_HEADER_VALUE = 8_000  # characters, what common servers accept in one header line
 
+MAX_PORT = 65_535
 PORTS = {"http": 80, "https": 443}
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
 _VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")  # RFC 9110, 5.5, ASCII part
@@ -117,7 +118,8 @@ class EgressPolicy:
         entries = []
         for entry in filter(None, (part.strip() for part in re.split(r"[,\s]+", text))):
             host, colon, port = entry.rpartition(":")
-            if not colon or not host or not (port == "*" or port.isdecimal()):
+            is_port = port.isdecimal() and len(port) <= 5 and 0 < int(port) <= MAX_PORT
+            if not colon or not host or not (port == "*" or is_port):
                 raise ConfigError(f"“{entry}” is not of the form host:port.")
             entries.append((host, None if port == "*" else int(port)))
         return cls(frozenset(entries))

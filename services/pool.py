@@ -4,35 +4,39 @@ A pool belongs to the event loop it is first used on; after a fork the child nee
 """
 
 import asyncio
+import contextlib
 import functools
+import math
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
+from weakref import WeakValueDictionary
 
-from . import connect, const, discovery, faults, inputs
+from . import connect, const, discovery, faults, gate, inputs
 from .breaker import Breaker, State
 from .discovery import SYNC_MARGIN
 from .egress import EgressPolicy
 from .errors import (
     ConnectFailed,
     EngineError,
-    PoolFull,
     ServerError,
     ServerRefused,
     ServerTimeout,
     SessionLost,
 )
-from .gate import Gate
+from .gate import Gate, Visit
 from .inputs import OnInput
 from .oauth import OAuth, TokenStore
+from .open_sessions import OpenSessions
+from .room import Room
 from .sessions import OnProgress, ServerInfo, Session
 from .specs import DiscoveredTool, ServerSpec
 from .stdio import Process
 
 CLOSE_TIMEOUT = 2.0  # s, for all sessions together
 
-Key = tuple[str, Any]
+Address = tuple[str, int, str]
 OnState = Callable[[ServerSpec, State, str], None]
 """Called on the loop with the server, the breaker's state and a sentence; must not block."""
 
@@ -44,6 +48,10 @@ OnOpened = Callable[[ServerSpec, ServerInfo], None]
 
 OnStderr = Callable[[ServerSpec, str], None]
 """Called on the loop with the server and the last that its process wrote; must not block."""
+
+PATIENCE = (
+    0.9  # of a server's own limit; a caller who waited for less says nothing about the server
+)
 
 _LIST_CHANGED = re.compile(r"notifications/(tools|prompts|resources)/list_changed")
 
@@ -57,7 +65,9 @@ class Pool:
     :param on_opened: told of every session, so that the host remembers what the server speaks
     :param on_stderr: told what stdio servers write, a moment later
     :param idle: seconds without a call after which a session is closed
-    :param max_sessions: open sessions; beyond it the one that is idle longest is closed
+    :param max_sessions: open HTTP sessions of everybody
+    :param share: of them, those of one person; who has them all loses the one that is idle longest
+    :param clock: of the breakers, in seconds
     """
 
     def __init__(
@@ -66,6 +76,8 @@ class Pool:
         *,
         idle: float = const.SESSION_IDLE,
         max_sessions: int = const.MAX_SESSIONS,
+        share: int = const.MAX_SESSIONS_OF_ONE,
+        clock: Callable[[], float] = time.monotonic,
         tokens: TokenStore | None = None,
         can_ask: bool = False,
         on_state: OnState | None = None,
@@ -76,18 +88,19 @@ class Pool:
         self.opened = 0
         self.policy = policy
         self._idle = idle
-        self._max = max_sessions
         self._tokens = tokens
         self._can_ask = can_ask
+        self._clock = clock
         self._gates: dict[tuple[str, int, str], Gate] = {}
-        self._processes: dict[tuple[str, int, str], Process] = {}
+        self._rooms: WeakValueDictionary[Address, Room] = WeakValueDictionary()
+        self._processes: dict[Address, Process] = {}
+        self._ways: dict[Address, connect.Way] = {}
         self._on_state = on_state
         self._on_list_changed = on_list_changed
         self._on_opened = on_opened
         self._on_stderr = on_stderr
-        self._sessions: dict[Key, asyncio.Task[Session]] = {}
+        self._sessions = OpenSessions(self._open, max_sessions=max_sessions, share=share)
         self._alive: set[Session] = set()
-        self._ways: dict[str, connect.Way] = {}
 
     async def call(
         self,
@@ -149,12 +162,14 @@ class Pool:
 
         :raises EngineError: within ``spec.sync_timeout`` seconds
         """
+        limit = max(0.1, spec.sync_timeout - SYNC_MARGIN)
+        deadline = self._deadline(limit)
         try:
             async with (
-                self.gate(spec).passage(spec.sync_timeout),
-                asyncio.timeout(max(0.1, spec.sync_timeout - SYNC_MARGIN)),
+                self._passage(spec, limit) as visit,
+                asyncio.timeout_at(deadline),
+                self._session(spec, conversation_id, deadline, visit) as (session, _),
             ):
-                session = await self._session(spec, conversation_id)
                 return await discovery.list_tools(session, spec.sync_timeout)
         except TimeoutError as error:
             raise ServerTimeout from error
@@ -164,8 +179,13 @@ class Pool:
 
         :raises EngineError: there is none and none can be opened
         """
-        async with self.gate(spec).passage(spec.connect_timeout):
-            return (await self._session(spec, conversation_id)).info
+        limit = spec.connect_timeout
+        async with (
+            self._passage(spec, limit) as visit,
+            self._session(spec, conversation_id, self._deadline(limit), visit) as (session, reused),
+        ):
+            visit.is_silent = reused  # it was not asked
+            return session.info
 
     async def request(
         self,
@@ -182,13 +202,12 @@ class Pool:
 
         :raises ServerPaused, ServerBusy: the server was not asked
         """
-        deadline = time.monotonic() + timeout
-        gate = self.gate(spec)
-        async with gate.passage(timeout):
+        deadline = self._deadline(timeout)
+        async with self._passage(spec, timeout) as visit:
             if on_input := options.get("on_input"):
-                options["on_input"] = gate.outside(on_input)
+                options["on_input"] = visit.outside(on_input)
             return await self._request(
-                spec, conversation_id, method, params, deadline, may_repeat, options
+                spec, conversation_id, method, params, deadline, may_repeat, visit, options
             )
 
     async def _request(
@@ -199,37 +218,68 @@ class Pool:
         params: Mapping[str, Any] | None,
         deadline: float,
         may_repeat: bool,
+        visit: Visit,
         options: dict[str, Any],
     ) -> dict[str, Any]:
         renew, repeat = True, may_repeat
         while True:
-            reused = (spec.fingerprint, conversation_id) in self._sessions
-            try:
-                async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
-                    session = await self._session(spec, conversation_id)
-            except TimeoutError as error:
-                raise ConnectFailed(faults.CONNECT_TIMEOUT) from error
-            left = max(0.0, deadline - time.monotonic())
-            try:
-                return await session.request(method, params, timeout=left, **options)
-            except ServerError as error:
-                if renew and reused and error.safe_to_retry and not session.is_open:
-                    renew = False
-                elif repeat and isinstance(error, SessionLost):
-                    repeat = False
-                else:
-                    raise
+            async with self._session(spec, conversation_id, deadline, visit) as (session, reused):
+                left = max(0.0, deadline - self._deadline(0))
+                try:
+                    return await session.request(method, params, timeout=left, **options)
+                except ServerError as error:
+                    if isinstance(error, ServerTimeout):
+                        visit.is_silent = left < _patience(spec, method)
+                    if renew and reused and error.safe_to_retry and not session.is_open:
+                        renew = False
+                    elif repeat and isinstance(error, SessionLost):
+                        repeat = False
+                    else:
+                        raise
+
+    @staticmethod
+    def _deadline(timeout: float) -> float:
+        return asyncio.get_running_loop().time() + timeout
+
+    @contextlib.asynccontextmanager
+    async def _passage(self, spec: ServerSpec, timeout: float) -> AsyncIterator[Visit]:
+        gate = self.gate(spec)
+        try:
+            async with gate.passage(spec.asker, timeout) as visit:
+                yield visit
+        finally:
+            if gate.is_forgettable:
+                self._gates.pop((*spec.owner, spec.fingerprint), None)
+
+    @contextlib.asynccontextmanager
+    async def _session(
+        self, spec: ServerSpec, conversation_id: Any, deadline: float, visit: Visit
+    ) -> AsyncIterator[tuple[Session, bool]]:
+        """See `OpenSessions.use`."""
+        opened = False
+        try:
+            async with self._sessions.use(spec, conversation_id, deadline) as (session, reused):
+                opened = True
+                visit.ping = session.ping
+                yield session, reused
+        except TimeoutError as error:
+            if opened:
+                raise
+            visit.is_silent = True  # the opening goes on and tells who waits for its end
+            raise ConnectFailed(faults.not_opened_in_time(spec)) from error
 
     def oauth(self, spec: ServerSpec) -> OAuth | None:
         """The tokens for a server, None where it needs none."""
         return OAuth(spec, self.policy, self._tokens) if spec.oauth and self._tokens else None
 
     def gate(self, spec: ServerSpec) -> Gate:
-        """What all requests to a server pass: its breaker and its limit."""
-        if spec.address not in self._gates:
+        """What all requests to a server pass: a breaker for each credential, and the server's limit."""
+        key = (*spec.owner, spec.fingerprint)
+        if key not in self._gates:
             tell = self._on_state and functools.partial(self._on_state, spec)
-            self._gates[spec.address] = Gate(Breaker(tell))
-        return self._gates[spec.address]
+            room = self._rooms.setdefault(spec.address, gate.room())
+            self._gates[key] = Gate(Breaker(tell, self._clock), room)
+        return self._gates[key]
 
     def process(self, spec: ServerSpec) -> Process:
         """What is known about the processes of a stdio server."""
@@ -244,55 +294,33 @@ class Pool:
 
     def is_connected(self, spec: ServerSpec, conversation_id: Any) -> bool:
         """Whether there is an open session for this conversation."""
-        session = _opened(self._sessions.get((spec.fingerprint, conversation_id)))
-        return session is not None and session.is_open
+        return self._sessions.is_open(spec, conversation_id)
 
-    def release(self, conversation_id: Any) -> None:
+    def release(self, realm: str, conversation_id: Any) -> None:
         """Close the sessions of a conversation that is over, calls in flight may end first."""
-        for key in [key for key in self._sessions if key[1] == conversation_id]:
-            self._retire(key)
+        self._sessions.release(realm, conversation_id)
 
-    def drop(self, server_id: int) -> None:
+    def drop(self, realm: str, server_id: int) -> None:
         """Close the sessions of a server that is switched off, calls in flight too."""
-        for key, task in list(self._sessions.items()):
-            session = _opened(task)
-            if session and session.spec.id == server_id:
-                self._sessions.pop(key)
-                session.close()
+        self._sessions.drop(realm, server_id)
 
     def forgive(self, realm: str, server_id: int) -> None:
         """Somebody else has seen the server well: it is asked again at once."""
-        for address, gate in self._gates.items():
-            if address[:2] == (realm, server_id):
-                gate.breaker.reset()
+        for key, gate_ in self._gates.items():
+            if key[:2] == (realm, server_id):
+                gate_.breaker.reset()
 
     async def close(self) -> None:
         """Close every session; ends within a few seconds whatever the servers do."""
-        for key in list(self._sessions):
-            self._retire(key)
+        self._sessions.clear()
         if self._alive:
             await asyncio.gather(*(session.closed(CLOSE_TIMEOUT) for session in list(self._alive)))
 
-    # ------------------------------------------------------------ sessions
-
-    async def _session(self, spec: ServerSpec, conversation_id: Any) -> Session:
-        key = (spec.fingerprint, conversation_id)
-        task = self._sessions.get(key)
-        if task is not None and task.done() and not (_opened(task) and _opened(task).is_open):
-            self._sessions.pop(key)
-            task = None
-        if task is None:
-            self._make_room()
-            task = asyncio.get_running_loop().create_task(self._open(spec, key))
-            self._sessions[key] = task
-            task.add_done_callback(lambda done: self._forget(key, done))
-        return await asyncio.shield(task)
-
-    async def _open(self, spec: ServerSpec, key: Key) -> Session:
+    async def _open(self, spec: ServerSpec) -> Session:
         process = self.process(spec)
         if spec.command:
             process.starts()
-        first = self._ways.pop(spec.fingerprint, None) or spec.last_way
+        first = self._ways.pop(spec.address, None) or spec.last_way
         try:
             session = await connect.open_session(
                 spec,
@@ -303,52 +331,30 @@ class Pool:
                 process=process,
                 can_ask=self._can_ask,
                 on_notification=self._on_list_changed and functools.partial(self._heard, spec),
+                on_begun=self._watch,
             )
         except EngineError:
             process.ended(asked=False)
             raise
-        self._ways[spec.fingerprint] = connect.way_of(session)
+        self._ways[spec.address] = connect.way_of(session)
         if self._on_opened:
             self._on_opened(spec, session.info)
         self.opened += 1
-        self._alive.add(session)
-        session.on_closed(lambda: self._alive.discard(session))
         session.on_closed(lambda: process.ended(asked=not session.broke))
-        session.on_closed(lambda: self._forget(key))
         return session
 
-    def _forget(self, key: Key, failed: asyncio.Task | None = None) -> None:
-        """Drop an entry whose session is over, or whose opening (`failed`) did not succeed."""
-        task = self._sessions.get(key)
-        if task is None or not task.done() or (failed is not None and task is not failed):
-            return
-        session = _opened(task)
-        if session is None or not session.is_open:
-            self._sessions.pop(key)
-
-    def _retire(self, key: Key) -> None:
-        task = self._sessions.pop(key)
-        if session := _opened(task):
-            session.retire()
-        else:
-            task.cancel()
-
-    def _make_room(self) -> None:
-        if len(self._sessions) < self._max:
-            return
-        opened = {key: _opened(task) for key, task in self._sessions.items()}
-        idle = [
-            (session.used, key)
-            for key, session in opened.items()
-            if session and not session.in_flight
-        ]
-        if not idle:
-            raise PoolFull
-        self._retire(min(idle, key=lambda item: item[0])[1])
+    def _watch(self, session: Session) -> None:
+        self._alive.add(session)
+        session.on_closed(lambda: self._alive.discard(session))
 
 
-def _opened(task: asyncio.Task[Session] | None) -> Session | None:
-    """The session of an opening that has succeeded."""
-    if task is None or not task.done() or task.cancelled() or task.exception():
-        return None
-    return task.result()
+def _patience(spec: ServerSpec, method: str) -> float:
+    """Seconds without an answer after which the server is slow, not its caller in a hurry.
+
+    A program serves one conversation, so that this one waits says nothing about the others.
+    """
+    if spec.command:
+        return math.inf
+    is_call = method == "tools/call"
+    own = spec.call_timeout if is_call else min(spec.call_timeout, spec.sync_timeout)
+    return own * PATIENCE

@@ -9,6 +9,7 @@ from odoo.tools import mute_logger
 from odoo.tools.misc import file_open
 
 from ..runtime import sentences, settings
+from ..services.egress import EgressPolicy
 from ..services.errors import ConfigError
 from .common import AiCase
 
@@ -95,6 +96,24 @@ class TestSecrets(AiCase):
         self.assertEqual(spec.api_key, "s3cret-key")
         self.assertNotIn("s3cret", repr(spec))
         self.assertNotIn("sk-provider", repr(self.provider._llm_spec()))
+
+    def test_the_operators_addresses(self):
+        read = settings.get.__wrapped__
+        with patch.dict(os.environ, {"WOOW_AI_EGRESS_ALLOW": "LOCALHOST:80, [::1]:*"}):
+            self.assertEqual(
+                read().egress_allow,
+                EgressPolicy(frozenset({("localhost", 80), ("::1", None)})),
+            )
+        for wrong in ("localhost", "a:80, b:99999"):
+            with (
+                patch.dict(os.environ, {"WOOW_AI_EGRESS_ALLOW": wrong}),
+                self.assertLogs(settings.__name__, "ERROR"),
+            ):
+                self.assertEqual(read().egress_allow, EgressPolicy())
+
+    def test_a_spec_says_who_asks(self):
+        self.assertEqual(self.server._server_spec(self.member).person, self.member.id)
+        self.assertEqual(self.server._server_spec().person, 0)
 
     def _released(self, *names):
         released = replace(settings.get(), released_env=frozenset(names))

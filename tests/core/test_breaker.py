@@ -1,16 +1,18 @@
 """A server that fails is left alone, one that is slow is not overrun, and both recover."""
 
 import asyncio
-import time
+from dataclasses import replace
 
 import pytest
-from conftest import POLICY, spec_of
+from conftest import POLICY, fake_of, spec_of
 
 from services import gate
 from services.breaker import Breaker
 from services.errors import (
     AuthRequired,
+    BlockedAddress,
     ConnectFailed,
+    PoolFull,
     ProtocolError,
     ServerBusy,
     ServerPaused,
@@ -18,8 +20,12 @@ from services.errors import (
     ServerTimeout,
 )
 from services.pool import Pool
+from services.room import Room
+from services.testing.fake_faults import rst
 from services.testing.fake_http import respond, start_stream
 from services.testing.fake_mcp import FakeMcp
+
+SIGN_OF_LIFE = {"json": "ping", "modern": "server/discover"}
 
 
 class Clock:
@@ -117,11 +123,11 @@ def test_who_began_before_the_pause_does_not_end_the_trial(one, clock):
 
 async def test_who_hears_that_a_server_is_well_asks_it_again(fake):
     pool = Pool(POLICY)
-    fake.faults["echo"] = lambda call, writer: respond(writer, 503)
+    fake.guard = lambda headers: (503, {})
     for _ in range(3):
         with pytest.raises(ServerRefused):
             await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
-    fake.faults.clear()
+    fake.guard = None
     realm, id_, _url = fake.spec.address
     for other in (("another database", id_), (realm, id_ + 1)):
         pool.forgive(*other)
@@ -132,10 +138,11 @@ async def test_who_hears_that_a_server_is_well_asks_it_again(fake):
     await pool.close()
 
 
-async def test_a_dead_server_costs_nothing_more(fake):
+async def test_a_dead_server_costs_nothing_more(fake, clock):
     states = []
-    pool = Pool(POLICY, on_state=lambda spec, state, reason: states.append((spec.id, state)))
-    fake.faults["echo"] = lambda call, writer: respond(writer, 503)
+    told = lambda spec, state, reason: states.append((spec.id, state))  # noqa: E731
+    pool = Pool(POLICY, on_state=told, clock=clock)
+    fake.guard = lambda headers: (503, {})
     for _ in range(3):
         with pytest.raises(ServerRefused):
             await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
@@ -147,15 +154,15 @@ async def test_a_dead_server_costs_nothing_more(fake):
     async with FakeMcp() as other:  # of the same id, at another address
         result = await pool.call(spec_of(other), 1, "echo", {"message": "well"}, timeout=60)
         assert result["content"][0]["text"] == "well"
-    fake.faults.clear()
-    pool.gate(fake.spec).breaker._clock = lambda: time.monotonic() + 31
+    fake.guard = None
+    clock.now += 31
     await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
     assert states == [(1, "open"), (1, "half_open"), (1, "closed")]
     await pool.close()
 
 
-async def test_so_many_calls_at_once(fake, pool):
-    pool._gates[fake.spec.address] = gate.Gate(Breaker(), limit=2)
+async def test_so_many_calls_at_once(fake, pool, monkeypatch):
+    monkeypatch.setattr(gate, "room", lambda: Room(2, 2))
     await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
     running = [
         asyncio.create_task(pool.call(fake.spec, 1, "slow", {"seconds": 30}, timeout=30))
@@ -168,7 +175,107 @@ async def test_so_many_calls_at_once(fake, pool):
     await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
     running[1].cancel()
     await asyncio.wait(running)
-    assert pool.gate(fake.spec).in_flight == 0
+    assert pool.gate(fake.spec).room.taken == 0
+
+
+async def paused(pool, spec):
+    try:
+        await pool.call(spec, 99, "echo", {"message": "x"}, timeout=60)
+    except ServerPaused:
+        return True
+    except ServerTimeout:
+        pass
+    return False
+
+
+async def test_who_is_in_a_hurry_says_nothing_about_the_server(fake, pool):
+    await pool.info(fake.spec, 1)
+    for _ in range(4):
+        with pytest.raises(ServerTimeout):
+            await pool.call(fake.spec, 1, "slow", {"seconds": 30}, timeout=0.02)
+    assert not await paused(pool, fake.spec)
+    assert "ping" not in fake.methods
+
+
+async def test_who_cannot_wait_for_the_handshake_says_nothing_either(fake, pool):
+    go_on = asyncio.Event()
+
+    async def late(call, writer):
+        await go_on.wait()
+        fake.faults.clear()
+        await respond(writer, 503)
+
+    fake.faults["initialize"] = late
+    for _ in range(4):
+        with pytest.raises(ConnectFailed):
+            await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=0.02)
+    go_on.set()
+    assert not await paused(pool, fake.spec)
+
+
+@pytest.mark.parametrize("kind", ["json", "modern"])
+async def test_one_slow_tool_pauses_nobody(kind):
+    async with fake_of(kind) as fake:
+        pool, spec = Pool(POLICY), replace(fake.spec, call_timeout=0.05)
+        await pool.info(spec, 1)
+        fake.methods.clear()
+        for number in range(5):
+            with pytest.raises(ServerTimeout):
+                await pool.call(spec, 1, "slow", {"seconds": 30}, timeout=0.2)
+            await fake.until(lambda n=number: n < 2 or SIGN_OF_LIFE[kind] in fake.methods)
+        assert not await paused(pool, spec)
+        await pool.close()
+
+
+async def test_a_tool_that_answers_503_pauses_nobody(fake, pool):
+    fake.faults["count"] = lambda call, writer: respond(writer, 503)
+    for _ in range(5):
+        with pytest.raises(ServerRefused):
+            await pool.call(fake.spec, 1, "count", {}, timeout=60)
+    assert not await paused(pool, fake.spec)
+
+
+@pytest.mark.parametrize("answer", [lambda _, writer: respond(writer, 503), rst])
+async def test_a_server_that_gives_no_sign_of_life_is_left_alone(fake, answer):
+    opened = asyncio.Event()
+    pool = Pool(POLICY, on_state=lambda spec, state, reason: opened.set())
+    spec = replace(fake.spec, call_timeout=0.1)
+    await pool.info(spec, 1)
+    fake.faults["ping"] = answer
+    for _ in range(3):
+        with pytest.raises(ServerTimeout):
+            await pool.call(spec, 1, "slow", {"seconds": 30}, timeout=0.2)
+    async with asyncio.timeout(5):
+        await opened.wait()
+    assert await paused(pool, spec)
+    await pool.close()
+
+
+async def test_one_person_with_a_key_of_its_own_pauses_itself_only(fake, pool):
+    def by_key(headers):
+        return (503, {}) if headers.get("authorization") == "Bearer odd" else None
+
+    fake.guard = by_key
+    odd, well = (spec_of(fake, api_key=key) for key in ("odd", "good"))
+    for _ in range(3):
+        with pytest.raises(ServerRefused):
+            await pool.call(odd, 1, "echo", {"message": "x"}, timeout=60)
+    assert await paused(pool, odd) and not await paused(pool, well)
+
+
+@pytest.mark.parametrize("error", [PoolFull(), ServerBusy(), ServerPaused(), BlockedAddress()])
+def test_who_was_not_asked_is_not_well_for_that(one, error):
+    fail(one, ConnectFailed(), 2)
+    fail(one, error)
+    assert not one.is_untouched
+    fail(one, ConnectFailed())
+    assert one.state == "open"
+
+
+async def test_nothing_is_remembered_of_servers_that_are_well(fake, pool):
+    for number in range(5):
+        await pool.call(spec_of(fake, api_key=str(number)), 1, "count", {}, timeout=60)
+    assert not pool._gates and not pool._rooms
 
 
 async def test_new_tools_are_told(legacy_fake):

@@ -1,6 +1,7 @@
 """Prompts, resources and completion, over every HTTP transport of both eras."""
 
 import asyncio
+import contextlib
 
 import pytest
 from conftest import spec_of
@@ -153,12 +154,17 @@ async def test_a_server_that_says_nothing_ends_at_the_limit(fake, pool):
 
 
 async def test_a_server_that_failed_repeatedly_is_not_asked(fake, pool):
-    fake.faults["prompts/get"] = lambda call, writer: respond(writer, 500)
     offers = Offers(pool, fake.spec, 1)
+    await offers.prompts()
+    fake.guard = lambda headers: (500, {})
     for _ in range(3):
         with pytest.raises(ServerRefused):
             await offers.prompt("greet", {"who": "x"})
-    asked = len(fake.methods)
+    with pytest.raises(ServerPaused):
+        for _ in range(100):  # it is asked for a sign of life first
+            with contextlib.suppress(ServerRefused):
+                await offers.prompts()
+    fake.guard, asked = None, len(fake.methods)
     with pytest.raises(ServerPaused):
         await offers.prompts()
     assert len(fake.methods) == asked

@@ -147,7 +147,9 @@ async def test_the_longest_idle_session_makes_room(fake):
 async def test_release_ends_the_sessions_of_a_conversation(fake, pool):
     await call(pool, fake, conversation=1)
     await call(pool, fake, conversation=2)
-    pool.release(1)
+    pool.release("another database", 1)
+    assert pool.is_connected(fake.spec, 1)
+    pool.release(fake.spec.realm, 1)
     await fake.until(lambda: len(fake.sessions) == 1)
     assert pool.is_connected(fake.spec, 2)
 
@@ -203,7 +205,7 @@ async def test_auto_finds_both_transports_and_remembers(fake, pool):
     ).transport == "streamable_http"
     await pool.call(legacy, 1, "echo", {"message": "x"}, timeout=60)
     await pool.call(legacy, 2, "echo", {"message": "x"}, timeout=60)
-    assert pool._ways[legacy.fingerprint] == ("legacy", "sse")
+    assert pool._ways[legacy.address] == ("legacy", "sse")
 
 
 async def test_auto_at_an_address_that_is_no_mcp_server():

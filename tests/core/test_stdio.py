@@ -5,14 +5,16 @@ import json
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import POLICY
 
 from services import stdio
+from services.diagnose import diagnose
 from services.discovery import discover
-from services.errors import ConfigError, ConnectFailed, EngineError, ServerPaused
+from services.errors import ConfigError, ConnectFailed, EngineError, ServerPaused, ServerTimeout
 from services.pool import Pool
 from services.specs import ServerSpec
 
@@ -41,12 +43,77 @@ for line in sys.stdin:
         print(json.dumps(reply), flush=True)
 helper.wait()  # a server that does not end by itself
 """
+SAYS = """
+import json, sys
+
+def answer(message):
+    return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "bare", "version": "1"}, "content": []}
+
+def serve():
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "id" in message:
+            reply = {"jsonrpc": "2.0", "id": message["id"], "result": answer(message)}
+            print(json.dumps(reply), flush=True)
+"""
+ENDS = {
+    "by itself": (SAYS + "serve(); print('saved', file=sys.stderr)", "saved"),
+    "when it is asked to": (
+        SAYS
+        + """
+import signal, time
+def end(*_):
+    print('saved', file=sys.stderr, flush=True)
+    sys.exit()
+signal.signal(signal.SIGTERM, end)
+serve()
+time.sleep(1000)
+""",
+        "saved",
+    ),
+    "only when it is killed": (
+        SAYS
+        + """
+import signal, time
+signal.signal(signal.SIGTERM, lambda *_: print('I stay', file=sys.stderr, flush=True))
+serve()
+while True:
+    time.sleep(1000)
+""",
+        "I stay",
+    ),
+}
+LEAVES_OTHERS = (
+    SAYS.replace('"content": []', '"content": [{"type": "text", "text": json.dumps(pids)}]')
+    + """
+import subprocess, time
+code = (
+    "import os, signal, sys, time\\n"
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\\n"
+    "print(os.getpid(), flush=True)\\n"
+    "if os.fork(): time.sleep(1000)\\n"
+    "os.setsid()\\n"
+    "print(os.getpid(), flush=True)\\n"
+    "time.sleep(1000)\\n"
+)
+helper = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+pids = [int(helper.stdout.readline()) for _ in range(2)]
+serve()
+"""
+)
 
 
 def spec_of(code=SERVER, **more):
     return ServerSpec(
         id=1, name="bare", command=(sys.executable, "-c", code), connect_timeout=20, **more
     )
+
+
+@pytest.fixture(autouse=True)
+def little_time(monkeypatch):
+    """For programs to end; the machine may be slow, so a program that would end may not come to it."""
+    monkeypatch.setattr(stdio, "EXIT_GRACE", 0.3)
 
 
 @pytest.fixture
@@ -111,6 +178,71 @@ async def test_no_orphan_after_kill_9():
     )
     assert done.returncode == -9, done.stderr
     await until_gone(json.loads(done.stdout)["pids"])
+
+
+@pytest.mark.parametrize("how", ENDS)
+async def test_how_a_program_ends(pool, monkeypatch, how):
+    monkeypatch.setattr(stdio, "EXIT_GRACE", 20 if how == "by itself" else 0.05)
+    monkeypatch.setattr(stdio, "TERM_GRACE", 0.3 if how == "only when it is killed" else 20)
+    code, last = ENDS[how]
+    spec = spec_of(code)
+    await pool.call(spec, 1, "any", {}, timeout=20)
+    (session,) = pool._alive
+    pool.release(spec.realm, 1)
+    await session.closed(20)
+    assert pool.process(spec).last_words == last
+
+
+async def test_nothing_that_a_program_has_started_is_left(pool, monkeypatch):
+    """Neither who ignores SIGTERM, nor a daemon with a session of its own; and all are reaped."""
+    spec = spec_of(LEAVES_OTHERS)
+    pids = await ask(pool, spec)
+    assert all(alive(pid) for pid in pids)
+    (session,) = pool._alive
+    pool.release(spec.realm, 1)
+    await session.closed(20)
+    assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
+
+
+async def test_closing_the_pool_waits_for_no_program(monkeypatch):
+    monkeypatch.setattr(stdio, "EXIT_GRACE", 1000)
+    monkeypatch.setattr(stdio, "TERM_GRACE", 1000)
+    monkeypatch.setattr("services.pool.CLOSE_TIMEOUT", 0.1)
+    pool = Pool(POLICY)
+    said = await ask(pool, spec_of())
+    async with asyncio.timeout(20):
+        await pool.close()
+        await until_gone(said["pids"])
+
+
+async def test_a_program_that_does_not_start_in_time(pool):
+    spec = replace(spec_of("import time; time.sleep(1000)"), connect_timeout=0.2)
+    with pytest.raises(ServerTimeout, match="did not start in time") as caught:
+        await ask(pool, spec)
+    assert "start_timeout" in str(caught.value) and "address" not in str(caught.value)
+
+
+async def test_what_a_program_says_last_stands_beside_the_error(pool):
+    code = "import os, sys; sys.exit('no licence for ' + os.environ['KEY'])"
+    spec = spec_of(code, env={"KEY": "s3cret-key"}, secrets=("s3cret-key",))
+    with pytest.raises(ConnectFailed) as caught:
+        await ask(pool, spec)
+    assert "no licence" not in str(caught.value), "people who chat are not told"
+    assert caught.value.at_length() == (
+        "The program of this MCP server ended before it had answered."
+        " Its last words: no licence for •••"
+    )
+    diagnosis = await diagnose(spec, POLICY)
+    assert diagnosis.steps[0].message == caught.value.at_length()
+
+
+async def test_the_words_of_the_one_before_are_not_its_last(pool):
+    process = stdio.Process()
+    process.says(b"from before")
+    process.speaks_anew()
+    assert process.last_words == "" and process.stderr == "from before"
+    process.says(b"x" * 1000 + b" end")
+    assert process.last_words.endswith("end") and len(process.last_words) <= 300
 
 
 async def test_a_crash_is_named_and_the_next_call_starts_it_again(pool):

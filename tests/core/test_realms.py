@@ -1,0 +1,139 @@
+"""Two databases of one process with the very same server: the same id, address, key, person and conversation.
+
+Whatever the pool keeps, nothing of the one is seen or touched by the other.
+"""
+
+import ast
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import POLICY, spec_of
+
+from services.errors import EngineError, ServerPaused, ServerRefused
+from services.pool import Pool
+
+CONVERSATIONS = (5, "direct-2", "reply-2", "new-2")
+
+
+@pytest.fixture
+def realms(fake):
+    return [spec_of(fake, realm=realm, api_key="same", person=2) for realm in ("one", "two")]
+
+
+async def count(pool, spec, conversation=5):
+    result = await pool.call(spec, conversation, "count", {}, timeout=60)
+    return result["content"][0]["text"]
+
+
+@pytest.mark.parametrize("conversation", CONVERSATIONS)
+async def test_sessions_are_apart(fake, pool, realms, conversation):
+    assert [await count(pool, spec, conversation) for spec in realms] == ["1", "1"]
+    assert len(fake.sessions) == 2
+
+
+async def test_two_servers_at_one_address_are_apart(fake, pool):
+    assert [await count(pool, spec_of(fake)), await count(pool, replace(spec_of(fake), id=2))] == [
+        "1",
+        "1",
+    ]
+
+
+@pytest.mark.parametrize("end", ["drop", "release"])
+async def test_who_ends_sessions_ends_its_own(fake, pool, realms, end):
+    one, two = realms
+    await count(pool, one)
+    call = asyncio.create_task(pool.call(two, 5, "slow", {"seconds": 0.1}, timeout=60))
+    await fake.until(lambda: any(name == "slow" for _, name, _ in fake.calls))
+    if end == "drop":
+        pool.drop("one", one.id)
+    else:
+        pool.release("one", 5)
+    assert (await call)["content"][0]["text"] == "slept"
+    assert pool.is_connected(two, 5) and not pool.is_connected(one, 5)
+
+
+async def test_a_pause_and_its_end_are_of_one(fake, realms):
+    one, two = realms
+    told = []
+    pool = Pool(POLICY, on_state=lambda spec, state, reason: told.append((spec.realm, state)))
+    fake.guard = lambda headers: (503, {})
+    for _ in range(3):
+        with pytest.raises(ServerRefused):
+            await count(pool, one)
+    with pytest.raises(ServerPaused):
+        await count(pool, one)
+    fake.guard = None
+    assert await count(pool, two) == "1"
+    pool.forgive("two", two.id)
+    with pytest.raises(ServerPaused):
+        await count(pool, one)
+    assert told == [("one", "open")]
+    await pool.close()
+
+
+async def test_neither_takes_the_places_of_the_other(fake, realms):
+    one, two = realms
+    pool = Pool(POLICY, max_sessions=4, share=2)
+    slow = {"seconds": 30}
+    running = [
+        asyncio.create_task(pool.call(one, conversation, "slow", slow, timeout=30))
+        for conversation in range(2)
+    ]
+    await fake.until(lambda: sum(name == "slow" for _, name, _ in fake.calls) == 2)
+    with pytest.raises(EngineError) as caught:
+        await pool.call(one, 9, "count", {}, timeout=0.1)
+    assert caught.value.code == "pool_full"
+    assert await count(pool, two) == "1"
+    for task in running:
+        task.cancel()
+    await asyncio.wait(running)
+    await pool.close()
+
+
+async def test_what_is_known_of_a_program_is_of_one(pool, realms):
+    one, two = (replace(spec, url="", command=("same",)) for spec in realms)
+    pool.process(one).says(b"from one")
+    assert pool.process(two).stderr == ""
+
+
+ROOT = Path(__file__).parents[2]
+SHARED = {  # what databases of a process may share, and why
+    "services/arguments.py _steps": "one check",
+    "services/arguments.py _until": "one check",
+    "services/resolver.py _of_loops": "public names; shares are by database and server",
+    "runtime/hub.py _readers": "how many connections at once, nothing else",
+    "runtime/process.py _process": "everything in it is by database",
+    "runtime/server_files.py _known": "the operator's file",
+    "runtime/server_files.py _lock": "the same",
+    "runtime/tokens.py _owner": "one task",
+}
+HARMLESS = {"_logger", "_lt"}
+
+
+def state_of(path):
+    """Names of a module that are no constants, and functions that remember."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef) and node.args.args:
+            cached = [ast.unparse(decorator) for decorator in node.decorator_list]
+            if any("cache" in decorator for decorator in cached):
+                yield node.name
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(
+            node.value, ast.Call | ast.Dict | ast.List | ast.Set
+        ):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for name in (target.id for target in targets if isinstance(target, ast.Name)):
+                is_state = name.lstrip("_")[:1].islower() and name not in HARMLESS
+                if is_state:
+                    yield name
+
+
+def test_nothing_else_is_shared():
+    found = {
+        f"{path.relative_to(ROOT)} {name}"
+        for folder in ("services", "runtime")
+        for path in sorted((ROOT / folder).glob("*.py"))
+        for name in state_of(path)
+    }
+    assert found == set(SHARED)
