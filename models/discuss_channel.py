@@ -3,6 +3,7 @@ from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tools import SQL
 
+from ..runtime import notify
 from .ai_turn import CONVERSATION
 
 NAME_CHARS = 120  # characters of a conversation's name
@@ -68,9 +69,12 @@ class DiscussChannel(models.Model):
     def unlink(self):
         """The calls go with their turns; that there were some, the statistics still tell."""
         # sudo: discuss.channel - only numbers are kept, and nothing of it if the deletion is refused
-        turns = self.sudo().woow_turn_ids
+        channels = self.sudo()
+        turns = channels.woow_turn_ids
         if turns:
             self.env["woow_paas_platform.tool_call_sum"]._fold(SQL("turn_id = ANY(%s)", turns.ids))
+        for channel in turns.channel_id | channels.filtered("woow_assistant_id"):
+            notify.conversation_over(self.env.cr, channel.id)
         return super().unlink()
 
     @api.model

@@ -1,8 +1,8 @@
 """PostgreSQL's NOTIFY as the bus between processes: sent with the commit, heard by `listener`.
 
 The payload is one JSON object: ``{"queued": turn_id, "pid": pid}``, ``{"stop": turn_id}``,
-``{"server_off": server_id}``, ``{"server_well": server_id}``, ``{"answered": turn_id}`` or
-``{"events": [[turn_id, last_seq], …]}``.
+``{"server_off": server_id}``, ``{"server_well": server_id}``, ``{"answered": turn_id}``,
+``{"conversation_over": channel_id}`` or ``{"events": [[turn_id, last_seq], …]}``.
 """
 
 import json
@@ -36,6 +36,11 @@ def server_well(cr, server_id: int) -> None:
 def answered(cr, turn_id: int) -> None:
     """A person has answered what a server waits for in its session."""
     _send(cr, {"answered": turn_id})
+
+
+def conversation_over(cr, channel_id: int) -> None:
+    """A conversation was deleted: what servers keep for it ends."""
+    _send(cr, {"conversation_over": channel_id})
 
 
 def events(cr, heads: list[tuple[int, int]]) -> None:
