@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import hashlib
+import logging
 import time
 import uuid
+from contextvars import ContextVar
 
 from odoo import SUPERUSER_ID
 
@@ -15,6 +17,9 @@ SIGN_IN = "woow_paas_platform.mcp_sign_in"
 REQUEST = "woow_paas_platform.mcp_sign_in_request"
 RENEWAL = 30.0  # s, who renews a token for longer has died
 RENEWAL_POLL = 0.1  # s between two tries to be the one who renews
+
+_logger = logging.getLogger(__name__)
+_owner: ContextVar[str] = ContextVar("owner")  # of the lock that the running task holds
 
 
 def key_of(server, user_id, signer_id):
@@ -41,7 +46,15 @@ class OdooTokens:
         return await self._of(key, lambda found: found._grant() if found else None)
 
     async def save(self, key, grant):
-        await self._of(key, lambda found: found._keep(grant))  # `lock` has made the row
+        """Of who held the lock for too long, and lost it to somebody else, nothing is kept."""
+        owner = _owner.get()
+
+        def keep(found):
+            if not found or self._is_held(found, owner):  # `lock` has made the row
+                return found._keep(grant)
+            return _logger.info("A token for %s came too late and is not kept.", found.address)
+
+        await self._of(key, keep)
 
     async def put_pending(self, key, state, pending):
         signer = int(key.split("/")[3])
@@ -65,9 +78,11 @@ class OdooTokens:
             if time.monotonic() > until:
                 raise AuthRequired(detail="nobody finished renewing the token")
             await asyncio.sleep(RENEWAL_POLL)
+        token = _owner.set(owner)
         try:
             yield
         finally:
+            _owner.reset(token)
             await self._of(key, lambda found: found and self._release(found, owner))
 
     async def _of(self, key, work, make=False):
@@ -89,6 +104,14 @@ class OdooTokens:
             [owner, RENEWAL, sign_in.id],
         )
         return bool(sign_in.env.cr.rowcount)
+
+    def _is_held(self, sign_in, owner):
+        sign_in.env.cr.execute(
+            "SELECT renewed_by = %s FROM woow_paas_platform_mcp_sign_in"
+            " WHERE id = %s FOR NO KEY UPDATE",
+            [owner, sign_in.id],
+        )
+        return bool(sign_in.env.cr.fetchone()[0])
 
     def _release(self, sign_in, owner):
         sign_in.env.cr.execute(

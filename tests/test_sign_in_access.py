@@ -1,8 +1,9 @@
 import asyncio
 import json
+from datetime import timedelta
 from unittest.mock import patch
 
-from odoo import Command
+from odoo import Command, fields
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 from odoo.tools import file_open, mute_logger
@@ -100,6 +101,28 @@ class TestSignInAccess(AiCase):
             grant["access_token"] for call in revoke.call_args_list for grant in call[0][0]
         ]
         self.assertEqual(given_back, ["t0ken", "renewed"])
+
+    def test_who_renews_for_too_long_overwrites_nothing(self):
+        async def write(_transaction, _dbname, work):
+            return work(self.env(su=True))
+
+        async def renew(token, meanwhile):
+            store, key = OdooTokens(write), key_of(self.server, self.member.id, self.member.id)
+            async with store.lock(key):
+                await meanwhile()
+                await store.save(key, {"access_token": token})
+
+        async def nothing():
+            pass
+
+        async def another_one():
+            self.own.renewed_until = fields.Datetime.now() - timedelta(hours=1)
+            self.env.flush_all()
+            await asyncio.create_task(renew("newer", nothing))
+
+        asyncio.run(renew("older", another_one))
+        self.own.invalidate_recordset()
+        self.assertEqual(self.own._grant()["access_token"], "newer")
 
     def test_a_damaged_sign_in_can_be_ended(self):
         self.own.grant_encrypted = "damaged"
