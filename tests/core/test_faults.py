@@ -225,6 +225,7 @@ async def test_black_hole_ends_with_the_timeout(fake, pool):
     async def hole(call, writer):
         await asyncio.Event().wait()
 
+    await pool.info(fake.spec, 1)
     fake.faults["echo"] = hole
     async with asyncio.timeout(60):
         with pytest.raises(Exception) as caught:
