@@ -102,6 +102,12 @@ pids = [int(helper.stdout.readline()) for _ in range(2)]
 serve()
 """
 )
+STAYS = """
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+while True:
+    time.sleep(1000)
+"""
 
 
 def spec_of(code=SERVER, **more):
@@ -193,9 +199,12 @@ async def test_how_a_program_ends(pool, monkeypatch, how):
     assert pool.process(spec).last_words == last
 
 
-async def test_nothing_that_a_program_has_started_is_left(pool, monkeypatch):
+@pytest.mark.parametrize("then", ["", STAYS])
+async def test_nothing_that_a_program_has_started_is_left(pool, monkeypatch, then):
     """Neither who ignores SIGTERM, nor a daemon with a session of its own; and all are reaped."""
-    spec = spec_of(LEAVES_OTHERS)
+    monkeypatch.setattr(stdio, "TERM_GRACE", 0.1)
+    monkeypatch.setattr(stdio, "KILL_GRACE", 20)
+    spec = spec_of(LEAVES_OTHERS + then)
     pids = await ask(pool, spec)
     assert all(alive(pid) for pid in pids)
     (session,) = pool._alive
