@@ -49,13 +49,14 @@ class McpServer(models.Model):
                 break
 
     def _discover(self):
-        """:raises UserError: with a sentence; the state is kept in a cursor of its own"""
+        """:raises UserError: with a sentence; who calls catches it, so that the state is kept"""
         self.ensure_one()
         try:
             return process.discover(self._server_spec())
         except EngineError as error:
             _logger.info("Discovery of MCP server %s failed: %s %s", self.id, error, error.detail)
-            process.server_store(self.env.cr.dbname).failed(self.id, error)
+            # Not in a cursor of its own: this transaction may have written the row already.
+            self._record_failure(error)
             raise UserError(sentences.translated(self.env, error.at_length())) from error
 
     def _count_checks(self):

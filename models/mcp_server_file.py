@@ -72,7 +72,7 @@ class McpServer(models.Model):
     def action_start(self):
         """Switch a server of the file on and start it, to see whether it can be."""
         self.ensure_one()
-        self.active = True
+        self.with_context(woow_no_sync=True).active = True  # it is read right now
         return self.action_sync_tools()
 
     def action_stop(self):

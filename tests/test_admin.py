@@ -62,14 +62,12 @@ class TestAdmin(AiCase):
         def fail(_spec):
             raise ServerTimeout
 
-        store = FakeStore()
-        with (
-            patch.object(mcp_server_discovery.process, "discover", fail),
-            patch.object(mcp_server_discovery.process, "server_store", lambda _name: store),
-        ):
+        with patch.object(mcp_server_discovery.process, "discover", fail):
             params = self.server.action_sync_tools()["params"]
         self.assertEqual((params["type"], params["message"]), ("danger", str(ServerTimeout())))
-        self.assertEqual(store.dead, [self.server.id])
+        self.assertEqual(
+            (self.server.state, self.server.state_message), ("error", str(ServerTimeout()))
+        )
 
     def test_the_test_of_a_connection_is_for_who_manages_the_server(self):
         action = self._as_admin(self.server).action_test_connection()

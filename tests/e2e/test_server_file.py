@@ -51,6 +51,10 @@ def test_a_server_of_the_file_answers_stops_and_follows_the_file(new_odoo, scrip
     found = eventually(lambda: (s := states(odoo)) and s["clock"]["state"] == "connected" and s)
     nowhere = eventually(lambda: (s := states(odoo)["nowhere"])["state"] == "error" and s)
     assert "no-such-program" in nowhere["state_sentence"]
+    odoo.rpc(SERVER, "action_stop", [nowhere["id"]])
+    answer = odoo.rpc(SERVER, "action_start", [nowhere["id"]])
+    assert "no-such-program" in answer["params"]["message"]
+    assert states(odoo)["nowhere"]["state"] == "error"
 
     clock = found["clock"]["id"]
     odoo.rpc(SERVER, "write", [clock], {"trust_level": "full"})
