@@ -6,6 +6,8 @@ from pathlib import Path
 from tools.dev import processes
 
 HERE = Path(__file__).parent
+SERVERS = "woow_paas_platform.mcp_server"
+TRIES = 5  # on a busy machine a server may not answer within the seconds that it has
 
 
 class Counter:
@@ -55,14 +57,18 @@ def register(odoo, name, url, **values) -> int:
     :return: the record's id
     """
     (server,) = odoo.rpc(
-        "woow_paas_platform.mcp_server",
+        SERVERS,
         "create",
         [{"name": name, "url": url, "trust_level": "full", **values}],
         context={"woow_no_sync": True},
     )
     assistants = odoo.rpc("ai.assistant", "search", [])
     odoo.rpc("ai.assistant", "write", assistants, {"mcp_server_ids": [[4, server]]})
-    odoo.rpc("woow_paas_platform.mcp_server", "action_sync_tools", [server])
+    for _try in range(TRIES):
+        odoo.rpc(SERVERS, "action_sync_tools", [server])
+        (row,) = odoo.rpc(SERVERS, "read", [server], ["state"])
+        if row["state"] != "error":
+            break
     return server
 
 

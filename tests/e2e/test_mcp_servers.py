@@ -114,7 +114,7 @@ async def _check(spec, kind, transport, call):
     pool = Pool(POLICY)
     try:
         for conversation in (1, 1, 2):
-            result = await pool.call(spec, conversation, tool, arguments, timeout=30)
+            result = await pool.call(spec, conversation, tool, arguments, timeout=60)
             assert expected in json.dumps(result, ensure_ascii=False)
     finally:
         await pool.close()

@@ -36,7 +36,9 @@ def test_every_tool_of_a_real_server_is_offered(name, tmp_path):
     from langchain_openai import ChatOpenAI
 
     command, least = SERVERS[name]
-    spec = ServerSpec(id=1, name=name, command=command(tmp_path), sync_timeout=30.0)
+    spec = ServerSpec(
+        id=1, name=name, command=command(tmp_path), connect_timeout=60, sync_timeout=60
+    )
     with ThreadPoolExecutor(1) as pool:  # the browser tests leave a loop running in this thread
         tools = pool.submit(asyncio.run, discover(spec, EgressPolicy())).result().tools
     assert len(tools) >= least

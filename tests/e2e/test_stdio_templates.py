@@ -124,7 +124,7 @@ def test_files_by_the_dialog(odoo, file, root, page_of, scripted_llm):
     eventually(lambda: "does not release this template any more" in state(odoo, server)[1])
     eventually(lambda: not processes())
     file.write_text(release)
-    eventually(lambda: state(odoo, server)[0] == "connected")
+    eventually(lambda: state(odoo, server)[0] == "connected", lambda: state(odoo, server))
 
 
 def test_rows_by_the_api(odoo, file, template, scripted_llm):

@@ -1,15 +1,23 @@
 """Counts what the runners did, from their JUnit files, and says it in one plain line."""
 
+import ast
 import xml.etree.ElementTree as ElementTree
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.dev.progress import say
 
+SLOWEST = 10  # tests that the summary names
+
 
 @dataclass
 class Outcome:
-    """One runner's result. ``problems`` are failures that no single test shows, a sentence each."""
+    """One runner's result. ``problems`` are failures that no single test shows, a sentence each.
+
+    ``times`` are the seconds of each test, with what had to be set up for it.
+    """
 
     runner: str
     passed: int = 0
@@ -17,6 +25,7 @@ class Outcome:
     seconds: float = 0.0
     failures: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    times: dict[str, float] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -36,6 +45,7 @@ def read(runner: str, junit: Path, exit_code: int) -> Outcome:
     skipped = []
     for case in ElementTree.parse(junit).iter("testcase"):
         name = f"{case.get('classname')}::{case.get('name')}"
+        outcome.times[name] = float(case.get("time") or 0)
         if case.find("failure") is not None or case.find("error") is not None:
             outcome.failed += 1
             outcome.failures.append(name)
@@ -63,7 +73,32 @@ def joined(*parts: Outcome) -> Outcome:
         seconds=sum(part.seconds for part in parts),
         failures=[name for part in parts for name in part.failures],
         problems=[problem for part in parts for problem in part.problems],
+        times={name: seconds for part in parts for name, seconds in part.times.items()},
     )
+
+
+def never_run(outcome: Outcome, files: Iterable[Path]) -> list[str]:
+    """Tests of these files that no runner has executed: ``["test_turn.py::test_stop"]``.
+
+    A class that the runner does not know is left out without a word, and so is what a second definition of the
+    same name hides.
+    """
+    executed = defaultdict(set)
+    for name in outcome.times:
+        place, _, test = name.partition("::")
+        for part in place.split("."):
+            executed[part].add(test.partition("[")[0])
+    return [
+        f"{file.name}::{test}"
+        for file in files
+        for test in sorted(_tests_of(file) - executed[file.stem])
+    ]
+
+
+def _tests_of(file: Path) -> set[str]:
+    nodes = ast.walk(ast.parse(file.read_text()))
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return {n.name for n in nodes if isinstance(n, functions) and n.name.startswith("test_")}
 
 
 def close(outcomes: list[Outcome]) -> int:
@@ -79,6 +114,15 @@ def close(outcomes: list[Outcome]) -> int:
             say(f"  failed: {name}")
         for problem in outcome.problems:
             say(f"  problem: {problem}")
+    times = [
+        (seconds, f"{outcome.runner} {name}")
+        for outcome in outcomes
+        for name, seconds in outcome.times.items()
+    ]
+    if times:
+        say("\nthe slowest tests, with what was set up for them:")
+    for seconds, name in sorted(times, reverse=True)[:SLOWEST]:
+        say(f"  {seconds:5.1f} s  {name}")
     passed = sum(outcome.passed for outcome in outcomes)
     failed = sum(outcome.failed + len(outcome.problems) for outcome in outcomes)
     say(f"\n{passed} passed, {failed} failed")

@@ -1,9 +1,9 @@
 """``make test``: three pytest runs and a suite over one set-up, and the plain line at the end.
 
 * *core*: ``tests/core``, the engine alone, while the database is made and beside *odoo*
-* *odoo*: ``tests/test_*.py`` by pytest-odoo, in a database with the addon and its demo data
-* *e2e*: ``tests/e2e``, against real processes
-* *conformance*: ``tests/conformance``, the official suite of MCP
+* *odoo*: ``tests/test_*.py`` by pytest-odoo, in databases with the addon and its demo data, two at a time
+* *e2e*: ``tests/e2e``, against real processes, two at a time
+* *conformance*: ``tests/conformance``, the official suite of MCP, beside the last tests of *e2e*
 """
 
 import os
@@ -17,7 +17,17 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools.dev import addon, chromium, conformance, node, odoo_log, report, testbed, venvs
+from tools.dev import (
+    addon,
+    chromium,
+    conformance,
+    node,
+    odoo_log,
+    processes,
+    report,
+    testbed,
+    venvs,
+)
 from tools.dev.cache import try_lock
 from tools.dev.instance import Instance, prepare_links
 from tools.dev.paths import ADDON, ADDONS, DEV, LOGS, REPORTS, ROOT, VENV
@@ -27,6 +37,10 @@ from tools.dev.progress import DevError, say, step
 RUNNERS = ("core", "odoo", "e2e", "conformance")
 OTHER_FOLDERS = ("core", "e2e", "conformance")  # of tests/, not pytest-odoo's
 ODOO_DATABASE = "woow_test"
+IN_A_BROWSER = (
+    "test_hoot.py",
+    "test_tours.py",
+)  # of *odoo*: a third of its time, beside the others
 TIME_LIMIT = 1500  # seconds for one runner; a hanging one fails with a report instead of holding CI
 
 # Odoo refuses cursors to what a thread still wants to write when its test has ended.
@@ -59,12 +73,24 @@ def _run(only: str | None, arguments: Sequence[str]) -> int:
             odoo = _odoo(instance, arguments) if "odoo" in chosen else None
             outcomes += [outcome for outcome in (core and core.finish(), odoo) if outcome]
             if "e2e" in chosen:
-                outcomes.append(_e2e(instance, arguments))
+                beside = "conformance" in chosen
+                outcomes += _e2e(instance, arguments, beside=beside)
+                chosen = [name for name in chosen if name != "conformance"]
     elif "core" in chosen:
         outcomes.append(Pytest("core", _core(arguments)).finish())
     if "conformance" in chosen:
         outcomes.append(conformance.run(LOGS / "test"))
+    if not arguments:
+        for outcome in outcomes:
+            _miss_nothing(outcome)
     return report.close(outcomes)
+
+
+def _miss_nothing(outcome: report.Outcome) -> None:
+    """Nobody asked for some tests only, so each one that is written has to be in the report."""
+    folder = ROOT / "tests" if outcome.runner == "odoo" else ROOT / "tests" / outcome.runner
+    if missed := report.never_run(outcome, sorted(folder.glob("test_*.py"))):
+        outcome.problems.append(f"{outcome.runner}: never executed: {', '.join(missed[:20])}")
 
 
 def _present(name: str) -> bool:
@@ -163,51 +189,78 @@ _ENVIRONMENT = {
 
 
 def _core(arguments: Sequence[str]) -> list[str | Path]:
-    return [ROOT / "tests/core", "-q", "--durations=5", *arguments]
+    return [ROOT / "tests/core", "-q", *arguments]
 
 
 def _odoo(instance: Instance, arguments: Sequence[str]) -> report.Outcome:
-    with step("Copying the database"):
-        testbed.clone(instance, ODOO_DATABASE)
     tests = ADDONS / ADDON / "tests"
-    log = LOGS / "test-odoo.log"
-    log.unlink(missing_ok=True)
-    outcome = Pytest(
-        "odoo",
-        [
-            tests,
-            *(f"--ignore={tests / folder}" for folder in OTHER_FOLDERS),
+    folders = [f"--ignore={tests / folder}" for folder in OTHER_FOLDERS]
+    pages = [tests / name for name in IN_A_BROWSER]
+    rest = [tests, *folders, *(f"--ignore={page}" for page in pages)]
+    if arguments:  # a choice is small
+        outcome = OdooPytest(instance, "odoo", [tests, *folders], arguments).finish()
+    else:
+        browser = OdooPytest(instance, "odoo-browser", pages, (), quiet=True)
+        parts = OdooPytest(instance, "odoo", rest, ()).finish(), browser.finish()
+        outcome = report.joined(*parts)
+        outcome.seconds = max(part.seconds for part in parts)
+    outcome.problems += _complaints(addon.install_log(instance))
+    return outcome
+
+
+class OdooPytest(Pytest):
+    """pytest-odoo in a database of its own."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        name: str,
+        tests: Sequence[str | Path],
+        arguments: Sequence[str],
+        *,
+        quiet: bool = False,
+    ) -> None:
+        database = f"{ODOO_DATABASE}_{name.replace('-', '_')}"
+        with step("Copying the database"):
+            testbed.clone(instance, database)
+        self.odoo_log = LOGS / f"test-{name}.log"
+        self.odoo_log.unlink(missing_ok=True)
+        command = [
+            *tests,
             "-p",
             "no:llmock",
             "-p",
             "no:cacheprovider",
             f"--odoo-config={instance.config}",
-            f"--odoo-database={ODOO_DATABASE}",
+            f"--odoo-database={database}",
             "--odoo-http",  # without it every HttpCase is skipped
             "--odoo-log-level=info",
-            f"--odoo-extra=logfile={log}",
-            f"--odoo-extra=db-filter=^{ODOO_DATABASE}$",
+            f"--odoo-extra=logfile={self.odoo_log}",
+            f"--odoo-extra=db-filter=^{database}$",
+            f"--odoo-extra=http-port={processes.free_port()}",
             "-q",
-            "--durations=5",
             *arguments,
-        ],
-    ).finish()
-    outcome.problems += _complaints(log, AFTER_A_TEST)
-    outcome.problems += _complaints(addon.install_log(instance))
-    return outcome
+        ]
+        super().__init__(name, command, quiet=quiet)
+
+    def finish(self) -> report.Outcome:
+        outcome = super().finish()
+        outcome.problems += _complaints(self.odoo_log, AFTER_A_TEST)
+        return outcome
 
 
-def _e2e(instance: Instance, arguments: Sequence[str]) -> report.Outcome:
+def _e2e(instance: Instance, arguments: Sequence[str], *, beside: bool) -> list[report.Outcome]:
+    """:param beside: run *conformance* beside the last tests, which keep only one process busy"""
     # They wait more than they compute. A file's tests share servers, so a file stays in one process.
     together = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
-    tests = (ROOT / "tests/e2e", "-q", "--durations=5", *arguments)
-    outcome = report.joined(
-        Pytest("e2e", [*tests, *together, "-m", "not alone"]).finish(),
-        Pytest("e2e-alone", [*tests, "-m", "alone"]).finish(),
-    )
+    tests = (ROOT / "tests/e2e", "-q", *arguments)
+    most = Pytest("e2e", [*tests, *together, "-m", "not alone"]).finish()
+    alone = Pytest("e2e-alone", [*tests, "-m", "alone"], quiet=beside)
+    others = [conformance.run(LOGS / "test")] if beside else []
+    outcome = report.joined(most, alone.finish())
     for log in sorted(LOGS.glob("e2e-*.log")):
         outcome.problems += _complaints(log, testbed.expected_patterns(log.name))
-    return outcome
+    return [outcome, *others]
 
 
 def _complaints(log: Path, expected: tuple[str, ...] = ()) -> list[str]:

@@ -1,0 +1,50 @@
+"""What ``make test`` makes of a run: nothing is left out without a word."""
+
+from tools.dev import report
+
+JUNIT = """<testsuites><testsuite>
+<testcase classname="tests.test_turn.TestTurn" name="test_stop" time="0.5"/>
+<testcase classname="tests.test_turn.TestTurn" name="test_ask[1]" time="2.5"/>{more}
+</testsuite></testsuites>"""
+
+
+def outcome_of(tmp_path, more="", code=0):
+    junit = tmp_path / "junit.xml"
+    junit.write_text(JUNIT.format(more=more))
+    return report.read("odoo", junit, code)
+
+
+def test_a_run_in_order(tmp_path, capsys):
+    outcome = outcome_of(tmp_path)
+    outcome.seconds = 3.0
+    assert report.close([outcome]) == 0
+    said = capsys.readouterr().out
+    assert "odoo: 2 passed, 0 failed in 3 s" in said
+    assert said.index("2.5 s  odoo tests.test_turn") < said.index("0.5 s  odoo tests.test_turn")
+    assert said.endswith("\n2 passed, 0 failed\n")
+
+
+def test_a_skipped_test_is_a_failure(tmp_path, capsys):
+    skipped = '<testcase classname="a" name="b"><skipped message="no browser"/></testcase>'
+    assert report.close([outcome_of(tmp_path, skipped)]) == 1
+    assert "1 tests were skipped: a::b (no browser)" in capsys.readouterr().out
+
+
+def test_a_runner_that_did_nothing_is_a_failure(tmp_path):
+    good = outcome_of(tmp_path)
+    assert report.close([good, report.Outcome("e2e")]) == 1
+    assert report.close([good, report.read("e2e", tmp_path / "nothing.xml", 2)]) == 1
+    assert report.close([]) == 1
+
+
+def test_an_end_with_an_error_is_a_failure_though_no_test_failed(tmp_path):
+    assert report.close([outcome_of(tmp_path, code=3)]) == 1
+
+
+def test_what_no_runner_executed_is_found(tmp_path):
+    file = tmp_path / "test_turn.py"
+    file.write_text(
+        "class TestTurn:\n    def test_stop(self): ...\n    async def test_ask(self): ...\n"
+        "class Left:\n    def test_left_out(self): ...\n"
+    )
+    assert report.never_run(outcome_of(tmp_path), [file]) == ["test_turn.py::test_left_out"]
