@@ -170,7 +170,7 @@ class TestLimits:
         server = new_odoo(
             "limited",
             workers=2,
-            options={"limit_request": 10, "limit_time_real": 8},
+            options={"limit_request": 10, "limit_time_real": 12},
             operator={"lease_seconds": 8},
         )
         counter.register(server)
@@ -184,22 +184,23 @@ class TestLimits:
                 then(name, {"content": "Counted."}),
             )
         turns = [Chat(limited).ask(name) for name in names]
-        while any(turn.state() not in ("done", "failed", "stopped") for turn in turns):
+        # Not longer: on a busy machine new workers would be replaced before they can do anything.
+        while limited.log_text().count("max request") < 2:
             assert httpx.get(f"{limited.url}/web/login", timeout=PATIENCE).status_code == 200
-        assert "max request" in limited.log_text()
         for name, turn in zip(names, turns, strict=True):
+            assert turn.wait_ended() == "done"
             (result,) = of(turn.events(), "tool_result")
             assert (result["outcome"], counter.executions(name)) == ("ok", 1)
 
     def test_a_turn_may_take_longer_than_a_request(self, limited, scripted_llm):
-        """The time limit of requests is 8 s: no worker is killed for a turn of 10 s."""
+        """The time limit of requests is 12 s: no worker is killed for a turn of 14 s."""
         scripted_llm.script(
-            first("patience", {"content": "word " * 100}, latency=200, chunkSize=10)
+            first("patience", {"content": "word " * 140}, latency=200, chunkSize=10)
         )
         turn = Chat(limited).ask("patience")
         begun = time.monotonic()
         assert turn.wait_ended() == "done"
-        assert time.monotonic() - begun > 8
+        assert time.monotonic() - begun > 12
         epochs = limited.sql(
             f"SELECT lease_epoch FROM woow_paas_platform_ai_turn WHERE id = {turn.id}"
         )
