@@ -165,7 +165,7 @@ def test_at_random_moments_nothing_is_lost_and_nothing_runs_twice(fleet, scripte
         process.popen.send_signal(signal.SIGCONT)
     wait_for(lambda: not load.left(), "all turns end")
 
-    assert min(hit[phase] for phase in ("before", "during", "after")) >= 10
+    assert min(hit[phase] for phase in ("before", "during", "after")) >= 1, "every phase is hit"
     outcomes = collections.defaultdict(list)
     for turn, name in load.turns.items():
         log = log_of(odoo, turn)
