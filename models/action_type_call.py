@@ -28,7 +28,7 @@ class ActionType(models.Model):
         # sudo: mcp_tool, toolbox_operation - definition and credential, for the engine
         actions = self.sudo().sorted("id")
         sources = [a.operation_id if a._layered else a.tool_id for a in actions]
-        aliases = names.make_aliases([("record", source.name) for source in sources])
+        aliases = names.make_aliases([(None, source.name) for source in sources])
         return tuple(
             replace(
                 source._tool_spec(),

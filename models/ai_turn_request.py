@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from odoo import models
 
-from ..services import files, reading, text
+from ..services import files, names, reading, text
 from ..services.specs import Limits, TurnRequest
 from .ai_turn import CONVERSATION, FINAL_STATES
 
@@ -102,8 +102,9 @@ class AiTurn(models.Model):
             history=(*self._history(room), question),
             servers=tuple(servers.values()),
             tools=(
-                *tools._tool_specs(problems),
+                # First, so that no number of other tools crowds them out.
                 *actions._tool_specs(self._record(), more_problems),
+                *tools._tool_specs(problems),
             ),
             limits=Limits(
                 max_rounds=assistant.max_rounds,
@@ -124,7 +125,8 @@ class AiTurn(models.Model):
                 "This conversation is about the following record. Whatever the person calls “this” is it.\n"
                 f"Kind: {record._description}\n"
                 f"Name: {text.one_line(record.display_name or '', 200)}\n"
-                "Tools whose names begin with record__ act on this very record: its values are filled in."
+                f"Tools whose names begin with {names.RECORD_PREFIX} act on this very record:"
+                " its values are filled in."
             )
         return "\n\n".join(filter(None, parts))
 

@@ -3,6 +3,9 @@
 MCP allows ``.`` and 128 characters in a tool's name (SEP-986), OpenAI's function names take
 ``[a-zA-Z0-9_-]{1,64}``. An alias is ``server__tool``; where something had to be cut, or where two
 tools would share an alias, it ends in a hash of both original names.
+
+Names that begin with ``record__`` are those of the actions on the record that a conversation is about: the
+model is told to trust them with it, so no server's tool gets one.
 """
 
 import hashlib
@@ -13,19 +16,25 @@ from collections.abc import Iterable
 
 MAX_LENGTH = 64  # characters, OpenAI function names
 SEPARATOR = "__"
+RECORD = "record"  # stands for the server in the aliases of a record's actions, and of no others
+RECORD_PREFIX = f"{RECORD}{SEPARATOR}"
 _SERVER_LENGTH = 24  # characters that a server's name may take of an alias that is too long
 _HASH_LENGTH = 8  # hexadecimal digits
 
 LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def make_aliases(tools: Iterable[tuple[str, str]]) -> list[str]:
+def make_aliases(tools: Iterable[tuple[str | None, str]]) -> list[str]:
     """One legal alias for each ``(server_name, tool_name)``, unique among them.
+
+    An action on the record has no server's name but None.
 
     The alias of a tool depends on the order of the others only if the very same pair occurs twice.
 
     >>> make_aliases([("Time", "get_current_time"), ("weather", "now.hourly")])
     ['Time__get_current_time', 'weather__now_hourly']
+    >>> make_aliases([(None, "send"), ("record", "send")])
+    ['record__send', 'mcp_record__send']
     """
     tools = list(tools)
     plain = [_join(server, tool) for server, tool in tools]
@@ -53,14 +62,22 @@ def function_name(name: str) -> str:
     return name if LEGAL.fullmatch(name) else _slug(name, "tool")[:MAX_LENGTH]
 
 
-def _join(server: str, tool: str) -> str:
-    return f"{_slug(server, 'server')}{SEPARATOR}{_slug(tool, 'tool')}"
+def _join(server: str | None, tool: str) -> str:
+    return f"{_prefix(server)}{SEPARATOR}{_slug(tool, 'tool')}"
 
 
-def _hashed(server: str, tool: str, copy: int = 0) -> str:
-    digest = _digest(f"{server}\0{tool}\0{copy}")
-    head = f"{_slug(server, 'server')[:_SERVER_LENGTH]}{SEPARATOR}{_slug(tool, 'tool')}"
+def _hashed(server: str | None, tool: str, copy: int = 0) -> str:
+    digest = _digest(f"{server or ''}\0{tool}\0{copy}")
+    head = f"{_prefix(server)[:_SERVER_LENGTH]}{SEPARATOR}{_slug(tool, 'tool')}"
     return f"{head[: MAX_LENGTH - _HASH_LENGTH - 1]}_{digest}"
+
+
+def _prefix(server: str | None) -> str:
+    if server is None:
+        return RECORD
+    slug = _slug(server, "server")
+    is_reserved = f"{slug}{SEPARATOR}".lower().startswith(RECORD_PREFIX)
+    return f"mcp_{slug}" if is_reserved else slug
 
 
 def _slug(name: str, empty: str) -> str:

@@ -3,7 +3,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.names import make_aliases
+from services.names import RECORD_PREFIX, make_aliases
 
 names = st.text(max_size=140)
 
@@ -49,3 +49,10 @@ def test_same_pair_twice():
 def test_chinese_names_stay_apart():
     first, second = make_aliases([("天氣", "查詢"), ("天氣", "預報")])
     assert first != second
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["record", "Record_", "rècord__x"]) | names, names)))
+def test_no_server_takes_a_name_that_vouches_for_the_record(tools):
+    assert not [a for a in make_aliases(tools) if a.lower().startswith(RECORD_PREFIX)]
+    assert all(alias.startswith(RECORD_PREFIX) for alias in make_aliases([(None, "x" * 99)] * 2))
