@@ -50,6 +50,7 @@ from . import approval_rule
 from . import tool_grant
 from . import approval
 from . import call_question
+from . import call_start
 from . import call_sign_in
 from . import discuss_channel
 from . import discuss_channel_page

@@ -36,6 +36,7 @@ class ActionType(models.Model):
                 title=action.name,
                 description=f"{action.name}: {action._tool_description()}",
                 action_id=action.id,
+                definition=source._definition(action),
                 notes=action._own_descriptions(),
                 **(action._problem_of_server(problems) or action._fixed_or_problem(record)),
             )

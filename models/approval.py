@@ -38,7 +38,6 @@ class ToolCall(models.Model):
     )
     approval_reason = fields.Char(readonly=True, help="Why the person was asked.")
     approval_choices = fields.Json(readonly=True)
-    approval_definition = fields.Char(readonly=True, help="What was asked about.")
     decision = fields.Selection(
         [
             ("approve_once", "Allow once"),
@@ -73,8 +72,7 @@ class ToolCall(models.Model):
         if decision.policy == "auto":
             return None
         Grant = self.env["woow_paas_platform.tool_grant"]
-        definition = Grant._definition_of(tool or self.operation_id)
-        if self.approval == "approved" and self.approval_definition == definition:
+        if self.approval == "approved":
             return None
         is_grantable = decision.grantable and bool(tool)
         if is_grantable and Grant._is_granted(self.turn_id, tool):
@@ -87,7 +85,6 @@ class ToolCall(models.Model):
                 "approval": "pending",
                 "approval_reason": decision.reason,
                 "approval_choices": list(decision.choices if is_grantable else approval.ONCE),
-                "approval_definition": definition,
             }
         )
         return Verdict(kind="ask")

@@ -18,6 +18,12 @@ class CallableMixin(models.AbstractModel):
         """What is said about the effect of a call, as in MCP's `ToolAnnotations`."""
         raise NotImplementedError
 
+    def _definition(self, action=None):
+        """What is pinned when a call is asked for: definition, address and the action that offers the tool."""
+        self.ensure_one()
+        pinned = self.env["woow_paas_platform.tool_grant"]._definition_of(self)
+        return f"{pinned} by {action.id}" if action else pinned
+
     def _policy_facts(self):
         """:return: `policy`, `annotations` and `trust` of `services.approval.decide`"""
         raise NotImplementedError

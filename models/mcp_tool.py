@@ -5,7 +5,7 @@ from odoo import api, fields, models
 from odoo.exceptions import AccessError, ValidationError
 
 from ..runtime import limits, sentences
-from ..services import names
+from ..services import approval, names
 from ..services.specs import ToolSpec
 
 
@@ -145,11 +145,10 @@ class McpTool(models.Model):
         return {**action, "domain": [("tool_id", "=", self.id)], "context": {}}
 
     def _may_repeat(self):
-        """Whether a call that was cut may run again: only where a trusted server calls it harmless."""
-        if not self or self.server_id.trust_level == "none":
-            return False
-        annotations = json.loads(self.annotations or "{}")
-        return bool(annotations.get("readOnlyHint") or annotations.get("idempotentHint"))
+        """Whether a call that was cut may run again; none of a tool that is gone."""
+        return bool(self) and approval.is_repeatable(
+            self._annotations(), self.server_id.trust_level
+        )
 
     def _is_offered_to(self, user):
         """Whether this person may use the tool at all, whatever its switches say.
@@ -211,7 +210,8 @@ class McpTool(models.Model):
                 description=tool.description or "",
                 input_schema=json.loads(tool.input_schema or "{}"),
                 output_schema=json.loads(tool.output_schema or "{}"),
-                annotations=json.loads(tool.annotations or "{}"),
+                annotations=tool._annotations(),
+                definition=tool._definition(),
                 problem=sentences.translated(self.env, problems.get(tool.server_id.id, "")),
             )
             for tool, alias in zip(tools, aliases, strict=True)

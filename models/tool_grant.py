@@ -45,7 +45,8 @@ class ToolGrant(models.Model):
         if tool._name == "woow_paas_platform.mcp_tool":
             said = f"{tool.definition_hash or ''} {tool.server_id.url or ''}"
         else:
-            said = f"{tool.method} {tool.path} {tool.input_schema or ''}"
+            address = f"{tool.toolbox_id.base_url or ''} {tool.path}"
+            said = f"{tool.method} {address} {tool.input_schema or ''}"
         return hashlib.sha256(said.encode()).hexdigest()
 
     @api.model

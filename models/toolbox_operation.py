@@ -99,6 +99,7 @@ class ToolboxOperation(models.Model):
             description=self.description or "",
             input_schema=json.loads(self.input_schema or "{}"),
             annotations=self._annotations(),
+            definition=self._definition(),
             operation=OperationSpec(
                 method=self.method,
                 path=self.path,

@@ -10,6 +10,7 @@ import logging
 from dataclasses import replace
 
 from odoo import fields
+from odoo.tools import SQL
 
 from ..services import reading, text
 from ..services.errors import EngineError, LeaseLost, TurnGone
@@ -105,13 +106,19 @@ class OdooStore(TurnQueue):
         notify.events(env.cr, heads)
 
     def save_step(self, claim, progress, calls, events) -> None:
+        """Keep the progress, a row of each call that is not known yet, and `events`.
+
+        A tool, server or action that was deleted meanwhile is left out of the row; the call is denied when
+        it begins.
+        """
+
         def work(env):
             turn = self._held(env, claim)
             turn.write({"transcript": text.storable(progress), "round": progress["round"]})
             turn.assistant_id.config_id._remember_protocol(progress["found_protocol"])
-            known = set(
-                env[CALL].search([("call_id", "in", [call.id for call in calls])]).mapped("call_id")
-            )
+            found = env[CALL].search([("call_id", "in", [call.id for call in calls])])
+            known = set(found.mapped("call_id"))
+            origins = _existing(env, {call.id: _origin(call) for call in calls})
             env[CALL].create(
                 [
                     {
@@ -119,7 +126,8 @@ class OdooStore(TurnQueue):
                         "user_id": turn.user_id.id,
                         "call_id": call.id,
                         "round": call.round,
-                        **_origin(call),
+                        **origins[call.id],
+                        "fixed": (call.tool.fixed_names if call.tool else None) or False,
                         "tool_name": call.tool.name if call.tool else call.alias,
                         "title": call.tool.title if call.tool else False,
                         "server_name": call.server.name if call.server else False,
@@ -134,34 +142,36 @@ class OdooStore(TurnQueue):
 
         db.transaction(self.name, work)
 
-    def begin_call(self, claim, call_id: str) -> Verdict:
-        """Every switch is read again in the transaction that records the start, which renews the lease."""
+    def begin_call(self, claim, call) -> Verdict:
+        """Whether the call starts now: every switch is read again in the transaction that records the start.
+
+        A call that is over gives its result (done), one of ours its answer (answered). One that another
+        claim has started is lost, unless it is harmless and may still run. Else the row decides, see
+        `_may_start`: a call of another tool than the row's, or of one that is gone or has changed, is denied.
+        Only "run" writes the start; asked again under the same claim, it is "run" again.
+        The lease is renewed whatever becomes of it.
+
+        :param call: `services.specs.ToolCall` that is to be made
+        :raises TurnGone: the turn has no such call
+        """
 
         def work(env):
             turn = self._held(env, claim)
             self._renew(env, claim)
-            row = env[CALL].search([("call_id", "=", call_id), ("turn_id", "=", turn.id)])
+            row = env[CALL].search([("call_id", "=", call.id), ("turn_id", "=", turn.id)])
             if not row:
                 raise TurnGone
             if row.outcome:
                 return Verdict(kind="done", result=row._as_result())
-            if row.tool_name == reading.NAME and not (row.tool_id or row.operation_id):
+            if call.tool == reading.TOOL:
                 row.started_at = fields.Datetime.now()
                 return Verdict(kind="answered", result=row._read_on())
             in_flight = row.started_at and row.started_epoch != claim.epoch
             if in_flight and not row.tool_id._may_repeat():
                 return Verdict(kind="lost")
-            if reason := turn._check_still_allowed():
-                return Verdict(kind="deny", reason=reason)
-            if row.action_id:
-                if row.action_id not in turn._actions():
-                    return Verdict(kind="deny", reason="This action is no longer offered.")
-            elif row.tool_id and row.tool_id not in turn._tools():
-                reason = row.tool_id._quarantine_reason() or "This tool is switched off."
-                return Verdict(kind="deny", reason=reason)
-            if problem := row.tool_id.server_id._key_problem(turn._alone()):
-                return Verdict(kind="deny", reason=str(problem))
-            verdict = row._approval_verdict() or row._question_verdict() or Verdict(kind="run")
+            verdict = row._may_start(_origin(call))
+            if in_flight and verdict.kind == "deny":
+                return Verdict(kind="lost")
             if verdict.kind != "run":
                 return verdict
             row.write({"started_at": fields.Datetime.now(), "started_epoch": claim.epoch})
@@ -278,13 +288,35 @@ class OdooStore(TurnQueue):
 
 
 def _origin(call):
-    """Where a call's tool comes from: a server, or an operation of a toolbox; and the action's part."""
-    tool = call.tool
-    if tool is None or tool == reading.TOOL:
-        return {}
-    source = (
-        {"operation_id": tool.id}
-        if tool.operation is not None
-        else {"tool_id": tool.id, "server_id": call.server.id if call.server else False}
-    )
-    return {**source, "action_id": tool.action_id or False, "fixed": tool.fixed_names or False}
+    """Where a call's tool comes from, as columns of its row: a server, or an operation of a toolbox;
+    the action's part; and the pin of its definition. Ours, and tools that do not exist, come from nowhere."""
+    tool = call.tool if call.tool != reading.TOOL else None
+    is_operation = tool is not None and tool.operation is not None
+    is_tool = tool is not None and not is_operation
+    return {
+        "tool_id": is_tool and tool.id,
+        "operation_id": is_operation and tool.id,
+        "server_id": is_tool and call.server is not None and call.server.id,
+        "action_id": tool is not None and (tool.action_id or False),
+        "definition": tool.definition if tool else "",
+    }
+
+
+def _existing(env, origins):
+    """`origins` without what is gone. The rest is locked: it cannot go before the calls are on disk."""
+    for name in ("tool_id", "operation_id", "server_id", "action_id"):
+        wanted = {origin[name] for origin in origins.values()} - {False}
+        source = env[env[CALL]._fields[name].comodel_name].browse(wanted)
+        found = {False}
+        if wanted:
+            rows = env.execute_query(
+                SQL(
+                    "SELECT id FROM %s WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE",
+                    SQL.identifier(source._table),
+                    source.ids,
+                )
+            )
+            found |= {source_id for (source_id,) in rows}
+        for origin in origins.values():
+            origin[name] = origin[name] in found and origin[name]
+    return origins

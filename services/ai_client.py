@@ -85,7 +85,7 @@ class _Turn:
     async def run(self) -> TurnResult:
         self._begin()
         self.toolbox.let_read_on(self.progress.messages)
-        if calls := transcript.open_calls(self.progress, self.toolbox.resolve):
+        if calls := transcript.open_calls(self.progress, self.toolbox.find):
             if not await self._run_calls(calls):
                 return self._wait()
         elif self._is_finished():

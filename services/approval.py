@@ -58,6 +58,19 @@ def is_untrusted(annotations: Mapping[str, Any], trust: TrustLevel) -> bool:
     return trust == "none" or annotations.get("openWorldHint") is True
 
 
+def is_repeatable(annotations: Mapping[str, Any], trust: TrustLevel) -> bool:
+    """Whether a call that was cut may be made again: only where a trusted server calls it harmless.
+
+    MCP: "clients MUST consider tool annotations to be untrusted unless they come from trusted servers".
+
+    >>> is_repeatable({"readOnlyHint": "false"}, "full"), is_repeatable({"idempotentHint": True}, "full")
+    (False, True)
+    """
+    return trust != "none" and (
+        annotations.get("readOnlyHint") is True or annotations.get("idempotentHint") is True
+    )
+
+
 def default_policy(annotations: Mapping[str, Any], trust: TrustLevel) -> Policy:
     """What holds for a tool nobody has decided about; annotations count only on a trusted server."""
     if trust == "none":

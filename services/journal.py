@@ -152,7 +152,7 @@ class TurnJournal:
             raise LeaseLost
         for _ in range(BEGIN_TRIES):
             asked = self._clock()
-            verdict = await self._asked(self.store.begin_call, call.id)
+            verdict = await self._asked(self.store.begin_call, call)
             # A process that stood still between the check and here asks again: the lease may be over.
             if verdict.kind != "run" or self._clock() - asked < self.claim.lease:
                 break

@@ -165,6 +165,7 @@ class ToolSpec:
     """One tool that the turn may use; `input_schema` is the server's own, not yet cleaned.
 
     `operation` is set where it is not a tool of an MCP server but an operation of an HTTP service.
+    `definition` is the host's pin: it changes with whatever of the tool or its address was agreed to.
     `action_id` is the action type that offers it, with arguments that it has `fixed` (see `recall`) and
     `notes` about others; `problem` says why it cannot be offered now.
     """
@@ -178,11 +179,18 @@ class ToolSpec:
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     output_schema: Mapping[str, Any] = field(default_factory=dict)
     annotations: Mapping[str, Any] = field(default_factory=dict)
+    definition: str = ""
     operation: OperationSpec | None = None
     action_id: int = 0
     fixed: Mapping[tuple[str, str], Any] = field(default_factory=dict)
     notes: Mapping[tuple[str, str], str] = field(default_factory=dict)
     problem: str = ""
+
+    @property
+    def origin(self) -> list[Any]:
+        """What makes it the same tool under any alias, as JSON."""
+        kind = "tool" if self.operation is None else "operation"
+        return [kind, self.id, self.server_id, self.action_id, self.definition]
 
     @property
     def fixed_names(self) -> list[str]:
@@ -267,6 +275,7 @@ class ToolCall:
     """One call that the LLM asked for. `id` is ours and unique; `tool` is None for an unknown alias.
 
     `arguments` is None when `raw_arguments` did not parse to an object.
+    `refused` says why a call that is taken up again must not be made.
     """
 
     id: str
@@ -277,6 +286,7 @@ class ToolCall:
     arguments: dict[str, Any] | None = None
     raw_arguments: str = ""
     problem: str = ""
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

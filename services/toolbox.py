@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import arguments, content, names, operations, reading, recall, schema, text
+from . import approval, arguments, content, names, operations, reading, recall, schema, text
 from .errors import EngineError, ServerTimeout, SessionExpired, SessionLost
 from .inputs import OnInput
 from .pool import Pool
@@ -50,7 +50,8 @@ class Toolbox:
             return tool.problem
         if tool.server_id not in self._servers:
             return "Its server is not available."
-        if not names.LEGAL.fullmatch(tool.alias) or tool.alias in self._tools:
+        is_taken = tool.alias in self._tools or tool.alias == reading.NAME
+        if is_taken or not names.LEGAL.fullmatch(tool.alias):
             return "Its name cannot be offered to a language model."
         if len(self.functions) >= MAX_FUNCTIONS:
             return f"A language model takes at most {MAX_FUNCTIONS} tools."
@@ -83,6 +84,13 @@ class Toolbox:
         """The tool that an alias means, None if it was not offered. Ours has no server."""
         tool = self._tools.get(alias)
         return (tool, self._servers.get(tool.server_id)) if tool else None
+
+    def find(self, origin: list[Any]) -> tuple[ToolSpec, ServerSpec | None] | None:
+        """The very tool of an earlier offer (see `ToolSpec.origin`), None if it is not offered any more."""
+        for alias, tool in self._tools.items():
+            if tool.origin == origin:
+                return self.resolve(alias)
+        return None
 
     def server_states(self) -> list[dict[str, str]]:
         """``{"name", "state"}`` of each server of the turn; "open" if a session is open already."""
@@ -159,7 +167,7 @@ async def execute(
                 schema=call.tool.input_schema,
                 on_progress=on_progress,
                 on_input=on_input,
-                may_repeat=_may_repeat(call.tool, call.server),
+                may_repeat=approval.is_repeatable(call.tool.annotations, call.server.trust_level),
                 suspends=suspends,
                 resume=resume,
             )
@@ -181,6 +189,8 @@ async def execute(
 
 def refusal(call: ToolCall) -> CallResult | None:
     """The result of a call that cannot be made at all; None if it can."""
+    if call.refused:
+        return failure("denied", call.refused)
     if call.tool is None or call.server is None:
         return failure("unknown_tool", f"There is no tool called {call.alias!r}.")
     if call.arguments is None:
@@ -232,11 +242,3 @@ def failure(outcome: Outcome, sentence: str, begun: float | None = None) -> Call
 
 def _ms(begun: float) -> int:
     return int((time.monotonic() - begun) * 1000)
-
-
-def _may_repeat(tool: ToolSpec, server: ServerSpec) -> bool:
-    """Hints count only if the server is trusted (MCP: clients MUST consider annotations untrusted)."""
-    hints = tool.annotations
-    return server.trust_level != "none" and bool(
-        hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True
-    )

@@ -6,6 +6,7 @@ from . import test_assistant
 from . import test_attack
 from . import test_attack_wire
 from . import test_attack_servers
+from . import test_call_identity
 from . import test_chat_api
 from . import test_cloud_service
 from . import test_conversation_branch

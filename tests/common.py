@@ -17,7 +17,7 @@ from odoo.tests import TransactionCase, new_test_user
 from ..runtime import process, server_files, settings
 from ..runtime.store import OdooStore
 from ..services.ports import Ending
-from ..services.specs import ServerSpec, ToolCall, ToolSpec, TurnProgress
+from ..services.specs import ServerSpec, ToolCall, TurnProgress
 from ..services.testing.fake_mcp import FakeMcp
 
 TAIPEI = {"city": "Taipei"}
@@ -198,6 +198,7 @@ class TurnByHandCase(AiHttpCase):
         self.turn = self._ask(self.member).sudo()
         self.path = f"/api/ai/turns/{self.turn.id}/decision"
         self.claim = None
+        self.specs = {}  # of the calls that were begun, by id
 
     # ------------------------------------------------------------ what the runner does
 
@@ -215,14 +216,15 @@ class TurnByHandCase(AiHttpCase):
                 id=f"call_{round_}_{number}",
                 alias=tool.alias,
                 round=round_,
-                tool=ToolSpec(id=tool.id, server_id=tool.server_id.id, name=tool.name, alias="a"),
+                tool=tool._tool_spec(),
                 server=ServerSpec(id=tool.server_id.id, name=tool.server_id.name),
                 arguments=arguments,
             )
             for number, (tool, arguments) in enumerate(calls, 1)
         ]
+        self.specs |= {spec.id: spec for spec in specs}
         self.store.save_step(self.claim, asdict(TurnProgress(step=round_)), specs, [])
-        return [self.store.begin_call(self.claim, spec.id) for spec in specs]
+        return [self.store.begin_call(self.claim, spec) for spec in specs]
 
     def _wait(self, confirm=0):
         claim, self.claim = self.claim, None
@@ -238,7 +240,7 @@ class TurnByHandCase(AiHttpCase):
     def _resume(self, *call_ids):
         self.env.flush_all()
         (self.claim,) = self.store.claim("two", 1, 15.0)
-        return [self.store.begin_call(self.claim, call_id) for call_id in call_ids]
+        return [self.store.begin_call(self.claim, self.specs[call_id]) for call_id in call_ids]
 
     def _asked(self, *calls):
         """A turn of the member that waits for these calls."""

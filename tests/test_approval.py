@@ -6,6 +6,7 @@ from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 
 from ..services.specs import CallResult
+from ..services.transcript import DIFFERS
 from .common import TAIPEI, TurnByHandCase
 
 
@@ -187,11 +188,18 @@ class TestApproval(TurnByHandCase):
         self.forecast.active = False
         self.assertEqual(self._resume("call_1_1")[0].kind, "deny")
 
-    def test_a_tool_that_changed_meanwhile_asks_again(self):
-        self._asked()
-        self._decide("approve_once")
-        self.forecast.definition_hash = "another"
-        self.assertEqual(self._resume("call_1_1")[0].kind, "ask")
+    def test_a_tool_that_changed_meanwhile_is_denied(self):
+        for name, change in {
+            "definition": lambda: self.forecast.write({"definition_hash": "another"}),
+            "address": lambda: self.server.write({"url": "https://other.example.com/mcp"}),
+        }.items():
+            with self.subTest(changed=name):
+                self._asked()
+                self._decide("approve_once")
+                change()
+                (verdict,) = self._resume("call_1_1")
+                self.assertEqual((verdict.kind, verdict.reason), ("deny", DIFFERS))
+                self.turn.call_ids.unlink()
 
     def test_stop_while_waiting_cancels_the_calls(self):
         self._asked()

@@ -229,7 +229,7 @@ class TestOneDecision(RecallData, TurnByHandCase):
         if change:
             change()
         self.env.flush_all()
-        return self._verdict(self.store.begin_call(claim, call.id))
+        return self._verdict(self.store.begin_call(claim, call))
 
     def _verdict(self, verdict):
         return {"run": "run", "ask": "ask", "deny": "never"}[verdict.kind]

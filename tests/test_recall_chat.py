@@ -104,7 +104,7 @@ class TestRecallInChat(RecallData, AiHttpCase):
         self.planning.active = False
         self.list_orders.active = False
         self.env.flush_all()
-        verdicts = {call.tool.name: store.begin_call(claim, call.id).kind for call in calls}
+        verdicts = {call.tool.name: store.begin_call(claim, call).kind for call in calls}
         self.assertEqual(verdicts, {"make_plan": "deny", "listOrders": "deny", "addNote": "ask"})
         self.env.invalidate_all()
         rows = {row.tool_name: row for row in turn.call_ids}

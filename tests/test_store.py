@@ -9,7 +9,8 @@ from ..runtime.store import OdooStore
 from ..services import reading
 from ..services.errors import EngineError, LeaseLost, TurnGone
 from ..services.ports import Claim, Ending
-from ..services.specs import CallResult, ServerSpec, ToolCall, ToolSpec, TurnProgress
+from ..services.specs import CallResult, ServerSpec, ToolCall, TurnProgress
+from ..services.transcript import DIFFERS
 from .common import AiHttpCase
 
 LEASE = 15.0
@@ -43,7 +44,7 @@ class TestStore(AiHttpCase):
             id=call_id,
             alias=tool.alias,
             round=1,
-            tool=ToolSpec(id=tool.id, server_id=tool.server_id.id, name=tool.name, alias="a"),
+            tool=tool._tool_spec(),
             server=ServerSpec(id=tool.server_id.id, name=tool.server_id.name),
             arguments={"city": "台北"},
         )
@@ -77,7 +78,7 @@ class TestStore(AiHttpCase):
         self.assertEqual(self.store.append({old: [(9, {"type": "text"})]}), {old})
         for write in (
             lambda: self._step(old),
-            lambda: self.store.begin_call(old, "call_1"),
+            lambda: self.store.begin_call(old, self._call()),
             lambda: self.store.end_call(old, "call_1", CallResult(outcome="ok", text=""), []),
             lambda: self.store.finish(old, Ending(state="done", next_seq=9), []),
             lambda: self.store.load(old),
@@ -109,8 +110,8 @@ class TestStore(AiHttpCase):
             self.store.save_step(claim, asdict(TurnProgress()), (call,), events)
             self.assertEqual(self.store.append({claim: [(3, {"type": "text"})]}), set())
             if time == 0:
-                self.assertEqual(self.store.begin_call(claim, "call_1").kind, "run")
-                self.assertEqual(self.store.begin_call(claim, "call_1").kind, "run")
+                self.assertEqual(self.store.begin_call(claim, self._call()).kind, "run")
+                self.assertEqual(self.store.begin_call(claim, self._call()).kind, "run")
             self.store.end_call(claim, "call_1", result, [(4, {"type": "tool_result"})])
         self.assertEqual(
             [event["type"] for event in self._events()],
@@ -142,7 +143,7 @@ class TestStore(AiHttpCase):
             arguments={"id": call_id, "start": start},
         )
         self._step(claim, call)
-        verdict = self.store.begin_call(claim, own_id)
+        verdict = self.store.begin_call(claim, call)
         self.assertEqual(verdict.kind, "answered")
         self.store.end_call(claim, own_id, verdict.result, [])
         return verdict.result
@@ -182,7 +183,7 @@ class TestStore(AiHttpCase):
     def test_files_of_a_result_belong_to_the_conversation(self):
         claim = self._claim()
         self._step(claim, self._call())
-        self.store.begin_call(claim, "call_1")
+        self.store.begin_call(claim, self._call())
         picture = {"name": "dot.png", "mimetype": "image/png", "data": "aGVsbG8="}
         result = CallResult(outcome="ok", text="A picture.", attachments=(picture,))
         event = {"type": "tool_result", "id": "call_1", "attachments": []}
@@ -200,32 +201,36 @@ class TestStore(AiHttpCase):
     def test_a_call_in_flight_is_never_run_again(self):
         claim = self._claim("one")
         self._step(claim, self._call())
-        self.assertEqual(self.store.begin_call(claim, "call_1").kind, "run")
+        self.assertEqual(self.store.begin_call(claim, self._call()).kind, "run")
         self.store.release("one")
         claim = self._claim("two")
-        self.assertEqual(self.store.begin_call(claim, "call_1").kind, "lost")
+        self.assertEqual(self.store.begin_call(claim, self._call()).kind, "lost")
 
     def test_a_harmless_call_in_flight_may_run_again_on_a_trusted_server(self):
-        self.forecast.annotations = '{"readOnlyHint": true}'
-        for trust, kind in (("none", "lost"), ("annotations", "run")):
-            with self.subTest(trust=trust):
+        for said, trust, kind in (
+            ("true", "none", "lost"),
+            ("true", "annotations", "run"),
+            ('"false"', "annotations", "lost"),
+        ):
+            with self.subTest(said=said, trust=trust):
+                self.forecast.annotations = f'{{"readOnlyHint": {said}}}'
                 self.server.trust_level = trust
                 self.turn.call_ids.unlink()
                 self.store.release("two")
                 claim = self._claim("one")
                 self._step(claim, self._call())
-                self.store.begin_call(claim, "call_1")
+                self.store.begin_call(claim, self._call())
                 self.store.release("one")
                 claim = self._claim("two")
-                self.assertEqual(self.store.begin_call(claim, "call_1").kind, kind)
+                self.assertEqual(self.store.begin_call(claim, self._call()).kind, kind)
 
     def test_a_finished_call_gives_its_result_again(self):
         claim = self._claim("one")
         self._step(claim, self._call())
-        self.store.begin_call(claim, "call_1")
+        self.store.begin_call(claim, self._call())
         self.store.end_call(claim, "call_1", CallResult(outcome="ok", text="sunny"), [])
         self.store.release("one")
-        verdict = self.store.begin_call(self._claim("two"), "call_1")
+        verdict = self.store.begin_call(self._claim("two"), self._call())
         self.assertEqual((verdict.kind, verdict.result.text), ("done", "sunny"))
 
     def test_a_switch_counts_at_once(self):
@@ -246,12 +251,12 @@ class TestStore(AiHttpCase):
             with self.subTest(switch=name):
                 point = self.env.cr.savepoint()
                 claim = self._claim()
-                self._step(claim, self._call(self.run_flow))
+                self._step(claim, call := self._call(self.run_flow))
                 switch_off()
                 self.env.flush_all()
-                verdict = self.store.begin_call(claim, "call_1")
+                verdict = self.store.begin_call(claim, call)
                 self.assertEqual(verdict.kind, "deny")
-                self.assertTrue(verdict.reason)
+                self.assertNotIn(verdict.reason, ("", DIFFERS))
                 point.rollback()
                 self.env.invalidate_all()
 

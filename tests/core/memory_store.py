@@ -136,10 +136,10 @@ class MemoryStore:
                 self.calls.setdefault(call.id, {"epoch": None, "result": None})
             self._write(claim, events)
 
-    def begin_call(self, claim, call_id):
+    def begin_call(self, claim, asked):
         with self.changed:
             self._held(claim)
-            call = self.calls[call_id]
+            call = self.calls[asked.id]
             if call["result"]:
                 return Verdict(kind="done", result=call["result"])
             if call["epoch"] not in (None, claim.epoch):

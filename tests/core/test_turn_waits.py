@@ -1,13 +1,15 @@
 """Turns that wait for a person: calls that ask, denials, rounds to confirm."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
-from turns import Turn, request_of, turn
+from turns import Turn, request_of, tools_of, turn
 
 from services.specs import Limits, Verdict
 from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm
+from services.transcript import DIFFERS
 
 
 async def test_a_call_that_asks_waits_for_the_others_and_then_holds_nothing(fake):
@@ -26,6 +28,27 @@ async def test_a_call_that_asks_waits_for_the_others_and_then_holds_nothing(fake
     told = str(llm.requests[-1]["messages"])
     assert "The user changed the arguments" in told
     assert done.progress.round == 1
+
+
+@pytest.mark.parametrize("change", ["alias", "definition", "gone"])
+async def test_a_call_that_waited_is_made_of_the_tool_that_was_asked_for(fake, change):
+    """Another tool has the alias when the call is taken up."""
+    journal = MemoryJournal({"echo": Verdict(kind="ask")})
+    async with ScriptedLlm(Reply(calls=[("fake__echo", {"message": "x"})]), Reply("Done.")) as llm:
+        waits = await turn(llm, fake, journal=journal)
+        echo, slow = tools_of(fake, only=("echo", "slow"))
+        now = {
+            "alias": [replace(echo, alias="fake__slow")],
+            "definition": [replace(echo, alias="fake__slow", definition="another")],
+            "gone": [],
+        }
+        tools = (replace(slow, alias="fake__echo"), *now[change])
+        later = MemoryJournal()
+        done = await turn(llm, fake, journal=later, progress=waits.progress, tools=tools)
+    assert done.result.state == "done"
+    (result,) = later.results
+    expected = ("ok", "x") if change == "alias" else ("denied", DIFFERS)
+    assert (result.outcome, result.display) == expected
 
 
 async def test_a_denial_with_its_reason_reaches_the_model(fake):
