@@ -135,7 +135,20 @@ class AiTurn(models.Model):
 
         :param pictures: how many of the latest questions the model may be shown
         """
-        earlier = self.search(
+        history, room = [], HISTORY_CHARS
+        for turn in self._earlier_turns():
+            question = turn._question_message(pictures)
+            said = turn._said_for_history(with_calls=turn.user_id == self.user_id)
+            pictures -= len(question.get("pictures", ()))
+            room -= len(question["content"]) + len(json.dumps(said, ensure_ascii=False))
+            if room < 0:
+                break
+            history = [question, *said, *history]
+        return history
+
+    def _earlier_turns(self):
+        """Those of the conversation that the model may be shown, the latest first."""
+        return self.search(
             [
                 ("channel_id", "=", self.channel_id.id),
                 ("id", "<", self.id),
@@ -145,16 +158,6 @@ class AiTurn(models.Model):
             ],
             limit=HISTORY_TURNS,
         )
-        history, room = [], HISTORY_CHARS
-        for turn in earlier:
-            question = turn._question_message(pictures)
-            said = turn._said_for_history(with_calls=turn.user_id == self.user_id)
-            pictures -= len(question.get("pictures", ()))
-            room -= len(question["content"]) + len(json.dumps(said, ensure_ascii=False))
-            if room < 0:
-                break
-            history = [question, *said, *history]
-        return history
 
     def _said_for_history(self, with_calls=True):
         """What followed the question.

@@ -94,17 +94,25 @@ class ToolCall(models.Model):
         return source._decision(
             self.arguments or {},
             self.turn_id.assistant_id,
-            is_tainted=self._comes_after_untrusted_result(),
+            is_tainted=approval.is_destructive(source._annotations())
+            and self._comes_after_untrusted_result(),
         )
 
     def _comes_after_untrusted_result(self):
-        """Whether the model has read in this turn what a stranger may have written."""
-        return any(
-            approval.is_untrusted(
-                call.tool_id._annotations(), call.tool_id.server_id.trust_level or "none"
-            )
-            for call in self.turn_id._calls_with_taken_over()
-            if call.round < self.round and call.outcome in ("ok", "error") and not call.operation_id
+        """Whether the model has read what a stranger may have written, in this turn or an earlier one."""
+        turn = self.turn_id
+        read = turn._calls_with_taken_over().filtered(lambda call: call.round < self.round)
+        for earlier in turn._earlier_turns():
+            read |= earlier._calls_with_taken_over()
+        read.fetch(["outcome", "tool_id", "operation_id"])  # not the results, which may be long
+        return any(call._may_be_a_strangers() for call in read)
+
+    def _may_be_a_strangers(self):
+        tool = self.tool_id
+        return (
+            self.outcome in ("ok", "error")
+            and not self.operation_id
+            and approval.is_untrusted(tool._annotations(), tool.server_id.trust_level or "none")
         )
 
     def _input_schema(self):

@@ -106,7 +106,7 @@ def decide(
     :param policy: the tool's own: auto, ask, never or default
     :param rules: in order, the first that applies wins over the tool's own policy; none can lift a `never`
     :param asks_by_default: the assistant's switch; without it a tool without a policy just runs
-    :param is_tainted: an untrusted result came earlier in the turn
+    :param is_tainted: the model has read an untrusted result
     """
     rule = next((rule for rule in rules if rule.applies(arguments)), None)
     if policy == "never" or (rule and rule.policy == "never"):
