@@ -1,3 +1,5 @@
+import json
+
 from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
@@ -191,18 +193,47 @@ class DiscussChannel(models.Model):
 
     def _post_answer(self, assistant, html, silent=False):
         """Post as the assistant; the runner's last act of a turn."""
-        # sudo: discuss.channel - the author is the assistant's contact, which has no login
-        return (
-            self.sudo()
-            .with_context(woow_ai_no_turn=True)
-            .message_post(
-                body=Markup(html),  # noqa: S704 rendered by services/markdown, raw HTML escaped
-                author_id=assistant.partner_id.id,
-                silent=silent,
-                message_type="comment",
-                subtype_xmlid="mail.mt_comment",
-            )
+        return self._post_as_assistant(
+            assistant,
+            body=Markup(html),  # noqa: S704 rendered by services/markdown, raw HTML escaped
+            silent=silent,
+            message_type="comment",
         )
+
+    def _post_as_assistant(self, assistant, **values):
+        # sudo: discuss.channel - the author is the assistant's contact, which has no login
+        channel = self.sudo().with_context(woow_ai_no_turn=True, woow_ai_push_later=True)
+        return channel.message_post(
+            author_id=channel._contact_of(assistant).id, subtype_xmlid="mail.mt_comment", **values
+        )
+
+    def _contact_of(self, assistant):
+        """Who speaks for an assistant; of one that was deleted the contact stays in its conversation."""
+        members = self.channel_member_ids.partner_id - self.woow_user_id.partner_id
+        of_conversation = members[:1] if self.channel_type == CONVERSATION else members.browse()
+        return assistant.partner_id or of_conversation or self.env.ref("base.partner_root")
+
+    def _web_push_send_notification(
+        self, devices, private_key, public_key, payload_by_lang=None, payload=None
+    ):
+        """Odoo would ask the push service of each browser here and now, for five seconds each and again when
+        the transaction is repeated; what an assistant posts is sent by Odoo's cron, after the commit."""
+        if not self.env.context.get("woow_ai_push_later"):
+            return super()._web_push_send_notification(
+                devices, private_key, public_key, payload_by_lang, payload
+            )
+        payloads = payload_by_lang or {}
+        # sudo: mail.push - the rows that Odoo itself makes for many devices
+        self.env["mail.push"].sudo().create(
+            [
+                {
+                    "mail_push_device_id": device.id,
+                    "payload": json.dumps(payloads.get(device.partner_id.lang, payload)),
+                }
+                for device in devices
+            ]
+        )
+        return self.env.ref("mail.ir_cron_web_push_notification")._trigger()
 
     def _name_after_first_message(self, content):
         """A conversation without a name of its own is called after what was first asked."""

@@ -117,12 +117,10 @@ class DiscussChannel(models.Model):
 
     def _post_ending(self, assistant, sentence):
         """Say in Discuss why there is no (whole) answer; chats show it at the turn."""
-        # sudo: discuss.channel - the author is the assistant's contact, which has no login
-        self.sudo().with_context(woow_ai_no_turn=True).message_post(
+        self._post_as_assistant(
+            assistant,
             body=Markup('<div class="o_mail_notification">%s</div>') % sentence,
-            author_id=assistant.partner_id.id,
             message_type="notification",
-            subtype_xmlid="mail.mt_comment",
         )
 
 
