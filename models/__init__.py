@@ -38,6 +38,7 @@ from . import action_parameter
 from . import ai_turn
 from . import ai_turn_request
 from . import ai_turn_retry
+from . import ai_turn_stop
 from . import ai_turn_timeline
 from . import ai_turn_upkeep
 from . import ai_turn_wait

@@ -181,8 +181,13 @@ class AiTurn(models.Model):
             )
 
     def _append_events(self, events):
-        """Write events of a turn that no runner holds; the caller's transaction owns the row."""
+        """Write events of a turn that no runner holds; the caller's transaction owns the row.
+
+        :raises RuntimeError: a runner numbers the events of this turn
+        """
         self.ensure_one()
+        if self.state == "running":
+            raise RuntimeError("The log of a running turn is its runner's.")
         last = self._last_seq()
         # sudo: ai_turn_event - the log is written by the system only
         self.env["woow_paas_platform.ai_turn_event"].sudo().create(
@@ -193,32 +198,14 @@ class AiTurn(models.Model):
         )
         notify.events(self.env.cr, [(self.id, last + len(events))])
 
-    def _request_stop(self):
-        """Stop the turn; one that no runner holds ends here and now.
-
-        :return: the state after the request
-        """
-        self.ensure_one()
-        if not self.try_lock_for_update(allow_referencing=True):
-            # The runner is writing this row right now, so it runs and hears the notification.
-            notify.stop(self.env.cr, self.id)
-            return "running"
-        if self.state in ("queued", "waiting"):
-            self.with_context(lang=self.user_id.lang)._end("stopped")
-        elif self.state == "running":
-            self.stop_requested = True
-            notify.stop(self.env.cr, self.id)
-        return self.state
-
     def _end(self, state, text_html="", usage=None, error=None):
-        """Post the answer, close the turn. Final events are the caller's when a runner holds the turn.
+        """Post the answer and close the turn, with every call and question of it that is open.
 
         :param error: ``(code, sentence)`` or None
+        :return: the last events, for who writes the log to append
         """
         self.ensure_one()
-        held = self.state == "running"
-        if not held:
-            self._close_open_calls()
+        last = self._close_open_calls()
         message = self.env["mail.message"]
         if text_html:
             message = self.channel_id._post_answer(
@@ -239,19 +226,23 @@ class AiTurn(models.Model):
                 "lease_until": False,
             }
         )
-        if not held:
-            self._append_events(
-                [{"type": "state", "state": state}, self._final_event()],
-            )
         self._tell_discuss(message)
-        return message
+        if usage is not None:
+            last.append({"type": "usage", **usage})
+        return [*last, {"type": "state", "state": state}, self._final_event()]
 
     def _close_open_calls(self):
-        """Every call has exactly one result, also when nobody runs the turn any more."""
-        for call in self.call_ids.filtered(lambda c: not c.outcome):
+        """Give every call that has no result its one: nobody runs it any more.
+
+        One that had started is unknown, any other cancelled.
+
+        :return: their `tool_result` events
+        """
+        open_calls = self.call_ids.filtered(lambda call: not call.outcome)
+        for call in open_calls:
             outcome = "unknown" if call.started_at else "cancelled"
             call.write({"outcome": outcome, "llm_text": "The call was not finished."})
-            self._append_events([call._result_event()])
+        return [call._result_event() for call in open_calls]
 
     def _error_sentence(self, code, fallback):
         """What the person reads, in the person's language; `fallback` is the engine's English one."""

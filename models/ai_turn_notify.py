@@ -11,14 +11,15 @@ class AiTurn(models.Model):
     _inherit = "woow_paas_platform.ai_turn"
 
     def _end(self, state, *args, **kwargs):
-        message = super()._end(state, *args, **kwargs)
+        last = super()._end(state, *args, **kwargs)
         if state != "stopped":
             self._tell_person()
-        return message
+        return last
 
     def _begin_wait(self, confirm):
         events = super()._begin_wait(confirm)
-        self._tell_person()
+        if self.state == "waiting":
+            self._tell_person()
         return events
 
     def _tell_person(self):

@@ -12,7 +12,7 @@ class AiTurn(models.Model):
 
     @api.model
     def _cron_sweep(self):
-        """Requeue what nobody holds; the notification wakes a runner."""
+        """Requeue what nobody holds, and end what somebody has stopped; the notification wakes a runner."""
         self.env["woow_paas_platform.tool_call"]._close_lost_direct_calls()
         self.env.cr.execute(
             """
@@ -24,7 +24,9 @@ class AiTurn(models.Model):
                        FOR UPDATE SKIP LOCKED)
             """
         )
-        if self.env.cr.rowcount or self.sudo().search_count([("state", "=", "queued")], limit=1):
+        self.invalidate_model(["state", "lease_owner", "lease_until"])
+        self.sudo()._apply_stops()
+        if self.sudo().search_count([("state", "=", "queued")], limit=1):
             notify.queued(self.env.cr, 0)
 
     @api.model

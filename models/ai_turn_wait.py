@@ -1,11 +1,15 @@
 """A turn that waits for its person: nothing is held, and a word queues it again."""
 
+import logging
 from datetime import timedelta
 
 from markupsafe import Markup
 from odoo import api, fields, models
+from psycopg2.errors import SerializationFailure
 
 from ..runtime import limits, notify
+
+_logger = logging.getLogger(__name__)
 
 
 def utc(moment):
@@ -24,7 +28,7 @@ class AiTurn(models.Model):
     # ------------------------------------------------------------ waiting
 
     def _begin_wait(self, confirm):
-        """Let go of the turn until a person has decided.
+        """Let go of the turn until a person has decided, or of one that was decided meanwhile, to go on.
 
         :param confirm: the round to confirm, 0 when calls wait
         :return: the events that say so
@@ -40,6 +44,8 @@ class AiTurn(models.Model):
                 "waiting_until": fields.Datetime.now() + timedelta(hours=hours),
             }
         )
+        if not self._is_undecided():
+            return self._queue_again()
         self._tell_discuss_to_decide()
         return [*self._waiting_for(), {"type": "state", "state": "waiting"}]
 
@@ -81,12 +87,15 @@ class AiTurn(models.Model):
     # ------------------------------------------------------------ decisions
 
     def _lock_for_decision(self):
-        """One decision at a time; a second one of the same moment is run again and sees the first."""
+        """One decision at a time: who has read the turn before this one's commit is run again and sees it.
+
+        A lock alone is not enough: a transaction that waits for it goes on with what it has read before.
+        """
         self.env.cr.execute(
-            "SELECT id FROM woow_paas_platform_ai_turn WHERE id = %s FOR NO KEY UPDATE", [self.id]
+            "UPDATE woow_paas_platform_ai_turn SET write_date = now() AT TIME ZONE 'UTC' WHERE id = %s",
+            [self.id],
         )
-        self.invalidate_recordset()
-        self.call_ids.invalidate_recordset()
+        self.env.invalidate_all()
 
     def _decide_round(self, decision, by=""):
         """:param decision: continue, stop or, when nobody answered, expired"""
@@ -115,9 +124,13 @@ class AiTurn(models.Model):
         self.ensure_one()
         if self.state != "waiting" or self._is_undecided():
             return
+        self._append_events(self._queue_again())
+
+    def _queue_again(self):
+        """:return: the events that say so"""
         self.write({"state": "queued", "waiting_until": False})
-        self._append_events([{"type": "state", "state": "queued"}])
         notify.queued(self.env.cr, self.id)
+        return [{"type": "state", "state": "queued"}]
 
     def _close_open_calls(self):
         self._pending_calls().approval = "cancelled"
@@ -134,9 +147,23 @@ class AiTurn(models.Model):
             [("state", "=", "waiting"), ("waiting_until", "<", fields.Datetime.now())]
         )
         for turn in late:
-            if turn.try_lock_for_update(allow_referencing=True):
-                turn._expire_decisions()
-                self.env["ir.cron"]._commit_progress(1)
+            try:
+                with self.env.cr.savepoint():
+                    turn._expire_if_late()
+            except SerializationFailure:
+                _logger.info("%s is being decided now.", turn)
+            except Exception:
+                _logger.exception("The decisions of %s cannot expire.", turn)
+            if not self.env["ir.cron"]._commit_progress(1):  # which begins a new transaction
+                break
+
+    def _expire_if_late(self):
+        """The list of late turns may be old: this one may have gone on, and wait for something else."""
+        if not self.try_lock_for_update(allow_referencing=True):
+            return
+        self.env.invalidate_all()
+        if self.state == "waiting" and self.waiting_until < fields.Datetime.now():
+            self._expire_decisions()
 
     def _expire_decisions(self):
         self.ensure_one()

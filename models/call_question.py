@@ -80,7 +80,9 @@ class CallQuestion(models.Model):
     def _answer(self, action, content=None):
         """Record the answer; the caller has checked the person and the content.
 
-        The runner writes the `decided` event of a question that it holds open: it numbers the events.
+        Only a turn that waits has told of its questions and has a log that is nobody's. The runner writes
+        the `decided` event of a question that it holds open, and when it lets go of the turn it sees what was
+        answered meanwhile; a question that was answered before anybody was asked leaves no event.
         """
         turn = self.call_id.turn_id
         for question in self:
@@ -92,10 +94,10 @@ class CallQuestion(models.Model):
                     "answered_at": fields.Datetime.now(),
                 }
             )
-            if question.is_held:
-                notify.answered(self.env.cr, turn.id)
-            else:
+            if turn.state == "waiting":
                 turn._append_events([question._decided_event()])
+            else:
+                notify.answered(self.env.cr, turn.id)
 
     def _as_answer(self):
         """:return: `services.inputs.InputAnswer`"""
@@ -157,6 +159,19 @@ class CallQuestion(models.Model):
         }
 
 
+def _said(asked):
+    """The columns of what a server asks."""
+    form = dict(asked.schema)
+    if form.get("properties"):
+        form["propertyOrder"] = list(form["properties"])  # jsonb sorts keys
+    return {
+        "kind": "url" if asked.url else "form",
+        "message": text.storable(asked.message),
+        "schema": text.storable(form),
+        "url": asked.url,
+    }
+
+
 class ToolCall(models.Model):
     _inherit = "woow_paas_platform.tool_call"
 
@@ -167,12 +182,14 @@ class ToolCall(models.Model):
     )
 
     def _suspend(self, wanted):
-        """The call ended with questions: ask them.
+        """The call ended with questions: ask them, once; a call that is not in flight has done so before.
 
         :param wanted: `services.errors.InputRequired`
         :return: empty, or why nobody can be asked
         """
         self.ensure_one()
+        if not self.started_at:
+            return ""
         if not self.turn_id._is_private():
             return NOBODY_TO_ASK
         if self.ask_round >= inputs.MAX_ROUNDS:
@@ -189,29 +206,27 @@ class ToolCall(models.Model):
 
     def _put_question(self, asked, **values):
         """:param asked: `services.inputs.InputRequest`"""
-        form = dict(asked.schema)
-        if form.get("properties"):
-            form["propertyOrder"] = list(form["properties"])  # jsonb sorts keys
         return self.question_ids.create(
             {
                 "call_id": self.id,
-                "kind": "url" if asked.url else "form",
                 "ask_round": self.ask_round,
-                "message": text.storable(asked.message),
-                "schema": text.storable(form),
-                "url": asked.url,
                 "host": urlsplit(asked.url).netloc,
+                **_said(asked),
                 **values,
             }
         )
 
     def _hold(self, asked, seconds):
-        """A server waits in its session for the answer.
+        """A server waits in its session for the answer. What is open already is not asked a second time.
 
         :return: the question, or an empty recordset when nobody can be asked
         """
         self.ensure_one()
         held = self.question_ids.filtered("is_held")
+        said = _said(asked)
+        for question in held.filtered(lambda question: not question.action):
+            if all((question[name] or "") == (said[name] or "") for name in said):
+                return question
         if not self.turn_id._is_private() or len(held) >= inputs.MAX_ROUNDS:
             return held.browse()
         expires_at = fields.Datetime.now() + timedelta(seconds=seconds)
@@ -228,6 +243,8 @@ class ToolCall(models.Model):
         return self._verdict_of(asked)
 
     def _verdict_of(self, asked):
+        if not all(question.action for question in asked):
+            return Verdict(kind="ask")  # its runner went before the turn could wait
         more = (self.ask_state or {}).get("more")
         if more is None:
             is_done = all(question.action == "accept" for question in asked)

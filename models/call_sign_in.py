@@ -12,6 +12,7 @@ IN_A_CONVERSATION = (
     "The MCP server wants the user to sign in, which is not possible here. "
     "Tell the user to ask for it in a conversation with the assistant."
 )
+REMOVED = "The MCP server was removed."
 BY_A_MANAGER = (
     "The MCP server wants a sign-in that only those can do who manage it. "
     "Tell the user to ask them."
@@ -36,6 +37,8 @@ class ToolCall(models.Model):
             return super()._suspend(wanted)
         if not self.turn_id._is_private():
             return IN_A_CONVERSATION
+        if not self.server_id:
+            return REMOVED
         if not self.server_id._can_sign_in(self.turn_id.user_id):
             return BY_A_MANAGER
         link = InputRequest(message="", url=f"{START}/{self.server_id.id}")

@@ -76,10 +76,10 @@ class AiTurn(models.Model):
         return turn
 
     def _end(self, *args, **kwargs):
-        message = super()._end(*args, **kwargs)
-        if message:
-            self._show_in_discuss(message)
-        return message
+        last = super()._end(*args, **kwargs)
+        if self.answer_message_id:
+            self._show_in_discuss(self.answer_message_id)
+        return last
 
     def _show_in_discuss(self, message):
         """Discuss has heard of the message before it belonged to the turn."""

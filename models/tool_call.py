@@ -78,7 +78,7 @@ class ToolCall(models.Model):
         "CHECK (turn_id IS NOT NULL OR user_id IS NOT NULL)",
         "A call belongs to a turn or to a person.",
     )
-    _open_direct = models.Index("(started_at) WHERE turn_id IS NULL AND outcome IS NULL")
+    _open_direct = models.Index("(create_date) WHERE turn_id IS NULL AND outcome IS NULL")
     _unpruned = models.Index("(create_date) WHERE result_pruned IS NOT TRUE")
     _unsummed = models.Index(
         "((create_date::date)) WHERE outcome IS NOT NULL AND is_summed IS NOT TRUE"
@@ -92,28 +92,37 @@ class ToolCall(models.Model):
 
         :param result: `services.specs.CallResult`
         """
-        for call in self.filtered(lambda c: not c.outcome):
-            call.write(
-                {
-                    "outcome": result.outcome,
-                    "result": text.storable(result.display),
-                    "llm_text": text.storable(result.text),
-                    "tokens": text.tokens(result.text),
-                    "duration_ms": result.duration_ms,
-                    "bytes": result.bytes,
-                    "truncated": result.truncated,
-                }
-            )
+        self.filtered(lambda call: not call.outcome).write(self._vals_of_result(result))
+
+    @api.model
+    def _vals_of_result(self, result):
+        """The columns of a call that is over.
+
+        :param result: `services.specs.CallResult`
+        """
+        return {
+            "outcome": result.outcome,
+            "result": text.storable(result.display),
+            "llm_text": text.storable(result.text),
+            "tokens": text.tokens(result.text),
+            "whole_text": text.storable(result.whole) or False,
+            "duration_ms": result.duration_ms,
+            "bytes": result.bytes,
+            "truncated": result.truncated,
+        }
 
     @api.model
     def _close_lost_direct_calls(self):
-        """Direct calls whose process died: no server may take longer than its limit."""
+        """Direct calls whose process died: no server may take longer than its limit.
+
+        Both moments are PostgreSQL's: the clock of the host that calls may be another one.
+        """
         self.env.cr.execute(
             """
             UPDATE woow_paas_platform_tool_call
                SET outcome = 'unknown', llm_text = 'The call was not finished.'
              WHERE turn_id IS NULL AND outcome IS NULL
-               AND started_at < now() AT TIME ZONE 'UTC' - interval '15 minutes'
+               AND create_date < now() AT TIME ZONE 'UTC' - interval '15 minutes'
             """
         )
         if self.env.cr.rowcount:
@@ -162,6 +171,7 @@ class ToolCall(models.Model):
             "title": self.title or self.tool_name,
             "round": self.round,
             "max_rounds": self._max_rounds(),
+            **({"fixed": self.fixed} if self.fixed else {}),
         }
 
     def _tool_message(self):

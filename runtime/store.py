@@ -7,6 +7,7 @@ Each is safe to repeat after a lost connection.
 
 import json
 import logging
+import time
 from dataclasses import replace
 
 from odoo import fields
@@ -22,6 +23,7 @@ from .turn_queue import TURN, TurnQueue
 _logger = logging.getLogger(__name__)
 
 CALL = "woow_paas_platform.tool_call"
+PATIENCE = 0.3  # s that a Stop waits for who holds the row; its answer is promised within 0.5 s
 
 
 class OdooStore(TurnQueue):
@@ -72,7 +74,7 @@ class OdooStore(TurnQueue):
     def append(self, batch: dict[Claim, list[tuple[int, dict]]]) -> set[Claim]:
         """Write events of many turns at once.
 
-        :return: the claims whose lease is lost; nothing was written for them
+        :return: the claims whose lease is lost, or whose numbers somebody else has used; nothing was written for them
         """
 
         def work(env):
@@ -87,9 +89,19 @@ class OdooStore(TurnQueue):
             self._insert(env, {claim: batch[claim] for claim in held})
             return set(batch) - held
 
-        return db.transaction(self.name, work)
+        try:
+            return db.transaction(self.name, work)
+        except LeaseLost as lost:
+            if len(batch) > 1:  # each finds out for itself whether it is the one
+                return set().union(*(self.append({claim: batch[claim]}) for claim in batch))
+            _logger.error("Turn %s: %s", next(iter(batch)).turn_id, lost.detail)
+            return set(batch)
 
     def _insert(self, env, batch):
+        """Write numbered events; what stands there already is left alone.
+
+        :raises LeaseLost: another event has the number of one of these
+        """
         rows = [
             (claim.turn_id, seq, json.dumps(text.storable(payload), ensure_ascii=False))
             for claim, events in batch.items()
@@ -97,13 +109,29 @@ class OdooStore(TurnQueue):
         ]
         if not rows:
             return
-        env.cr.execute_values(
+        written = env.cr.execute_values(
             "INSERT INTO woow_paas_platform_ai_turn_event (turn_id, seq, payload) VALUES %s"
-            " ON CONFLICT (turn_id, seq) DO NOTHING",
+            " ON CONFLICT (turn_id, seq) DO NOTHING RETURNING turn_id, seq",
             rows,
+            fetch=True,
         )
+        if len(written) < len(rows):
+            self._check_repeated(env, [row for row in rows if row[:2] not in set(written)])
         heads = [(claim.turn_id, events[-1][0]) for claim, events in batch.items() if events]
         notify.events(env.cr, heads)
+
+    def _check_repeated(self, env, rows):
+        """A write may be repeated, but a number that somebody else has used means that somebody else writes."""
+        taken = env.cr.execute_values(
+            "SELECT e.turn_id, e.seq FROM woow_paas_platform_ai_turn_event e"
+            " JOIN (VALUES %s) AS mine (turn_id, seq, payload)"
+            " ON mine.turn_id = e.turn_id AND mine.seq = e.seq"
+            " WHERE e.payload IS DISTINCT FROM mine.payload::jsonb",
+            rows,
+            fetch=True,
+        )
+        if taken:
+            raise LeaseLost(detail=f"another event has the number of (turn, event) {taken}")
 
     def save_step(self, claim, progress, calls, events) -> None:
         """Keep the progress, a row of each call that is not known yet, and `events`.
@@ -180,9 +208,11 @@ class OdooStore(TurnQueue):
         return db.transaction(self.name, work)
 
     def suspend_call(self, claim, call_id: str, wanted, events) -> str:
-        """The call ended with questions to the person.
+        """The call ended with questions to the person: from now on it is not in flight, and its questions are open.
 
-        :return: empty, or why nobody can be asked
+        Nobody is told of them before the turn waits. Repeated, it changes nothing.
+
+        :return: empty, or why nobody can be asked; then nothing was changed
         """
 
         def work(env):
@@ -193,7 +223,8 @@ class OdooStore(TurnQueue):
         return db.transaction(self.name, work)
 
     def ask(self, claim, call_id: str, asked, seconds: float) -> dict | None:
-        """A server waits in its session: ask the person for so long.
+        """A server waits in its session: ask the person for so long. The same question, while it is open,
+        is the same one again.
 
         :return: the event that asks; None where nobody can be asked
         """
@@ -206,7 +237,9 @@ class OdooStore(TurnQueue):
         return db.transaction(self.name, work)
 
     def take_answer(self, claim, question_id: str, is_late: bool):
-        """:param is_late: nobody may answer any more
+        """Look for the answer to a question that a server waits for in its session.
+
+        :param is_late: nobody may answer any more: an open question is "expired" from now on
         :return: the answer and the event that tells of it, or (None, None) while there is none
         """
 
@@ -222,22 +255,16 @@ class OdooStore(TurnQueue):
         return db.transaction(self.name, work)
 
     def end_call(self, claim, call_id: str, result, events) -> None:
+        """Give the call its one result, with its files, close its questions, and write `events`.
+
+        A call that has a result keeps it.
+        """
+
         def work(env):
             turn = self._held(env, claim)
             row = env[CALL].search([("call_id", "=", call_id)])
             if not row.outcome:
-                row.write(
-                    {
-                        "outcome": result.outcome,
-                        "result": text.storable(result.display),
-                        "llm_text": text.storable(result.text),
-                        "tokens": text.tokens(result.text),
-                        "whole_text": text.storable(result.whole) or False,
-                        "duration_ms": result.duration_ms,
-                        "bytes": result.bytes,
-                        "truncated": result.truncated,
-                    }
-                )
+                row.write(row._vals_of_result(result))
                 row.question_ids._close()
                 row.attachment_ids = turn.channel_id._keep_files(result.attachments)
                 env.flush_all()
@@ -251,9 +278,14 @@ class OdooStore(TurnQueue):
         db.transaction(self.name, work)
 
     def finish(self, claim, ending, events) -> None:
-        """Post the answer, close the turn, write `events` and the last ones after them.
+        """Let go of the turn: write `events` and, numbered from ``ending.next_seq``, the last ones after them.
 
-        :param ending: `services.runner.Ending`
+        In a final state the answer is posted, and what is still open is closed: a call that had started gets
+        the outcome "unknown", any other "cancelled", each with its `tool_result`; open questions are
+        dismissed. A turn that is to wait ends as stopped when its Stop was asked for, and is queued at once
+        when nothing is left to decide. Whatever happens is one transaction.
+
+        :param ending: `services.ports.Ending`
         """
 
         def work(env):
@@ -263,28 +295,36 @@ class OdooStore(TurnQueue):
             if ending.progress:
                 progress = text.storable(ending.progress)
                 turn.write({"transcript": progress, "round": progress["round"]})
-            if ending.state == "waiting":
+            if ending.state == "waiting" and not turn.stop_requested:
                 last = turn._begin_wait(ending.confirm)
             else:
+                state = "stopped" if ending.state == "waiting" else ending.state
                 error = None
                 if ending.error_code:
                     sentence = turn._error_sentence(
                         ending.error_code, text.storable(ending.error_message)
                     )
                     error = (ending.error_code, sentence)
-                turn._end(ending.state, ending.html, usage=ending.usage, error=error)
-                last = [
-                    {"type": "usage", **(ending.usage or {})},
-                    {"type": "state", "state": ending.state},
-                    turn._final_event(),
-                ]
+                last = turn._end(state, ending.html, usage=ending.usage, error=error)
             env.flush_all()
             self._insert(env, {claim: [*events, *enumerate(last, ending.next_seq)]})
-            if ending.state == "waiting" and turn.stop_requested:
-                turn._end("stopped")
             notify.queued(env.cr, 0)  # the conversation's next turn may be waiting
 
         db.transaction(self.name, work)
+
+    def request_stop(self, turn_id: int) -> str:
+        """Stop a turn, whoever holds its row; answers within half a second.
+
+        Queued or waiting, it ends here and now. Running, `stop_requested` is written for its runner: `heartbeat`
+        tells it, `load` too, `finish` waits no more. While somebody else keeps the row locked, the wish is
+        written beside it, and `sweep` carries it out.
+
+        :return: the turn's state after the request, "running" while it is up to who holds the row
+        """
+        deadline = time.monotonic() + PATIENCE
+        return db.transaction(
+            self.name, lambda env: env[TURN].browse(turn_id)._request_stop(deadline)
+        )
 
 
 def _origin(call):

@@ -126,9 +126,5 @@ class TurnQueue:
         db.transaction(self.name, work)
 
     def sweep(self) -> None:
-        """Requeue the turns of dead runners."""
+        """Requeue the turns of dead runners, and carry out each Stop that met a locked row."""
         db.transaction(self.name, lambda env: env[TURN]._cron_sweep())
-
-    def request_stop(self, turn_id: int) -> str:
-        """:return: the turn's state after the request"""
-        return db.transaction(self.name, lambda env: env[TURN].browse(turn_id)._request_stop())

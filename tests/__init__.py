@@ -42,5 +42,7 @@ from . import test_tool_protocol
 from . import test_tours
 from . import test_translations
 from . import test_turn
+from . import test_turn_ends
+from . import test_turn_races
 from . import test_waits
 from . import test_watch

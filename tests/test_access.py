@@ -16,6 +16,7 @@ MODELS = {
     "conversation": "discuss.channel",
     "turn": "woow_paas_platform.ai_turn",
     "event": "woow_paas_platform.ai_turn_event",
+    "stop": "woow_paas_platform.ai_turn_stop",
     "call": "woow_paas_platform.tool_call",
     "direct_call": "woow_paas_platform.tool_call",
     "question": "woow_paas_platform.call_question",
@@ -42,6 +43,7 @@ READERS = {
     "conversation": {"member"},
     "turn": {"admin", "member"},
     "event": {"member"},
+    "stop": {"admin"},
     "call": {"admin", "member"},
     "direct_call": {"admin", "member"},
     "question": {"admin", "member"},
@@ -68,6 +70,7 @@ WRITERS = {
     "event": set(),
     "call": set(),
     "direct_call": set(),
+    "stop": set(),
     "question": set(),
     "network": {"admin"},
     "group_network": {"admin"},
@@ -110,6 +113,7 @@ class TestAccess(AiCase):
             "event": cls.env["woow_paas_platform.ai_turn_event"].search(
                 [("turn_id", "=", turn.id)], limit=1
             ),
+            "stop": cls.env["woow_paas_platform.ai_turn_stop"].create({"turn_id": turn.id}),
             "call": call,
             "direct_call": call.copy({"turn_id": False, "call_id": "direct_1"}),
             "question": cls.env["woow_paas_platform.call_question"].create(

@@ -80,7 +80,8 @@ class TestDiscuss(AiCase):
             }
         )
         turn.state = "running"
-        message = turn._end("done", "<p>Tea time.</p>")
+        turn._end("done", "<p>Tea time.</p>")
+        message = turn.answer_message_id
         self.assertIn('<div class="o_ai_call_summary">', message.body)
         self.assertIn("Time-out · 30.0 s", message.body)
         self.assertIn("weather.&lt;img", message.body)
@@ -154,7 +155,8 @@ class TestDiscuss(AiCase):
         self.assertEqual((turn.assistant_id, turn.user_id), (self.assistant, self.internal))
         self.assertEqual(turn._check_still_allowed(), "")
         turn.state = "running"
-        answer = turn._end("done", "<p>Late.</p>")
+        turn._end("done", "<p>Late.</p>")
+        answer = turn.answer_message_id
         self.assertEqual((answer.model, answer.res_id), ("discuss.channel", thread.id))
         self._mention(thread)
         self.assertEqual(len(self._turns(thread)), 2)

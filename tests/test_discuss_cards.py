@@ -35,7 +35,8 @@ class TestDiscussCards(AiHttpCase):
 
     def _answer(self, turn):
         turn.state = "running"
-        return turn._end("done", "<p>Tea time.</p>")
+        turn._end("done", "<p>Tea time.</p>")
+        return turn.answer_message_id
 
     def _cards(self, messages, user=None):
         """``{message id: data}`` as a client gets it."""

@@ -4,7 +4,7 @@ from odoo import fields
 from odoo.tests import tagged
 
 from ..runtime import notify
-from ..services.errors import InputRequired
+from ..services.errors import InputRequired, SignInRequired
 from ..services.inputs import InputRequest
 from ..services.specs import CallResult
 from .common import TAIPEI, TurnByHandCase
@@ -70,6 +70,53 @@ class TestQuestions(TurnByHandCase):
         self.env.invalidate_all()
         self.assertFalse(row.content_encrypted)
         self.assertEqual((row.action, row.answered_by_id), ("accept", self.member))
+
+    def test_a_runner_that_goes_before_the_turn_waits_answers_nothing(self):
+        for more in ((("requestState", "opaque"),), None):
+            with self.subTest(more=more):
+                self._begin((self.forecast, TAIPEI))
+                wanted = InputRequired(questions={"q": WHO}, more=more and dict(more))
+                self.store.suspend_call(self.claim, "call_1_1", wanted, [])
+                self.store.release("one")
+                self.store.release("two")
+                (verdict,) = self._resume("call_1_1")
+                self.assertEqual(verdict.kind, "ask")
+                self._wait()
+                question = self._events("input_required")[-1]["id"]
+                self._sign_in(self.member)
+                self._decide("accept", question, content={"name": "Bob"})
+                self.assertEqual(self._resume("call_1_1")[0].kind, "run")
+                self.turn.call_ids.unlink()
+
+    def test_asking_twice_is_asking_once(self):
+        """After a lost connection nobody knows whether the commit arrived."""
+        self._begin((self.forecast, TAIPEI))
+        wanted = InputRequired(questions={"q": WHO}, more={})
+        for _ in range(2):
+            self.assertEqual(self.store.suspend_call(self.claim, "call_1_1", wanted, []), "")
+        self.env.invalidate_all()
+        self.assertEqual(
+            (len(self.turn.call_ids.question_ids), self.turn.call_ids.ask_round), (1, 1)
+        )
+
+    def test_a_server_that_waits_is_asked_for_once(self):
+        self._begin((self.forecast, TAIPEI))
+        first, again, other = (
+            self.store.ask(self.claim, "call_1_1", asked, 60.0)["id"] for asked in (WHO, WHO, PAY)
+        )
+        self.assertEqual(first, again)
+        self.assertNotEqual(first, other)
+        self.store.take_answer(self.claim, first, True)
+        later = self.store.ask(self.claim, "call_1_1", WHO, 60.0)["id"]
+        self.assertNotIn(later, (first, other), "asked anew when the first one is over")
+
+    def test_a_server_that_was_deleted_wants_no_sign_in(self):
+        self._begin((self.forecast, TAIPEI))
+        self.server.unlink()
+        self.env.flush_all()
+        wanted = SignInRequired(url="https://weather.example.com")
+        refused = self.store.suspend_call(self.claim, "call_1_1", wanted, [])
+        self.assertIn("removed", refused)
 
     def test_declined_and_dismissed(self):
         asked = self._suspend(WHO, WHO)

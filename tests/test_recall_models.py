@@ -136,16 +136,21 @@ class TestRecallModels(RecallData, AiCase):
         )
 
     def test_calls_whose_process_died_become_unknown(self):
-        call = self.env["woow_paas_platform.tool_call"].create(
-            {
-                "user_id": self.internal.id,
-                "call_id": "direct_1",
-                "tool_name": "make_plan",
-                "started_at": "2020-01-01 00:00:00",
-            }
+        values = {"user_id": self.internal.id, "tool_name": "make_plan"}
+        lost, running = self.env["woow_paas_platform.tool_call"].create(
+            [
+                {**values, "call_id": "direct_1"},
+                # begun just now, on a host whose clock is slow
+                {**values, "call_id": "direct_2", "started_at": "2020-01-01 00:00:00"},
+            ]
         )
-        call._close_lost_direct_calls()
-        self.assertEqual(call.outcome, "unknown")
+        self.env.flush_all()
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_tool_call SET create_date = '2020-01-01' WHERE id = %s",
+            [lost.id],
+        )
+        lost._close_lost_direct_calls()
+        self.assertEqual((lost.outcome, running.outcome), ("unknown", False))
 
     def test_servers_have_ids_of_their_own(self):
         ids = self.env["woow_paas_platform.mcp_server"].search([]).mapped("mcp_id")

@@ -39,6 +39,7 @@ class RetryData:
                     "call_id": "call-ok",
                     "tool_name": "forecast",
                     "arguments": {"city": "Taipei"},
+                    "fixed": ["city"],
                     "outcome": "ok",
                     "result": "sunny",
                     "llm_text": "sunny",
@@ -99,6 +100,7 @@ class TestRetry(RetryData, AiCase):
             ],
         )
         self.assertEqual(events[3]["result"], "sunny")
+        self.assertEqual([event.get("fixed") for event in events[2:5:2]], [["city"], None])
 
     def test_the_model_reads_the_question_once(self):
         request = self.retry._turn_request()

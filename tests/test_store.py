@@ -119,6 +119,20 @@ class TestStore(AiHttpCase):
         )
         self.assertEqual(len(self.turn.call_ids), 1)
 
+    def test_a_number_is_written_once(self):
+        claim = self._claim()
+        self.store.append({claim: [(2, {"type": "text", "content": "mine"})]})
+        other = self._ask(self.member).sudo()
+        self.env.flush_all()
+        (beside,) = self.store.claim("one", 1, LEASE)
+        another = [(2, {"type": "text", "content": "another"}), (3, {"type": "text"})]
+        with mute_logger("odoo.addons.woow_paas_platform.runtime.store"):
+            self.assertEqual(self.store.append({claim: another, beside: another}), {claim})
+        with self.assertRaises(LeaseLost):
+            self.store.save_step(claim, asdict(TurnProgress()), (), another)
+        self.assertEqual([event.get("content") for event in self._events()], [None, "mine"])
+        self.assertEqual(other._last_seq(), 3)
+
     def _keep_long_result(self, turn, call_id):
         """A finished call with 30 000 characters of which the model has read less."""
         return self.env["woow_paas_platform.tool_call"].create(

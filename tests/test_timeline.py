@@ -75,7 +75,8 @@ class TestTimeline(AiCase):
 
     def test_an_answer_that_was_deleted_is_gone_from_the_history(self):
         self.turn.transcript = {"step": 2, "messages": [*SAID, FINAL]}
-        self.turn._end("done", "<p>It is <em>sunny</em>.</p>").body = ""
+        self.turn._end("done", "<p>It is <em>sunny</em>.</p>")
+        self.turn.answer_message_id.body = ""
         self.assertEqual(self._kinds()[1:], [("tool_call", "one")])
 
     def test_a_call_without_a_transcript_is_not_lost(self):
