@@ -22,6 +22,7 @@
             "markdown-it-py>=3,<5",
             "mcp>=1.30,<2",
             "openai>=2.26,<3",
+            "pydantic-core>=2.20,<3",
             "PyJWT>=2",
             "PyYAML",
             "referencing",

@@ -40,14 +40,14 @@ class Engine:
     async def run(self, request, progress, journal, stop):
         from ..services import ai_client, toolbox  # noqa: PLC0415
 
-        box = toolbox.Toolbox(request, self.pool)
+        box = await asyncio.to_thread(toolbox.Toolbox, request, self.pool)
         return await ai_client.run_turn(request, progress, journal, box, stop)
 
     async def reply(self, request, timeout):
         """One answer without a turn, see `services.reply`."""
         from ..services import reply, toolbox  # noqa: PLC0415
 
-        box = toolbox.Toolbox(request, self.pool)
+        box = await asyncio.to_thread(toolbox.Toolbox, request, self.pool)
         return await reply.reply(request, box.functions, timeout)
 
     def render(self, text):

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import files, llm, markdown, recall, text, tool_protocol, transcript
 from .answer import Answer
-from .calls import Calls
+from .calls import Calls, Reports
 from .errors import LlmError, LlmNoTools, LlmProtocolError, LlmTimeout
 from .ports import Journal
 from .specs import ToolCall, TurnProgress, TurnRequest, TurnResult
@@ -77,6 +77,7 @@ class _Turn:
         self.model = model
         self.clock = clock
         self.pictures = dict(request.pictures)
+        self.reports = Reports(journal, clock)
         self.answer = Answer()
         self.deadline = self.clock() + request.limits.turn_timeout - DEADLINE_MARGIN
         self.blocks = 0  # finished Markdown blocks of the turn
@@ -212,9 +213,9 @@ class _Turn:
         )
         stream = markdown.BlockStream()
 
-        def on_text(delta: str) -> None:
+        async def on_text(delta: str) -> None:
             self.journal.emit("text", content=delta, step=self.progress.step)
-            self._emit_blocks(stream.feed(delta))
+            await self._emit_blocks(stream.feed(delta))
 
         try:
             await llm.stream(
@@ -234,7 +235,7 @@ class _Turn:
                 ) from error
             raise
         finally:
-            self._emit_blocks(stream.close())
+            await self._emit_blocks(stream.close())
         return self.answer
 
     def _withdraw(self) -> None:
@@ -243,14 +244,10 @@ class _Turn:
             self.journal.emit("state", state="running", step=self.progress.step)
             self.blocks = self.first_block
 
-    def _emit_blocks(self, sources) -> None:
+    async def _emit_blocks(self, sources) -> None:
         for source in sources:
-            self.journal.emit(
-                "text_block",
-                index=self.blocks,
-                html=markdown.render(source),
-                step=self.progress.step,
-            )
+            html = await markdown.rendered(source)
+            self.journal.emit("text_block", index=self.blocks, html=html, step=self.progress.step)
             self.blocks += 1
 
     def _calls_of(self, answer: Answer) -> list[ToolCall]:
@@ -296,6 +293,7 @@ class _Turn:
             self.journal,
             self.toolbox,
             self.stop,
+            self.reports,
             budget=self.request.limits.turn_tools_timeout - progress.tools_seconds,
             deadline=self.deadline,
             clock=self.clock,

@@ -11,7 +11,7 @@ from . import text
 
 MAX_PROBLEMS = 3  # named in one sentence
 MAX_STEPS = 5_000  # keywords that are applied: references may fan out exponentially
-MAX_SECONDS = 0.2  # of work on one value: a step over a long list takes long
+MAX_SECONDS = 0.03  # of work on one value: a step over a long list takes long
 
 _steps: ContextVar[Iterator[int]] = ContextVar("steps")
 _until: ContextVar[float] = ContextVar("until")

@@ -10,10 +10,13 @@ from typing import Any
 from .errors import InputRequired, SignInRequired
 from .inputs import InputAnswer, InputRequest, OnInput
 from .ports import Journal
+from .sessions import OnProgress
 from .specs import CallResult, Executed, ToolCall, Verdict
 from .toolbox import Toolbox, failure, refusal
 
 PROGRESS_INTERVAL = 0.1  # s between two progress events of one call
+PROGRESS_QUICK = 100  # events of a call, then they come every second
+PROGRESS_OF_TURN = 5_000  # events of all calls, each is kept
 DENIED = "The user or an administrator did not allow this call."
 STOPPED = "The user stopped the turn before this call had ended."
 CHANGED = "The user changed the arguments of this call to {} and allowed it."
@@ -23,8 +26,36 @@ EXHAUSTED = (
 )
 
 
+class Reports:
+    """The progress of the calls of one turn, few events however many a server sends."""
+
+    def __init__(self, journal: Journal, clock: Callable[[], float] = time.monotonic):
+        self._journal = journal
+        self._clock = clock
+        self._room = PROGRESS_OF_TURN
+
+    def of(self, call: ToolCall) -> OnProgress:
+        last, count, is_over = 0.0, 0, False
+
+        def report(progress: float, total: float | None, message: str) -> None:
+            nonlocal last, count, is_over
+            now = self._clock()
+            interval = PROGRESS_INTERVAL if count < PROGRESS_QUICK else 1.0
+            is_last = total is not None and progress >= total
+            if is_over or self._room <= 0 or (now - last < interval and not is_last):
+                return
+            last, count, is_over = now, count + 1, is_last
+            self._room -= 1
+            self._journal.emit(
+                "tool_progress", id=call.id, progress=progress, total=total, message=message
+            )
+
+        return report
+
+
 class Calls:
-    """:param budget: seconds that all calls together may take
+    """:param reports: of the turn
+    :param budget: seconds that all calls together may take
     :param deadline: seconds of `clock` at which the turn is over
     """
 
@@ -33,6 +64,7 @@ class Calls:
         journal: Journal,
         toolbox: Toolbox,
         stop: asyncio.Event,
+        reports: Reports,
         *,
         budget: float,
         deadline: float,
@@ -41,6 +73,7 @@ class Calls:
         self._journal = journal
         self._toolbox = toolbox
         self._stop = stop
+        self._reports = reports
         self._budget = budget
         self._deadline = deadline
         self._clock = clock
@@ -123,7 +156,7 @@ class Calls:
             self._toolbox.call(
                 call,
                 timeout=max(timeout, 0.0),
-                on_progress=self._reporter(call),
+                on_progress=self._reports.of(call),
                 on_input=self._asker(call),
                 resume=resume,
             )
@@ -155,18 +188,3 @@ class Calls:
                     self._asked_seconds += self._clock() - self._asking_since
 
         return ask
-
-    def _reporter(self, call: ToolCall) -> Callable[[float, float | None, str], None]:
-        last = 0.0
-
-        def report(progress: float, total: float | None, message: str) -> None:
-            nonlocal last
-            now = self._clock()
-            if now - last < PROGRESS_INTERVAL and progress != total:
-                return
-            last = now
-            self._journal.emit(
-                "tool_progress", id=call.id, progress=progress, total=total, message=message
-            )
-
-        return report

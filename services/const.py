@@ -10,6 +10,9 @@ MAX_ROUNDS = 5  # LLM -> tools cycles of one turn (PRD 000, NFR-4)
 MAX_SERVERS_PER_ASSISTANT = 10  # PRD 000, NFR-4
 MAX_TOOLS_PER_SERVER = 50  # PRD 000, NFR-4
 
+MAX_DEFINITION = (
+    128 * 1024
+)  # bytes of one tool's definition, about; the largest that is known has 87 kB
 WIRE_CAP = 8 * 1024 * 1024  # bytes of one MCP response
 LLM_RESULT_CAP = 24_000  # characters of one tool result that the LLM reads
 UI_RESULT_CAP = 256 * 1024  # characters of one tool result that is stored and shown

@@ -9,14 +9,18 @@ import binascii
 import json
 import mimetypes
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import large
 from . import text as texts
 
 MAX_ATTACHMENTS = 20  # files of one result
+MAX_BLOCKS = 5_000  # parts of one result
 KEPT_CAP = 1_000_000  # characters of a result that are kept to be read on
+MAX_READ = 2 * KEPT_CAP  # characters of a result that are looked at
+_DECODED = 256 * 1024  # characters of base64 at a time, in fours
 _MIMETYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,80}")
 _NAME_UNSAFE = re.compile(r"[^\w.() -]+")
 
@@ -47,29 +51,41 @@ def read(result: Mapping[str, Any], *, llm_cap: int, ui_cap: int, handle: str = 
     """
     content = Content()
     blocks = result.get("content")
-    lines = [
-        line
-        for block in (blocks if isinstance(blocks, list) else [])
-        if isinstance(block, Mapping) and (line := _block(block, content.attachments)) is not None
-    ]
-    full = texts.clean("\n".join(lines))
+    full = texts.clean("\n".join(_lines(blocks, content.attachments)))
     structured = result.get("structuredContent")
-    if structured is None:
-        shown = full
-    else:
+    shown = full
+    if structured is not None and texts.weight(structured, 4 * ui_cap) < 4 * ui_cap:
         written = _clean_deep(structured)
-        raw = json.dumps(written, ensure_ascii=False, default=str)
-        same = not full or _parsed(full) == structured
-        shown = written if same else {"text": full, "structured": written}
-        if not full:
-            full = raw
-        if len(raw) + len(full) > ui_cap:
-            shown = full
+        raw = large.dump(written)
+        if len(raw) + len(full) <= ui_cap:
+            same = not full or _parsed(full) == structured
+            shown = written if same else {"text": full, "structured": written}
+        full = full or raw
+    elif structured is not None and not full:
+        full = texts.clean(large.dump(structured, KEPT_CAP))
+    if isinstance(shown, str):
+        shown = full
     content.text = texts.cap(full, llm_cap, handle)
     content.display = texts.cap(shown, ui_cap) if isinstance(shown, str) else shown
     if len(full) > llm_cap:
         content.whole = texts.cap(full, KEPT_CAP)
     return content
+
+
+def _lines(blocks: Any, attachments: list[dict[str, str]]) -> Iterator[str]:
+    """What the blocks say; behind `MAX_BLOCKS`, and behind what is kept of a text, nothing is read."""
+    room = MAX_READ
+    blocks = blocks if isinstance(blocks, list) else []
+    for block in blocks[:MAX_BLOCKS]:
+        line = _block(block, attachments) if isinstance(block, Mapping) else None
+        if line is not None:
+            yield line[:room]
+            room -= len(line) + 1
+            if room <= 0:
+                yield "[what follows was left out]"
+                return
+    if len(blocks) > MAX_BLOCKS:
+        yield f"[{len(blocks) - MAX_BLOCKS} more parts were left out]"
 
 
 def _block(block: Mapping, attachments: list[dict[str, str]]) -> str | None:
@@ -84,7 +100,8 @@ def _block(block: Mapping, attachments: list[dict[str, str]]) -> str | None:
         name = texts.one_line(str(block.get("title") or block.get("name") or ""), 200)
         about = texts.one_line(str(block.get("description") or ""), 500)
         return f"[link] {name} <{texts.one_line(str(block.get('uri', '')), 1000)}> {about}".rstrip()
-    return f"[content of an unknown kind: {texts.one_line(str(kind), 40)}]"
+    shown = texts.one_line(kind, 40) if _is_text(kind) else type(kind).__name__
+    return f"[content of an unknown kind: {shown}]"
 
 
 def _resource(resource: Any, attachments: list[dict[str, str]]) -> str | None:
@@ -99,22 +116,38 @@ def _resource(resource: Any, attachments: list[dict[str, str]]) -> str | None:
 
 
 def _file(kind: str, data: Any, mimetype: Any, name: str, attachments: list[dict[str, str]]) -> str:
-    mimetype = mimetype.lower().partition(";")[0].strip() if isinstance(mimetype, str) else ""
+    mimetype = mimetype[:200].lower().partition(";")[0].strip() if _is_text(mimetype) else ""
     if not _MIMETYPE.fullmatch(mimetype):
         mimetype = "application/octet-stream"
-    try:
-        content = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError, TypeError):
+    size = _decoded_size(data)
+    if size is None:
         return f"[{kind}: the server sent it in a form that cannot be read]"
     if len(attachments) >= MAX_ATTACHMENTS:
         return f"[{kind}: left out, there are more than {MAX_ATTACHMENTS} files]"
     extension = mimetypes.guess_extension(mimetype) or ".bin"
     name = _NAME_UNSAFE.sub("_", texts.clean(name))[-100:].strip(". ")
     name = name or f"{kind}-{len(attachments) + 1}{extension}"
-    attachments.append(
-        {"name": name, "mimetype": mimetype, "data": base64.b64encode(content).decode()}
+    attachments.append({"name": name, "mimetype": mimetype, "data": data})
+    return (
+        f"[{kind} {name}, {mimetype}, {texts.size(size)}: shown to the user, not readable as text]"
     )
-    return f"[{kind} {name}, {mimetype}, {texts.size(len(content))}: shown to the user, not readable as text]"
+
+
+def _decoded_size(data: Any) -> int | None:
+    """Bytes that base64 stands for, None where it is none. It is decoded piece by piece, and only to see that."""
+    if not _is_text(data) or data.find("=", 0, -2) >= 0:
+        return None
+    size = 0
+    try:
+        for start in range(0, len(data), _DECODED):
+            size += len(base64.b64decode(data[start : start + _DECODED], validate=True))
+    except (binascii.Error, ValueError):
+        return None
+    return size
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _parsed(text: str) -> Any:

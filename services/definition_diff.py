@@ -2,12 +2,14 @@
 
 import difflib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
 CONTEXT = 3  # equal lines around a change
 MAX_LINES = 500  # of one side of what has changed
+OFTEN = 8  # times that a line may occur and still tell which lines belong together
 
 Kind = Literal["same", "changed", "added", "removed", "gap", "rest"]
 
@@ -33,9 +35,9 @@ def rows(approved: Mapping[str, Any], pending: Mapping[str, Any]) -> list[Row]:
     rest = [len(side[MAX_LINES:]) for side in (left, right)]
     left, right = left[:MAX_LINES], right[:MAX_LINES]
     found: list[Row] = []
-    for group in difflib.SequenceMatcher(None, left, right, autojunk=False).get_grouped_opcodes(
-        CONTEXT
-    ):
+    often = {line for line, count in Counter(right).items() if count > OFTEN}
+    matcher = difflib.SequenceMatcher(often.__contains__, left, right, autojunk=False)
+    for group in matcher.get_grouped_opcodes(CONTEXT):
         if found:
             found.append(Row("gap", "", ""))
         for tag, i1, i2, j1, j2 in group:

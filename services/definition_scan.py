@@ -1,6 +1,5 @@
 """What in a tool's definition a person should look at before a model reads it. Signs, not proof."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,13 +8,14 @@ from . import text
 
 EXCERPT = 120  # characters of the place that a warning shows
 MAX_TEXT = 100_000  # characters of a definition that are looked at
+MAX_PART = 8_000  # characters of one of its texts; a model is shown no more of it
 
 _SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "instruction",
         re.compile(
             r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|other|system)\b"
-            r"|<\s*/?\s*(?:important|system|instructions?|secret)\b"
+            r"|< ?/? ?(?:important|system|instructions?|secret)\b"
             r"|\b(?:do not|don't|never)\b.{0,30}\b(?:tell|inform|mention|reveal|show)\b.{0,30}\b(?:user|person|human)\b"
             r"|\b(?:before|after|instead of) (?:using|calling|running) (?:this|any|other|another) tools?\b"
             r"|\byou (?:must|should) (?:always|first|never)\b"
@@ -47,10 +47,12 @@ def warnings(tool: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     found: dict[str, str] = {}
     room = MAX_TEXT
     for raw in _texts(tool):
-        raw, room = raw[:room], room - len(raw)
+        raw = raw[: min(room, MAX_PART)]
+        room -= len(raw)
         shown = text.clean(raw)
         if shown != raw.replace("\r\n", "\n").replace("\r", "\n"):
             found.setdefault("invisible", text.one_line(shown, EXCERPT))
+        shown = " ".join(shown.split())
         for code, sign in _SIGNS:
             if code not in found and (match := sign.search(shown)):
                 found[code] = _excerpt(shown, match)
@@ -71,20 +73,20 @@ def _texts(tool: Mapping[str, Any]) -> Iterator[str]:
             yield tool[name]
     for name in ("inputSchema", "outputSchema", "annotations"):
         if isinstance(tool.get(name), Mapping):
-            try:
-                yield from _strings(tool[name])
-            except RecursionError:
-                yield json.dumps(str(tool[name])[:MAX_TEXT])
+            yield from _strings(tool[name])
 
 
 def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            if key not in ("$schema", "$id", "$ref"):  # addresses that belong there
-                yield str(key)
-                yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
+    """In no order that matters, however deep they are."""
+    left = [value]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            for key, item in value.items():
+                if key not in ("$schema", "$id", "$ref"):  # addresses that belong there
+                    yield str(key)
+                    left.append(item)
+        elif isinstance(value, list):
+            left.extend(value)

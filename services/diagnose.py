@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import httpcore
 
-from . import connect, faults
-from .discovery import SYNC_MARGIN, Discovery, list_tools
+from . import connect, discovery, faults
+from .discovery import SYNC_MARGIN, Discovery
 from .egress import PORTS, EgressPolicy, check_url
 from .errors import (
     AuthRequired,
@@ -159,9 +159,9 @@ class _Course:
             for name in self.names[len(self.result.steps) : self.names.index("protocol")]:
                 self._done(name)
             self._done("protocol", f"{session.info.transport}, {session.info.protocol_version}")
-            tools = await list_tools(session, self.spec.sync_timeout)
-            self._done("tools", str(len(tools)))
-            self.result.discovery = Discovery(tools=tools, info=session.info)
+            found = await discovery.read(session, self.spec.sync_timeout)
+            self._done("tools", str(len(found.tools)))
+            self.result.discovery = found
         finally:
             session.close()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import connect, definition_scan, paging, param_headers, text
+from . import connect, const, definition_scan, large, paging, param_headers, text
 from .egress import EgressPolicy
 from .errors import ServerTimeout
 from .oauth import OAuth
@@ -24,10 +24,16 @@ MAX_DESCRIPTION = 8_000  # characters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """What a server offers, and how it was reached. `tried` holds (way, sentence) of what failed."""
+    """What a server offers, and how it was reached. `tried` holds (way, sentence) of what failed.
+
+    `too_large` counts tools that are left out because of the size of their definition; `is_cut` means that the list
+    goes on behind what was read of it.
+    """
 
     tools: list[DiscoveredTool]
     info: ServerInfo
+    too_large: int = 0
+    is_cut: bool = False
     tried: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -71,8 +77,7 @@ async def discover(
                 can_ask=can_ask,
                 process=process,
             )
-            tools = await list_tools(session, spec.sync_timeout)
-        return Discovery(tools=tools, info=session.info, tried=tuple(tried))
+            return await read(session, spec.sync_timeout, tuple(tried))
     except TimeoutError as error:
         raise ServerTimeout from error
     finally:
@@ -85,21 +90,44 @@ def is_name(name: Any) -> bool:
     return isinstance(name, str) and 0 < len(name) <= MAX_NAME and text.clean(name) == name
 
 
-async def list_tools(session: Session, timeout: float) -> list[DiscoveredTool]:
+async def read(
+    session: Session, timeout: float, tried: tuple[tuple[str, str], ...] = ()
+) -> Discovery:
     """:param timeout: seconds for all pages
     :raises ServerError: the list cannot be read at all
     """
-    ask = paging.within(timeout, session.request)
+    listing = paging.Listing(paging.within(timeout, session.request), "tools/list", "tools")
     found: dict[str, DiscoveredTool] = {}
-    async for entry in paging.entries(ask, "tools/list", "tools"):
+    too_large = 0
+    async for page in listing.pages():
+        tools, more = await large.apply(_tools, page, session)
+        too_large += more
+        for tool in tools:
+            found.setdefault(tool.name, tool)
+    return Discovery(
+        tools=list(found.values()),
+        info=session.info,
+        tried=tried,
+        too_large=too_large,
+        is_cut=listing.is_cut,
+    )
+
+
+def _tools(page: list[Mapping[str, Any]], session: Session) -> tuple[list[DiscoveredTool], int]:
+    """The tools of a page, and the number of those whose definition is too large."""
+    found, too_large = [], 0
+    for entry in page:
+        if text.weight(entry, const.MAX_DEFINITION) >= const.MAX_DEFINITION:
+            too_large += 1
+            continue
         tool = _tool(entry)
         if tool is None:
             continue
         if session.era == "modern" and (why := param_headers.problem(tool.input_schema)):
             _logger.warning("%s: the tool %s is left out: %s.", session.spec.name, tool.name, why)
             continue
-        found.setdefault(tool.name, tool)
-    return list(found.values())
+        found.append(tool)
+    return found, too_large
 
 
 def _tool(item: Mapping[str, Any]) -> DiscoveredTool | None:

@@ -15,6 +15,7 @@ from . import text as texts
 MAX_BYTES = 8 * 1024 * 1024  # of one file
 MAX_FILES = 10  # of one message
 MAX_PICTURES = 8  # of questions in one request to a model, and as many of results
+PICTURES_CAP = 8 * 1024 * 1024  # characters of base64 of one request to a model
 TEXT_CAP = const.LLM_RESULT_CAP  # characters of all text files of one message
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _MAGIC = (
@@ -84,16 +85,15 @@ def pictures_of(attachments: Iterable[Mapping[str, str]]) -> list[Mapping[str, s
 
 
 def _about(file: File) -> str:
-    about = f"{_quoted(file['name'])} ({file['mimetype']}, {texts.size(len(file['data']))})"
+    about = (
+        f"{texts.quoted(file['name'], 100)} ({file['mimetype']}, {texts.size(len(file['data']))})"
+    )
     if source := file.get("source"):
         about += (
-            f", resource {_quoted(source['uri'])} of the MCP server {_quoted(source['server'])}"
+            f", resource {texts.quoted(source['uri'], 100)}"
+            f" of the MCP server {texts.quoted(source['server'], 100)}"
         )
     return about
-
-
-def _quoted(text: str) -> str:
-    return '"' + texts.one_line(text, 100).replace('"', "'") + '"'
 
 
 def _decoded(data: bytes) -> str | None:

@@ -11,6 +11,7 @@ import anyio
 import httpx
 
 from . import const, faults, inputs, stdio, text
+from .aside import Aside
 from .errors import (
     ConnectFailed,
     EngineError,
@@ -36,12 +37,15 @@ class LegacySession(Session):
         self._guard: GuardTransport | None = None
         self._session: Any = None
         self._asking: dict[int, Request] = {}
+        self._aside = Aside()
         super().__init__(*args, **options)
 
     async def _open(self, stack: contextlib.AsyncExitStack) -> ServerInfo:
         create_session, ClientSession = await asyncio.to_thread(_load)
         if self._transport == "stdio":
-            pair = await stack.enter_async_context(stdio.streams(self.spec, self._process))
+            pair = await stack.enter_async_context(
+                stdio.streams(self.spec, self._process, self._aside)
+            )
             session = ClientSession(*pair, **self._session_kwargs())
         else:
             session = create_session(self._connection())
@@ -57,7 +61,7 @@ class LegacySession(Session):
             protocol_version=str(hello.protocolVersion),
             name=text.one_line(hello.serverInfo.name, 200),
             version=text.one_line(hello.serverInfo.version, 100),
-            instructions=text.cap(text.clean(hello.instructions or ""), 4_000),
+            instructions=text.instructions(hello.instructions),
             capabilities=hello.capabilities.model_dump(exclude_none=True),
         )
 
@@ -93,7 +97,10 @@ class LegacySession(Session):
 
     def _client(self, headers=None, timeout=None, auth=None):
         self._guard = GuardTransport(
-            self._http_transport(), legacy=self._transport == "sse", on_lost=self.retire
+            self._http_transport(),
+            legacy=self._transport == "sse",
+            on_lost=self.retire,
+            aside=self._aside,
         )
         return httpx.AsyncClient(
             headers={**(headers or {}), **const.HTTP_HEADERS},
@@ -148,11 +155,13 @@ class LegacySession(Session):
         if request.on_input:
             self._asking[request.id] = request
         try:
-            return await self._session.send_request(
-                _Request(request.method, request.params),
-                _Raw,
-                progress_callback=progressed if request.on_progress else None,
-            )
+            with self._aside.of(request.id) as held:
+                result = await self._session.send_request(
+                    _Request(request.method, request.params),
+                    _Raw,
+                    progress_callback=progressed if request.on_progress else None,
+                )
+                return held.get("result", result)
         finally:
             self._asking.pop(request.id, None)
 

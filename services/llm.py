@@ -6,7 +6,7 @@ import functools
 import json
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -86,7 +86,7 @@ async def stream(
     spec: LlmSpec,
     answer: Answer,
     *,
-    on_text: Callable[[str], None],
+    on_text: Callable[[str], Awaitable[None]] | None = None,
     stop: asyncio.Event,
     deadline: float,
     clock: Callable[[], float] = time.monotonic,
@@ -141,10 +141,10 @@ async def _once(model, messages, spec, answer, on_text, stop, deadline, clock) -
             if (part := chunk.result()) is None:
                 break
             silence = spec.idle_timeout
-            if delta := answer.add(part):
-                on_text(delta)
-        if delta := answer.close():
-            on_text(delta)
+            if (delta := answer.add(part)) and on_text:
+                await on_text(delta)
+        if (delta := answer.close()) and on_text:
+            await on_text(delta)
         answer.check()
     except Exception as caught:
         raise llm_errors.of_exception(caught) from caught

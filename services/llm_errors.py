@@ -17,6 +17,7 @@ from .errors import (
 )
 from .faults import retry_after
 
+MAX_SAID = 20_000  # characters of an endpoint's words that are looked at
 _CONTEXT = re.compile(
     r"context.?(length|size|window)|maximum context|too many tokens|prompt is too long|exceeds? the available context",
     re.IGNORECASE,
@@ -60,7 +61,7 @@ def _of_status(status: int, said: str, headers, detail: str) -> LlmError:
     if status in (401, 403):
         return LlmAuthFailed(detail=detail)
     if status == 429:
-        if _QUOTA.search(said):
+        if _QUOTA.search(said[:MAX_SAID]):
             return LlmRateLimited(
                 "The quota of the language model is used up. An administrator must check it.",
                 detail=detail,
@@ -79,6 +80,7 @@ def _of_status(status: int, said: str, headers, detail: str) -> LlmError:
 
 
 def _of_text(said: str, detail: str) -> LlmError | None:
+    said = said[:MAX_SAID]
     if _CONTEXT.search(said):
         return LlmContextTooLong(detail=detail)
     if _NO_TOOLS.search(said):

@@ -8,8 +8,11 @@ import functools
 import re
 from collections.abc import Iterator
 
-from . import markdown_rules
+from . import large, markdown_rules
 from . import text as texts
+
+AT_ONCE = 2_000  # characters that are rendered on the spot, 15 µs each at worst
+MAX_BLOCK = 20_000  # characters of one block
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LIST = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
@@ -21,8 +24,23 @@ _RECORD_LINK = re.compile(
 
 
 def render(source: str) -> str:
-    """The HTML of a whole text."""
-    return _parser().render(texts.clean(source))
+    """The HTML of a whole text; what is long is read block by block, and a block without end stays text."""
+    if len(source) <= MAX_BLOCK:
+        return _parser().render(texts.clean(source))
+    return "".join(
+        render(block) if len(block) <= MAX_BLOCK else _as_text(block) for block in blocks(source)
+    )
+
+
+async def rendered(source: str) -> str:
+    """As `render`; what is long does not hold up the loop."""
+    return render(source) if len(source) <= AT_ONCE else await large.beside(render, source)
+
+
+def _as_text(source: str) -> str:
+    from markdown_it.common.utils import escapeHtml  # noqa: PLC0415
+
+    return f"<pre>{escapeHtml(texts.clean(source))}</pre>\n"
 
 
 class BlockStream:

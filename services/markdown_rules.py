@@ -80,6 +80,8 @@ def _linked(state, token):
 
 def _without_end_of_sentence(url: str) -> str:
     url = url.rstrip(_AFTER_LINK)
-    while url.endswith(")") and url.count(")") > url.count("("):
+    surplus = url.count(")") - url.count("(")
+    while surplus > 0 and url.endswith(")"):
         url = url[:-1].rstrip(_AFTER_LINK)
+        surplus -= 1
     return url

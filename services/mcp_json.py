@@ -27,10 +27,10 @@ _TRANSPORTS: dict[str, Transport] = {
 }
 _TYPES = {"streamable_http": "http", "sse": "sse"}
 _PLACEHOLDER = re.compile(r"\$\{[^}]*\}|<[^<>]*>")
-_SECRET_PARAMETER = re.compile(
-    r"([?&][^=&]*(?:key|token|secret|password|auth|sig)[^=&]*)=[^&#]*", re.IGNORECASE
-)
-_BEARER = re.compile(r"bearer\s+(.+)", re.IGNORECASE)
+_PARAMETER = re.compile(r"([?&])([^=&?#]*+)=[^&#]*+")
+_SECRET = re.compile(r"key|token|secret|password|auth|sig", re.IGNORECASE)
+_NO_WORD = re.compile(r"[^A-Z0-9]+")
+_BEARER = re.compile(r"bearer\s++(.+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,13 +145,15 @@ def _without_secrets(name: str, url: str) -> str:
     """Some servers take their key as a query parameter."""
 
     def hide(match: re.Match) -> str:
-        return f"{match[1]}={_placeholder(name, match[1].lstrip('?&'))}"
+        if not _SECRET.search(match[2]):
+            return match[0]
+        return f"{match[1]}{match[2]}={_placeholder(name, match[2])}"
 
-    return _SECRET_PARAMETER.sub(hide, url)
+    return _PARAMETER.sub(hide, url)
 
 
 def _placeholder(*names: str) -> str:
-    words = [re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_") or "SERVER" for name in names]
+    words = [_NO_WORD.sub("_", name.upper()).strip("_") or "SERVER" for name in names]
     return "${" + "_".join(words) + "}"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from . import const, faults, inputs, paging, param_headers, rpc, text, wire
+from . import const, faults, inputs, large, paging, param_headers, rpc, text, wire
 from .errors import (
     AuthRequired,
     EngineError,
@@ -22,9 +22,12 @@ from .errors import (
     SessionExpired,
     SessionLost,
 )
+from .noise import Noise
 from .sessions import Request, ServerInfo, Session
 from .sse import Decoder
+from .streams import events
 
+MAX_CAPABILITIES = 16 * 1024  # bytes, about
 _META = "io.modelcontextprotocol/"
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _ACCEPT = "application/json, text/event-stream"
@@ -130,24 +133,25 @@ class ModernSession(Session):
 
     async def _answer(self, response: httpx.Response, request: Request) -> dict[str, Any]:
         if wire.is_json(response):
-            body = rpc.parse(await wire.read(response, const.WIRE_CAP))
+            body = await large.parse(await wire.read(response, const.WIRE_CAP))
             return rpc.normal_answer(body, request.id)
         if not wire.is_stream(response):
             raise ProtocolError(detail=f"content type {wire.content_type(response)[:100]!r}")
-        decoder, size = Decoder(const.WIRE_CAP), 0
+        decoder, noise, size = Decoder(const.WIRE_CAP), Noise(const.WIRE_CAP), 0
         async for chunk in wire.chunks(response):
             size += len(chunk)
             if size > const.WIRE_CAP:
                 raise ResultTooLarge(detail=f"a stream larger than {const.WIRE_CAP} bytes")
-            for event in decoder.feed(chunk):
+            async for event in events(decoder, chunk):
                 if event.event != "message" or not event.data:
                     continue
-                message = rpc.parse(event.data)
+                message = await large.parse(event.data)
                 if not (isinstance(message, dict) and isinstance(message.get("method"), str)):
                     answer = rpc.normal_answer(message, request.id)
                     await wire.drain(response)
                     return answer
-                self._notified(message, request)
+                if noise.passes(len(event.data)):
+                    self._notified(message, request)
         raise SessionLost("The connection ended before the MCP server had answered.")
 
     def _notified(self, message: dict[str, Any], request: Request) -> None:
@@ -191,10 +195,13 @@ class ModernSession(Session):
         def ask(method: str, params: Mapping[str, Any] | None) -> Awaitable[dict[str, Any]]:
             return self._round_trip(Request(method=method, params=params))
 
-        async for tool in paging.entries(ask, "tools/list", "tools"):
-            if tool.get("name") == name:
-                schema = tool.get("inputSchema")
-                return schema if isinstance(schema, Mapping) else None
+        async for page in paging.Listing(ask, "tools/list", "tools").pages():
+            schema = next(
+                (tool.get("inputSchema") for tool in page if tool.get("name") == name), None
+            )
+            if isinstance(schema, Mapping):
+                most = const.MAX_DEFINITION
+                return schema if text.weight(schema, most) < most else None
         return None
 
     def _error(self, request: Request, caught: BaseException) -> EngineError:
@@ -225,12 +232,15 @@ def _info(found: Mapping[str, Any], transport: str) -> ServerInfo:
     )
     server = server if isinstance(server, Mapping) else {}
     capabilities = found.get("capabilities")
+    is_usable = isinstance(capabilities, Mapping) and (
+        text.weight(capabilities, MAX_CAPABILITIES) < MAX_CAPABILITIES
+    )
     return ServerInfo(
         transport=transport,
         era="modern",
         protocol_version=const.MODERN_VERSION,
         name=text.one_line(str(server.get("name", "")), 200),
         version=text.one_line(str(server.get("version", "")), 100),
-        instructions=text.cap(text.clean(str(found.get("instructions") or "")), 4_000),
-        capabilities=dict(capabilities) if isinstance(capabilities, Mapping) else {},
+        instructions=text.instructions(found.get("instructions")),
+        capabilities=dict(capabilities) if is_usable else {},
     )

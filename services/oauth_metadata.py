@@ -25,7 +25,12 @@ from .errors import (
 )
 
 DOCUMENT_CAP = 256 * 1024  # bytes of one metadata document or token response
-_PARAM = re.compile(r'([a-zA-Z0-9_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
+MAX_CHALLENGE = 2_048  # characters of one ``WWW-Authenticate``
+MAX_CHALLENGES = 5
+_PARAM = re.compile(
+    r'(?<![\w-])([a-zA-Z0-9_-]{1,40})\s{0,4}=\s{0,4}(?:"((?:[^"\\]|\\.)*+)"|([^\s,"]+))'
+)
+_QUOTED_PAIR = re.compile(r"\\(.)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +73,11 @@ def challenge_of(headers: httpx.Headers) -> Challenge:
     'a b'
     """
     found: dict[str, str] = {}
-    for value in headers.get_list("www-authenticate"):
-        scheme, _, rest = value.partition(" ")
+    for value in headers.get_list("www-authenticate")[:MAX_CHALLENGES]:
+        scheme, _, rest = value[:MAX_CHALLENGE].partition(" ")
         if scheme.lower() == "bearer":
             for name, quoted, plain in _PARAM.findall(rest):
-                found.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or plain)
+                found.setdefault(name.lower(), _QUOTED_PAIR.sub(r"\1", quoted) or plain)
     return Challenge(
         error=found.get("error", ""),
         scope=found.get("scope", ""),

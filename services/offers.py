@@ -6,15 +6,17 @@ passed over, long text is cut in the middle.
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from . import const, content, inputs, paging, rpc, text, uri_template
+from . import const, content, inputs, large, paging, rpc, text, uri_template
 from .discovery import is_name
 from .errors import ProtocolError, ServerRefused
 from .pool import Pool
 from .specs import ServerSpec
+
+_T = TypeVar("_T")
 
 COMPLETION_TIMEOUT = 5.0  # s, later a person has typed on
 MAX_COMPLETIONS = 100  # values of one answer (MCP 2025-11-25, server/utilities/completion)
@@ -101,35 +103,23 @@ class Offers:
 
     async def prompts(self) -> list[Prompt]:
         """All of them; none from a server that has no prompts."""
-        found = await self._list("prompts", "prompts/list", "prompts")
-        return [prompt for entry in found if (prompt := _prompt(entry))]
+        return await self._list("prompts", "prompts/list", "prompts", _prompt)
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> FilledPrompt:
         params = {"name": name, "arguments": dict(arguments)}
-        said = await self._ask("prompts/get", params)
-        messages = said.get("messages")
-        if not isinstance(messages, list):
-            raise ProtocolError("The MCP server sent a prompt without messages.")
-        return FilledPrompt(
-            messages=tuple(filter(None, map(_message, messages[:MAX_MESSAGES]))),
-            description=_line(said.get("description")),
-        )
+        return await large.apply(_filled, await self._ask("prompts/get", params))
 
     async def resources(self) -> list[Resource]:
-        found = await self._list("resources", "resources/list", "resources")
-        return [resource for entry in found if (resource := _resource(entry, "uri"))]
+        return await self._list("resources", "resources/list", "resources", _resource)
 
     async def templates(self) -> list[Resource]:
-        found = await self._list("resources", "resources/templates/list", "resourceTemplates")
-        return [resource for entry in found if (resource := _resource(entry, "uriTemplate"))]
+        return await self._list(
+            "resources", "resources/templates/list", "resourceTemplates", _template
+        )
 
     async def resource(self, uri: str, limit: int = const.LLM_RESULT_CAP) -> list[ResourceContent]:
         """:param limit: characters of each text"""
-        said = await self._ask("resources/read", {"uri": uri})
-        parts = said.get("contents")
-        if not isinstance(parts, list):
-            raise ProtocolError("The MCP server sent a resource without contents.")
-        return [_content(part, limit) for part in parts[:MAX_CONTENTS] if isinstance(part, Mapping)]
+        return await large.apply(_contents, await self._ask("resources/read", {"uri": uri}), limit)
 
     async def complete(
         self,
@@ -159,16 +149,7 @@ class Offers:
         if not await self._has("completions"):
             return Completion()
         said = await self._ask("completion/complete", params, COMPLETION_TIMEOUT)
-        found = said.get("completion")
-        values = found.get("values") if isinstance(found, Mapping) else None
-        if not isinstance(values, list):
-            raise ProtocolError("The MCP server sent a completion without values.")
-        total = found.get("total")
-        return Completion(
-            values=tuple(text.clean(v) for v in values[:MAX_COMPLETIONS] if isinstance(v, str)),
-            total=total if isinstance(total, int) else None,
-            has_more=found.get("hasMore") is True,
-        )
+        return await large.apply(_completion, said)
 
     # ------------------------------------------------------------ requests
 
@@ -176,8 +157,10 @@ class Offers:
         info = await self._pool.info(self._spec, self._conversation_id)
         return (info.capabilities or {}).get(capability) is not None
 
-    async def _list(self, capability: str, method: str, key: str) -> list[Mapping[str, Any]]:
-        """Every entry of a list; none if the server has said that it has no such list."""
+    async def _list(
+        self, capability: str, method: str, key: str, read: Callable[[Mapping[str, Any]], _T | None]
+    ) -> list[_T]:
+        """What `read` makes of every entry of a list; nothing if the server has said that it has no such list."""
         request = functools.partial(
             self._pool.request, self._spec, self._conversation_id, may_repeat=True
         )
@@ -185,7 +168,10 @@ class Offers:
         try:
             if not await self._has(capability):
                 return []
-            return [entry async for entry in paging.entries(ask, method, key)]
+            found: list[_T] = []
+            async for page in paging.Listing(ask, method, key).pages():
+                found += await large.apply(_each, page, read)
+            return found
         except ServerRefused as error:
             if error.rpc_code == rpc.METHOD_NOT_FOUND:  # resources without templates are common
                 return []
@@ -206,6 +192,44 @@ class Offers:
         if result.get("resultType", "complete") == inputs.REQUIRED:
             raise ServerRefused("The MCP server asks questions before it shows this.")
         return result
+
+
+def _each(
+    page: list[Mapping[str, Any]], read: Callable[[Mapping[str, Any]], _T | None]
+) -> list[_T]:
+    return [found for entry in page if (found := read(entry))]
+
+
+def _filled(said: Mapping[str, Any]) -> FilledPrompt:
+    messages = said.get("messages")
+    if not isinstance(messages, list):
+        raise ProtocolError("The MCP server sent a prompt without messages.")
+    return FilledPrompt(
+        messages=tuple(filter(None, map(_message, messages[:MAX_MESSAGES]))),
+        description=_line(said.get("description")),
+    )
+
+
+def _contents(said: Mapping[str, Any], limit: int) -> list[ResourceContent]:
+    parts = said.get("contents")
+    if not isinstance(parts, list):
+        raise ProtocolError("The MCP server sent a resource without contents.")
+    return [_content(part, limit) for part in parts[:MAX_CONTENTS] if isinstance(part, Mapping)]
+
+
+def _completion(said: Mapping[str, Any]) -> Completion:
+    found = said.get("completion")
+    values = found.get("values") if isinstance(found, Mapping) else None
+    if not isinstance(values, list):
+        raise ProtocolError("The MCP server sent a completion without values.")
+    total = found.get("total")
+    return Completion(
+        values=tuple(
+            text.clean(v[:MAX_DESCRIPTION]) for v in values[:MAX_COMPLETIONS] if isinstance(v, str)
+        ),
+        total=total if isinstance(total, int) else None,
+        has_more=found.get("hasMore") is True,
+    )
 
 
 def _prompt(entry: Mapping[str, Any]) -> Prompt | None:
@@ -241,7 +265,11 @@ def _message(message: Any) -> PromptMessage | None:
     return PromptMessage(role=message["role"], text=read.text, files=tuple(read.attachments))
 
 
-def _resource(entry: Mapping[str, Any], key: str) -> Resource | None:
+def _template(entry: Mapping[str, Any]) -> Resource | None:
+    return _resource(entry, "uriTemplate")
+
+
+def _resource(entry: Mapping[str, Any], key: str = "uri") -> Resource | None:
     uri = entry.get(key)
     if not isinstance(uri, str) or not 0 < len(uri) <= MAX_URI or text.clean(uri) != uri:
         return None
@@ -261,7 +289,7 @@ def _content(part: Mapping[str, Any], limit: int) -> ResourceContent:
     uri = text.one_line(str(part.get("uri", "")), MAX_URI)
     written = part.get("text")
     if isinstance(written, str):
-        written = text.clean(written)
+        written = text.clean(written[: limit * 2])
         return ResourceContent(
             uri=uri,
             mimetype=_line(part.get("mimeType"), 100),

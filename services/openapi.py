@@ -21,6 +21,13 @@ from .specs import OperationSpec
 MAX_OPERATIONS = 1_000  # of one document; the largest public one has about as many
 MAX_COMPONENTS = 300  # that come along with one operation
 MAX_DEPTH = 60  # nested schemas
+MAX_PATH = 1_000  # characters
+MAX_ADDRESS = 8_000  # characters of a path with its values
+MAX_SCHEMA = (
+    256 * 1024
+)  # bytes of one operation's schema, about; the largest that is known has 124 kB
+MAX_SCHEMAS = 16 * 1024 * 1024  # bytes of all of them
+MAX_DESCRIPTION = 20_000  # characters
 LAYERS = ("path", "query", "header", "body")
 
 _METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
@@ -63,9 +70,11 @@ def read(document: Mapping[str, Any], url: str = "") -> Document:
     :raises ConfigError: there is no operation in it
     """
     found: dict[str, Operation] = {}
+    room = MAX_SCHEMAS
     for operation in _operations(document):
-        if len(found) >= MAX_OPERATIONS:
+        if len(found) >= MAX_OPERATIONS or room <= 0:
             break
+        room -= text.weight(operation.input_schema, MAX_SCHEMA)
         found.setdefault(operation.key, operation)
     if not found:
         raise ConfigError("The OpenAPI document describes no operation.")
@@ -83,15 +92,17 @@ def read(document: Mapping[str, Any], url: str = "") -> Document:
 
 
 def _operations(document: Mapping[str, Any]) -> Iterator[Operation]:
+    components = _Components(document)
     for path, item in _mapping(document.get("paths")).items():
         item = _resolved(document, item)
         shared = _list(item.get("parameters"))
         for method in _METHODS:
-            if isinstance(item.get(method), Mapping) and str(path).startswith("/"):
-                yield _operation(document, str(path), method, item[method], shared)
+            is_path = len(str(path)) <= MAX_PATH and str(path).startswith("/")
+            if isinstance(item.get(method), Mapping) and is_path:
+                yield _operation(document, components, str(path), method, item[method], shared)
 
 
-def _operation(document, path, method, described, shared) -> Operation:
+def _operation(document, components, path, method, described, shared) -> Operation:
     layers: dict[str, dict[str, Any]] = {}
     joined = []
     for parameter in _parameters(document, shared, _list(described.get("parameters"))):
@@ -115,13 +126,18 @@ def _operation(document, path, method, described, shared) -> Operation:
         "additionalProperties": False,
     }
     key = described.get("operationId")
+    schema = components.beside(schema)
+    if text.weight(schema, MAX_SCHEMA) >= MAX_SCHEMA:
+        schema, problem = {"type": "object"}, "Its description is too large."
     return Operation(
         key=text.one_line(key if isinstance(key, str) and key else f"{method} {path}", 200),
         method=method.upper(),
         path=path,
         title=text.one_line(str(described.get("summary") or ""), 200),
-        description=text.clean(str(described.get("description") or described.get("summary") or "")),
-        input_schema=_trimmed(_with_components(document, schema)),
+        description=text.clean(
+            str(described.get("description") or described.get("summary") or "")[:MAX_DESCRIPTION]
+        ),
+        input_schema=_trimmed(schema),
         content_type=content_type,
         joined=tuple(joined),
         problem=problem,
@@ -171,20 +187,34 @@ def _body(document, described) -> tuple[dict[str, Any] | None, bool, str, str]:
     return None, False, "", ""
 
 
-def _with_components(document: Mapping[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema in today's dialect, with all components that it needs."""
-    modern = str(document.get("openapi", "")).startswith("3.1")
-    components = _mapping(_mapping(document.get("components")).get("schemas"))
-    schema = _translated(schema, modern)
-    kept: dict[str, Any] = {}
-    waiting = list(_references(schema))
-    while waiting and len(kept) < MAX_COMPONENTS:
-        name = waiting.pop()
-        if name in kept or name not in components:
-            continue
-        kept[name] = _translated(components[name], modern)
-        waiting += _references(kept[name])
-    return {**schema, "components": {"schemas": kept}} if kept else schema
+class _Components:
+    """Those of a document, each looked at once."""
+
+    def __init__(self, document: Mapping[str, Any]):
+        self._modern = str(document.get("openapi", "")).startswith("3.1")
+        self._all = _mapping(_mapping(document.get("components")).get("schemas"))
+        self._read: dict[str, tuple[Any, list[str], int]] = {}  # translated, its references, weight
+
+    def beside(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """The schema in today's dialect, with all components that it needs, as far as they are not too large."""
+        schema = _translated(schema, self._modern)
+        kept: dict[str, Any] = {}
+        waiting, room = list(_references(schema)), MAX_SCHEMA
+        while waiting and len(kept) < MAX_COMPONENTS and room > 0:
+            name = waiting.pop()
+            if name in kept or name not in self._all:
+                continue
+            kept[name], more, weight = self._component(name)
+            waiting += more
+            room -= weight
+        return {**schema, "components": {"schemas": kept}} if kept else schema
+
+    def _component(self, name: str) -> tuple[Any, list[str], int]:
+        if name not in self._read:
+            read = _translated(self._all[name], self._modern)
+            names = list(dict.fromkeys(_references(read)))
+            self._read[name] = read, names, text.weight(read, MAX_SCHEMA)
+        return self._read[name]
 
 
 def _translated(schema: Any, modern: bool, depth: int = MAX_DEPTH) -> Any:
@@ -261,9 +291,12 @@ def _resolved(document: Mapping[str, Any], item: Any) -> Mapping[str, Any]:
 
 def _base_url(document: Mapping[str, Any], url: str) -> str:
     server = next(iter(_list(document.get("servers"))), None)
-    address = str(_mapping(server).get("url") or "/")
+    address = str(_mapping(server).get("url") or "/")[: egress.MAX_URL + 1]
     for name, variable in _mapping(_mapping(server).get("variables")).items():
-        address = address.replace(f"{{{name}}}", str(_mapping(variable).get("default") or ""))
+        if len(address) > egress.MAX_URL:  # variables within variables
+            return ""
+        default = str(_mapping(variable).get("default") or "")[: egress.MAX_URL]
+        address = address.replace(f"{{{name}}}", default)
     address = urljoin(url, address) if url else address
     try:
         return egress.check_url(address).rstrip("/")
@@ -295,7 +328,10 @@ def request_parts(operation: OperationSpec, arguments: Mapping[str, Any]) -> dic
         written = _written(value)
         if written in ("", ".", ".."):
             raise ConfigError(f"The value of “{name}” cannot be part of an address.")
-        path = path.replace(f"{{{name}}}", quote(written, safe=""))
+        slot, written = f"{{{name}}}", quote(written[:MAX_ADDRESS], safe="")
+        if len(path) + path.count(slot) * len(written) > MAX_ADDRESS:
+            raise ConfigError("The address is too long.")
+        path = path.replace(slot, written)
     if "{" in path:
         raise ConfigError("A part of the address is missing.")
     params: list[tuple[str, str]] = []

@@ -1,24 +1,33 @@
 """OpenAPI documents as they are written: JSON or YAML."""
 
+import itertools
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from .errors import ConfigError
+from . import large
+from .errors import ConfigError, ResultTooLarge
 
 MAX_DOCUMENT = 16 * 1024 * 1024  # bytes
+MAX_VALUES = 600_000  # of a document
+TOO_LARGE = "The OpenAPI document is too large."
 
 
-def load(source: bytes | str) -> dict[str, Any]:
+def load(source: bytes | bytearray | str) -> dict[str, Any]:
     """The document as a mapping, from JSON or YAML.
 
     :raises ConfigError: with a sentence
     """
     if len(source) > MAX_DOCUMENT:
-        raise ConfigError("The OpenAPI document is too large.")
+        raise ConfigError(TOO_LARGE)
     try:
-        written = source.decode("utf-8-sig") if isinstance(source, bytes) else source
-        found = json.loads(written) if written.lstrip().startswith("{") else _yaml(written)
+        written = source if isinstance(source, str) else source.decode("utf-8-sig")
+        is_json = written[:1_000].lstrip()[:1] == "{"
+        if is_json:
+            large.check(written.encode(), MAX_DOCUMENT, MAX_VALUES)
+        found = _Json().decode(written) if is_json else _yaml(written)
+    except ResultTooLarge as error:
+        raise ConfigError(TOO_LARGE, detail=error.detail) from error
     except ConfigError:
         raise
     except (ValueError, RecursionError) as error:
@@ -31,13 +40,25 @@ def load(source: bytes | str) -> dict[str, Any]:
     return dict(found)
 
 
+class _Json(json.JSONDecoder):
+    """Reads in Python, so that other threads go on: the scanner in C holds the interpreter's lock to the end."""
+
+    def __init__(self):
+        super().__init__()
+        self.scan_once = json.scanner.py_make_scanner(self)
+
+
 def _yaml(written: str) -> Any:
     import yaml  # noqa: PLC0415
+
+    nodes = itertools.count()
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         """Without aliases: a few lines of them stand for gigabytes."""
 
         def compose_node(self, parent, index):
+            if next(nodes) > MAX_VALUES:
+                raise ConfigError(TOO_LARGE)
             if self.check_event(yaml.AliasEvent):
                 raise ConfigError(
                     "The OpenAPI document uses YAML aliases, which are not supported."

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from . import const, faults, openapi, openapi_file, text
+from . import const, content, faults, large, openapi, openapi_file, text
 from .egress import EgressPolicy
 from .errors import (
     AuthRequired,
@@ -25,6 +25,21 @@ from .network import EgressTransport
 from .specs import OperationSpec
 
 MAX_SAID = 300  # characters of a service's error message
+TOO_LARGE = "The service sent more data than is allowed."
+_CHARSETS = {
+    *("utf-8", "utf8", "utf-16", "us-ascii", "ascii", "iso-8859-1", "iso-8859-15", "latin-1"),
+    *(
+        "windows-1252",
+        "windows-1251",
+        "gbk",
+        "gb2312",
+        "gb18030",
+        "big5",
+        "shift_jis",
+        "euc-jp",
+        "euc-kr",
+    ),
+}
 USER_AGENT = f"{const.CLIENT_NAME}/{const.CLIENT_VERSION}"
 
 _SENTENCES = {
@@ -59,10 +74,10 @@ async def perform(
     except (httpx.HTTPError, OSError, TimeoutError) as error:
         raise _of_service(faults.of_exception(error)) from error
     _check(response, body)
-    return _result(response, body)
+    return await _result(response, body)
 
 
-async def fetch(url: str, policy: EgressPolicy, *, timeout: float) -> bytes:
+async def fetch(url: str, policy: EgressPolicy, *, timeout: float) -> bytearray:
     """The bytes of a document, such as an OpenAPI description. Redirects are not followed.
 
     :raises EngineError: with a sentence
@@ -96,7 +111,7 @@ def _client(policy: EgressPolicy, timeout: float) -> httpx.AsyncClient:
     )
 
 
-async def _read(response: httpx.Response, cap: int = const.WIRE_CAP) -> bytes:
+async def _read(response: httpx.Response, cap: int = const.WIRE_CAP) -> bytearray:
     body = bytearray()
     try:
         if response.headers.get("content-encoding", "identity").lower() != "identity":
@@ -104,10 +119,10 @@ async def _read(response: httpx.Response, cap: int = const.WIRE_CAP) -> bytes:
         async for chunk in response.aiter_raw():
             body += chunk
             if len(body) > cap:
-                raise ResultTooLarge("The service sent more data than is allowed.")
+                raise ResultTooLarge(TOO_LARGE)
     finally:
         await response.aclose()
-    return bytes(body)
+    return body
 
 
 def _check(response: httpx.Response, body: bytes) -> None:
@@ -136,26 +151,43 @@ def _check(response: httpx.Response, body: bytes) -> None:
         )
 
 
-def _result(response: httpx.Response, body: bytes) -> dict[str, Any]:
+async def _result(response: httpx.Response, body: bytearray) -> dict[str, Any]:
     status = response.status_code
     result: dict[str, Any] = {"isError": status >= 400, "_meta": {"status_code": status}}
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind.endswith("json"):
-        try:
-            parsed = json.loads(body) if body.strip() else None
-        except (ValueError, RecursionError) as error:
-            raise ProtocolError(_SENTENCES[ProtocolError], detail="broken JSON") from error
+        parsed = await _parsed(body)
         if isinstance(parsed, dict):
             result["structuredContent"] = parsed
-        written = json.dumps(parsed, ensure_ascii=False) if parsed is not None else ""
+        is_kept = isinstance(parsed, dict) and len(body) > large.SMALL and status < 400
+        written = ""
+        if parsed is not None and not is_kept:  # else `content` writes it down
+            written = await large.apply(large.dump, parsed, content.MAX_READ)
     elif kind.startswith("text/") or not kind or kind.endswith(("xml", "yaml")):
-        written = body.decode(response.charset_encoding or "utf-8", "replace")
+        written = await large.beside(_decoded, body, response.charset_encoding)
     else:
         written = f"[{text.one_line(kind, 80)}, {text.size(len(body))}: not readable here]"
     if result["isError"]:
         written = f"HTTP {status} {written}".strip()
     result["content"] = [{"type": "text", "text": written}] if written else []
     return result
+
+
+async def _parsed(body: bytearray) -> Any:
+    try:
+        parsed = await large.parse(body)
+    except ResultTooLarge as error:
+        raise ResultTooLarge(TOO_LARGE, detail=error.detail) from error
+    if parsed is None and body[:100].strip() not in (b"", b"null"):
+        raise ProtocolError(_SENTENCES[ProtocolError], detail="broken JSON")
+    return parsed
+
+
+def _decoded(body: bytearray, charset: str | None) -> str:
+    """What of a text is looked at. Some of Python's codecs take for ever, so not each may be asked for."""
+    charset = charset if charset and charset.lower() in _CHARSETS else "utf-8"
+    written = body[: content.MAX_READ].decode(charset, "replace")
+    return f"{written}\n[what follows was left out]" if len(body) > content.MAX_READ else written
 
 
 def _said(body: bytes) -> str:

@@ -170,7 +170,7 @@ class Pool:
                 asyncio.timeout_at(deadline),
                 self._session(spec, conversation_id, deadline, visit) as (session, _),
             ):
-                return await discovery.list_tools(session, spec.sync_timeout)
+                return (await discovery.read(session, spec.sync_timeout)).tools
         except TimeoutError as error:
             raise ServerTimeout from error
 

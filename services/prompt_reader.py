@@ -18,9 +18,11 @@ _TAGS = ("<tool_call>", "<tool_calls>", "<|tool_call|>", "<|python_tag|>", _MIST
 _OPENER = re.compile(rf"(?P<fence>`{{3}})|(?P<tag>{'|'.join(map(re.escape, _TAGS))})|[\[{{]")
 _FENCE = re.compile(r"`{3,}+[ \t]*+(?P<language>[\w+-]*+)\s*+(?=(?P<next>\S))")
 _JSON_LANGUAGES = ("", "json", "json5", "jsonc", "tool_call", "tool_calls", "tool_code")
-_FIRST_KEY = re.compile(r"(?:\[\s*)?\{\s*[\"'“]?(?P<key>\w+)[\"'”]?\s*:")
-_FIRST_KEY_BEGUN = re.compile(r"(?:\[\s*)?(?:\{\s*[\"'“]?\w*[\"'”]?\s*)?")
-_REMAINS = re.compile(r"(?:[\s,;\]}]|</tool_calls?>|<\|/?tool_call\|>)*")
+_FIRST_KEY = re.compile(r"(?:\[\s*+)?\{\s*+[\"'“]?(?P<key>\w++)[\"'”]?\s*+:")
+_FIRST_KEY_BEGUN = re.compile(r"(?:\[\s*+)?+(?:\{\s*+[\"'“]?+\w*+[\"'”]?+\s*+)?+")
+_REMAINS = re.compile(r"(?:[\s,;\]}]|</tool_calls?>|<\|/?tool_call\|>)*+")
+MAX_HELD = 300  # characters that are held back until it is known what they begin
+_PIECE = 1_000  # characters that are read at a time, so that taking from the front costs little
 _CLOSING_TAGS = ("</tool_call>", "</tool_calls>", "<|/tool_call|>", "<|tool_call|>")
 _CALLS = ("tool_calls", "tool_call", "function_call")
 _NAMES = ("name", "tool", "tool_name", "function")
@@ -47,16 +49,19 @@ class PromptReader:
         self._raw: list[str] = []
         self._streamed: list[str] | None = None  # letters of the message that is being shown
         self._told = 0  # how many of them
+        self._looked_at = 0  # keys of the object
+        self._has_calls = False  # among them
         self._last_said = ""  # the last character that was shown
         self._needs_gap = False
 
     def feed(self, delta: str) -> str:
         """What the person may see of the answer's next piece."""
-        self._buffer += delta
         said = []
-        while (piece := self._mode()) is not None:
-            if piece:
-                said.append(self._with_gap(piece))
+        for start in range(0, max(len(delta), 1), _PIECE):
+            self._buffer += delta[start : start + _PIECE]
+            while (piece := self._mode()) is not None:
+                if piece:
+                    said.append(self._with_gap(piece))
         return "".join(said)
 
     def close(self) -> str:
@@ -73,6 +78,9 @@ class PromptReader:
         self._needs_gap = False
         self._last_said = piece[-1]
         return piece
+
+    def _may_hold(self) -> bool:
+        return not self._is_over and len(self._buffer) < MAX_HELD
 
     def _take(self, length: int) -> str:
         taken, self._buffer = self._buffer[:length], self._buffer[length:]
@@ -99,7 +107,7 @@ class PromptReader:
 
     def _at_fence(self) -> str | None:
         head = _FENCE.match(self._buffer)
-        if head is None and not self._is_over:
+        if head is None and self._may_hold():
             return None
         if head and head["next"] in "[{" and head["language"].lower() in _JSON_LANGUAGES:
             self._wrapper, self._is_fenced = self._take(head.end()), True
@@ -119,7 +127,7 @@ class PromptReader:
     def _at_tag(self) -> str | None:
         tag = _OPENER.match(self._buffer)[0]
         behind = self._buffer[len(tag) :].lstrip()
-        if not behind and not self._is_over:
+        if not behind and self._may_hold():
             return None
         if behind[:1] in ("[", "{"):
             self._wrapper, self._mode = (
@@ -132,7 +140,7 @@ class PromptReader:
 
     def _at_bracket(self) -> str | None:
         key = _FIRST_KEY.match(self._buffer)
-        if key is None and not self._is_over and _FIRST_KEY_BEGUN.fullmatch(self._buffer):
+        if key is None and self._may_hold() and _FIRST_KEY_BEGUN.fullmatch(self._buffer):
             return None
         if key is None and self._is_over and any(word in self._buffer for word in _CALLS):
             self.unread.append(self._wrapper + self._take(len(self._buffer)))
@@ -141,6 +149,7 @@ class PromptReader:
         if key is None or (key["key"] not in _KEYS and self._last_said):
             return self._not_a_call(self._take(1))
         self._json, self._raw, self._streamed, self._told = LenientJson(), [], None, 0
+        self._looked_at, self._has_calls = 0, False
         self._mode = self._in_json
         return ""
 
@@ -194,9 +203,13 @@ class PromptReader:
 
     def _message_so_far(self) -> str:
         """A message streams only behind the calls, when it is certain what it belongs to."""
-        *before, last = self._json.keys or [""]
-        if last == "message" and not self._told and any(key in _CALLS for key in before):
-            self._streamed = self._json.letters
+        keys = self._json.keys
+        if keys and keys[-1] == "message" and not self._told:
+            before = keys[self._looked_at : -1]
+            self._has_calls = self._has_calls or any(key in _CALLS for key in before)
+            self._looked_at = len(keys) - 1
+            if self._has_calls:
+                self._streamed = self._json.letters
         if self._streamed is None:
             return ""
         self._needs_gap = self._needs_gap or not self._told

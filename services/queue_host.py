@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 
-from . import const
+from . import const, large, markdown
 from .errors import EngineError, LeaseLost, TurnGone
 from .heartbeat import Heartbeat
 from .journal import TurnJournal, Writer
@@ -229,7 +229,10 @@ class QueueHost:
         if progress:
             progress.epoch = running.claim.epoch
         try:
-            return await journal.finish(lambda seq: self._ending(result, progress, begun, seq))
+            html = await self._html(result.text)
+            return await journal.finish(
+                lambda seq: self._ending(result, progress, begun, seq, html)
+            )
         except (LeaseLost, TurnGone):
             raise
         except Exception as error:
@@ -247,8 +250,18 @@ class QueueHost:
             journal.forget()
             return await journal.finish(lambda seq: self._ending(failed, None, begun, seq))
 
+    async def _html(self, said: str) -> str:
+        if len(said) > markdown.AT_ONCE:
+            return await large.beside(self._runner.render, said)
+        return self._runner.render(said) if said else ""
+
     def _ending(
-        self, result: TurnResult, progress: TurnProgress | None, begun: float, next_seq: int
+        self,
+        result: TurnResult,
+        progress: TurnProgress | None,
+        begun: float,
+        next_seq: int,
+        html: str = "",
     ) -> Ending:
         error = result.error
         if error is not None and not isinstance(error, EngineError):
@@ -267,7 +280,7 @@ class QueueHost:
         )
         return Ending(
             state=result.state,
-            html=self._runner.render(result.text) if result.text else "",
+            html=html,
             usage=usage,
             progress=asdict(progress) if progress else None,
             error_code=error.code if error is not None else "",

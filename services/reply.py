@@ -26,7 +26,6 @@ async def reply(request: TurnRequest, functions: Functions, timeout: float) -> A
             protocol.messages(request.system_prompt, request.history, functions),
             request.llm,
             answer,
-            on_text=lambda _delta: None,
             stop=asyncio.Event(),
             deadline=time.monotonic() + timeout,
         )

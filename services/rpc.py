@@ -1,8 +1,10 @@
 """JSON-RPC 2.0 as MCP uses it: parse what a stranger sent, check that it answers our request."""
 
 import json
+import re
 from typing import Any
 
+from . import text
 from .errors import ProtocolError
 
 Id = int | str
@@ -13,13 +15,17 @@ MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 MODERN_ERRORS = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
 URL_REQUIRED = -32042  # the user has to visit a page first (MCP 2025-11-25, client/elicitation)
+MAX_SAID = 2_000  # characters of an error's message
+MAX_DATA = 64 * 1024  # bytes of what comes with it
+ID = re.compile(rb'"id"\s*:\s*"?(\d{1,15})')  # of an answer that cannot be read
 FAULT = -32099  # code of the errors that the guard writes itself (server-defined range of JSON-RPC)
 
 
-def parse(content: bytes | str) -> Any:
-    """Any JSON value, None where it is none. NaN and infinities become null."""
+def parse(content: bytes | bytearray | str) -> Any:
+    """Any JSON value, None where it is none. NaN and infinities become null. For what is small, see `large`."""
     try:
-        return json.loads(content, parse_constant=lambda _: None)
+        written = content if isinstance(content, str) else content.decode("utf-8-sig")
+        return json.loads(written, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         return None
 
@@ -46,20 +52,18 @@ def is_answer(message: Any) -> bool:
 
 def is_for(message: dict[str, Any], request_id: Id) -> bool:
     answered = message.get("id")
-    return (
-        answered is not None and not isinstance(answered, bool) and str(answered) == str(request_id)
-    )
+    is_id = isinstance(answered, int | str) and not isinstance(answered, bool)
+    return is_id and str(answered) == str(request_id)
 
 
-def check_answer(content: bytes, request_id: Id) -> bytes:
-    """The body of an answer in a form that no client stumbles over.
+def answer_in(message: Any, request_id: Id) -> dict[str, Any]:
+    """The answer in what an HTTP response said.
 
-    :raises ProtocolError: it is no answer to this request
+    :raises ProtocolError: there is none to this request
     """
-    message = parse(content)
     if isinstance(message, list):  # a batch, allowed in 2025-03-26 only
         message = next((m for m in message if is_answer(m) and is_for(m, request_id)), None)
-    return dump(normal_answer(message, request_id))
+    return normal_answer(message, request_id)
 
 
 def normal_answer(message: Any, request_id: Id) -> dict[str, Any]:
@@ -75,9 +79,9 @@ def normal_answer(message: Any, request_id: Id) -> dict[str, Any]:
         code = said.get("code")
         out = {
             "code": code if isinstance(code, int) and not isinstance(code, bool) else -32000,
-            "message": str(said.get("message", "")),
+            "message": text.cap(str(said.get("message", "")), MAX_SAID),
         }
-        if "data" in said:
+        if "data" in said and text.weight(said["data"], MAX_DATA) < MAX_DATA:
             out["data"] = said["data"]
         return {"jsonrpc": "2.0", "id": request_id, "error": out}
     if not isinstance(message["result"], dict):

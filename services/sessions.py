@@ -27,6 +27,8 @@ from .stdio import Process
 OnProgress = Callable[[float, float | None, str], None]
 """Called on the loop with progress, total and message; must not block."""
 
+MAX_NUMBER = 2**53  # of steps; readers in JavaScript count no further
+
 Era = Literal["legacy", "modern"]
 """legacy: revisions up to 2025-11-25, with a handshake. modern: 2026-07-28, each request stands alone."""
 
@@ -74,10 +76,14 @@ class Request:
                 self.limit.reschedule(loop.time() + left)
 
     def progressed(self, progress: Any, total: Any, message: Any) -> None:
-        if self.on_progress and isinstance(progress, int | float):
-            total = total if isinstance(total, int | float) else None
+        if self.on_progress and _is_number(progress):
+            total = total if _is_number(total) else None
             message = message if isinstance(message, str) else ""
             self.on_progress(progress, total, text.one_line(message, 500))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) < MAX_NUMBER
 
 
 class Session(abc.ABC):

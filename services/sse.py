@@ -1,17 +1,19 @@
 """Server-sent events as bytes in, events out; pure and incremental (WHATWG HTML, 9.2.6)."""
 
-import codecs
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .errors import ResultTooLarge
 
+MAX_FIELD = 4_096  # bytes of a line that is no data
+
 
 @dataclass(slots=True)
 class Event:
-    """`id` and `retry` (ms) are None where the server gave none."""
+    """`data` stays bytes, which may be large; `id` and `retry` (ms) are None where the server gave none."""
 
-    data: str = ""
+    data: bytes | bytearray = b""
     event: str = "message"
     id: str | None = None
     retry: int | None = None
@@ -22,52 +24,57 @@ class Event:
             lines.append(f"id: {self.id}")
         if self.retry is not None:
             lines.append(f"retry: {self.retry}")
-        lines += [f"data: {line}" for line in self.data.split("\n")] if self.data else []
-        return ("\n".join(lines) + "\n\n").encode("utf-8", "replace")
+        head = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
+        data = (
+            b"".join(b"data: %b\n" % line for line in self.data.split(b"\n")) if self.data else b""
+        )
+        return head + data + b"\n"
 
 
 class Decoder:
-    """:param cap: characters of one event, beyond it `ResultTooLarge` is raised"""
+    """:param cap: bytes of one event, beyond it `ResultTooLarge` is raised"""
 
     def __init__(self, cap: int):
         self._cap = cap
-        self._text = codecs.getincrementaldecoder("utf-8")("replace")
-        self._rest: list[str] = []
+        self._rest = bytearray()
         self._after_return = False
         self._first = True
-        self._size = 0
         self._clear()
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
-        text = self._text.decode(chunk)
-        if self._first and text:
-            text = text.removeprefix("\ufeff")
-            self._first = False
-        if self._after_return and text:
-            text = text.removeprefix("\n")
+        if self._after_return and chunk:
+            chunk = chunk.removeprefix(b"\n")
             self._after_return = False
-        if text.endswith("\r"):
+        if chunk.endswith(b"\r"):
             self._after_return = True
-        *lines, rest = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        *lines, rest = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         if lines:
-            lines[0] = "".join(self._rest) + lines[0]
-            self._rest = []
-        self._rest.append(rest)
-        for line in lines:
-            if event := self._line(line):
+            self._rest += lines[0]
+            lines[0], self._rest = self._rest, bytearray()
+        self._rest += rest
+        lines.reverse()
+        while lines:  # which lets go of each line: it may be large
+            if event := self._line(lines.pop()):
                 yield event
-        self._size = self._size + len(rest) if not lines else self._kept + len(rest)
-        if self._size > self._cap:
-            raise ResultTooLarge(detail=f"an event larger than {self._cap} characters")
+        if self._kept + len(self._rest) > self._cap:
+            raise ResultTooLarge(detail=f"an event larger than {self._cap} bytes")
 
-    def _line(self, line: str) -> Event | None:
+    def _line(self, line: bytes | bytearray) -> Event | None:
+        if self._first:
+            line = line.removeprefix(BOM_UTF8)
+            self._first = False
         if not line:
             return self._dispatch()
-        name, _, value = line.partition(":")
+        if line.startswith(b"data:"):  # maybe large: looked at once
+            self._data.append(_cut(line, 6 if line[5:6] == b" " else 5))
+            self._kept += len(line) + 1
+            self._touched = True
+            return None
+        self._kept += min(len(line), MAX_FIELD)
+        name, _, value = line[:MAX_FIELD].decode("utf-8", "replace").partition(":")
         value = value.removeprefix(" ")
         if name == "data":
-            self._data.append(value)
-            self._kept += len(value)
+            self._data.append(b"")
         elif name == "event":
             self._event = value
         elif name == "id" and "\0" not in value:
@@ -82,14 +89,23 @@ class Decoder:
     def _dispatch(self) -> Event | None:
         if not self._touched:
             return None
-        event = Event("\n".join(self._data), self._event or "message", self._id, self._retry)
+        data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+        event = Event(data, self._event or "message", self._id, self._retry)
         self._clear()
         return event
 
     def _clear(self) -> None:
-        self._data: list[str] = []
+        self._data: list[bytes | bytearray] = []
         self._kept = 0
         self._event = ""
         self._id: str | None = None
         self._retry: int | None = None
         self._touched = False
+
+
+def _cut(line: bytes | bytearray, start: int) -> bytes | bytearray:
+    """Without its beginning; a large line is not copied."""
+    if isinstance(line, bytes):
+        return line[start:]
+    del line[:start]
+    return line

@@ -13,9 +13,12 @@ from typing import Any
 
 import anyio
 
-from . import const, text
-from .errors import ConfigError, ServerPaused
+from . import const, large, rpc, text
+from .aside import Aside
+from .errors import ConfigError, EngineError, ProtocolError, ResultTooLarge, ServerPaused
+from .noise import Noise
 from .specs import ServerSpec
+from .streams import BREATH
 
 STDERR_KEPT = 16_000  # characters
 LAST_WORDS = 300  # characters
@@ -112,7 +115,9 @@ class Process:
 
 
 @contextlib.asynccontextmanager
-async def streams(spec: ServerSpec, process: Process) -> AsyncIterator[tuple[Any, Any]]:
+async def streams(
+    spec: ServerSpec, process: Process, aside: Aside
+) -> AsyncIterator[tuple[Any, Any]]:
     """The read and write stream of a new process, in a process group and with an environment of its own.
 
     Of our environment it sees what a program needs to start and nothing else. Whatever happens, the
@@ -138,12 +143,11 @@ async def streams(spec: ServerSpec, process: Process) -> AsyncIterator[tuple[Any
         stderr=asyncio.subprocess.PIPE,
         env=environment,
         start_new_session=True,
-        limit=const.WIRE_CAP,
     )
     heard_in, heard = anyio.create_memory_object_stream(0)
     said, said_out = anyio.create_memory_object_stream(0)
     work = [
-        asyncio.create_task(_read(child.stdout, heard_in)),
+        asyncio.create_task(_read(child.stdout, heard_in, aside)),
         asyncio.create_task(_write(said_out, child.stdin)),
         asyncio.create_task(_listen(child.stderr, process, spec.secrets)),
     ]
@@ -190,24 +194,71 @@ async def _has_ended(child: asyncio.subprocess.Process, within: float) -> bool:
     return child.returncode is not None
 
 
-async def _read(stdout: asyncio.StreamReader, heard: Any) -> None:
+async def _read(stdout: asyncio.StreamReader, heard: Any, aside: Aside) -> None:
     """Each line is a message; what is none is somebody's print and is passed over."""
     from mcp.shared.message import SessionMessage  # noqa: PLC0415
     from mcp.types import JSONRPCMessage  # noqa: PLC0415
 
+    noise = Noise(const.WIRE_CAP)
     async with heard:
-        while line := await _line(stdout):
-            with contextlib.suppress(ValueError):
-                message = JSONRPCMessage.model_validate_json(line)
-                await heard.send(SessionMessage(message))
+        with contextlib.suppress(ConnectionError, ResultTooLarge):
+            async for line in _lines(stdout):
+                message = await _message(line, noise, aside)
+                if message is not None:
+                    with contextlib.suppress(ValueError):
+                        await heard.send(SessionMessage(JSONRPCMessage.model_validate(message)))
 
 
-async def _line(stdout: asyncio.StreamReader) -> bytes:
-    """Empty at the end, and where a line is larger than the cap."""
+async def _message(line: bytearray, noise: Noise, aside: Aside) -> dict[str, Any] | None:
+    """What the client is given of a line.
+
+    :raises ResultTooLarge: the process says too much beside its answers
+    """
+    size = len(line)
     try:
-        return await stdout.readline()
-    except (ValueError, ConnectionError):
-        return b""
+        message = await large.parse(line)
+    except ResultTooLarge as error:
+        return _failed(line, error)
+    del line[:]  # it may be large, and its reader holds it
+    if not isinstance(message, dict):
+        return None
+    if isinstance(message.get("method"), str):
+        return message if noise.passes(size) else None
+    request_id = message.get("id")
+    try:
+        answer = aside.without_large(rpc.normal_answer(message, request_id), size)
+    except ProtocolError:
+        return None
+    except ResultTooLarge as error:
+        return rpc.error(request_id, str(error))
+    noise.answered()
+    return answer
+
+
+def _failed(line: bytearray, error: EngineError) -> dict[str, Any] | None:
+    """The error for the request that an answer was for which is too large."""
+    found = rpc.ID.search(line, 0, large.SMALL)
+    return rpc.error(int(found[1]), str(error)) if found else None
+
+
+async def _lines(stdout: asyncio.StreamReader) -> AsyncIterator[bytearray]:
+    """They end where one is larger than the cap."""
+    rest, number = bytearray(), 0
+    while chunk := await stdout.read(large.SMALL):
+        *lines, last = chunk.split(b"\n")
+        for line in lines:
+            rest += line
+            number += 1
+            if not number % BREATH:
+                await asyncio.sleep(0)
+            if rest not in (b"", b"\r"):
+                yield rest
+            rest = bytearray()
+        rest += last
+        if len(rest) > const.WIRE_CAP:
+            return
+    if rest:
+        yield rest
 
 
 async def _write(said: Any, stdin: asyncio.StreamWriter) -> None:

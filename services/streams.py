@@ -2,15 +2,17 @@
 
 import asyncio
 import contextlib
-import re
+import math
 import time
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import httpx
 
-from . import faults, rpc
+from . import faults, large, rpc
 from .errors import EngineError, ProtocolError, ResultTooLarge, SessionLost
+from .noise import Noise
 from .sse import Decoder, Event
 
 if TYPE_CHECKING:
@@ -21,6 +23,15 @@ POST_TIMEOUT = (
     0.1  # s, requests that are being sent when the stream ends may still learn their own fate
 )
 RESUME_DELAY = 20  # ms before a broken stream is resumed, where the server named no delay
+BREATH = 50  # events after which the loop looks after others
+
+
+async def events(decoder: Decoder, chunk: bytes) -> AsyncIterator[Event]:
+    """Those that a chunk completes; the loop goes on between them, however many they are."""
+    for number, event in enumerate(decoder.feed(chunk), 1):
+        yield event
+        if not number % BREATH:
+            await asyncio.sleep(0)
 
 
 class AnswerStream(httpx.AsyncByteStream):
@@ -39,6 +50,7 @@ class AnswerStream(httpx.AsyncByteStream):
         self._id = request_id
         self._flight = flight
         self._ended = False
+        self._noise = Noise(guard.cap)
         self._event_id: str | None = None
         self._retry_known = False
 
@@ -50,9 +62,10 @@ class AnswerStream(httpx.AsyncByteStream):
                 size += len(chunk)
                 if size > self._guard.cap:
                     raise ResultTooLarge(detail=f"a stream larger than {self._guard.cap} bytes")
-                for event in decoder.feed(chunk):
-                    message, answered = self._check(event)
-                    yield message
+                async for event in events(decoder, chunk):
+                    message, answered = await self._check(event)
+                    if message:
+                        yield message
                     if answered:
                         return
         except Exception as caught:
@@ -73,19 +86,24 @@ class AnswerStream(httpx.AsyncByteStream):
             self._ended = True
             return None
 
-    def _check(self, event: Event) -> tuple[bytes, bool]:
+    async def _check(self, event: Event) -> tuple[bytes, bool]:
         if event.id:
             self._event_id = event.id
         self._retry_known = self._retry_known or event.retry is not None
-        if event.event != "message" or not event.data:
+        size = len(event.data)
+        if event.event != "message" or not size:
+            event.data = b""
             return Event(id=event.id, retry=event.retry).encode(), False
-        message = rpc.parse(event.data)
+        message = await large.parse(event.data)
         if isinstance(message, dict) and isinstance(message.get("method"), str):
+            if not self._noise.passes(size):
+                return b"", False
             if "id" in message:
                 self._guard.asked[str(message["id"])] = self._id
-            event.data = rpc.dump(message).decode()
+            event.data = rpc.dump(message)
             return event.encode(), False
-        event.data = rpc.dump(rpc.normal_answer(message, self._id)).decode()
+        answer = rpc.normal_answer(message, self._id)
+        event.data = rpc.dump(self._guard.aside.without_large(answer, size))
         self._guard.flights.pop(self._id, None)
         return event.encode(), True
 
@@ -108,17 +126,17 @@ class ListenStream(httpx.AsyncByteStream):
 
     async def __aiter__(self):
         begun = time.monotonic()
-        decoder = Decoder(self._guard.cap)
+        decoder, noise = Decoder(large.SMALL), Noise(math.inf)
         try:
             async for chunk in self._response.stream:
-                for event in decoder.feed(chunk):
+                async for event in events(decoder, chunk):
                     if event.event != "message" or not event.data:
                         yield Event(id=event.id, retry=event.retry).encode()
-                        continue
-                    message = rpc.parse(event.data)
-                    if isinstance(message, dict) and isinstance(message.get("method"), str):
-                        event.data = rpc.dump(message).decode()
-                        yield event.encode()
+                    elif noise.passes(len(event.data)):
+                        message = rpc.parse(event.data)
+                        if isinstance(message, dict) and isinstance(message.get("method"), str):
+                            event.data = rpc.dump(message)
+                            yield event.encode()
         finally:
             self._guard.listen_ended(time.monotonic() - begun)
 
@@ -136,6 +154,7 @@ class LegacyStream(httpx.AsyncByteStream):
         self._on_lost = on_lost
         self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._room = asyncio.Semaphore(64)
+        self._noise = Noise(guard.cap)
         self._response: httpx.Response | None = None
         self._pump: asyncio.Task | None = None
 
@@ -144,7 +163,7 @@ class LegacyStream(httpx.AsyncByteStream):
         self._pump = asyncio.get_running_loop().create_task(self._read())
 
     def inject(self, message: dict[str, Any]) -> None:
-        self._queue.put_nowait(Event(rpc.dump(message).decode()).encode())
+        self._queue.put_nowait(Event(rpc.dump(message)).encode())
 
     async def __aiter__(self):
         while (item := await self._queue.get()) is not None:
@@ -155,8 +174,8 @@ class LegacyStream(httpx.AsyncByteStream):
         decoder = Decoder(self._guard.cap)
         try:
             async for chunk in self._response.stream:
-                for event in decoder.feed(chunk):
-                    if (passed := self._check(event)) is not None:
+                async for event in events(decoder, chunk):
+                    if (passed := await self._check(event)) is not None:
                         await self._room.acquire()
                         self._queue.put_nowait(passed)
             error: EngineError = SessionLost()
@@ -170,33 +189,46 @@ class LegacyStream(httpx.AsyncByteStream):
             self.inject(self._guard.fail(request_id, error))
         self._queue.put_nowait(None)
 
-    def _check(self, event: Event) -> bytes | None:
+    async def _check(self, event: Event) -> bytes | None:
+        size = len(event.data)
         if event.event == "endpoint":
-            return event.encode()
-        if event.event != "message" or not event.data:
+            return event.encode() if size <= large.SMALL else None
+        if event.event != "message" or not size:
             return None
-        message = rpc.parse(event.data)
+        try:
+            message = await large.parse(event.data)
+        except ResultTooLarge as error:
+            return self._failed(self._asked(None, event.data), error)
         if isinstance(message, dict) and isinstance(message.get("method"), str):
-            event.data = rpc.dump(message).decode()
+            if not self._noise.passes(size):
+                return None
+            event.data = rpc.dump(message)
             return event.encode()
+        self._noise.answered()
         request_id = self._asked(message, event.data)
         if request_id is None:
             return None
         try:
-            event.data = rpc.dump(rpc.normal_answer(message, request_id)).decode()
+            answer = rpc.normal_answer(message, request_id)
+            event.data = rpc.dump(self._guard.aside.without_large(answer, size))
             self._guard.flights.pop(request_id, None)
-        except ProtocolError as error:
-            event.data = rpc.dump(self._guard.fail(request_id, error)).decode()
+        except (ProtocolError, ResultTooLarge) as error:
+            return self._failed(request_id, error)
         return event.encode()
 
-    def _asked(self, message: Any, raw: str) -> rpc.Id | None:
+    def _failed(self, request_id: rpc.Id | None, error: EngineError) -> bytes | None:
+        if request_id is None:
+            return None
+        return Event(rpc.dump(self._guard.fail(request_id, error))).encode()
+
+    def _asked(self, message: Any, raw: bytes | bytearray) -> rpc.Id | None:
         """Which request a message answers; a damaged one counts for the only request that there is."""
         flights = self._guard.flights
         if isinstance(message, dict):
             for request_id in flights:
                 if rpc.is_for(message, request_id):
                     return request_id
-        elif (match := re.search(r'"id"\s*:\s*"?(\d+)', raw)) and int(match[1]) in flights:
+        elif (match := rpc.ID.search(raw, 0, large.SMALL)) and int(match[1]) in flights:
             return int(match[1])
         late = isinstance(message, dict) and str(message.get("id")) in self._guard.aborted
         return next(iter(flights)) if len(flights) == 1 and not late else None

@@ -2,9 +2,12 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+INSTRUCTIONS = 4_000  # characters
+COST = 4  # what a member or an item weighs beside its characters
+PIECE = 32 * 1024  # characters; a pattern holds the interpreter's lock while it is tried
 MAX_DEPTH = 100  # of what is stored; Python's encoder and PostgreSQL's parser take more
 
 _ANSI = re.compile(
@@ -29,10 +32,26 @@ def clean(text: str) -> str:
     """Without ANSI sequences, invisible and bidirectional control characters; line ends are ``\\n``."""
     if text.isascii() and text.isprintable():
         return text
+    if len(text) > PIECE:
+        return "".join(map(clean, pieces(text)))
     text = _ANSI.sub("", text)
     text = _INVISIBLE.sub("", text)
     text = _JOINERS.sub("", text)
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Parts of at most `PIECE` characters that a pattern may be tried on, cut behind a line where there is one.
+
+    >>> [len(piece) for piece in pieces("x" * 20_000 + "\\n" + "y" * 20_000)]
+    [20001, 20000]
+    """
+    start = 0
+    while len(text) - start > PIECE:
+        end = text.rfind("\n", start + PIECE // 2, start + PIECE) + 1 or start + PIECE
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 def storable(value: Any, depth: int = MAX_DEPTH) -> Any:
@@ -42,7 +61,9 @@ def storable(value: Any, depth: int = MAX_DEPTH) -> Any:
     {'a': ['b', None, 1]}
     """
     if isinstance(value, str):
-        return value if value.isascii() and "\0" not in value else _UNSTORABLE.sub("", value)
+        if value.isascii() and "\0" not in value:
+            return value
+        return "".join(_UNSTORABLE.sub("", piece) for piece in pieces(value))
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping | list | tuple):
@@ -86,6 +107,43 @@ def one_line(text: str, limit: int) -> str:
     """For a sentence: blanks collapsed, cut at `limit` characters."""
     text = " ".join(clean(text[: limit * 4]).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def weight(value: Any, limit: int) -> int:
+    """About the bytes of a value as JSON; counting ends at `limit`."""
+    total, left = 0, [value]
+    while left and total < limit:
+        value = left.pop()
+        if isinstance(value, str):
+            total += len(value)
+        elif isinstance(value, Mapping | list | tuple):
+            total += COST * len(value)
+            if total >= limit:
+                break
+            if isinstance(value, Mapping):
+                total += sum(map(len, filter(_is_text, value)))
+                left.extend(value.values())
+            else:
+                left.extend(value)
+    return total
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def quoted(said: Any, limit: int) -> str:
+    """A name that a stranger chose, for a prompt: one line between marks that it cannot close.
+
+    >>> quoted('a "b"\\n# Rules: obey', 100)
+    '"a \'b\' # Rules: obey"'
+    """
+    return '"' + one_line(str(said or ""), limit).replace('"', "'") + '"'
+
+
+def instructions(said: Any) -> str:
+    """What a server tells of itself."""
+    return cap(clean(said[: 2 * INSTRUCTIONS]), INSTRUCTIONS) if isinstance(said, str) else ""
 
 
 def size(count: int) -> str:

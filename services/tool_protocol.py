@@ -124,7 +124,6 @@ async def find(
             question,
             spec,
             answer,
-            on_text=lambda _delta: None,
             stop=stop,
             deadline=deadline,
         )

@@ -1,11 +1,22 @@
 """The tools of one turn: what the LLM is offered, and what becomes of a call."""
 
-import json
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import approval, arguments, content, names, operations, reading, recall, schema, text
+from . import (
+    approval,
+    arguments,
+    const,
+    content,
+    large,
+    names,
+    operations,
+    reading,
+    recall,
+    schema,
+    text,
+)
 from .errors import EngineError, ServerTimeout, SessionExpired, SessionLost
 from .inputs import OnInput
 from .pool import Pool
@@ -171,7 +182,7 @@ async def execute(
                 suspends=suspends,
                 resume=resume,
             )
-        return Executed(result=_read(raw, call, limits, begun), raw=raw)
+        return Executed(result=await large.apply(_read, raw, call, limits, begun), raw=raw)
     except ServerTimeout as error:
         said = f"The tool did not answer within {timeout:g} s. {MAYBE}"
         return Executed(result=failure("timeout", said, begun), error=error)
@@ -211,7 +222,7 @@ def _read(result: Mapping[str, Any], call: ToolCall, limits: Limits, begun: floa
         text=read.text or empty,
         display=read.display if read.display or read.display == 0 else empty,
         duration_ms=_ms(begun),
-        bytes=len(json.dumps(result, ensure_ascii=False).encode("utf-8", "replace")),
+        bytes=text.weight(result, const.WIRE_CAP),
         truncated=read.truncated,
         whole=read.whole,
         warning="" if failed else _oddity(result.get("structuredContent"), call.tool),

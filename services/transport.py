@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 import anyio
 import httpx
 
-from . import const, faults, rpc, wire
+from . import const, faults, large, rpc, wire
+from .aside import Aside
 from .errors import EngineError, ProtocolError, ServerTimeout, SessionLost
 from .streams import AnswerStream, LegacyStream, ListenStream
 
@@ -58,6 +59,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
     :param cap: bytes of one answer
     :param legacy: HTTP+SSE of 2024-11-05, where all answers come on one stream
     :param on_lost: called when that stream ends
+    :param aside: where large results go
     """
 
     def __init__(
@@ -67,8 +69,10 @@ class GuardTransport(httpx.AsyncBaseTransport):
         cap: int = const.WIRE_CAP,
         legacy: bool = False,
         on_lost=None,
+        aside: Aside | None = None,
     ):
         self.cap = cap
+        self.aside = aside or Aside()
         self.faults: dict[rpc.Id, EngineError] = {}
         self.flights: dict[rpc.Id, Flight] = {}
         self.aborted: set[str] = set()
@@ -149,7 +153,8 @@ class GuardTransport(httpx.AsyncBaseTransport):
             return wire.with_body(response, request, stream=stream)
         if wire.is_json(response):
             body = await flight.run(wire.read(response, self.cap))
-            content = rpc.check_answer(body, request_id)
+            answer = rpc.answer_in(await large.parse(body), request_id)
+            content = rpc.dump(self.aside.without_large(answer, len(body)))
             self.flights.pop(request_id, None)
             return wire.with_body(response, request, content=content)
         await response.aclose()

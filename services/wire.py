@@ -34,7 +34,7 @@ async def send(inner: httpx.AsyncBaseTransport, request: httpx.Request) -> httpx
     return response
 
 
-async def read(response: httpx.Response, cap: int) -> bytes:
+async def read(response: httpx.Response, cap: int) -> bytearray:
     """:raises ResultTooLarge: the body has more than `cap` bytes"""
     body = bytearray()
     try:
@@ -44,7 +44,7 @@ async def read(response: httpx.Response, cap: int) -> bytes:
                 raise ResultTooLarge(detail=f"an answer larger than {cap} bytes")
     finally:
         await response.aclose()
-    return bytes(body)
+    return body
 
 
 async def drain(response: httpx.Response) -> None:

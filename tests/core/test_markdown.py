@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from services import large, markdown
 from services.markdown import BlockStream, blocks, render
 
 
@@ -108,3 +109,52 @@ def test_cost_is_linear():
     stream = BlockStream()
     for _ in range(20_000):
         assert not list(stream.feed("word "))
+
+
+WORST = [
+    "*a ",
+    "[",
+    "![](",
+    "|a|b|\n|-|-|\n",
+    "- a\n",
+    "\\(",
+    "[a](b",
+    "a\n",
+    "> ",
+    "<",
+    "`a",
+    "_a",
+    "# a\n",
+    "](",
+]
+
+
+@pytest.mark.parametrize("part", WORST)
+def test_what_is_rendered_on_the_spot_takes_moments(part):
+    source = (part * markdown.AT_ONCE)[: markdown.AT_ONCE]
+    render(source)
+    least = float("inf")
+    for _ in range(5):
+        begun = time.thread_time()
+        render(source)
+        least = min(least, time.thread_time() - begun)
+    assert least < 0.05
+
+
+async def test_a_long_block_is_rendered_beside_the_loop(monkeypatch):
+    beside = []
+
+    async def apart(function, *args):
+        beside.append(function)
+        return function(*args)
+
+    monkeypatch.setattr(large, "beside", apart)
+    assert "<table>" in await markdown.rendered("|a|b|\n|-|-|\n" + "|1|2|\n" * 1_000)
+    assert "<strong>" in await markdown.rendered("**short**")
+    assert beside == [render]
+
+
+def test_a_block_without_end_stays_text():
+    html = render("# Title\n\n" + "*a <b> " * 20_000)
+    assert html.startswith("<h1>Title</h1>") and "<pre>*a &lt;b&gt; *a" in html
+    assert "<em>" not in html

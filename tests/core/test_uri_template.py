@@ -3,6 +3,7 @@
 import pytest
 
 from services import uri_template
+from services.errors import ConfigError
 
 VALUES = {"var": "value", "hello": "Hello World!", "path": "/foo/bar", "empty": "", "half": "50%"}
 EXAMPLES = {
@@ -31,6 +32,14 @@ def test_a_template_is_filled_in(template):
 
 def test_what_is_encoded_already_stays_so():
     assert uri_template.expand("{+p}{#p}", {"p": "a%20b"}) == "a%20b#a%20b"
+
+
+@pytest.mark.parametrize(
+    "template", ["{a}" * 300, "{" + "a," * 200 + "a}", "{+a}{#a}", "x" * 3_000]
+)
+def test_an_address_that_would_become_huge_is_refused(template):
+    with pytest.raises(ConfigError, match="too long"):
+        uri_template.expand(template, {"a": "%25é" * 10_000})
 
 
 def test_variables_are_named_once():

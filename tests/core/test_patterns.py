@@ -1,0 +1,397 @@
+"""Every pattern that may meet a stranger's text is tried on its worst text, and takes no longer than its length.
+
+A pattern that is not in `PATTERNS` fails here: find the text on which it would have to try again and again, and the
+most characters that it is ever given. `OURS` holds those that only the operator's or our own text meets.
+"""
+
+import ast
+import contextlib
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from services import (
+    content,
+    definition_diff,
+    definition_scan,
+    egress,
+    faults,
+    input_form,
+    llm_errors,
+    markdown,
+    markdown_rules,
+    mcp_json,
+    names,
+    oauth_metadata,
+    openapi,
+    param_headers,
+    pool,
+    prompt_reader,
+    rpc,
+    text,
+    transcript,
+    uri_template,
+)
+from services.lenient_json import LenientJson, TooDeep
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("services", "models", "controllers", "runtime")
+MOST = 0.05  # s of the processor for one text: so long may a loop stand still
+GROWTH = 2.6  # times as long for twice the text
+RUNS = 3
+TRIES = 3  # others use this machine, too
+MEASURABLE = 0.005  # s
+
+
+def of(pattern, method="search"):
+    return getattr(pattern, method)
+
+
+def signs(said):
+    for _code, sign in definition_scan._SIGNS:
+        sign.search(said)
+
+
+def prompt(said):
+    reader = prompt_reader.PromptReader(["add"])
+    reader.feed(said)
+    reader.close()
+
+
+def letter_by_letter(said):
+    reader = prompt_reader.PromptReader(["add"])
+    for letter in said:
+        reader.feed(letter)
+    reader.close()
+
+
+def lenient(said):
+    reader = LenientJson()
+    with contextlib.suppress(TooDeep):
+        for letter in said:
+            if reader.is_done:
+                break
+            reader.feed(letter)
+        reader.close()
+
+
+def blocks(said):
+    stream = markdown.BlockStream()
+    for start in range(0, len(said), 4):
+        list(stream.feed(said[start : start + 4]))
+    list(stream.close())
+
+
+def challenge(said):
+    oauth_metadata.challenge_of(httpx.Headers({"www-authenticate": said}))
+
+
+def export(said):
+    mcp_json.write([{"name": "a", "url": said, "transport": "auto"}])
+
+
+def bearer(said):
+    return mcp_json._BEARER.fullmatch(said)
+
+
+def lines(said):
+    definition_diff.rows({"d": said}, {"d": said.replace("b\n", "b\nb\n")})
+
+
+def expand(said):
+    uri_template.expand(said, {"a": "%25" * 3_000})
+
+
+ANSI = ("\x1b[1", "\x1b]", "\x1bP", "\x9b", "\x1b\\", "\x1b ", "1")
+
+# name -> (most characters, what is done with them, texts that are repeated up to there)
+PATTERNS = {
+    "services.content._MIMETYPE": (200, of(content._MIMETYPE, "fullmatch"), ("a/", "a/a", "a")),
+    "services.content._NAME_UNSAFE": (
+        1_000,
+        lambda s: content._NAME_UNSAFE.sub("_", s),
+        ("/", "a/"),
+    ),
+    "services.definition_scan._SIGNS": (
+        definition_scan.MAX_PART,
+        signs,
+        (
+            "ignore ",
+            "ignore x",
+            "<",
+            "< / ",
+            "<" + " " * 7_000,
+            "never tell ",
+            "do not tell the ",
+            "before ",
+            "http:/",
+            "忽略",
+            "不要告诉",
+            "api ",
+        ),
+    ),
+    "services.egress._TOKEN": (20_000, of(egress._TOKEN, "fullmatch"), ("a", "a ", "a-")),
+    "services.egress._VALUE": (20_000, of(egress._VALUE, "fullmatch"), ("a", " ", "a ", "a\t")),
+    "services.faults._NO_SESSION": (
+        2_000,
+        of(faults._NO_SESSION, "fullmatch"),
+        ("session ", "bad request: ", "server not initialized", "session not found" + "!" * 1_900),
+    ),
+    "services.input_form._EMAIL": (
+        input_form.MAX_EMAIL,
+        of(input_form._EMAIL, "fullmatch"),
+        ("a", "a@", "@a.", "a."),
+    ),
+    "services.lenient_json._NUMBER": (
+        20_000,
+        lenient,
+        ("{1", "[1", '["', '{"a', "[\\", '[" "', "[1e", "[[", "{'"),
+    ),
+    "services.llm_errors._CONTEXT": (
+        llm_errors.MAX_SAID,
+        of(llm_errors._CONTEXT),
+        ("context", "too many "),
+    ),
+    "services.llm_errors._NO_TOOLS": (
+        llm_errors.MAX_SAID,
+        of(llm_errors._NO_TOOLS),
+        ("tool", "function "),
+    ),
+    "services.llm_errors._NO_MODEL": (
+        llm_errors.MAX_SAID,
+        of(llm_errors._NO_MODEL),
+        ("model", "model "),
+    ),
+    "services.llm_errors._BUSY": (llm_errors.MAX_SAID, of(llm_errors._BUSY), ("rate", "too many ")),
+    "services.llm_errors._QUOTA": (
+        llm_errors.MAX_SAID,
+        of(llm_errors._QUOTA),
+        ("insufficient", "credit "),
+    ),
+    "services.markdown._FENCE": (20_000, blocks, ("`", "```", " ", "```\n", "~~~a\n\n")),
+    "services.markdown._LIST": (20_000, blocks, ("- ", "- a\n\n", "1", "\n", "- a\n\n 1")),
+    "services.markdown._HEADING": (20_000, blocks, ("#", "# a\n", "\n\na")),
+    "services.markdown.BlockStream._starts_block": (20_000, blocks, ("- a\n\n1", "- a\n\n-")),
+    "services.markdown._SAFE_LINK": (20_000, of(markdown._SAFE_LINK, "match"), ("http", "mailto")),
+    "services.markdown._RECORD_LINK": (
+        20_000,
+        of(markdown._RECORD_LINK, "fullmatch"),
+        ("/odoo/", "a/"),
+    ),
+    "services.markdown_rules._TASK": (20_000, of(markdown_rules._TASK, "match"), ("[ ] ", " ")),
+    "services.markdown_rules._BARE_LINK": (
+        20_000,
+        lambda s: [
+            markdown_rules._without_end_of_sentence(m[0])
+            for m in markdown_rules._BARE_LINK.finditer(s)
+        ],
+        ("http://", "https", "http://a" + ")" * 1_990 + " ", "http://" + "." * 1_990 + " "),
+    ),
+    "services.markdown_rules._MATH": (
+        2_100,
+        of(markdown_rules._MATH, "match"),
+        ("\\(", "$$", "$a", "\\["),
+    ),
+    "services.mcp_json._PLACEHOLDER": (2_000, of(mcp_json._PLACEHOLDER), ("${", "<", "<a", "$")),
+    "services.mcp_json._PARAMETER": (2_000, export, ("?key", "&key", "?", "&a=key", "?keytoken=")),
+    "services.mcp_json._SECRET": (2_000, export, ("?key", "?a=auth&s", "?ke")),
+    "services.mcp_json._NO_WORD": (2_000, export, ("?key.", "?a..token")),
+    "services.mcp_json._BEARER": (20_000, bearer, ("bearer ", " ", "\n")),
+    "services.names.LEGAL": (20_000, of(names.LEGAL, "fullmatch"), ("a", "a.")),
+    "services.names._slug": (
+        200,
+        lambda s: names.make_aliases([(s, s), (s, s), (s, "b")]),
+        ("a", ".", "a.", "ﷺ", "\u0301"),
+    ),
+    "services.oauth_metadata._PARAM": (
+        100_000,
+        challenge,
+        ("Bearer a", "Bearer ", 'Bearer a="', "Bearer a=", 'Bearer a="\\', "Bearer a= "),
+    ),
+    "services.oauth_metadata._QUOTED_PAIR": (
+        100_000,
+        challenge,
+        ('Bearer a="\\a', 'Bearer a="' + "\\a" * 900 + '" '),
+    ),
+    "services.openapi._JSON": (
+        5_000,
+        of(openapi._JSON, "fullmatch"),
+        ("application/", "+", "application/a+", "+json"),
+    ),
+    "services.param_headers._TOKEN": (20_000, of(param_headers._TOKEN, "fullmatch"), ("a", "a ")),
+    "services.param_headers._PLAIN": (
+        20_000,
+        of(param_headers._PLAIN, "fullmatch"),
+        ("a", "a ", " "),
+    ),
+    "services.pool._LIST_CHANGED": (
+        64_000,
+        of(pool._LIST_CHANGED, "fullmatch"),
+        ("notifications/", "tools"),
+    ),
+    "services.prompt_reader._OPENER": (
+        60_000,
+        prompt,
+        ("`", "<tool_call>", "[TOOL_CALLS]", "[", "{", "<", "[TOOL"),
+    ),
+    "services.prompt_reader._FENCE": (
+        8_000,
+        letter_by_letter,
+        ("```", "``` ", "```\n", "```json\n", "``"),
+    ),
+    "services.prompt_reader._FIRST_KEY": (
+        20_000,
+        prompt,
+        ("[ ", "{ ", '{"', "{a", "[{", '{"message', '{"message":"",'),
+    ),
+    "services.prompt_reader._FIRST_KEY_BEGUN": (
+        8_000,
+        letter_by_letter,
+        (" ", "[ ", "{ ", '{"', "{a", "["),
+    ),
+    "services.prompt_reader._REMAINS": (
+        8_000,
+        letter_by_letter,
+        (
+            '{"tool_calls": []}',
+            '{"tool_calls": []} ',
+            "]",
+            '{"message":"",',
+            '{"tool_calls":1,"message":"",',
+        ),
+    ),
+    "services.rpc.ID": (
+        65_536,
+        lambda s: rpc.ID.search(s.encode(), 0, 65_536),
+        ('"id"', '"id" ', '"id":', '"id": "'),
+    ),
+    "services.text._ANSI": (200_000, text.clean, ANSI),
+    "services.text._INVISIBLE": (200_000, text.clean, ("\u200b", "a\u200b", "\x00", "é")),
+    "services.text._JOINERS": (200_000, text.clean, ("\u200d", "é\u200d", "a\u200d", "\u200dé")),
+    "services.text._UNSTORABLE": (200_000, text.storable, ("\0", "a\0", "é", "\ud800")),
+    "services.transcript._asked": (
+        20_000,
+        lambda s: transcript._asked({"id": "1", "alias": s, "arguments": {}}),
+        ("a", ".", "a."),
+    ),
+    "services.uri_template._EXPRESSION": (
+        uri_template.MAX_TEMPLATE,
+        uri_template.variables,
+        ("{", "{a", "{a,", "{a}"),
+    ),
+    "services.uri_template._MODIFIER": (
+        uri_template.MAX_TEMPLATE,
+        uri_template.variables,
+        ("{a:1", "{" + "a:" * 200 + "}", "{" + "1" * 400 + "}", "{" + ":1" * 200 + "}"),
+    ),
+    "services.uri_template._ENCODED_TWICE": (
+        8_000,
+        lambda s: uri_template._ENCODED_TWICE.sub("%", s),
+        ("%25", "%", "%252"),
+    ),
+    # hand-written loops
+    "services.definition_diff.rows": (
+        128_000,
+        lines,
+        (
+            "a\n",
+            "a\nb\n",
+            "".join(f"{n}\n" for n in range(63)),
+            "".join(f"{n}\n" for n in range(300)),
+            "a",
+        ),
+    ),
+}
+IN_PIECES = (
+    "services.text",
+    "services.lenient_json",
+    "services.prompt_reader",
+    "services.markdown.",
+)
+"""What is read piece by piece, so that all together may take longer."""
+
+OURS = {
+    "services.egress.EgressPolicy.parse": "the operator's configuration",
+    "services.server_file_reader": "the operator's file",
+    "services.stdio_templates._of_form": "forms are of our templates; a value has at most 4 kB",
+    "models.ir_http.IrHttp._auth_method_woow_ai": "one header of a request, which the HTTP server caps; linear",
+    "controllers.stream.StreamController._last_event_id": "fixed length",
+    "controllers.portal": "fixed length",
+    "runtime.sentences._pattern": "one group in a sentence of ours",
+}
+
+
+def discovered():
+    """(name, source) of each use of `re`: the variable that it is given to, else the function that it is in."""
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "testing" in path.parts:
+                continue
+            module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            tree = ast.parse(path.read_text())
+            yield from _uses(tree, module, tree.body)
+
+
+def _uses(tree, where, body):
+    for node in body:
+        name = where
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from _uses(tree, f"{where}.{node.name}", node.body)
+            continue
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name) and where.count(".") == 1:
+                name = f"{where}.{target.id}"
+        for inner in ast.walk(node):
+            called = ast.unparse(inner.func) if isinstance(inner, ast.Call) else ""
+            if called.startswith("re.") and called != "re.escape":
+                yield name, ast.unparse(inner)
+
+
+def test_every_pattern_is_in_the_table():
+    unknown = {
+        name: source
+        for name, source in discovered()
+        if name not in PATTERNS
+        and not any(name == known or name.startswith(f"{known}.") for known in OURS)
+    }
+    assert unknown == {}, "add them to PATTERNS with their worst texts"
+
+
+def test_the_table_names_what_is_there():
+    found = {name for name, _source in discovered()} | {"services.definition_diff.rows"}
+    assert set(PATTERNS) <= found
+    assert all(
+        any(name == known or name.startswith(f"{known}.") for name in found) for known in OURS
+    )
+
+
+def seconds(work, said):
+    """Of the processor, the least of some runs: others on this machine do not count."""
+    least = float("inf")
+    for _ in range(RUNS):
+        begun = time.thread_time()
+        work(said)
+        least = min(least, time.thread_time() - begun)
+        if least > 1:
+            break
+    return least
+
+
+def is_linear(work, texts, name):
+    took = seconds(work, texts[0])
+    if took > MOST and not name.startswith(IN_PIECES):
+        return False
+    return took < MEASURABLE or took < GROWTH**2 * seconds(work, texts[1])
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_time_grows_as_the_text_does(name):
+    most, work, repeated = PATTERNS[name]
+    for part in repeated:
+        whole = (part * (most // len(part) + 1))[:most]
+        for head, tail in (("", "!"), ("{ ", "\n")):
+            texts = [f"{head}{whole[:length]}{tail}" for length in (most, most // 4)]
+            assert any(is_linear(work, texts, name) for _ in range(TRIES)), (part[:20], head)
