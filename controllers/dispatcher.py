@@ -10,8 +10,8 @@ from ..models.ai_turn import TooManyTurns
 from ..models.mcp_check import PERIOD, TooManyChecks
 from ..runtime import sentences
 from ..runtime.api_error import ApiError, error_body
-from ..services import text
-from ..services.errors import ConfigError, EngineError
+from ..services import large, text
+from ..services.errors import ConfigError, EngineError, ResultTooLarge
 
 _logger = logging.getLogger(__name__)
 
@@ -36,7 +36,10 @@ class AiDispatcher(Json2Dispatcher):
             if http.mimetype != "application/json":
                 raise ApiError(415, "not_json", "Send the body as application/json.")
             try:
+                large.check(http.get_data())
                 self.jsonrequest = self.request.get_json_data()
+            except ResultTooLarge as error:
+                raise ApiError(413, "body_too_large", "The request's body is too large.") from error
             except (ValueError, RecursionError) as error:
                 raise ApiError(400, "bad_json", "The body is not valid JSON.") from error
             if not isinstance(self.jsonrequest, dict):

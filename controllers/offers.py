@@ -11,6 +11,7 @@ from odoo.http import request
 from ..runtime import offers
 from ..runtime.api_error import ApiError
 from ..services import files, uri_template
+from ..services.errors import ConfigError
 from .chat import ROUTE, conversation_or_404, visible_or_404, visible_service
 from .dispatcher import body, query_int
 
@@ -82,6 +83,7 @@ class OffersController(http.Controller):
     def read_resource(self, conversation_id):
         asked = asked_of(conversation_id)
         values = body(server_id=int, uri=str)
+        _check_length(values["uri"])
 
         def shape(contents, write):
             parts = []
@@ -106,7 +108,8 @@ class OffersController(http.Controller):
         server = server_or_404(asked, values["server_id"])
         uri = values["uri"]
         if values["arguments"] is not None:
-            uri = uri_template.expand(uri, _strings(values["arguments"]))
+            uri = _expanded(uri, _strings(values["arguments"]))
+        _check_length(uri)
         source, name = {"server": server.name, "uri": uri}, values["name"] or ""
         person, lang = request.env.uid, request.env.lang
 
@@ -162,6 +165,18 @@ def _kept(files, write):
     if not files or not write:
         return []
     return write(lambda channel: channel._keep_files(files)._ai_file_data())
+
+
+def _expanded(template, arguments):
+    try:
+        return uri_template.expand(template, arguments)
+    except ConfigError as error:
+        raise ApiError(400, "invalid_field", str(error), details={"field": "uri"}) from error
+
+
+def _check_length(uri):
+    if len(uri) > uri_template.MAX_ADDRESS:
+        raise ApiError(400, "invalid_field", uri_template.TOO_LONG, details={"field": "uri"})
 
 
 def _strings(arguments):

@@ -1,5 +1,7 @@
 from odoo import api, fields, models
 
+from ..services import text
+
 
 class CloudService(models.Model):
     """A service that a workspace runs. Its own MCP servers serve only its own chats."""
@@ -109,9 +111,9 @@ class CloudService(models.Model):
         self.ensure_one()
         states = dict(self._fields["state"]._description_selection(self.env))
         facts = [
-            f"Name: {self.name}",
+            f"Name: {text.quoted(self.name, 200)}",
             f"State: {states[self.state]}",
         ]
         if self.description:
-            facts.append(f"Description: {self.description}")
+            facts.append(f"Description: {text.quoted(self.description, 2_000)}")
         return "\n".join(facts)

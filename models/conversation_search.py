@@ -32,7 +32,7 @@ class DiscussChannel(models.Model):
                             SELECT 1 FROM mail_message message
                              WHERE message.model = 'discuss.channel' AND message.res_id = channel.id
                                AND message.message_type = 'comment'
-                               AND strpos(lower(regexp_replace(message.body, '<[^>]*>', ' ', 'g')),
+                               AND strpos(lower(regexp_replace(message.body, '<[^<>]*>', ' ', 'g')),
                                           lower(%(escaped)s)) > 0))
                  ORDER BY channel.id DESC LIMIT %(limit)s
                 """,

@@ -9,6 +9,8 @@ from ..services.errors import EngineError
 
 _logger = logging.getLogger(__name__)
 
+MAX_KNOWN = 2_000  # tools of one server, with those that it has no more
+
 
 class McpServer(models.Model):
     """What a server offers, as its last connection told."""
@@ -83,7 +85,7 @@ class McpServer(models.Model):
                 )
 
     def _apply_discovery(self, discovery):
-        """Never deletes a tool and never switches one on again.
+        """Never deletes a tool that somebody has decided about, and never switches one on again.
 
         :return: numbers of (new, changed, gone) tools
         """
@@ -98,6 +100,10 @@ class McpServer(models.Model):
             tool.name: tool
             for tool in Tool.with_context(active_test=False).search([("server_id", "=", self.id)])
         }
+        names = {found.name for found in discovery.tools}
+        known = self._with_room(known, names)
+        known_names = set(known)
+        left = MAX_KNOWN - len(known)
         added = changed = 0
         limit = limits.get(self.env, "max_tools_per_server")
         room = limit - sum(tool.active for tool in known.values())
@@ -106,20 +112,57 @@ class McpServer(models.Model):
             if tool := known.pop(found.name, None):
                 changed += tool._found_again(vals)
                 continue
+            if added >= left:
+                break
             added += 1
             Tool._found(self, vals, active=room > 0)
             room -= 1
         gone = Tool.union(*known.values()).filtered("available")
         gone.available = False
         self._record_health(discovery)
-        message = (
-            self.env._(
-                "The server offers more than %(limit)s tools: the rest was added switched off.",
-                limit=limit,
+        notes = []
+        if room < 0:
+            notes.append(
+                self.env._(
+                    "The server offers more than %(limit)s tools: the rest was added switched off.",
+                    limit=limit,
+                )
             )
-            if room < 0
-            else False
-        )
+        if discovery.too_large:
+            notes.append(
+                self.env._(
+                    "%(count)s tools were left out because their definitions are too large.",
+                    count=discovery.too_large,
+                )
+            )
+        if discovery.is_cut or len(names - known_names) > left:
+            notes.append(
+                self.env._("The server's list of tools is too long to be read to its end.")
+            )
+        message = " ".join(notes) or False
         self.sudo().write({"last_sync": fields.Datetime.now(), "state_message": message})
         self._tell_admins()
         return added, changed, len(gone)
+
+    def _with_room(self, known, names):
+        """Forget tools that are gone, the oldest first, where a server that renames its tools again and again has
+        filled its place. What somebody has decided about stays: it might come back.
+
+        :param known: tools by name
+        :param names: of those that the server offers now
+        :return: `known` without those that were forgotten
+        """
+        surplus = len(known) + len(names - known.keys()) - MAX_KNOWN
+        if surplus <= 0:
+            return known
+        gone = self.env["woow_paas_platform.mcp_tool"].union(
+            *(tool for name, tool in known.items() if name not in names)
+        )
+        forgotten = gone._undecided().sorted("id")[:surplus]
+        kept = {name: tool for name, tool in known.items() if tool not in forgotten}
+        # sudo: mcp_tool_review, mcp_tool - notes of Odoo about tools that nobody has looked at
+        self.env["woow_paas_platform.mcp_tool_review"].sudo().search(
+            [("tool_id", "in", forgotten.ids)]
+        ).unlink()
+        forgotten.sudo().unlink()
+        return kept

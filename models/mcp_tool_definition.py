@@ -173,6 +173,39 @@ class McpTool(models.Model):
             tool._audit("first_seen")
         return tool
 
+    def _undecided(self):
+        """Those about which nobody has decided anything."""
+        # sudo: mcp_tool_review, approval_rule, ai.assistant, action_type - only which tools they name
+        env = self.sudo().env
+        decided = (
+            env["woow_paas_platform.mcp_tool_review"]
+            .search([("tool_id", "in", self.ids), ("decision", "!=", "first_seen")])
+            .tool_id
+        )
+        decided |= (
+            env["woow_paas_platform.approval_rule"].search([("tool_id", "in", self.ids)]).tool_id
+        )
+        every = {"active_test": False}
+        decided |= (
+            env["ai.assistant"]
+            .with_context(**every)
+            .search([("mcp_tool_disabled_ids", "in", self.ids)])
+            .mcp_tool_disabled_ids
+        )
+        decided |= (
+            env["woow_paas_platform.action_type"]
+            .with_context(**every)
+            .search([("tool_id", "in", self.ids)])
+            .tool_id
+        )
+        return (self - decided).filtered(
+            lambda tool: (
+                tool.active
+                and tool.approval_policy == "default"
+                and tool.review_state in ("approved", "new")
+            )
+        )
+
     def _found_again(self, vals):
         """Compare what the server says now with what was approved.
 

@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import math
 import os
 import socket
+import time
 
 from . import db
 
@@ -12,6 +14,9 @@ _logger = logging.getLogger(__name__)
 SERVER = "woow_paas_platform.mcp_server"
 PROCESS = "woow_paas_platform.mcp_server_process"
 RESYNC_DELAY = 2.0  # s, a server that changes its tools one by one is read once
+MAX_RESYNC_DELAY = (
+    600.0  # s, one that does not stop saying so; who was silent for as long is read at once again
+)
 
 
 def process_name() -> str:
@@ -31,6 +36,9 @@ class ServerWatch:
         self._order: dict[str, asyncio.Lock] = {}  # by database: one that is away holds up no other
         self._tasks: set[asyncio.Task] = set()
         self._resyncing: set[tuple[str, int]] = set()
+        self._read_at: dict[
+            tuple[str, int], tuple[float, float]
+        ] = {}  # when, and after which delay
 
     def opened(self, spec, info) -> None:
         """A session was opened; what it speaks is tried first from now on, in every process."""
@@ -55,8 +63,16 @@ class ServerWatch:
             self._resyncing.add(key)
             self._spawn(self._resync(key))
 
+    def _resync_delay(self, key) -> float:
+        now = time.monotonic()
+        read_at, delay = self._read_at.get(key, (-math.inf, 0.0))
+        is_silent = now - read_at > MAX_RESYNC_DELAY
+        delay = RESYNC_DELAY if is_silent else min(2 * delay, MAX_RESYNC_DELAY)
+        self._read_at[key] = now + delay, delay
+        return delay
+
     async def _resync(self, key) -> None:
-        await asyncio.sleep(RESYNC_DELAY)
+        await asyncio.sleep(self._resync_delay(key))
         self._resyncing.discard(key)
         await self._sync(key[0], [key[1]])
 

@@ -1,17 +1,20 @@
-from types import SimpleNamespace
-
 from odoo.exceptions import ValidationError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 from psycopg2 import IntegrityError
 
+from ..models import mcp_server_discovery
+from ..services.discovery import Discovery
+from ..services.sessions import ServerInfo
 from ..services.specs import DiscoveredTool
 from .common import AiCase
 
 
-def discovery(*tools):
-    return SimpleNamespace(
-        tools=tools, protocol_version="2025-11-25", transport="streamable_http", server_info={}
+def discovery(*tools, **more):
+    return Discovery(
+        tools=list(tools),
+        info=ServerInfo(transport="streamable_http", protocol_version="2025-11-25"),
+        **more,
     )
 
 
@@ -68,6 +71,37 @@ class TestMcpServer(AiCase):
             off[0].action_enable()
         self._tools().filtered("active")[0].action_disable()
         off[0].action_enable()
+
+    def test_what_is_left_out_is_told(self):
+        self.server._apply_discovery(discovery(tool("forecast"), too_large=3, is_cut=True))
+        self.assertIn("3 tools were left out", self.server.state_message)
+        self.assertIn("too long to be read to its end", self.server.state_message)
+
+    def test_a_server_that_renames_its_tools_does_not_fill_the_tables(self):
+        self.patch(mcp_server_discovery, "MAX_KNOWN", 10)
+        Review = self.env["woow_paas_platform.mcp_tool_review"]
+        before = Review.search_count([])
+        for turn in range(6):
+            self.server._apply_discovery(discovery(*(tool(f"t{turn}_{i}") for i in range(4))))
+            self.assertEqual(self.server.tool_count, 4)
+            self.assertLessEqual(len(self._tools()), 10)
+        self.assertLessEqual(Review.search_count([]) - before, 10)
+
+    def test_what_somebody_has_decided_about_is_never_forgotten(self):
+        self.patch(mcp_server_discovery, "MAX_KNOWN", 10)
+        self.forecast.approval_policy = "never"
+        self.alerts.active = False
+        for turn in range(4):
+            self.server._apply_discovery(discovery(*(tool(f"t{turn}_{i}") for i in range(6))))
+        self.assertTrue((self.forecast | self.alerts).exists() == (self.forecast | self.alerts))
+        self.server._apply_discovery(discovery(tool("forecast"), tool("alerts")))
+        self.assertEqual((self.forecast.approval_policy, self.alerts.active), ("never", False))
+
+    def test_more_tools_than_can_be_known_are_told(self):
+        self.patch(mcp_server_discovery, "MAX_KNOWN", 4)
+        self.server._apply_discovery(discovery(*(tool(f"t{i}") for i in range(9))))
+        self.assertEqual(len(self._tools()), 4)
+        self.assertIn("too long to be read to its end", self.server.state_message)
 
     def test_empty_list(self):
         self.assertEqual(self.server._apply_discovery(discovery()), (0, 0, 2))

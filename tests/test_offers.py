@@ -93,6 +93,14 @@ class TestOffers(AiHttpCase):
         self._sign_in(self.stranger)
         self.assertEqual(self.url_open(file["url"]).status_code, 404)
 
+    def test_a_template_that_would_become_huge_is_refused(self):
+        for uri in ("{a}" * 400, "{" + "a," * 900 + "a}", "{a}" * 20_000):
+            answer = self._attach(uri, arguments={"a": "x" * 40_000})
+            self._assert_error(answer, 400, "invalid_field")
+        for what in ("resources/attach", "resources/read"):
+            answer = self._offers("POST", what, server_id=self.server.id, uri="x" * 20_000)
+            self._assert_error(answer, 400, "invalid_field")
+
     def _attach(self, uri, **values):
         return self._offers("POST", "resources/attach", server_id=self.server.id, uri=uri, **values)
 

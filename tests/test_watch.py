@@ -82,6 +82,22 @@ class TestWatch(AiHttpCase):
         )
         self.assertEqual(self.synced, [(self.env.cr.dbname, [self.server.id])])
 
+    def test_a_server_that_never_stops_saying_so_is_read_ever_more_rarely(self):
+        now = [0.0]
+        self.patch(watch.time, "monotonic", lambda: now[0])
+
+        async def delays():
+            told, found = watch.ServerWatch(None, None), []
+            for _ in range(12):
+                found.append(told._resync_delay(("db", 1)))
+                now[0] += found[-1] + 1
+            now[0] += watch.MAX_RESYNC_DELAY + 1
+            return [*found, told._resync_delay(("db", 1))]
+
+        found = asyncio.run(delays())
+        self.assertEqual(found[:3], [2.0, 4.0, 8.0])
+        self.assertEqual(found[-2:], [watch.MAX_RESYNC_DELAY, watch.RESYNC_DELAY])
+
     def test_a_server_that_is_gone_is_passed_over(self):
         spec = self.server._server_spec()
         self.server.unlink()
