@@ -7,6 +7,7 @@ from ..models.ai_turn import PROMPT_CHARS
 from ..runtime import db, process
 from ..runtime.after_commit import AfterCommit
 from ..runtime.api_error import ApiError, error_body
+from ..runtime.places import at_most
 from ..services import reply
 from ..services.errors import EngineError
 from ..services.specs import TurnRequest
@@ -14,7 +15,7 @@ from .chat import ROUTE, visible_or_404
 from .dispatcher import body
 from .execute import MAX_CALLS
 
-TIMEOUT = 90.0  # seconds, below the time after which Odoo ends a request
+TIMEOUT = 90.0  # seconds that a model may take
 TURN = "woow_paas_platform.ai_turn"
 
 
@@ -82,7 +83,8 @@ def _request(assistant, question, with_tools):
 def _answer(turn, dbname, context):
     """Runs when the request's transaction is over."""
     try:
-        answer = process.wait_for(lambda engine: engine.reply(turn, TIMEOUT), TIMEOUT)
+        limit = at_most(TIMEOUT)
+        answer = process.wait_for(lambda engine: engine.reply(turn, limit), limit)
     except EngineError as caught:
         code, fallback = caught.code, str(caught)
 

@@ -3,8 +3,10 @@
 from odoo import http
 from odoo.http import Response, request
 
+from ..models.mcp_check import PERIOD, TooManyChecks
 from ..models.mcp_server_oauth import CALLBACK, CLIENT, SIGN_IN, START
 from ..runtime import db, process
+from ..runtime.after_commit import LeadsTo
 from ..services import const
 from ..services.errors import EngineError, SignInRequired
 from .chat import ROUTE, visible_or_404
@@ -27,6 +29,8 @@ class OAuthController(http.Controller):
         server = request.env[SERVER].sudo().browse(server_id).exists()
         if not server or not server._can_sign_in(request.env.user):
             return self._refused(404)
+        if too_many := self._too_many():
+            return too_many
         # sudo: mcp_sign_in_request - of the caller only
         Request = request.env[REQUEST].sudo()
         if url := Request._begin_again(server._sign_in(), request.env.uid):
@@ -45,7 +49,7 @@ class OAuthController(http.Controller):
                 _record_error(dbname, sign_in_id, error)
             return _page_of(sign_in_id)
 
-        return LeadsTo(ask)
+        return LeadsTo(request.env, ask, headers=_HEADERS)
 
     @http.route(CALLBACK, **PAGE)
     def callback(self, **query):
@@ -56,6 +60,8 @@ class OAuthController(http.Controller):
         server = begun.sign_in_id.server_id
         if not begun or server._sign_in() != begun.sign_in_id:
             return self._refused(400)
+        if too_many := self._too_many():
+            return too_many
         dbname, uid, spec = request.env.cr.dbname, request.env.uid, server._server_spec()
         sign_in_id, manages = begun.sign_in_id.id, server.sudo(False).has_access("write")
 
@@ -74,7 +80,7 @@ class OAuthController(http.Controller):
                 process.sync_as_signed_in(dbname, spec)
             return _page_of(sign_in_id)
 
-        return LeadsTo(redeem)
+        return LeadsTo(request.env, redeem, headers=_HEADERS)
 
     @http.route("/my/ai/sign-ins", readonly=True, **PAGE)
     def page(self, id=None, **_query):
@@ -90,6 +96,16 @@ class OAuthController(http.Controller):
 
     def _refused(self, status):
         return self._page({"is_refused": True}, status)
+
+    def _too_many(self):
+        """Sign-ins ask other machines, so they count like tests: a page for who starts too many."""
+        try:
+            request.env["woow_paas_platform.mcp_check"]._count_one()
+        except TooManyChecks as error:
+            page = self._page({"refusal": str(error)}, 429)
+            page.headers["Retry-After"] = str(PERIOD)
+            return page
+        return None
 
     def _page(self, values, status=200):
         values |= {"page_name": "ai_sign_ins", "sign_ins": request.env[SIGN_IN]._own()}
@@ -131,21 +147,6 @@ class OAuthController(http.Controller):
         """The tokens are forgotten here; the next call asks to sign in again."""
         visible_or_404(SIGN_IN, sign_in_id, request.env._("This sign-in does not exist.")).unlink()
         return request.make_response("", status=204)
-
-
-class LeadsTo(Response):
-    """A redirect that is known when the request's transaction is over, see `runtime.direct_call`.
-
-    :param work: returns the address; runs once, without a cursor
-    """
-
-    def __init__(self, work):
-        super().__init__(status=303, headers=_HEADERS)
-        self._work = work
-
-    def __call__(self, environ, start_response):
-        self.headers["Location"] = self._work()
-        return super().__call__(environ, start_response)
 
 
 _HEADERS = {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}

@@ -6,6 +6,7 @@ from odoo.http import Response
 from odoo.tools import json_default
 
 from ..services import text
+from ..services.errors import EngineError
 from . import process, sentences
 from .api_error import ApiError, error_body
 
@@ -15,32 +16,76 @@ TURNED_AWAY = (
 RETRY_AFTER = 5  # s, told to who is turned away
 
 
-class AfterCommit(Response):
-    """A JSON response that is made when the request's transaction is over, unless too many requests of the
+class Waiting(Response):
+    """A response that is made when the request's transaction is over, unless too many requests of the
     same person wait by then.
 
     :param env: whose request it is
-    :param work: returns (data, status); runs once, without a cursor, a request's environment or a retry
+    :param work: runs once, without a cursor, a request's environment or a retry
+    """
+
+    def __init__(self, env, work, **options):
+        super().__init__(**options)
+        self._dbname, self._uid, self._lang = env.cr.dbname, env.uid, env.lang
+        self._work = work
+
+    def __call__(self, environ, start_response):
+        with process.places(self._dbname).of(self._uid) as has_place:
+            if has_place:
+                self._answer()
+            else:
+                self.status_code = 429
+                self.headers["Retry-After"] = str(RETRY_AFTER)
+                self._turn_away(sentences.in_language(self._lang, TURNED_AWAY))
+        return super().__call__(environ, start_response)
+
+    def _answer(self):
+        """Do the work, and become what it led to."""
+        raise NotImplementedError
+
+    def _turn_away(self, sentence):
+        """There is no place: become a refusal."""
+        raise NotImplementedError
+
+
+class AfterCommit(Waiting):
+    """The same as JSON.
+
+    :param work: returns (data, status)
     :param turn_away: runs with a sentence instead of `work` where there is no place for it
     """
 
     def __init__(self, env, work, turn_away=None):
-        super().__init__(headers={"Content-Type": "application/json; charset=utf-8"})
-        self._dbname, self._uid, self._lang = env.cr.dbname, env.uid, env.lang
-        self._work = work
-        self._turn_away = turn_away
+        super().__init__(env, work, headers={"Content-Type": "application/json; charset=utf-8"})
+        self._when_turned_away = turn_away
 
-    def __call__(self, environ, start_response):
-        with process.places(self._dbname).of(self._uid) as has_place:
-            data, status = self._work() if has_place else self._refusal()
-        self.status_code = status
+    def _answer(self):
+        try:
+            data, self.status_code = self._work()
+        except EngineError as error:
+            sentence = sentences.in_language(self._lang, str(error))
+            data, self.status_code = error_body(ApiError(502, error.code, sentence)), 502
+        self._set(data)
+
+    def _turn_away(self, sentence):
+        if self._when_turned_away:
+            self._when_turned_away(sentence)
+        details = {"retry_after": RETRY_AFTER}
+        self._set(error_body(ApiError(429, "too_many_waits", sentence, details=details)))
+
+    def _set(self, data):
         self.data = json.dumps(text.storable(data), ensure_ascii=False, default=json_default)
-        return super().__call__(environ, start_response)
 
-    def _refusal(self):
-        sentence = sentences.in_language(self._lang, TURNED_AWAY)
-        if self._turn_away:
-            self._turn_away(sentence)
-        self.headers["Retry-After"] = str(RETRY_AFTER)
-        error = ApiError(429, "too_many_waits", sentence, details={"retry_after": RETRY_AFTER})
-        return error_body(error), error.code
+
+class LeadsTo(Waiting):
+    """The same as a redirect, for pages.
+
+    :param work: returns the address
+    """
+
+    def _answer(self):
+        self.status_code, self.headers["Location"] = 303, self._work()
+
+    def _turn_away(self, sentence):
+        self.content_type = "text/plain; charset=utf-8"
+        self.data = sentence

@@ -18,6 +18,7 @@ from ..services.errors import EngineError
 from ..services.specs import CallResult, Executed, ToolCall
 from . import db, process
 from .after_commit import AfterCommit
+from .places import at_most
 
 _logger = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ CALL = "woow_paas_platform.tool_call"
 class Direct:
     """One call that is to be made.
 
-    :ivar timeout: seconds
+    :ivar timeout: seconds, as far as a request may wait so long
     :ivar values: more columns of the audit row
     """
 
@@ -98,7 +99,10 @@ def make(dbname, uid, directs):
 
     async def call_all(engine):
         return await asyncio.gather(
-            *(engine.call(direct.call, f"direct-{uid}", direct.timeout) for direct in directs)
+            *(
+                engine.call(direct.call, f"direct-{uid}", at_most(direct.timeout))
+                for direct in directs
+            )
         )
 
     try:

@@ -1,4 +1,5 @@
-"""How many requests of one person may hold a thread while they wait for a server, in all processes together.
+"""How many requests of one person may hold a thread while they wait for a server, in all processes together,
+and for how long.
 
 A place is an advisory lock of PostgreSQL: it is taken at once or not at all, counts over processes and hosts,
 and falls free when its process dies. One connection per process and database holds those of all requests.
@@ -14,6 +15,7 @@ from psycopg2.extensions import ISOLATION_LEVEL_AUTOCOMMIT
 
 from . import settings
 
+END_MARGIN = 15.0  # s of Odoo's limit that stay for what a request does beside waiting
 FIRST_KEY = 0x776F6F77  # of the locks' first number; the second one is the person
 
 
@@ -21,6 +23,12 @@ def per_person() -> int:
     """Places of one person; of three workers and more, that serve a request each, one stays for the others."""
     wanted = settings.get().waits_per_person
     return min(wanted, max(2, config["workers"] - 1)) if config["workers"] else wanted
+
+
+def at_most(seconds: float) -> float:
+    """So long may a request wait: Odoo ends the process of one that takes longer than `limit_time_real`."""
+    limit = config["limit_time_real"]
+    return min(seconds, limit - min(END_MARGIN, limit / 2)) if limit > 0 else seconds
 
 
 class Places:

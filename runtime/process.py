@@ -18,7 +18,7 @@ from odoo.tools import config
 from ..services.errors import EngineError, ServerTimeout
 from . import settings
 from .hub import Hub
-from .places import Places
+from .places import Places, at_most
 from .server_store import ServerStore
 from .store import OdooStore
 
@@ -267,10 +267,11 @@ def check_health(specs):
 def wait_for(work, timeout: float):
     """Run ``work(engine)``, a coroutine, on the loop and wait for what it returns.
 
-    :param timeout: seconds; the coroutine keeps to it by itself, a second later it is cancelled
+    :param timeout: seconds; the coroutine keeps to it by itself, a second later it is cancelled, and
+        earlier where Odoo would end a request that waits so long
     :raises EngineError: of the coroutine, or `ServerTimeout`
     """
-    loop = runner()
+    loop, timeout = runner(), at_most(timeout)
     future = loop.submit(work(_process.engine))
     try:
         return future.result(timeout + 1)

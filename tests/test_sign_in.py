@@ -6,7 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 from odoo.tests import tagged
 from odoo.tests.common import release_test_lock
 
-from ..runtime import process
+from ..models.mcp_check import MAX_CHECKS
+from ..runtime import places, process
 from ..services import oauth
 from ..services.errors import SignInRequired
 from ..services.specs import CallResult
@@ -144,6 +145,37 @@ class TestSignIn(SignInCase):
         self.assertEqual(self.turn.state, "waiting")
         self.assertIn("signed in to", self._come_back(self.authority.sign_in(self._start())))
         self.assertEqual(self.turn.state, "queued")
+
+    def test_one_person_lets_only_so_many_sign_ins_wait(self):
+        self._asked()
+        answer = self.authority.sign_in(self._start())
+        own = {"name": "own", "scope": "user", "owner_user_id": self.member.id}
+        fresh = self.server.copy(own)
+        self.env.flush_all()
+        with patch.object(places, "per_person", lambda: 0):
+            for path, given in (
+                (CALLBACK, answer),
+                (f"/api/ai/oauth/start/{fresh.id}", {}),
+            ):
+                refused = self._get(path, **given)
+                self.assertEqual(refused.status_code, 429)
+                self.assertIn("Too many of your requests", refused.text)
+                self.assertEqual(refused.headers["Retry-After"], "5")
+        self.assertFalse(self.authority.grants)
+        self.assertIn("You are signed in", self._come_back(answer))
+
+    def test_sign_ins_count_like_tests(self):
+        self._asked()
+        for _time in range(MAX_CHECKS):
+            answer = self.authority.sign_in(self._start())
+        for path, given in (
+            (f"/api/ai/oauth/start/{self.server.id}", {}),
+            (CALLBACK, answer),
+        ):
+            refused = self._get(path, **given)
+            self.assertEqual(refused.status_code, 429)
+            self.assertIn("many tests", refused.text)
+        self.assertFalse(self.authority.grants)
 
     def _state(self):
         return parse_qs(urlsplit(self._start()).query)["state"][0]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import time
 from contextlib import ExitStack, closing
 from unittest.mock import patch
@@ -93,6 +94,21 @@ class TestWaits(RecallData, AiHttpCase):
         self.assertEqual(rows.mapped("outcome"), ["denied"] * 3)
         self.assertIn("Too many of your requests", rows[0].llm_text)
 
+    def test_whatever_waits_ends_in_time(self):
+        """A tool, a list and a test of a server that never answers, where requests may take a second."""
+        silent = self.enterContext(socket.create_server(("127.0.0.1", 0)))
+        self.server.url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
+        self.env.flush_all()
+        chat = f"/api/ai/conversations/{self.chat.id}"
+        with patch.dict(config.options, {"limit_time_real": 1}):
+            status, answer = self._call("POST", ONE, CALL)
+            self.assertEqual((status, answer["success"]), (200, False))
+            listed = self._call("GET", f"{chat}/prompts")
+            self.assertEqual((listed[0], listed[1]["error"]["code"]), (502, "timeout"))
+            self._sign_in(self.admin)
+            tested = self._call("POST", f"/api/mcp/servers/{self.server.id}/test")
+            self.assertEqual((tested[0], tested[1]["error"]["code"]), (502, "timeout"))
+
     def test_others_are_not_held_up(self):
         self._fill()
         self._sign_in(self.member)
@@ -115,6 +131,15 @@ class TestPlaces(TransactionCase):
         for workers, limit in ((0, 8), (2, 2), (3, 2), (4, 3), (20, 8)):
             with self.subTest(workers=workers), patch.dict(config.options, {"workers": workers}):
                 self.assertEqual(places.per_person(), limit)
+
+    def test_a_wait_ends_before_odoo_ends_its_process(self):
+        for limit, longest in ((120, 105), (20, 10), (8, 4), (0, 600)):
+            with (
+                self.subTest(limit=limit),
+                patch.dict(config.options, {"limit_time_real": limit}),
+            ):
+                self.assertEqual(places.at_most(600), longest)
+                self.assertEqual(places.at_most(3), 3)
 
     def _frees(self, there):
         """PostgreSQL ends a closed connection, and with it what it held, in its own time."""

@@ -5,6 +5,7 @@ import collections
 import concurrent.futures
 import json
 import random
+import re
 import time
 
 import httpx
@@ -205,6 +206,16 @@ class TestLimits:
             f"SELECT lease_epoch FROM woow_paas_platform_ai_turn WHERE id = {turn.id}"
         )
         assert epochs == "1", "one runner did it all"
+
+    def test_a_direct_call_ends_before_its_worker_is_killed(self, limited, counter):
+        """The tool may take 30 s, a request 8 s: the call ends in between, and no worker does."""
+        body = {"toolName": "count", "arguments": {"id": "endless", "until": "never"}}
+        client = limited.session("user")
+        before = len(limited.log_text())
+        answer = client.post("/api/mcp/execute-tool", json=body)
+        assert (answer.status_code, answer.json()["outcome"]) == (200, "timeout")
+        assert counter.executions("endless") == 1
+        assert not re.search(r"WorkerHTTP \(\d+\) timeout", limited.log_text()[before:])
 
 
 @pytest.mark.alone
