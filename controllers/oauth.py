@@ -5,7 +5,7 @@ from odoo.http import Response, request
 
 from ..models.mcp_check import PERIOD, TooManyChecks
 from ..models.mcp_server_oauth import CALLBACK, CLIENT, SIGN_IN, START
-from ..runtime import db, process
+from ..runtime import background, db, process
 from ..runtime.after_commit import LeadsTo
 from ..services import const
 from ..services.errors import EngineError, SignInRequired
@@ -77,7 +77,7 @@ class OAuthController(http.Controller):
                 dbname, lambda env: env(user=uid, su=True)[SIGN_IN].browse(sign_in_id)._signed_in()
             )
             if manages:
-                process.sync_as_signed_in(dbname, spec)
+                background.sync_as_signed_in(dbname, spec)
             return _page_of(sign_in_id)
 
         return LeadsTo(request.env, redeem, headers=_HEADERS)

@@ -2,9 +2,11 @@ import logging
 import os
 
 from odoo import api, fields, models
-from odoo.exceptions import UserError, ValidationError
+from odoo.exceptions import ValidationError
 
+from ..runtime import process
 from ..services import const, egress
+from ..services.errors import EngineError
 from ..services.specs import LlmSpec
 
 _logger = logging.getLogger(__name__)
@@ -147,8 +149,8 @@ class AiConfig(models.Model):
             if server and (url := os.environ.get(f"WOOW_AI_DEMO_MCP_{name.upper()}_URL")):
                 server.url = url
                 try:
-                    server.action_sync_tools()
-                except UserError as error:
+                    server._apply_discovery(process.discover(server._server_spec()))
+                except EngineError as error:
                     _logger.warning("The demo's MCP server %s is not there: %s", name, error)
         if assistant := ref("woow_paas_platform.ai_assistant_demo", False):
             # A small model chooses better among few tools, and get-env shows its server's environment.

@@ -1,4 +1,5 @@
 import re
+from urllib.parse import urlsplit
 
 from odoo import models
 from odoo.http import request
@@ -7,6 +8,25 @@ from ..runtime import process
 from ..runtime.api_error import ApiError
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+
+def _is_same_origin(headers):
+    """Whether no page of another site has sent this request with the person's session.
+
+    Browsers leave out `Sec-Fetch-Site` over plain http, and then still name the `Origin` of what is no GET.
+    Programs send neither.
+    """
+    if (site := headers.get("Sec-Fetch-Site")) is not None:
+        return site in ("same-origin", "none")
+    if (origin := headers.get("Origin")) is None:
+        return True
+    # sudo: ir.config_parameter - the address of this Odoo, which the caller knows
+    base = request.env["ir.config_parameter"].sudo().get_param("web.base.url", "")
+    here = {request.httprequest.host, urlsplit(base).netloc} - {""}
+    try:
+        return urlsplit(origin).netloc in here
+    except ValueError:
+        return False
 
 
 class IrHttp(models.AbstractModel):
@@ -32,12 +52,7 @@ class IrHttp(models.AbstractModel):
             return
         if request.env.uid in [None, *cls._get_public_users()]:
             raise ApiError.unauthenticated()
-        site = headers.get("Sec-Fetch-Site")
-        if request.httprequest.method not in SAFE_METHODS and site not in (
-            None,
-            "same-origin",
-            "none",
-        ):
+        if request.httprequest.method not in SAFE_METHODS and not _is_same_origin(headers):
             raise ApiError(403, "cross_site", "Requests from other sites are not accepted.")
 
     @classmethod

@@ -1,12 +1,14 @@
 import uuid
 
 from odoo import api, fields, models
-from odoo.exceptions import ValidationError
+from odoo.exceptions import AccessError, ValidationError
 from odoo.fields import Domain
 
 from ..runtime import limits, sentences
 from ..services import const, egress
 from ..services.errors import ConfigError
+
+PLACE = {"scope", "cloud_service_id", "owner_user_id"}  # whose a server is
 
 
 class McpServer(models.Model):
@@ -143,17 +145,42 @@ class McpServer(models.Model):
                     )
                 )
 
+    @api.model
+    def _check_place(self, place):
+        """Asked before a row is written: a name that is taken would tell who may not know of the names there.
+
+        :param place: ``{"scope", "cloud_service_id", "owner_user_id"}``; what is missing is the default
+        :raises AccessError: the caller may not manage servers there
+        """
+        if self.env.su:
+            return
+        place = self.default_get(list(PLACE)) | {name: place[name] for name in PLACE & place.keys()}
+        rules = self.env["ir.rule"]._compute_domain(self._name, "write")
+        # sudo: mcp_server - the rules read the place's workspace, nothing is shown
+        if not self.new(place).sudo().filtered_domain(rules):
+            raise AccessError(self.env._("You may not add MCP servers there."))
+
     @api.model_create_multi
     def create(self, vals_list):
+        for vals in vals_list:
+            self._check_place(vals)
         servers = super().create(vals_list)
         servers.filtered(lambda server: not server.active)._reset_state()
         servers.filtered("active")._sync_after_commit()
         return servers
 
     def write(self, vals):
+        if vals.keys() & PLACE:
+            for server in self:
+                self._check_place(
+                    {
+                        "scope": server.scope,
+                        "cloud_service_id": server.cloud_service_id.id,
+                        "owner_user_id": server.owner_user_id.id,
+                        **vals,
+                    }
+                )
         result = super().write(vals)
-        if vals.keys() & {"scope", "cloud_service_id", "owner_user_id"}:
-            self.check_access("write")  # who moves a server must manage the place it goes to
         if vals.keys() & {"active", "url", "api_key", "api_key_env", "headers_json", "transport"}:
             self._reset_state()
         if vals.keys() & {"url", "transport"}:

@@ -1,5 +1,6 @@
 from odoo import api, fields, models
-from odoo.exceptions import UserError
+
+from ..runtime import sentences
 
 
 class McpServer(models.Model):
@@ -61,10 +62,10 @@ class McpServer(models.Model):
         }
 
     def action_sync_tools(self):
-        """Read `tools/list` and bring the tool records up to date; many servers in the background."""
+        """Read `tools/list` in the background and bring the tool records up to date; what came of it is notified."""
         self.check_access("write")
+        self._sync_after_commit(notify=True)
         if len(self) > 1:
-            self._sync_after_commit()
             return self._notify(
                 self.env._(
                     "The tools of %(count)s servers are being read. Their states follow in a moment.",
@@ -72,27 +73,47 @@ class McpServer(models.Model):
                 ),
                 kind="info",
             )
-        self._count_checks()
-        try:
-            added, changed, gone = self._apply_discovery(self._discover())
-        except UserError as error:
-            return self._notify(str(error), kind="danger")
-        if not (added or changed or gone):
-            return self._notify(
-                self.env._(
-                    "“%(server)s” is up to date: %(count)s tools.",
-                    server=self.name,
-                    count=self.tool_count,
-                )
-            )
         return self._notify(
             self.env._(
-                "“%(server)s”: %(added)s new tools, %(changed)s changed, %(gone)s no longer offered.",
+                "The tools of “%(server)s” are being read. What came of it follows in a moment.",
                 server=self.name,
+            ),
+            kind="info",
+        )
+
+    def _tell_synced(self, uid, added, changed, gone):
+        """Notify who has asked for a sync, in their language.
+
+        :param uid: None where nobody waits for it
+        """
+        if not uid:
+            return
+        user = self.env["res.users"].browse(uid)
+        server = self.with_context(lang=user.lang)
+        if added or changed or gone:
+            message = server.env._(
+                "“%(server)s”: %(added)s new tools, %(changed)s changed, %(gone)s no longer offered.",
+                server=server.name,
                 added=added,
                 changed=changed,
                 gone=gone,
             )
+        else:
+            message = server.env._(
+                "“%(server)s” is up to date: %(count)s tools.",
+                server=server.name,
+                count=server.tool_count,
+            )
+        user._bus_send("simple_notification", {"type": "success", "message": message})
+
+    def _tell_failed(self, uid, error):
+        """As `_tell_synced`."""
+        if not uid:
+            return
+        user = self.env["res.users"].browse(uid)
+        message = sentences.translated(self.with_context(lang=user.lang).env, error.at_length())
+        user._bus_send(
+            "simple_notification", {"type": "danger", "title": self.name, "message": message}
         )
 
     def action_enable(self):

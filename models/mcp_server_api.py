@@ -108,18 +108,27 @@ class McpServer(models.Model):
 
         :param place: ``{"scope", "cloud_service_id", "owner_user_id"}`` of the server
         """
-        domain = [(field, "=", value) for field, value in place.items()]
-        # sudo: mcp_server - names in the place where the caller is about to add one
-        others = self.sudo().with_context(active_test=False).search(domain)
-        taken, name, number = set(others.mapped("name")), wanted, 2
+        taken, name, number = set(self._names_in(place)), wanted, 2
         while name in taken:
             name, number = f"{wanted} {number}", number + 1
         return name
 
     @api.model
+    def _names_in(self, place):
+        """The names that are taken in a place.
+
+        :raises AccessError: the caller may not add a server there
+        """
+        self._check_place(place)
+        domain = [(field, "=", value) for field, value in place.items()]
+        # sudo: mcp_server - names in the place where the caller is about to add one
+        return self.sudo().with_context(active_test=False).search(domain).mapped("name")
+
+    @api.model
     def _import_servers(self, document, place):
         """Make a server of each entry of an ``mcpServers`` document that can be one.
 
+        :raises AccessError: the caller may not add servers there, and learns no name of those that are there
         :return: (servers, ``[{"name", "message"}]`` of what was left out or is still missing)
         :raises ConfigError: it is no such document
         """
@@ -128,9 +137,7 @@ class McpServer(models.Model):
             {"name": entry.name, "message": sentences.translated(self.env, entry.message)}
             for entry in skipped
         ]
-        domain = [(field, "=", value) for field, value in place.items()]
-        # sudo: mcp_server - see `_free_name`
-        known = set(self.sudo().with_context(active_test=False).search(domain).mapped("name"))
+        known = set(self._names_in(place))
         servers = self
         for entry in found:
             if entry.name in known:

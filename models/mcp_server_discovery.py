@@ -1,13 +1,8 @@
-import logging
 from datetime import timedelta
 
 from odoo import api, fields, models
-from odoo.exceptions import UserError
 
-from ..runtime import limits, process, sentences
-from ..services.errors import EngineError
-
-_logger = logging.getLogger(__name__)
+from ..runtime import background, limits
 
 MAX_KNOWN = 2_000  # tools of one server, with those that it has no more
 
@@ -26,40 +21,15 @@ class McpServer(models.Model):
 
     @api.model
     def _cron_sync_tools(self):
-        """Read the tools of servers again that were not read for long, one after the other.
-
-        Each result is written in a transaction of its own, so nothing is locked while a server is awaited.
-        """
-        before = fields.Datetime.now() - timedelta(
-            hours=limits.get(self.env, "sync_interval_hours")
-        )
+        """Read the tools of servers again that were not read for long, in the background."""
+        now = fields.Datetime.now()
+        before = now - timedelta(hours=limits.get(self.env, "sync_interval_hours"))
         due = self.search(
             ["|", ("last_attempt", "=", False), ("last_attempt", "<", before)],
             order="last_attempt asc nulls first, id",
         )._asked_by_odoo()
-        Cron = self.env["ir.cron"]
-        Cron._commit_progress(remaining=len(due))
-        store = process.server_store(self.env.cr.dbname)
-        for server in due:
-            try:
-                discovery = process.discover(server._server_spec())
-            except EngineError as error:
-                store.failed(server.id, error)
-            else:
-                store.synced(server.id, discovery)
-            if not Cron._commit_progress(1):
-                break
-
-    def _discover(self):
-        """:raises UserError: with a sentence; who calls catches it, so that the state is kept"""
-        self.ensure_one()
-        try:
-            return process.discover(self._server_spec())
-        except EngineError as error:
-            _logger.info("Discovery of MCP server %s failed: %s %s", self.id, error, error.detail)
-            # Not in a cursor of its own: this transaction may have written the row already.
-            self._record_failure(error)
-            raise UserError(sentences.translated(self.env, error.at_length())) from error
+        due.last_attempt = now  # so that the next run does not ask again meanwhile
+        due._sync_after_commit()
 
     def _count_checks(self):
         """:raises TooManyChecks: a person had servers asked too often; administrators are not counted"""
@@ -67,11 +37,12 @@ class McpServer(models.Model):
             for _server in self:
                 self.env["woow_paas_platform.mcp_check"]._count_one()
 
-    def _sync_after_commit(self):
-        ids, dbname = self.ids, self.env.cr.dbname
+    def _sync_after_commit(self, notify=False):
+        """:param notify: tell the current user what came of it"""
+        ids, dbname, uid = self.ids, self.env.cr.dbname, self.env.uid if notify else None
         if ids and not self.env.context.get("woow_no_sync"):
             self._count_checks()
-            self.env.cr.postcommit.add(lambda: process.sync_later(dbname, ids))
+            self.env.cr.postcommit.add(lambda: background.sync_later(dbname, ids, uid))
 
     def _record_way(self, transport, protocol_version):
         """What a session has found out: tried first from now on."""

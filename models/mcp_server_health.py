@@ -4,7 +4,7 @@ from markupsafe import escape
 from odoo import SUPERUSER_ID, api, fields, models
 from odoo.exceptions import AccessError
 
-from ..runtime import limits, process, sentences, server_files
+from ..runtime import background, limits, sentences, server_files
 from ..services import text
 from ..services.errors import AuthRequired
 
@@ -167,18 +167,11 @@ class McpServer(models.Model):
 
     @api.model
     def _cron_check_health(self):
-        """Ask the servers whose last check is old enough, all at once.
-
-        Nothing is locked meanwhile; what came of it is written in a transaction of its own.
-        """
-        due = self._due_for_check()
-        Cron = self.env["ir.cron"]
-        Cron._commit_progress(remaining=len(due))
-        specs, outcomes = due._server_specs()
-        if specs:
-            outcomes |= process.check_health(list(specs.values()))
-        process.server_store(self.env.cr.dbname).checked(outcomes)
-        Cron._commit_progress(len(due))
+        """Ask the servers whose last check is old enough, all at once and in the background."""
+        due, dbname = self._due_for_check(), self.env.cr.dbname
+        due.last_check = fields.Datetime.now()  # so that the next run does not ask again meanwhile
+        if ids := due.ids:
+            self.env.cr.postcommit.add(lambda: background.check_later(dbname, ids))
 
     @api.model
     def _due_for_check(self):

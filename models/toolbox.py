@@ -1,16 +1,13 @@
 import base64
-import logging
 import uuid
 
 from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
 
-from ..runtime import process
+from ..runtime import background, sentences
 from ..services import const, egress, openapi, openapi_file
 from ..services.errors import ConfigError, EngineError
 from ..services.specs import ServerSpec
-
-_logger = logging.getLogger(__name__)
 
 
 class Toolbox(models.Model):
@@ -136,21 +133,53 @@ class Toolbox(models.Model):
                 raise ValidationError(str(error)) from error
 
     def action_import(self):
-        """Read the document at its address again."""
+        """Read the document at its address again, in the background."""
         self.ensure_one()
         self.check_access("write")
         if not self.document_url:
             raise UserError(self.env._("Enter the address of the document, or upload it."))
+        box_id, url, uid = self.id, self.document_url, self.env.uid
+        dbname = self.env.cr.dbname
+        self.env.cr.postcommit.add(lambda: background.import_later(dbname, box_id, url, uid))
+        return {
+            "type": "ir.actions.client",
+            "tag": "display_notification",
+            "params": {
+                "type": "info",
+                "message": self.env._(
+                    "The document of “%(toolbox)s” is being read. What came of it follows in a moment.",
+                    toolbox=self.name,
+                ),
+            },
+        }
+
+    def _keep_document(self, source, url, uid):
+        """Import what was read at an address for this person, unless the toolbox has another one by now."""
+        own = self.with_user(uid).filtered(lambda box: box.document_url == url)
+        if not own:
+            return
         try:
-            source = process.wait_for(
-                lambda engine: engine.fetch(self.document_url, const.SYNC_TIMEOUT),
-                const.SYNC_TIMEOUT,
-            )
-            self._import(source, self.document_url)
-        except EngineError as error:
-            _logger.info("The document of toolbox %s: %s %s", self.id, error, error.detail)
-            raise UserError(str(error)) from error
-        return {"type": "ir.actions.client", "tag": "soft_reload"}
+            with self.env.cr.savepoint():
+                own.check_access("write")
+                own._import(source, url)
+        except (EngineError, UserError) as error:
+            own._tell(uid, error)
+            return
+        own._tell(uid)
+
+    def _tell(self, uid, error=None):
+        """Notify who wanted the document read."""
+        user = self.env["res.users"].browse(uid)
+        # sudo: toolbox - its name and a number, for somebody who may write it
+        box = self.sudo().with_context(lang=user.lang)
+        if error:
+            told = {"type": "danger", "message": sentences.translated(box.env, str(error))}
+        else:
+            message = box.env._("%(count)s operations were read.", count=box.operation_count)
+            told = {"type": "success", "message": message}
+        user._bus_send("simple_notification", {"title": box.name, **told})
+        if not error:
+            user._bus_send("woow_ai/toolbox", {"id": box.id})
 
     def action_view_operations(self):
         self.ensure_one()

@@ -3,6 +3,7 @@
 import asyncio
 
 from ..services import const, markdown
+from ..services.errors import ServerTimeout
 
 
 class Engine:
@@ -65,14 +66,17 @@ class Engine:
                 oauth=self.pool.oauth(spec),
             )
 
-        async with asyncio.timeout(spec.sync_timeout):
-            return await health.patiently(once)
+        try:
+            async with asyncio.timeout(spec.sync_timeout):
+                return await health.patiently(once)
+        except TimeoutError as error:
+            raise ServerTimeout from error
 
-    async def check(self, specs):
-        """:return: by the server's id what is wrong with it, None where nothing is"""
+    async def check(self, specs, keep):
+        """Ask servers whether they are well, see `services.health.check_all`."""
         from ..services import health  # noqa: PLC0415
 
-        return await health.check_all(specs, self._policy, self.pool.oauth)
+        await health.check_all(specs, self._policy, keep, self.pool.oauth)
 
     async def diagnose(self, spec):
         from ..services import diagnose  # noqa: PLC0415

@@ -257,13 +257,6 @@ def discover(spec):
     return wait_for(lambda engine: engine.discover(spec), spec.sync_timeout)
 
 
-def check_health(specs):
-    """Ask many servers at once whether they are well, see `Engine.check`."""
-    from ..services import health  # noqa: PLC0415
-
-    return wait_for(lambda engine: engine.check(specs), health.longest(specs))
-
-
 def wait_for(work, timeout: float):
     """Run ``work(engine)``, a coroutine, on the loop and wait for what it returns.
 
@@ -280,12 +273,19 @@ def wait_for(work, timeout: float):
         raise ServerTimeout from error
 
 
-def sync_later(dbname: str, server_ids: list[int]) -> None:
-    """Sync new servers in the background, after the commit that made them."""
+def in_background(work) -> None:
+    """Run ``work(engine, runner)``, a coroutine, on the loop; nobody waits for it. Tests run theirs themselves."""
     if is_evented() or odoo_module.current_test:
         return
     loop = runner()
-    loop.submit(_sync(loop, ServerStore(dbname), server_ids))
+    loop.submit(_logged(work(_process.engine, loop)))
+
+
+async def _logged(coroutine):
+    try:
+        await coroutine
+    except Exception:
+        _logger.exception("Work in the background failed.")
 
 
 async def _write_behind(function, dbname, *args):
@@ -293,15 +293,9 @@ async def _write_behind(function, dbname, *args):
 
 
 async def _sync_behind(dbname, server_ids):
-    await _sync(_process.runner, ServerStore(dbname), server_ids)
+    from . import background  # noqa: PLC0415 background needs this module
 
-
-def sync_as_signed_in(dbname: str, spec) -> None:
-    """Read the tools of a server in the background, with the credential of `spec`."""
-    if is_evented() or odoo_module.current_test:
-        return
-    loop = runner()
-    loop.submit(_sync_one(loop, ServerStore(dbname), spec))
+    await background.sync(_process.engine, _process.runner, ServerStore(dbname), server_ids)
 
 
 def revoke_later(grants) -> None:
@@ -322,18 +316,3 @@ async def _revoke(grant):
         _logger.info(
             "Tokens of %s may serve until they end: %s", grant["issuer"], error.detail or error
         )
-
-
-async def _sync(loop, store_, server_ids):
-    specs = await loop.db(store_.name, store_.specs, server_ids)
-    for spec in specs.values():
-        await _sync_one(loop, store_, spec)
-
-
-async def _sync_one(loop, store_, spec):
-    try:
-        discovery = await _process.engine.discover(spec)
-    except EngineError as error:
-        await loop.db(store_.name, store_.failed, spec.id, error)
-    else:
-        await loop.db(store_.name, store_.synced, spec.id, discovery)

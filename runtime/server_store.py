@@ -30,11 +30,13 @@ class ServerStore:
 
         return db.transaction(self.name, work)
 
-    def synced(self, server_id: int, discovery) -> None:
+    def synced(self, server_id: int, discovery, uid: int | None = None) -> None:
+        """:param uid: who is notified"""
+
         def work(env):
             server = env["woow_paas_platform.mcp_server"].browse(server_id).exists()
             if server:
-                server._apply_discovery(discovery)
+                server._tell_synced(uid, *server._apply_discovery(discovery))
 
         try:
             db.transaction(self.name, work)
@@ -44,11 +46,16 @@ class ServerStore:
             # The others are read all the same, and this one waits its turn.
             _logger.warning("The tools of MCP server %s cannot be kept.", server_id, exc_info=True)
             error = EngineError("What the MCP server offers cannot be stored.")
-            self.failed(server_id, error)
+            self.failed(server_id, error, uid)
 
-    def failed(self, server_id: int, error: EngineError) -> None:
+    def failed(self, server_id: int, error: EngineError, uid: int | None = None) -> None:
+        """:param uid: who is notified"""
+
         def work(env):
-            env["woow_paas_platform.mcp_server"].browse(server_id).exists()._record_failure(error)
+            server = env["woow_paas_platform.mcp_server"].browse(server_id).exists()
+            if server:
+                server._record_failure(error)
+                server._tell_failed(uid, error)
 
         db.transaction(self.name, work)
 
@@ -61,11 +68,28 @@ class ServerStore:
             self.name, lambda env: env["woow_paas_platform.mcp_server"]._apply_file(is_first)
         )
 
-    def checked(self, outcomes: dict[int, EngineError | None]) -> None:
+    def checked(self, server_id: int, error: EngineError | None) -> None:
         """Keep what a health check found."""
 
         def work(env):
-            for server in env["woow_paas_platform.mcp_server"].browse(outcomes).exists():
-                server._record_check(outcomes[server.id])
+            server = env["woow_paas_platform.mcp_server"].browse(server_id).exists()
+            if server:
+                server._record_check(error)
+
+        db.transaction(self.name, work)
+
+    def imported(self, box_id: int, source: bytes, url: str, uid: int) -> None:
+        """Keep what the document of a toolbox says."""
+
+        def work(env):
+            env["woow_paas_platform.toolbox"].browse(box_id).exists()._keep_document(
+                source, url, uid
+            )
+
+        db.transaction(self.name, work)
+
+    def not_imported(self, box_id: int, error: EngineError, uid: int) -> None:
+        def work(env):
+            env["woow_paas_platform.toolbox"].browse(box_id).exists()._tell(uid, error)
 
         db.transaction(self.name, work)

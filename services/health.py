@@ -37,30 +37,28 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
 
 
 async def check_all(
-    specs: Iterable[ServerSpec], policy: EgressPolicy, oauth: OAuthOf = _without
-) -> dict[int, EngineError | None]:
+    specs: Iterable[ServerSpec],
+    policy: EgressPolicy,
+    keep: Callable[[int, EngineError | None], Awaitable[None]],
+    oauth: OAuthOf = _without,
+) -> None:
     """Ask many servers at once; a slow one holds up nobody for longer than its ``sync_timeout``.
 
+    :param keep: gets a server's id and what is wrong with it, None where nothing is, as soon as that is known
     :param oauth: the tokens for a server, see `Pool.oauth`
-    :return: by the server's id what is wrong with it, None where nothing is
     """
     places = asyncio.Semaphore(AT_ONCE)
 
-    async def one(spec: ServerSpec) -> tuple[int, EngineError | None]:
+    async def one(spec: ServerSpec) -> None:
+        problem = None
         async with places:
             try:
                 await check(spec, policy, oauth(spec))
             except EngineError as error:
-                return spec.id, error
-            return spec.id, None
+                problem = error
+        await keep(spec.id, problem)
 
-    return dict(await asyncio.gather(*map(one, specs)))
-
-
-def longest(specs: Iterable[ServerSpec]) -> float:
-    """Seconds that `check_all` takes at most."""
-    limits = sorted((spec.sync_timeout for spec in specs), reverse=True)
-    return sum(limits[::AT_ONCE])
+    await asyncio.gather(*map(one, specs))
 
 
 async def check(spec: ServerSpec, policy: EgressPolicy, oauth: OAuth | None = None) -> None:

@@ -1,3 +1,5 @@
+import asyncio
+from contextlib import contextmanager
 from datetime import timedelta
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -6,8 +8,7 @@ from odoo import Command, fields
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import Form, tagged
 
-from ..models import mcp_server_discovery
-from ..runtime import limits
+from ..runtime import background, limits
 from ..services.errors import ServerTimeout
 from ..services.specs import DiscoveredTool
 from .common import AiCase, retention
@@ -25,19 +26,6 @@ def discovery(*names):
     )
 
 
-class FakeStore:
-    """Keeps what the cron would write in transactions of its own."""
-
-    def __init__(self):
-        self.read, self.dead = [], []
-
-    def synced(self, server_id, _discovery):
-        self.read.append(server_id)
-
-    def failed(self, server_id, _sentence):
-        self.dead.append(server_id)
-
-
 @tagged("post_install", "-at_install")
 class TestAdmin(AiCase):
     def _as_admin(self, record):
@@ -48,44 +36,49 @@ class TestAdmin(AiCase):
 
     # ------------------------------------------------------------ buttons
 
-    def test_sync_tells_what_changed(self):
-        server = self._as_admin(self.server)
+    @contextmanager
+    def _told(self):
+        """What is sent to the browser of the administrator meanwhile."""
+        told = []
         with patch.object(
-            mcp_server_discovery.process, "discover", lambda _spec: discovery("forecast")
+            self.env.registry["res.users"],
+            "_bus_send",
+            lambda user, kind, message: told.append((user, kind, message)),
         ):
-            action = server.action_sync_tools()
-            self.assertEqual(action["params"]["type"], "success")
-            self.assertIn("1 no longer offered", action["params"]["message"])
-            self.assertIn("up to date: 1", server.action_sync_tools()["params"]["message"])
+            yield told
 
-    def test_a_failed_sync_is_a_sentence_and_a_state(self):
-        def fail(_spec):
-            raise ServerTimeout
-
-        with patch.object(mcp_server_discovery.process, "discover", fail):
-            params = self.server.action_sync_tools()["params"]
-        self.assertEqual((params["type"], params["message"]), ("danger", str(ServerTimeout())))
+    def test_sync_tells_what_changed(self):
+        with self._told() as told:
+            for _time in range(2):
+                self.server._tell_synced(
+                    self.admin.id, *self.server._apply_discovery(discovery("forecast"))
+                )
+            self.server._tell_failed(self.admin.id, ServerTimeout())
         self.assertEqual(
-            (self.server.state, self.server.state_message), ("error", str(ServerTimeout()))
+            {(user, kind) for user, kind, _ in told}, {(self.admin, "simple_notification")}
         )
+        first, second, third = (message for _user, _kind, message in told)
+        self.assertIn("1 no longer offered", first["message"])
+        self.assertIn("up to date: 1", second["message"])
+        self.assertEqual((third["type"], third["message"]), ("danger", str(ServerTimeout())))
+
+    def test_a_sync_waits_for_no_server(self):
+        """Also of one server, and over RPC: nothing is asked before the commit, and then in the background."""
+        asked = []
+        servers = self._as_admin(self.server | self.user_server).with_context(woow_no_sync=False)
+        with patch.object(background, "sync_later", lambda *given: asked.append(given)):
+            for some, said in ((servers, "2 servers"), (servers[0], "“weather” are being read")):
+                asked.clear()
+                self.assertIn(said, some.action_sync_tools()["params"]["message"])
+                self.assertFalse(asked, "nothing starts before the commit")
+                self.env.cr.postcommit.run()
+                self.assertEqual(asked, [(self.env.cr.dbname, some.ids, self.admin.id)])
 
     def test_the_test_of_a_connection_is_for_who_manages_the_server(self):
         action = self._as_admin(self.server).action_test_connection()
         self.assertEqual(action["params"], {"server_id": self.server.id})
         with self.assertRaises(AccessError):
             self.server.with_user(self.member).action_test_connection()
-
-    def test_many_servers_are_synced_in_the_background(self):
-        asked = []
-        servers = self._as_admin(self.server | self.user_server).with_context(woow_no_sync=False)
-        with patch.object(
-            mcp_server_discovery.process, "sync_later", lambda _name, ids: asked.append(ids)
-        ):
-            message = servers.action_sync_tools()["params"]["message"]
-            self.assertIn("2 servers", message)
-            self.assertFalse(asked, "nothing starts before the commit")
-            self.env.cr.postcommit.run()
-        self.assertEqual(asked, [servers.ids])
 
     def test_switch_off_and_on_in_a_batch(self):
         servers = self._as_admin(self.server | self.user_server)
@@ -176,21 +169,45 @@ class TestAdmin(AiCase):
         everyone.last_attempt = now
         self.server.last_attempt = now - timedelta(hours=25)
         self.user_server.last_attempt = False
-        store = FakeStore()
+        asked = []
+        with patch.object(background, "sync_later", lambda _name, ids, _uid: asked.append(ids)):
+            for _time in range(2):
+                everyone._cron_sync_tools()
+                self.env.cr.postcommit.run()
+        self.assertEqual(asked, [(self.user_server | self.server).ids], "once")
 
-        def discover(spec):
-            if spec.id == self.server.id:
-                raise ServerTimeout
-            return discovery()
+    def test_a_dead_server_costs_the_others_nothing(self):
+        """Its own time-out, and even a write of it that fails."""
 
-        with (
-            patch.object(mcp_server_discovery.process, "discover", discover),
-            patch.object(mcp_server_discovery.process, "server_store", lambda _name: store),
-            patch.object(self.env.cr, "commit", lambda: None),
-        ):
-            everyone._cron_sync_tools()
-        self.assertEqual(store.read, [self.user_server.id])
-        self.assertEqual(store.dead, [self.server.id])
+        class Store:
+            name, kept = "db", []
+
+            def specs(self, ids):
+                return {number: SimpleNamespace(id=number) for number in ids}
+
+            def synced(self, server_id, found, uid):
+                if server_id == 3:
+                    raise ValueError("a write that fails")
+                self.kept.append((server_id, found, uid))
+
+            failed = synced
+
+        class Host:
+            async def db(self, _name, method, *args):
+                return method(*args)
+
+        class Engine:
+            async def discover(self, spec):
+                if spec.id == 1:
+                    await asyncio.sleep(0)
+                    raise ServerTimeout
+                return "tools"
+
+        store = Store()
+        with self.assertLogs("odoo.addons.woow_paas_platform.runtime.background", "ERROR"):
+            asyncio.run(background.sync(Engine(), Host(), store, [1, 2, 3, 4], 7))
+        self.assertEqual(sorted(kept[0] for kept in store.kept), [1, 2, 4])
+        self.assertIsInstance(dict(kept[:2] for kept in store.kept)[1], ServerTimeout)
 
     def test_results_go_with_their_age_and_the_line_stays(self):
         turn = self._ask(self.member).sudo()

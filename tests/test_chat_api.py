@@ -166,6 +166,32 @@ class TestChatApi(AiHttpCase):
                 )
                 self.assertEqual(answer[0], status)
 
+    def test_over_plain_http_the_origin_tells_another_site(self):
+        """Where browsers send no `Sec-Fetch-Site`; also for requests without a body, as forms can send them."""
+        self._sign_in(self.member)
+        turn = self._ask(self.member)
+        here = self.base_url()
+        self.env["ir.config_parameter"].sudo().set_param("web.base.url", "https://ai.example.com")
+        self.env.flush_all()
+        for origin, refused in (
+            ("http://evil.example.com", True),
+            ("http://127.0.0.1:1", True),
+            ("null", True),
+            ("http://[", True),
+            (here, False),
+            ("https://ai.example.com", False),
+            (None, False),
+        ):
+            for path, body in (
+                ("/api/ai/conversations", {"assistant_id": self.assistant.id}),
+                (f"/api/ai/turns/{turn.id}/stop", None),
+            ):
+                with self.subTest(origin=origin, path=path):
+                    answer = self._call("POST", path, body, headers={"Origin": origin})
+                    self.assertEqual(answer[0] == 403, refused, answer)
+                    if refused:
+                        self.assertEqual(answer[1]["error"]["code"], "cross_site")
+
     def test_forms_are_refused(self):
         self._sign_in(self.member)
         response = self.opener.post(

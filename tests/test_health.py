@@ -4,8 +4,7 @@ from unittest.mock import patch
 from odoo import fields
 from odoo.tests import tagged
 
-from ..runtime import process
-from ..runtime.server_store import ServerStore
+from ..runtime import background
 from ..services.errors import AuthRequired, ConnectFailed, ServerTimeout
 from .common import AiCase
 from .test_mcp_server import discovery, tool
@@ -35,7 +34,7 @@ class TestHealth(AiCase):
         asked = []
         server = self.server.with_context(woow_no_sync=False)
         server._record_failure(ServerTimeout())
-        with patch.object(process, "sync_later", lambda _name, ids: asked.append(ids)):
+        with patch.object(background, "sync_later", lambda _name, ids, _uid: asked.append(ids)):
             self._check(ServerTimeout(), server)
             self.env.cr.postcommit.run()
             self.assertFalse(asked)
@@ -84,21 +83,8 @@ class TestHealth(AiCase):
         self.env["woow_paas_platform.mcp_server"].search([]).last_check = fields.Datetime.now()
         self.server.last_check = fields.Datetime.now() - timedelta(minutes=6)
         asked = []
-
-        def check(specs):
-            asked.extend(spec.id for spec in specs)
-            return {spec.id: ConnectFailed() for spec in specs}
-
-        def kept(_store, outcomes):
-            for server_id, error in outcomes.items():
-                self.server.browse(server_id)._record_check(error)
-
-        Cron = self.env.registry["ir.cron"]
-        with (
-            patch.object(Cron, "_commit_progress", lambda *_, **__: 1.0),
-            patch.object(process, "check_health", check),
-            patch.object(ServerStore, "checked", kept),
-        ):
-            self.env["woow_paas_platform.mcp_server"]._cron_check_health()
-        self.assertEqual(asked, self.server.ids)
-        self.assertEqual(self.server.failed_checks, 1)
+        with patch.object(background, "check_later", lambda _name, ids: asked.extend(ids)):
+            for _time in range(2):
+                self.env["woow_paas_platform.mcp_server"]._cron_check_health()
+                self.env.cr.postcommit.run()
+        self.assertEqual(asked, self.server.ids, "once")

@@ -3,6 +3,7 @@
 from urllib.parse import urlparse
 
 from odoo import Command
+from odoo.exceptions import AccessError
 from odoo.tests import new_test_user, tagged
 
 from .test_mcp_api import SERVERS, McpApiCase
@@ -136,6 +137,43 @@ class TestMcpPermissions(McpApiCase):
                         self.assertEqual(status, 403)
                     else:
                         self.assertEqual(status, 401 if who == "public" else 404)
+
+    def test_names_of_servers_are_no_secret_to_be_guessed(self):
+        """Whether a name is taken is the same to who may not add a server there, over each way to add one."""
+        self.server.active = False
+        self.env.flush_all()
+        known, unknown = self.server.name, "nobody"
+        template = self.env["woow_paas_platform.mcp_template"].search(
+            [("transport", "!=", "stdio")], limit=1
+        )
+        url = {"url": "https://a.example.com/mcp"}
+        for who in ("member", "guest"):
+            self._sign_in(getattr(self, who))
+            for place in ({"scope": "system"}, {"cloud_service_id": self.service.id}):
+                taken = known if "scope" in place else self.user_server.name
+                for path, made in (
+                    ("/api/mcp/import", lambda name: {"mcpServers": {name: url}}),
+                    (SERVERS, lambda name: {"name": name, **url}),
+                    (SERVERS, lambda name: {"name": name, "template": template.code, "values": {}}),
+                ):
+                    answers = [
+                        self._call("POST", path, {**made(name), **place})
+                        for name in (taken, unknown)
+                    ]
+                    with self.subTest(who=who, path=path, place=place):
+                        self.assertEqual(answers[0], answers[1])
+                        self.assertIn(answers[0][0], (403, 422))
+
+    def test_nor_over_rpc(self):
+        Server = self.env["woow_paas_platform.mcp_server"].with_user(self.member)
+        system = {"scope": "system", "owner_user_id": False, "cloud_service_id": False}
+        own = self.personal.with_user(self.member)
+        for name in (self.server.name, "nobody"):
+            with self.subTest(name=name):
+                with self.assertRaises(AccessError):
+                    Server.create({"name": name, "url": "https://a.example.com/mcp"})
+                with self.assertRaises(AccessError):
+                    own.write({"name": name, **system})
 
     def test_lists_hold_nothing_of_others(self):
         for who in self._each_person():

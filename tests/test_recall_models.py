@@ -2,10 +2,12 @@
 
 import base64
 import json
+from unittest.mock import patch
 
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import Form, tagged
 
+from ..runtime import background
 from ..services.testing import fake_api
 from .common import AiCase
 from .recall_data import RecallData
@@ -111,6 +113,24 @@ class TestRecallModels(RecallData, AiCase):
         self.assertEqual((by_name["stock"].active, by_name["stock"].title), (False, "Stock"))
         self.assertFalse(by_name["upload"].available)
         self.assertTrue(by_name["fresh"].is_usable)
+
+    def test_a_document_is_read_in_the_background(self):
+        url = self.box.document_url = "https://orders.example.com/openapi.json"
+        box, asked = self.box.with_user(self.admin), []
+        with patch.object(background, "import_later", lambda *given: asked.append(given)):
+            box.action_import()
+            self.assertFalse(asked, "nothing starts before the commit")
+            self.env.cr.postcommit.run()
+        self.assertEqual(asked, [(self.env.cr.dbname, box.id, url, self.admin.id)])
+        document = json.loads(json.dumps(fake_api.DOCUMENT))
+        document["paths"]["/new"] = {"get": {"operationId": "fresh"}}
+        for source, address, found in (
+            (b"{}", url, False),
+            (json.dumps(document), "https://another.example.com", False),
+            (json.dumps(document), url, True),
+        ):
+            self.box._keep_document(source, address, self.admin.id)
+            self.assertEqual("fresh" in self.box.operation_ids.mapped("name"), found)
 
     def test_an_operation_that_cannot_be_called_says_why(self):
         upload = self.box.operation_ids.filtered(lambda o: o.name == "upload")

@@ -52,8 +52,13 @@ async def test_many_are_asked_at_once_and_a_silent_one_holds_up_nobody(fake):
         spec(2, "http://127.0.0.1:9/mcp"),
         *(spec(n, hung, connect_timeout=0.3, sync_timeout=1.0) for n in range(3, 23)),
     ]
+    outcomes = {}
+
+    async def keep(number, problem):
+        outcomes[number] = problem
+
     async with asyncio.timeout(15):  # one after the other takes 20 s
-        outcomes = await health.check_all(specs, POLICY)
+        await health.check_all(specs, POLICY, keep)
     assert outcomes[1] is None
     assert "nothing listens" in str(outcomes[2])
     assert all(outcomes[n].code == "timeout" for n in range(3, 23))

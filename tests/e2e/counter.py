@@ -7,7 +7,6 @@ from tools.dev import processes
 
 HERE = Path(__file__).parent
 SERVERS = "woow_paas_platform.mcp_server"
-TRIES = 5  # on a busy machine a server may not answer within the seconds that it has
 
 
 class Counter:
@@ -64,11 +63,7 @@ def register(odoo, name, url, **values) -> int:
     )
     assistants = odoo.rpc("ai.assistant", "search", [])
     odoo.rpc("ai.assistant", "write", assistants, {"mcp_server_ids": [[4, server]]})
-    for _try in range(TRIES):
-        odoo.rpc(SERVERS, "action_sync_tools", [server])
-        (row,) = odoo.rpc(SERVERS, "read", [server], ["state"])
-        if row["state"] != "error":
-            break
+    odoo.sync_tools(server)
     return server
 
 

@@ -49,7 +49,8 @@ def test_a_new_server_answers_in_a_chat(odoo, scripted_llm, mcp_everything, watc
     expect(current).to_have_text("Connected")  # nobody pressed a button for it
     expect(page.locator("div[name=tool_ids] .o_data_row")).to_have_count(15)
     page.get_by_role("button", name="Sync Tools").click()
-    expect(page.locator(".o_notification")).to_contain_text("“refs” is up to date: 15 tools.")
+    told = page.locator(".o_notification")
+    expect(told.filter(has_text="“refs” is up to date: 15 tools.")).to_be_visible()
 
     page.goto(f"{ASSISTANTS}/new")
     page.locator("div[name=name] input").fill("Calculator")

@@ -18,7 +18,7 @@ def service(odoo, mcp_everything):
     values = {"name": "flows", "url": mcp_everything.url, "scope": "user", "trust_level": "full"}
     values["cloud_service_id"] = service
     [server] = odoo.rpc(SERVER, "create", [values], context={"woow_no_sync": True})
-    odoo.rpc(SERVER, "action_sync_tools", [server])
+    odoo.sync_tools(server)
     yield service
     odoo.rpc(SERVER, "unlink", [server])
 

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 import pytest
 from chat import Chat, calls, first, of, then
 from playwright.sync_api import expect
+from waiting import eventually
 
 from services.testing.fake_api import FakeApi
 
+TOOLBOX = "woow_paas_platform.toolbox"
 RETRIEVAL = "/api/agent-retrieval/in/v1"
 ACCOUNT = {"x-account-id": "acc-1", "x-account-type": "user"}
 
@@ -18,10 +20,7 @@ SET_UP = """
 server = env.ref("woow_paas_platform.mcp_server_demo_everything")
 tool = env["woow_paas_platform.mcp_tool"].search(
     [("server_id", "=", server.id), ("name", "=", "get-sum")])
-box = env["woow_paas_platform.toolbox"].create(
-    {"name": "orders", "document_url": "%(document_url)s",
-     "credential_type": "header", "credential_name": "X-API-Key", "credential": "k-1"})
-box.action_import()
+box = env["woow_paas_platform.toolbox"].browse(%(box)s)
 operations = {operation.name: operation for operation in box.operation_ids}
 network = env["woow_paas_platform.knowledge_network"].create({"name": "Customers", "kn_id": "kn"})
 partner = env["res.partner"].create({"name": "Ada Lovelace", "email": "ada@example.com"})
@@ -49,7 +48,12 @@ def api() -> Iterator[FakeApi]:
 @pytest.fixture(scope="module")
 def facts(odoo, api):
     """Two actions on contacts, and the contact; the document is read over HTTP by the real loop."""
-    found = odoo.shell(SET_UP % {"document_url": api.document_url})
+    box = {"name": "orders", "document_url": api.document_url}
+    key = {"credential_type": "header", "credential_name": "X-API-Key", "credential": "k-1"}
+    (box_id,) = odoo.rpc(TOOLBOX, "create", [box | key])
+    odoo.rpc(TOOLBOX, "action_import", [box_id])
+    eventually(lambda: odoo.rpc(TOOLBOX, "read", [box_id], ["last_import"])[0]["last_import"])
+    found = odoo.shell(SET_UP % {"box": box_id})
     assert found["operations"] == ["addNote", "listOrders", "stock", "upload"]
     assert found["base_url"] == f"{api.url}/v1"
     return found

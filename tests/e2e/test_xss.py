@@ -51,7 +51,7 @@ def servers(odoo):
             "trust_level": "full",
         }
         ids += odoo.rpc(SERVERS, "create", [values], context={"woow_no_sync": True})
-        odoo.rpc(SERVERS, "action_sync_tools", ids[-1:])
+        odoo.sync_tools(ids[-1])
     yield ids
     odoo.rpc(SERVERS, "unlink", ids)
     for process in running:
@@ -222,7 +222,7 @@ def test_the_tab_of_a_service_shows_text(odoo, servers, page_of):
     del values["id"]
     added = odoo.rpc(SERVERS, "create", [values], context={"woow_no_sync": True})
     try:
-        odoo.rpc(SERVERS, "action_sync_tools", added)
+        odoo.sync_tools(added[0])
         page = page_of(odoo, "owner", bypass_csp=True)
         trap = Trap(page)
         page.goto("/my/services")

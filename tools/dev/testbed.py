@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 TEMPLATE = "woow_template"
 EXPECTED_LOG = REPORTS / "expected-log.txt"
 LOOPBACK = "127.0.0.1:*"
+SYNC_TRIES = 5  # on a busy machine a server may not answer within the seconds that it has
 SHELL_MARK = "@@result@@"
 TRIES = 5  # to reach an MCP server, which has its seconds on a busy machine too
 REQUEST_TIMEOUT = 120  # s, of a busy machine
@@ -205,6 +206,14 @@ class OdooServer:
         if "error" in body:
             raise DevError(f"{model}.{method}: {body['error']['data']['message']}")
         return body["result"]
+
+    def sync_tools(self, server: int) -> None:
+        """Read the tools of an MCP server now."""
+        for _try in range(SYNC_TRIES):
+            answer = self.session("admin").post(f"/api/mcp/servers/{server}/sync")
+            if answer.status_code == 200:
+                return
+        raise DevError(f"MCP server {server}: {answer.text}")
 
     def shell(self, code: str) -> Any:
         """Run ``code`` in ``odoo-bin shell`` and commit; what it assigns to ``result`` comes back as JSON data.

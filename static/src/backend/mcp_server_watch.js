@@ -3,18 +3,23 @@ import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
 import { standardWidgetProps } from "@web/views/widgets/standard_widget_props";
 
-const EVENT = "woow_ai/mcp_server";
+/** What the bus says when the record of a form was read again in the background, by its model. */
+const EVENTS = {
+    "woow_paas_platform.mcp_server": "woow_ai/mcp_server",
+    "woow_paas_platform.toolbox": "woow_ai/toolbox",
+};
 
-/** Reads the form again when the server was synced in the background; never over unsaved changes. */
+/** Reads the form again when its server or toolbox was read in the background; never over unsaved changes. */
 export class McpServerWatch extends Component {
     static template = xml`<t/>`;
     static props = { ...standardWidgetProps };
 
     setup() {
         const bus = useService("bus_service");
+        const event = EVENTS[this.props.record.resModel];
         const onSync = ({ id }) => this.onSync(id);
-        bus.subscribe(EVENT, onSync);
-        onWillUnmount(() => bus.unsubscribe(EVENT, onSync));
+        bus.subscribe(event, onSync);
+        onWillUnmount(() => bus.unsubscribe(event, onSync));
     }
 
     async onSync(id) {
