@@ -7,6 +7,7 @@ from odoo.http import Json2Dispatcher, Response, SessionExpiredException, reques
 from werkzeug.exceptions import HTTPException
 
 from ..models.ai_turn import TooManyTurns
+from ..models.conversation_quota import TooManyConversations
 from ..models.mcp_check import PERIOD, TooManyChecks
 from ..runtime import sentences
 from ..runtime.api_error import ApiError, error_body
@@ -77,6 +78,8 @@ class AiDispatcher(Json2Dispatcher):
                 return ApiError(
                     429, "too_many_turns", str(exc.args[0]), headers={"Retry-After": "5"}
                 )
+            case TooManyConversations():
+                return ApiError(422, "too_many_conversations", str(exc.args[0]))
             case TooManyChecks():
                 return ApiError(
                     429, "too_many_checks", str(exc.args[0]), headers={"Retry-After": str(PERIOD)}

@@ -63,6 +63,7 @@ from . import conversation_servers
 from . import discuss_cards
 from . import discuss_post
 from . import discuss_servers
+from . import conversation_quota
 from . import ir_attachment
 from . import ir_http
 from . import res_config_settings

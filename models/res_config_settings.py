@@ -36,6 +36,21 @@ class ResConfigSettings(models.TransientModel):
         "Rounds of a New Assistant",
         "How often a new assistant may go from the model to the tools and back in one turn.",
     )
+    woow_max_conversations_per_person = _limit(
+        "max_conversations_per_person",
+        "Conversations per Person",
+        "How many conversations with assistants one person can keep.",
+    )
+    woow_max_files_per_person = _limit(
+        "max_files_per_person",
+        "Files per Person",
+        "How many files the conversations of one person can hold, those that tools send among them.",
+    )
+    woow_max_file_megabytes_per_person = _limit(
+        "max_file_megabytes_per_person",
+        "Megabytes of Files per Person",
+        "How many megabytes of files the conversations of one person can hold.",
+    )
     woow_event_retention_days = _limit(
         "event_retention_days",
         "Days of Replay",

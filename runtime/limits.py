@@ -8,6 +8,9 @@ DEFAULTS = {
     "max_servers_per_assistant": const.MAX_SERVERS_PER_ASSISTANT,
     "max_tools_per_server": const.MAX_TOOLS_PER_SERVER,
     "max_rounds": const.MAX_ROUNDS,  # of assistants made from now on
+    "max_conversations_per_person": 1000,
+    "max_files_per_person": 2000,  # in all conversations of a person, those of tools too
+    "max_file_megabytes_per_person": 500,  # MB of them together
     "event_retention_days": 7,  # days after its end that a turn can be replayed
     "result_retention_days": 180,  # days that the results of tool calls are kept
     "call_retention_days": 365,  # days before calls are only counted; 0: never

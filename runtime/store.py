@@ -261,12 +261,12 @@ class OdooStore(TurnQueue):
         """
 
         def work(env):
-            turn = self._held(env, claim)
+            self._held(env, claim)
             row = env[CALL].search([("call_id", "=", call_id)])
             if not row.outcome:
                 row.write(row._vals_of_result(result))
                 row.question_ids._close()
-                row.attachment_ids = turn.channel_id._keep_files(result.attachments)
+                row.attachment_ids = row._keep_files(result.attachments)
                 env.flush_all()
             for _seq, event in events:
                 if event["type"] == "tool_result" and event.get("id") == call_id:

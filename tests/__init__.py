@@ -13,6 +13,7 @@ from . import test_conversation_branch
 from . import test_discuss
 from . import test_discuss_cards
 from . import test_error_sentences
+from . import test_entrances
 from . import test_execute_api
 from . import test_flat_cost
 from . import test_health
@@ -21,7 +22,9 @@ from . import test_mcp_api
 from . import test_mcp_permissions
 from . import test_mcp_server
 from . import test_offers
+from . import test_one_decision
 from . import test_questions
+from . import test_quotas
 from . import test_recall_chat
 from . import test_recall_models
 from . import test_recall_api

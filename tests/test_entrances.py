@@ -1,0 +1,219 @@
+"""What each way in does: a new route, or a new method that RPC reaches, has to say here what it waits for."""
+
+import inspect
+from unittest.mock import patch
+
+from odoo.http import _generate_routing_rules
+from odoo.tests import tagged
+
+from ..runtime import places
+from ..services.testing.fake_tools import text
+from .common import AiHttpCase, served_mcp
+from .recall_data import PLAN, RETRIEVAL, RecallData
+
+ADDON = "woow_paas_platform"
+CHAT = "/api/ai/conversations/<int:conversation_id>"
+NEW = "/api/ai/assistants/<int:assistant_id>"
+SERVER = "/api/mcp/servers/<int:server_id>"
+TURN = "/api/ai/turns/<int:turn_id>"
+
+# Asks a server or a model, and keeps its thread until that has answered: takes a place, is 429 without one. The
+# ones that call a tool meet the one decision, see test_one_decision.
+WAITS = {
+    "/api/ai-reply",
+    "/api/ai/oauth/callback",  # see test_sign_in
+    "/api/ai/oauth/start/<int:server_id>",  # see test_sign_in
+    "/api/mcp/execute-tool",
+    "/api/mcp/execute-tools",
+    f"{CHAT}/complete",
+    f"{CHAT}/prompts",
+    f"{CHAT}/prompts/get",
+    f"{CHAT}/resources",
+    f"{CHAT}/resources/attach",
+    f"{CHAT}/resources/read",
+    f"{NEW}/complete",
+    f"{NEW}/prompts",
+    f"{NEW}/prompts/get",
+    f"{SERVER}/sync",
+    f"{SERVER}/test",
+    f"{RETRIEVAL}/mcp/proxy/<string:mcp_id>/tools/<path:tool_name>/call",
+    f"{RETRIEVAL}/tool/proxy/<string:box_id>/tools/<path:tool_name>/call",
+}
+STREAMS = {f"{TURN}/stream"}
+# Answers from the database alone; what it starts runs in the background, after the commit.
+AT_ONCE = {
+    "/api/ai/assistants",
+    "/api/ai/attachments/<int:attachment_id>",
+    "/api/ai/cloud-services",
+    "/api/ai/conversations",
+    "/api/ai/grants",
+    "/api/ai/grants/<int:grant_id>",
+    "/api/ai/health",
+    "/api/ai/oauth/client.json",
+    "/api/ai/preferences",
+    "/api/ai/sign-ins",
+    "/api/ai/sign-ins/<int:sign_in_id>",
+    "/api/mcp/connections",
+    "/api/mcp/connections/<int:server_id>",
+    "/api/mcp/export",
+    "/api/mcp/import",
+    "/api/mcp/openapi.json",
+    "/api/mcp/servers",
+    "/api/mcp/templates",
+    "/api/mcp/tools/<int:tool_id>",
+    "/api/sessions/<int:conversation_id>/mcp-config",
+    CHAT,
+    f"{CHAT}/attachments",
+    f"{CHAT}/messages",
+    f"{NEW}/mcp-config",
+    SERVER,
+    f"{SERVER}/toggle",
+    f"{SERVER}/tools",
+    TURN,
+    f"{TURN}/decision",
+    f"{TURN}/retry",
+    f"{TURN}/show",
+    f"{TURN}/stop",
+    f"{RETRIEVAL}/kn/get_action_info",
+    "/my/ai",
+    "/my/ai/<int:conversation_id>",
+    "/my/ai-servers",
+    "/my/ai/connections",
+    "/my/ai/sign-ins",
+    "/my/ai/sign-ins/forget",
+    "/my/services",
+    "/my/services/page/<int:page>",
+    "/my/services/<int:service_id>",
+    "/my/services/<int:service_id>/chat",
+    "/my/services/<int:service_id>/chat/<int:conversation_id>",
+    "/my/services/<int:service_id>/mcp",
+}
+# Methods that RPC reaches, beside Odoo's own create, write and unlink: these ask a server in the background …
+IN_BACKGROUND = {
+    ("mcp_server", "action_start"),
+    ("mcp_server", "action_sync_tools"),
+    ("toolbox", "action_import"),
+}
+# … and these ask none.
+ORM = {"create", "write", "unlink", "set_values", "message_post", "message_subscribe"}
+ORM |= {"SELF_READABLE_FIELDS", "SELF_WRITEABLE_FIELDS", "get_mention_suggestions_from_channel"}
+HERE = {
+    ("action_type", "action_try"),
+    ("ai.assistant", "action_chat"),
+    ("ai.assistant", "action_view_calls"),
+    ("ai.assistant", "action_view_turns"),
+    ("cloud_service", "action_chat"),
+    ("cloud_service", "action_view_conversations"),
+    ("definition_review", "action_accept"),
+    ("definition_review", "action_refuse"),
+    ("mcp_server", "action_change_template_values"),
+    ("mcp_server", "action_disable"),
+    ("mcp_server", "action_enable"),
+    ("mcp_server", "action_review_tools"),
+    ("mcp_server", "action_sign_in"),
+    ("mcp_server", "action_stop"),
+    ("mcp_server", "action_test_connection"),
+    ("mcp_server", "action_view_calls"),
+    ("mcp_server", "action_view_credentials"),
+    ("mcp_server", "action_view_statistics"),
+    ("mcp_server", "action_view_tools"),
+    ("mcp_tool", "action_disable"),
+    ("mcp_tool", "action_enable"),
+    ("mcp_tool", "action_review"),
+    ("mcp_tool", "action_view_statistics"),
+    ("service_link", "action_chat_about"),
+    ("toolbox", "action_view_operations"),
+    ("toolbox_operation", "action_disable"),
+    ("toolbox_operation", "action_enable"),
+}
+
+
+async def _done(_call):
+    return text("Done.")
+
+
+@tagged("post_install", "-at_install")
+class TestEntrances(RecallData, AiHttpCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls._make_recall()
+        cls.assistant.mcp_server_ids += cls.crm
+
+    def test_each_route_says_whether_it_waits(self):
+        ours = f"odoo.addons.{ADDON}."
+        routes = {
+            url
+            for url, endpoint in _generate_routing_rules([ADDON, "portal", "web"], nodb_only=False)
+            if inspect.unwrap(endpoint.func).__module__.startswith(ours)
+        }
+        self.assertEqual(routes, WAITS | STREAMS | AT_ONCE)
+
+    def test_each_method_of_rpc_says_what_it_asks(self):
+        ours, found = f"odoo.addons.{ADDON}.", set()
+        for name, model in self.env.registry.items():
+            for cls in model.mro():
+                if not cls.__module__.startswith(ours) or "tests" in cls.__module__:
+                    continue
+                found |= {
+                    (name.removeprefix(f"{ADDON}."), method)
+                    for method, value in vars(cls).items()
+                    if inspect.isfunction(value) and not method.startswith("_")
+                }
+        self.assertEqual({one for one in found if one[1] not in ORM}, IN_BACKGROUND | HERE)
+
+    def test_what_waits_takes_a_place(self):
+        """Without one it is 429, and nobody was asked."""
+        fake = self.enterContext(served_mcp())
+        fake.tools |= {"forecast": (_done, {}), "make_plan": (_done, PLAN)}
+        (self.server | self.crm).url = fake.url
+        chat = self._conversation(self.admin)
+        self.env.flush_all()
+        self._sign_in(self.admin)
+        server = {"server_id": self.server.id}
+        note = {"uri": "note://one"}
+        prompt = {"name": "greet"}
+        complete = {"prompt": "greet", "argument": "name", "value": "A"}
+        bodies = {
+            "/api/ai-reply": {"aiMessage": "Hi", "assistant_id": self.assistant.id},
+            "/api/mcp/execute-tool": {"toolName": "forecast"},
+            "/api/mcp/execute-tools": {"calls": [{"name": "forecast"}]},
+            f"{CHAT}/complete": server | complete,
+            f"{CHAT}/prompts": None,
+            f"{CHAT}/prompts/get": server | prompt,
+            f"{CHAT}/resources": None,
+            f"{CHAT}/resources/attach": server | note,
+            f"{CHAT}/resources/read": server | note,
+            f"{NEW}/complete": server | complete,
+            f"{NEW}/prompts": None,
+            f"{NEW}/prompts/get": server | prompt,
+            f"{SERVER}/sync": {},
+            f"{SERVER}/test": {},
+            f"{RETRIEVAL}/mcp/proxy/<string:mcp_id>/tools/<path:tool_name>/call": {
+                "partner_id": self.ada.id,
+                "deep": "true",
+                "items": [],
+            },
+            f"{RETRIEVAL}/tool/proxy/<string:box_id>/tools/<path:tool_name>/call": {},
+        }
+        self.assertEqual(WAITS - bodies.keys(), {path for path in WAITS if "/oauth/" in path})
+        self.plan.approval_policy = "auto"
+        self.env.flush_all()
+        names = {
+            "<int:conversation_id>": chat.id,
+            "<int:assistant_id>": self.assistant.id,
+            "<int:server_id>": self.server.id,
+            "<string:mcp_id>": self.crm.mcp_id,
+            "<string:box_id>": self.box.box_id,
+        }
+        with patch.object(places, "per_person", lambda: 0):
+            for path, body in bodies.items():
+                tool = "make_plan" if "mcp_id" in path else "stock"
+                url = path.replace("<path:tool_name>", tool)
+                for name, value in names.items():
+                    url = url.replace(name, str(value))
+                with self.subTest(path):
+                    status, answer = self._call("GET" if body is None else "POST", url, body)
+                    self.assertEqual(status, 429, answer)
+                    self.assertEqual(answer["error"]["code"], "too_many_waits")
+        self.assertFalse(fake.calls)
