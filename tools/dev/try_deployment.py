@@ -124,10 +124,13 @@ def configuration() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def site(port: int, http_port: int, gevent_port: int) -> str:
-    """The page's nginx block with these ports instead of 80, 8069 and 8072."""
+    """The page's nginx block with these ports instead of 443, 8069 and 8072, and without a certificate."""
     (block,) = blocks("nginx")
     for before, after in (
-        ("listen 80;", f"listen 127.0.0.1:{port};"),
+        ("listen 80;", f"listen 127.0.0.1:{processes.free_port()};"),
+        ("listen 443 ssl http2;", f"listen 127.0.0.1:{port};"),
+        ("    ssl_certificate /etc/ssl/certs/odoo.example.com.pem;\n", ""),
+        ("    ssl_certificate_key /etc/ssl/private/odoo.example.com.key;\n", ""),
         ("127.0.0.1:8069", f"127.0.0.1:{http_port}"),
         ("127.0.0.1:8072", f"127.0.0.1:{gevent_port}"),
     ):
