@@ -24,7 +24,9 @@ def _is_same_origin(headers):
     base = request.env["ir.config_parameter"].sudo().get_param("web.base.url", "")
     here = {request.httprequest.host, urlsplit(base).netloc} - {""}
     try:
-        return urlsplit(origin).netloc in here
+        asked_from = urlsplit(origin)
+        # Proxies often pass the host without its port.
+        return not here.isdisjoint({asked_from.netloc, asked_from.hostname})
     except ValueError:
         return False
 

@@ -57,6 +57,22 @@ def test_after_an_untrusted_result_a_destructive_call_asks_whatever_was_granted(
     assert decide(is_tainted=True, rules=[Rule("auto")], **facts).policy == "ask"
 
 
+def test_of_several_assistants_the_strictest_decides():
+    run, unknown = decide(), decide(trust="none")
+    rule = decide(rules=[Rule("ask")])
+    once = decide(rules=[Rule("ask", "amount > 1")])
+    never = decide(rules=[Rule("never")])
+    for decisions, wanted in (
+        ([run, unknown], unknown),
+        ([unknown, rule], rule),
+        ([once, rule, unknown], once),
+        ([never, once, run], never),
+        ([run], run),
+    ):
+        assert approval.strictest(decisions) == wanted
+        assert approval.strictest(decisions[::-1]) == wanted
+
+
 def test_an_assistant_may_be_told_not_to_ask_by_default():
     assert decide(trust="none", asks_by_default=False).policy == "auto"
     assert decide(trust="none", asks_by_default=False, policy="ask").policy == "ask"
