@@ -23,6 +23,8 @@ def discovery(*names):
         protocol_version="2025-11-25",
         transport="streamable_http",
         server_info={},
+        too_large=0,
+        is_cut=False,
     )
 
 
