@@ -8,7 +8,7 @@ from ..models.mcp_server_oauth import CALLBACK, CLIENT, SIGN_IN, START
 from ..runtime import background, db, process
 from ..runtime.after_commit import LeadsTo
 from ..services import const
-from ..services.errors import EngineError, SignInRequired
+from ..services.errors import AuthRequired, EngineError, SignInRequired
 from .chat import ROUTE, visible_or_404
 from .mcp_servers import SERVER
 
@@ -33,7 +33,12 @@ class OAuthController(http.Controller):
             return too_many
         # sudo: mcp_sign_in_request - of the caller only
         Request = request.env[REQUEST].sudo()
-        if url := Request._begin_again(server._sign_in(), request.env.uid):
+        try:
+            url = Request._begin_again(server._sign_in(), request.env.uid)
+        except AuthRequired as error:
+            server._sign_in().error = str(error)
+            return _leads_to(_page_of(server._sign_in().id))
+        if url:
             return _leads_to(url)
         if not server.sudo(False).has_access("write"):
             return self._refused(404)  # nobody asked this person to sign in
@@ -51,10 +56,14 @@ class OAuthController(http.Controller):
 
         return LeadsTo(request.env, ask, headers=_HEADERS)
 
-    @http.route(CALLBACK, **PAGE)
-    def callback(self, **query):
-        """The browser is back: get the tokens, then let the calls go on that waited for them."""
+    @http.route([CALLBACK, f"{CALLBACK}/<string:issuer>"], **PAGE)
+    def callback(self, issuer="", **query):
+        """The browser is back: get the tokens, then let the calls go on that waited for them.
+
+        :param issuer: `services.oauth.callback_of`; none in the address that issuers of old share
+        """
         answer = {name: query[name][:MAX_ANSWER] for name in ANSWER if name in query}
+        answer["callback"] = issuer[:MAX_ANSWER]
         # sudo: mcp_sign_in_request - of the caller only
         begun = request.env[REQUEST].sudo()._of_state(request.env.uid, answer.get("state", ""))
         server = begun.sign_in_id.server_id

@@ -4,6 +4,7 @@ from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
 from ..runtime import tokens
+from ..services import oauth
 from ..services.specs import OAuthSpec
 
 SIGN_IN = "woow_paas_platform.mcp_sign_in"
@@ -46,12 +47,25 @@ class McpServer(models.Model):
         "Authorization Server",
         help="Issuer at which the client is registered. The client secret goes nowhere else.",
     )
+    oauth_callbacks = fields.Text(
+        "Callback Addresses",
+        compute="_compute_oauth_callbacks",
+        help="To register with the client. The second one is used where people are sent to a page of another server.",
+    )
     oauth_scope = fields.Char(
         "Rights", help="Scopes to ask for, separated by blanks. Empty: those that the server names."
     )
     sign_in_ids = fields.One2many(
         SIGN_IN, "server_id", "Sign-ins", domain=[("is_active", "=", True)], copy=False
     )
+
+    @api.depends("oauth_issuer")
+    def _compute_oauth_callbacks(self):
+        # sudo: ir.config_parameter - the address of this Odoo, which its people know
+        shared = f"{self.sudo().get_base_url()}{CALLBACK}"
+        for server in self:
+            own = oauth.callback_of(server.oauth_issuer) if server.oauth_issuer else ""
+            server.oauth_callbacks = f"{shared}\n{shared}/{own}" if own else shared
 
     @api.depends("oauth_client_secret_encrypted")
     def _compute_oauth_client_secret(self):

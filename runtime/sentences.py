@@ -41,6 +41,7 @@ _KNOWN = (
     _lt("This sign-in is not known or too old. Start it again."),
     _lt("The answer of the sign-in does not say who sent it."),
     _lt("The answer of the sign-in came from somebody else."),
+    _lt("The MCP server's sign-in leads to another server, which is not safe here."),
     _lt("The sign-in was not completed."),
     _lt("The MCP server's sign-in does not offer what is needed (PKCE with S256)."),
     _lt("The MCP server's sign-in did not accept this client."),

@@ -20,7 +20,14 @@ from . import oauth_client
 from .egress import EgressPolicy
 from .errors import AuthRequired, SignInRequired
 from .network import EgressTransport
-from .oauth_metadata import Authority, Challenge, Directory, Resource, challenge_of
+from .oauth_metadata import (
+    Authority,
+    Challenge,
+    Directory,
+    Resource,
+    challenge_of,
+    is_recognised,
+)
 from .specs import OAuthSpec, ServerSpec
 
 EARLY = 30.0  # s before its end that a token is renewed
@@ -29,7 +36,7 @@ OFFLINE = "offline_access"  # scope that brings a refresh token
 
 Grant = dict[str, Any]
 """What is kept per credential, JSON: access_token, refresh_token, expires_at (Unix s), scope, issuer, resource,
-client {client_id, client_secret, method, issuer}."""
+client {client_id, client_secret, method, callback}."""
 
 
 class TokenStore(Protocol):
@@ -49,12 +56,25 @@ class TokenStore(Protocol):
         """Held while a token is renewed, so that a refresh token is used once over all processes."""
 
 
+def callback_of(issuer: str) -> str:
+    """The last part of the redirect URI that belongs to one authorization server alone (RFC 9700, 4.4.2.2)."""
+    return hashlib.sha256(issuer.encode()).hexdigest()[:32]
+
+
 def begin(wanted: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
     """Begin a sign-in, or one that is not finished once more, without asking anybody.
 
     :param wanted: a pending sign-in; its state, verifier and age do not matter
     :return: the fresh state, what is to be kept as pending, and the link for the browser
+    :raises AuthRequired: an answer could come from another authorization server
     """
+    if not wanted.get("callback") and not is_recognised(
+        wanted["issuer"], wanted["authorization_endpoint"], wanted["sends_issuer"]
+    ):
+        raise AuthRequired(
+            "The MCP server's sign-in leads to another server, which is not safe here.",
+            detail=f"{wanted['issuer']} sends people to {wanted['authorization_endpoint']}",
+        )
     verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(32)
     digest = hashlib.sha256(verifier.encode()).digest()
     query = {
@@ -134,6 +154,7 @@ class OAuth:
     async def complete(self, answer: Mapping[str, str]) -> None:
         """Finish a sign-in with the query of the callback.
 
+        :param answer: with the part of the redirect URI that names the issuer as `callback`
         :raises AuthRequired: with a sentence; nothing of a forged answer is shown
         """
         key = self._spec.key
@@ -143,7 +164,8 @@ class OAuth:
         issuer = answer.get("iss")
         if issuer is None and pending["sends_issuer"]:
             raise AuthRequired("The answer of the sign-in does not say who sent it.")
-        if issuer is not None and issuer != pending["issuer"]:
+        is_elsewhere = answer.get("callback", "") != pending.get("callback", "")
+        if is_elsewhere or (issuer is not None and issuer != pending["issuer"]):
             raise AuthRequired("The answer of the sign-in came from somebody else.")
         if not answer.get("code"):
             raise AuthRequired(
@@ -172,13 +194,15 @@ class OAuth:
             raise AuthRequired(
                 "The MCP server's sign-in does not offer what is needed (PKCE with S256)."
             )
+        callback = client.get("callback", "")
         wanted = {
             "issuer": authority.issuer,
             "sends_issuer": authority.sends_issuer,
             "authorization_endpoint": authority.authorization_endpoint,
             "token_endpoint": authority.token_endpoint,
             "resource": resource.url,
-            "redirect_uri": self._spec.redirect_uri,
+            "callback": callback,
+            "redirect_uri": self._redirect_uri(callback),
             "client": client,
             "asked": scope,
             "scope": self._with_offline(scope, authority),
@@ -186,6 +210,9 @@ class OAuth:
         state, pending, url = begin(wanted)
         await self._store.put_pending(self._spec.key, state, pending)
         raise SignInRequired(url=url, state=state)
+
+    def _redirect_uri(self, callback: str) -> str:
+        return f"{self._spec.redirect_uri}/{callback}" if callback else self._spec.redirect_uri
 
     def _with_offline(self, scope: str, authority: Authority) -> str:
         if OFFLINE in authority.scopes and OFFLINE not in scope.split():
@@ -201,8 +228,12 @@ class OAuth:
     # ------------------------------------------------------------ the client
 
     async def _client(self, directory: Directory, authority: Authority, grant: Grant) -> dict:
-        """Who we are to this authorization server: as agreed before, by our own document, or registered now."""
-        spec = self._spec
+        """Who we are to this authorization server: as agreed before, by our own document, or registered now.
+
+        The redirect URI that all share serves where it is sure who answers; else, and for whoever registers
+        now, it is one of this issuer alone.
+        """
+        spec, callback = self._spec, callback_of(authority.issuer)
         if spec.client_id:
             if spec.client_issuer and spec.client_issuer != authority.issuer:
                 raise AuthRequired(
@@ -210,16 +241,23 @@ class OAuth:
                     detail=f"client of {spec.client_issuer}, now {authority.issuer}",
                 )
             client = {"client_id": spec.client_id, "client_secret": spec.client_secret}
-            return client | {"method": oauth_client.method(client, authority.auth_methods)}
-        if authority.takes_metadata_url and spec.client_metadata_url:
+            client["method"] = oauth_client.method(client, authority.auth_methods)
+            return client if authority.is_recognised else {**client, "callback": callback}
+        by_document = authority.takes_metadata_url and spec.client_metadata_url
+        if by_document and authority.is_recognised:
             return {"client_id": spec.client_metadata_url, "client_secret": "", "method": "none"}
-        if known := grant.get("client"):
+        known = grant.get("client")
+        if known and (known.get("callback") or authority.is_recognised):
             return known
         if authority.registration_endpoint and spec.grant == "authorization_code":
-            client = await oauth_client.register(directory, authority, spec.redirect_uri)
+            redirect_uri = self._redirect_uri(callback)
+            client = await oauth_client.register(directory, authority, redirect_uri)
+            client["callback"] = callback
             kept = {**grant, "issuer": authority.issuer, "client": client}
             await self._store.save(spec.key, kept)  # not registered anew if nobody signs in
             return client
+        if by_document:  # `begin` refuses it
+            return {"client_id": spec.client_metadata_url, "client_secret": "", "method": "none"}
         raise AuthRequired("The MCP server's sign-in needs a client that was registered there.")
 
     # ------------------------------------------------------------ tokens

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx
 
 from . import const, faults, rpc, wire
-from .egress import EgressPolicy, check_url
+from .egress import EgressPolicy, check_url, origin
 from .errors import (
     AuthRequired,
     BlockedAddress,
@@ -57,6 +57,11 @@ class Authority:
     takes_metadata_url: bool = False
     sends_issuer: bool = False
 
+    @property
+    def is_recognised(self) -> bool:
+        """Whether it is sure who sent an answer, see `is_recognised`."""
+        return is_recognised(self.issuer, self.authorization_endpoint, self.sends_issuer)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
@@ -83,6 +88,19 @@ def challenge_of(headers: httpx.Headers) -> Challenge:
         scope=found.get("scope", ""),
         resource_metadata=found.get("resource_metadata", ""),
     )
+
+
+def is_recognised(issuer: str, authorization_endpoint: str, sends_issuer: bool) -> bool:
+    """Whether it is sure that the issuer sends the answers of its sign-in (RFC 9700, 4.4).
+
+    Metadata can name the page of another authorization server; its codes would then be redeemed at the issuer's
+    token endpoint. So an answer names its sender (RFC 9207), or people are sent to the issuer itself. Where the
+    issuer redeems its own codes is up to it.
+
+    >>> is_recognised("https://a.example", "https://b.example/authorize", False)
+    False
+    """
+    return sends_issuer or origin(authorization_endpoint) == origin(issuer)
 
 
 class Directory:

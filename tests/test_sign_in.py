@@ -79,9 +79,14 @@ class SignInCase(TurnByHandCase):
         self.assertEqual(answer.status_code, 303)
         return answer.headers["Location"]
 
+    def _get_callback(self, answer):
+        """To the address that the authorization server was given."""
+        answer = dict(answer)
+        return self._get(f"{CALLBACK}/{answer.pop('callback')}", **answer)
+
     def _come_back(self, answer):
         """The page that tells what became of it."""
-        back = self._get(CALLBACK, **answer)
+        back = self._get_callback(answer)
         self.assertEqual(back.status_code, 303)
         return self._get(back.headers["Location"].removeprefix(self.base_url())).text
 
@@ -119,7 +124,7 @@ class TestSignIn(SignInCase):
         answer = self.authority.sign_in(self._start())
         for other in (self.stranger, self.admin):
             self._sign_in(other)
-            self.assertEqual(self._get(CALLBACK, **answer).status_code, 400)
+            self.assertEqual(self._get_callback(answer).status_code, 400)
         self.assertEqual(self.turn.state, "waiting")
         self._sign_in(self.member)
         self.assertIn("You are signed in", self._come_back(answer))
@@ -128,7 +133,7 @@ class TestSignIn(SignInCase):
         self._asked()
         answer = self.authority.sign_in(self._start())
         self._come_back(answer)
-        self.assertEqual(self._get(CALLBACK, **answer).status_code, 400)
+        self.assertEqual(self._get_callback(answer).status_code, 400)
         self.assertEqual(len(self.authority.grants), 1)
 
     def test_answers_that_are_not_believed(self):
@@ -138,7 +143,11 @@ class TestSignIn(SignInCase):
             self.assertIn("not known or too old", self._come_back(late))
         mixed = self.authority.sign_in(self._start(), iss="https://evil.example.com")
         self.assertIn("came from somebody else", self._come_back(mixed))
-        self.assertIn("not completed", self._come_back({"state": self._state(), "error": "no"}))
+        shared = self.authority.sign_in(self._start())
+        shared.pop("callback")
+        back = self._get(CALLBACK, **shared)  # not where this authorization server leads back to
+        self.assertIn("came from somebody else", self._get(back.headers["Location"]).text)
+        self.assertIn("not completed", self._come_back({**self._answer(), "error": "no"}))
         self.assertEqual(self._get(CALLBACK, state="made-up", code="x").status_code, 400)
         self.assertEqual(self._get(CALLBACK).status_code, 400)
         self.assertFalse(self.authority.grants)
@@ -153,11 +162,10 @@ class TestSignIn(SignInCase):
         fresh = self.server.copy(own)
         self.env.flush_all()
         with patch.object(places, "per_person", lambda: 0):
-            for path, given in (
-                (CALLBACK, answer),
-                (f"/api/ai/oauth/start/{fresh.id}", {}),
+            for refused in (
+                self._get_callback(answer),
+                self._get(f"/api/ai/oauth/start/{fresh.id}"),
             ):
-                refused = self._get(path, **given)
                 self.assertEqual(refused.status_code, 429)
                 self.assertIn("Too many of your requests", refused.text)
                 self.assertEqual(refused.headers["Retry-After"], "5")
@@ -168,17 +176,18 @@ class TestSignIn(SignInCase):
         self._asked()
         for _time in range(MAX_CHECKS):
             answer = self.authority.sign_in(self._start())
-        for path, given in (
-            (f"/api/ai/oauth/start/{self.server.id}", {}),
-            (CALLBACK, answer),
+        for refused in (
+            self._get(f"/api/ai/oauth/start/{self.server.id}"),
+            self._get_callback(answer),
         ):
-            refused = self._get(path, **given)
             self.assertEqual(refused.status_code, 429)
             self.assertIn("many tests", refused.text)
         self.assertFalse(self.authority.grants)
 
-    def _state(self):
-        return parse_qs(urlsplit(self._start()).query)["state"][0]
+    def _answer(self):
+        """Without a code."""
+        asked = {n: v[0] for n, v in parse_qs(urlsplit(self._start()).query).items()}
+        return {"state": asked["state"], "callback": asked["redirect_uri"].rpartition("/")[2]}
 
     def test_who_may_start(self):
         path = f"/api/ai/oauth/start/{self.server.id}"

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import hashlib
 import itertools
+import json
 import secrets
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -19,6 +20,8 @@ class FakeOAuth:
     :ivar resource: what is changed of the metadata of the MCP server
     :ivar grants: forms that came to the token endpoint
     :ivar answer: what is changed of a token response; ``{"error": …}`` refuses
+    :ivar client: what is changed of a client that registers
+    :ivar clients: the redirect URIs of each client that registered; others are not led back there
     :ivar life: seconds that a token lives
     :ivar revoked: forms that came to the revocation endpoint; `on_revoked` is told of each
     """
@@ -34,7 +37,8 @@ class FakeOAuth:
         self.revoked: list[dict] = []
         self.on_revoked: Callable[[dict], object] = self.revoked.append
         self.tokens: set[str] = set()
-        self.clients: dict[str, dict] = {}
+        self.client: dict = {}
+        self.clients: dict[str, list[str]] = {}
         self._codes: dict[str, dict] = {}
         self._ids = itertools.count(1)
 
@@ -55,17 +59,26 @@ class FakeOAuth:
         return 401, {"www-authenticate": f'Bearer resource_metadata="{where}"{scope}'}
 
     def sign_in(self, url: str, **more: str) -> dict[str, str]:
-        """What the browser brings back to the callback after the person has agreed."""
+        """What the browser brings back to the callback after the person has agreed.
+
+        :raises PermissionError: the client is not one that may be led back there
+        """
         asked = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        redirect_uri = asked["redirect_uri"]
+        if redirect_uri not in self.clients.get(asked["client_id"], [redirect_uri]):
+            raise PermissionError(redirect_uri)
         code = secrets.token_urlsafe(8)
         self._codes[code] = asked
-        return {"code": code, "state": asked["state"], **more}
+        last = redirect_uri.rpartition("/")[2]
+        callback = {"callback": last} if last != "callback" else {}
+        return {"code": code, "state": asked["state"], **callback, **more}
 
     async def _serve(self, reader, writer) -> None:
         while request := await read_request(reader):
             _, path, headers, body = request
             if path.startswith("/authorize?"):  # the person agrees at once
                 back = self.sign_in(path, iss=self.issuer)
+                back.pop("callback", None)
                 asked = parse_qs(urlsplit(path).query)
                 where = f"{asked['redirect_uri'][0]}?{urlencode(back)}"
                 await respond(writer, 302, headers={"location": where})
@@ -92,6 +105,8 @@ class FakeOAuth:
             }
         if path == "/register":
             client = {"client_id": f"client{next(self._ids)}", "client_secret": "s3cret"}
+            client |= self.client
+            self.clients[client["client_id"]] = json.loads(body)["redirect_uris"]
             return 201, client
         form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
         form["authorization"] = headers.get("authorization", "")

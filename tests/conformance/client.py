@@ -108,7 +108,8 @@ async def signed_in(pool, server, work):
             async with httpx.AsyncClient() as browser:
                 answer = await browser.get(wanted.url)
             back = httpx.URL(answer.headers["location"])
-            await pool.oauth(server).complete(dict(back.params))
+            callback = back.path.removeprefix("/callback").removeprefix("/")
+            await pool.oauth(server).complete({**back.params, "callback": callback})
     raise SystemExit("The server wants a sign-in again and again.")
 
 

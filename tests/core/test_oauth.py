@@ -17,6 +17,7 @@ from services.errors import (
     ServerTimeout,
     SignInRequired,
 )
+from services.oauth import begin, callback_of
 from services.oauth_metadata import challenge_of
 from services.oauth_revocation import revoke
 from services.pool import Pool
@@ -77,7 +78,7 @@ async def test_a_person_signs_in_and_the_call_goes_on(fake, authority, pool, tok
     server = spec(fake)
     asked = await signed_in(pool, server, authority)
     assert asked["code_challenge_method"] == "S256" and asked["resource"] == fake.url
-    assert asked["redirect_uri"] == OAUTH.redirect_uri and "scope" not in asked
+    assert asked["redirect_uri"].startswith(OAUTH.redirect_uri) and "scope" not in asked
     assert await echo(pool, server) == "hi"
     assert authority.grants[0]["resource"] == fake.url and not tokens.pending
     assert await echo(pool, server, conversation=2) == "hi"
@@ -323,3 +324,103 @@ def test_challenges():
     )
     assert challenge_of(headers).scope == 'x "y"'
     assert challenge_of(httpx.Headers()).scope == ""
+
+
+# ------------------------------------------------------------ one server in front of another
+
+
+HONEST_DOCUMENT = "https://odoo.example/oauth/client.json"
+
+
+@pytest.fixture
+async def honest(fake):
+    """An authorization server that does not name itself in its answers."""
+    guard = fake.guard
+    async with FakeOAuth(fake) as server:
+        fake.guard = guard
+        yield server
+
+
+async def test_a_server_cannot_send_people_to_another_ones_page(fake, honest, authority, pool):
+    """The code of the honest server, and the verifier, would go to the token endpoint of the other one."""
+    authority.metadata = {
+        "authorization_endpoint": f"{honest.issuer}/authorize",
+        "registration_endpoint": None,
+        "client_id_metadata_document_supported": True,
+    }
+    with pytest.raises(AuthRequired, match="leads to another server") as caught:
+        await echo(pool, spec(fake, client_metadata_url=HONEST_DOCUMENT))
+    assert not isinstance(caught.value, SignInRequired) and not authority.grants
+
+
+async def test_a_client_of_the_honest_server_is_not_led_back_for_another(
+    fake, honest, authority, pool, tokens
+):
+    fake.guard, guard = honest._guard, fake.guard
+    known = query((await wanted(pool, spec(fake))).url)["client_id"]
+    fake.guard, authority.client = guard, {"client_id": known}
+    authority.metadata = {"authorization_endpoint": f"{honest.issuer}/authorize"}
+    error = await wanted(pool, spec(fake, key="two"))
+    assert error.url.startswith(honest.issuer)
+    with pytest.raises(PermissionError):
+        honest.sign_in(error.url)
+
+
+async def test_who_promises_a_name_has_to_give_it(fake, honest, authority, pool):
+    authority.metadata = {
+        "authorization_endpoint": f"{honest.issuer}/authorize",
+        "authorization_response_iss_parameter_supported": True,
+        "client_id_metadata_document_supported": True,
+    }
+    server = spec(fake, client_metadata_url=HONEST_DOCUMENT)
+    for named in ({}, {"iss": honest.issuer}):
+        error = await wanted(pool, server)
+        with pytest.raises(AuthRequired):
+            await pool.oauth(server).complete(honest.sign_in(error.url, **named))
+    assert not authority.grants
+
+
+async def test_each_server_has_an_address_of_its_own_to_lead_back_to(fake, authority, pool):
+    server = spec(fake)
+    asked = query((await wanted(pool, server)).url)
+    own = f"{OAUTH.redirect_uri}/{callback_of(authority.issuer)}"
+    assert asked["redirect_uri"] == own and authority.clients[asked["client_id"]] == [own]
+    for elsewhere in ("", callback_of("https://evil.example")):
+        back = authority.sign_in((await wanted(pool, server)).url, callback=elsewhere)
+        with pytest.raises(AuthRequired, match="somebody else"):
+            await pool.oauth(server).complete(back)
+    assert not authority.grants
+
+
+async def test_who_registered_when_all_shared_one_address_stays_known(
+    fake, authority, pool, tokens
+):
+    server = spec(fake)
+    first = query((await wanted(pool, server)).url)["client_id"]
+    del tokens.grants["one"]["client"]["callback"]
+    authority.clients[first] = [OAUTH.redirect_uri]
+    asked = await signed_in(pool, server, authority)
+    assert (asked["client_id"], asked["redirect_uri"]) == (first, OAUTH.redirect_uri)
+    assert await echo(pool, server) == "hi"
+
+
+async def test_where_the_shared_address_is_not_safe_a_client_registers_anew(
+    fake, honest, authority, pool, tokens
+):
+    server = spec(fake)
+    first = query((await wanted(pool, server)).url)["client_id"]
+    del tokens.grants["one"]["client"]["callback"]
+    authority.metadata = {"authorization_endpoint": f"{honest.issuer}/authorize"}
+    asked = query((await wanted(pool, server)).url)
+    assert asked["client_id"] != first
+    assert asked["redirect_uri"].endswith(callback_of(authority.issuer))
+
+
+async def test_a_sign_in_that_was_begun_before_is_not_begun_again(fake, honest, authority, pool):
+    wanted_ = {
+        "issuer": authority.issuer,
+        "sends_issuer": False,
+        "authorization_endpoint": f"{honest.issuer}/authorize",
+    }
+    with pytest.raises(AuthRequired, match="leads to another server"):
+        begin(wanted_)
