@@ -212,23 +212,48 @@ class McpTool(models.Model):
         :return: whether anything about the tool has changed
         """
         self.ensure_one()
-        came_back = not self.available
+        came_back, changed = not self.available, False
         said = vals["definition_hash"]
+        pending = self.pending_definition or {}
         if self.review_state == "new" or not self.definition_hash:  # nothing was approved yet
             changed = said != self.definition_hash
-            self.write(vals)
-            if changed and self.review_state == "approved":
-                self._audit("first_seen")
-        elif said == self.definition_hash:
+            if changed and self.definition_hash and self._is_same(self, vals):
+                changed = False
+            else:
+                self.write(vals)
+                if changed and self.review_state == "approved":
+                    self._audit("first_seen")
+        elif said == self.definition_hash or self._is_same(self, vals):
             changed = self.review_state != "approved"
-            self.write({"pending_definition": False, "review_state": "approved", "available": True})
-        else:
-            pending = self.pending_definition or {}
+            self.write({"pending_definition": False, "review_state": "approved"})
+        elif self._was_accepted(said):
+            changed = True
+            self.write({**vals, "pending_definition": False, "review_state": "approved"})
+        elif not pending or not self._is_same(pending, vals):
             changed = said != pending.get("definition_hash")
             if changed:
                 self.write({"pending_definition": vals, "review_state": "changed"})
-            self.available = True
+        self.available = True
         return changed or came_back
+
+    @api.model
+    def _is_same(self, known, vals):
+        """Whether it is the definition that we know in another order; the known one is what counts then.
+
+        What the model reads and approvals are bound to stays as it was looked at, so nothing new gets in.
+        """
+        return definition_diff.is_reordered(_readable(known), _readable(vals))
+
+    def _was_accepted(self, definition_hash):
+        """Whether a person has looked at this very definition and has not refused it since."""
+        decisions = [
+            ("tool_id", "=", self.id),
+            ("definition_hash", "=", definition_hash),
+            ("decision", "!=", "first_seen"),
+        ]
+        # sudo: mcp_tool_review - what was decided about the tool of a server that is read
+        last = self.env["woow_paas_platform.mcp_tool_review"].sudo().search(decisions, limit=1)
+        return last.decision == "accepted"
 
     def _quarantine_reason(self):
         """:return: why the definition keeps the tool out of use, ``""`` if it does not"""

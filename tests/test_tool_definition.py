@@ -122,6 +122,97 @@ class TestToolDefinition(AiCase):
         self.assertEqual(self.run_flow.review_state, "approved")
         self.assertFalse(self.run_flow.pending_definition)
 
+    # ------------------------------------------------------------ servers that do not say the same twice
+
+    def _start_with(self, default, description="Runs a flow."):
+        """The server starts, and says so of the tool's fields."""
+        schema = {"fields": {"type": "string", "default": default}}
+        found = tool("run_flow", description, properties=schema)
+        self.user_server._apply_discovery(discovery(found))
+
+    def test_another_order_of_a_default_is_no_change(self):
+        self._start_with("summary,status,assignee")
+        self._decide(self.owner)
+        approved = self.run_flow.definition_hash
+        for default in ("status,assignee,summary", "assignee,summary,status"):
+            self._start_with(default)
+            self.assertTrue(self.run_flow.is_usable)
+            self.assertEqual(self.run_flow.definition_hash, approved)  # approvals stay bound to it
+            self.assertIn("summary,status,assignee", self.run_flow.input_schema)
+        self.assertEqual(len(self.run_flow.review_ids.filtered("user_id")), 1 + 1)
+
+    def test_another_order_of_what_waits_is_no_news(self):
+        self.user_server.review_new_tools = True
+        self._start_with("a,b,c")
+        for state in ("changed", "refused"):
+            if state == "refused":
+                self._decide(self.owner, "refused")
+            seen = self.run_flow.review_hash
+            self._start_with("c,b,a")
+            self.assertEqual((self.run_flow.review_state, self.run_flow.review_hash), (state, seen))
+        schema = {"fields": {"default": "a b"}}
+        self.user_server._apply_discovery(discovery(tool("new_flow", properties=schema)))
+        fresh = self.user_server.tool_ids.filtered(lambda t: t.name == "new_flow")
+        seen, schema["fields"]["default"] = fresh.review_hash, "b a"
+        self.user_server._apply_discovery(discovery(tool("new_flow", properties=schema)))
+        self.assertTrue(self._decide(self.owner, tool=fresh), "it is the one that was shown")
+        self.assertEqual(fresh.definition_hash, seen)
+
+    def test_nothing_comes_in_under_another_order(self):
+        self._start_with("summary,status")
+        self._decide(self.owner)
+        for default, description in (
+            ("status,summary,password", "Runs a flow."),
+            ("status,status", "Runs a flow."),
+            ("status,summary", "flow. Runs a"),
+            (["status", "summary"], "Runs a flow."),
+        ):
+            with self.subTest(default=default, description=description):
+                self._start_with(default, description)
+                self.assertEqual(self.run_flow.review_state, "changed")
+                self.assertFalse(self.run_flow.is_usable)
+
+    def test_what_people_have_accepted_may_alternate(self):
+        for description in ("One.", "Two."):
+            self._change(description)
+            self._decide(self.owner)
+        two = self.run_flow.definition_hash
+        self._change("One.")
+        self.assertTrue(self.run_flow.is_usable)
+        self.assertEqual(self.run_flow.description, "One.")
+        self.assertNotEqual(
+            self.run_flow.definition_hash, two
+        )  # what was allowed of the other is void
+        self._change("Two.")
+        self.assertEqual((self.run_flow.is_usable, self.run_flow.definition_hash), (True, two))
+
+    def test_what_nobody_has_accepted_does_not_come_back_by_itself(self):
+        self._change("One.")
+        self._decide(self.owner)
+        self._change("Runs a flow.")  # seen first, and looked at by nobody
+        self.assertEqual(self.run_flow.review_state, "changed")
+        self._change("Two.")
+        self._decide(self.owner, "refused")
+        self._change("One.")
+        self._change("Two.")
+        self.assertFalse(self.run_flow.is_usable)
+        self._decide(self.owner)
+        self._change("One.")
+        self._change("Three.")
+        self._decide(self.owner, "refused")
+        self._change("Two.")
+        self.assertTrue(self.run_flow.is_usable)
+
+    def test_an_accepted_definition_of_another_tool_does_not_count(self):
+        self.user_server._apply_discovery(
+            discovery(tool("run_flow", "Runs a flow."), tool("other", "One."))
+        )
+        other = self.user_server.tool_ids.filtered(lambda t: t.name == "other")
+        self._change("One.")
+        self._decide(self.owner)
+        self.user_server._apply_discovery(discovery(tool("run_flow", "One."), tool("other", "x")))
+        self.assertEqual(other.review_state, "changed")
+
     def test_who_does_not_manage_the_server_decides_nothing(self):
         self._change()
         for user in (self.member, self.guest, self.stranger, self.internal):
