@@ -191,6 +191,15 @@ class DiscussChannel(models.Model):
         # sudo: discuss.channel - people may not delete channels, but their own conversation
         self.sudo().unlink()
 
+    def _notify_get_recipients(self, message, msg_vals=False, **kwargs):
+        """In a conversation with an assistant nobody else is written to, whoever is named in a message."""
+        found = super()._notify_get_recipients(message, msg_vals, **kwargs)
+        if self.channel_type != CONVERSATION:
+            return found
+        # sudo: discuss.channel.member - who hears of a message
+        members = self.sudo().channel_member_ids.partner_id.ids
+        return [recipient for recipient in found if recipient["id"] in members]
+
     def _post_answer(self, assistant, html, silent=False):
         """Post as the assistant; the runner's last act of a turn."""
         return self._post_as_assistant(

@@ -129,17 +129,44 @@ class McpServer(models.Model):
             users = accesses.filtered(lambda access: access.role == "owner").user_id
         return users.filtered(lambda user: user.active and user.id != SUPERUSER_ID)
 
+    # Portal users manage servers of their own; Odoo would let them write to anybody from there. It is the person that
+    # is asked about, not the environment: Odoo's own routes post with sudo.
+
+    def _mail_get_operation_for_mail_message_operation(self, message_operation):
+        if message_operation != "read" and not self._may_write_to_people():
+            return dict.fromkeys(self)
+        return super()._mail_get_operation_for_mail_message_operation(message_operation)
+
+    def _mail_group_by_operation_for_mail_message_operation(self, message_operation):
+        groups = super()._mail_group_by_operation_for_mail_message_operation(message_operation)
+        groups.pop(None, None)
+        return groups
+
     def message_post(self, **kwargs):
         self._check_may_write_to_people()
         return super().message_post(**kwargs)
+
+    def message_notify(self, **kwargs):
+        self._check_may_write_to_people()
+        return super().message_notify(**kwargs)
+
+    def message_mail_with_source(self, *args, **kwargs):
+        self._check_may_write_to_people()
+        return super().message_mail_with_source(*args, **kwargs)
 
     def message_subscribe(self, *args, **kwargs):
         self._check_may_write_to_people()
         return super().message_subscribe(*args, **kwargs)
 
+    def activity_schedule(self, *args, **kwargs):
+        self._check_may_write_to_people()
+        return super().activity_schedule(*args, **kwargs)
+
+    def _may_write_to_people(self):
+        return self.env.user._is_internal()
+
     def _check_may_write_to_people(self):
-        """Portal users manage servers of their own; Odoo would let them send mail to anybody from there."""
-        if not self.env.su and not self.env.user._is_internal():
+        if not self._may_write_to_people():
             raise AccessError(self.env._("Only internal users write messages about a server."))
 
     def _tell_owners(self):

@@ -3,6 +3,7 @@ from unittest.mock import patch
 from odoo import Command
 from odoo.exceptions import AccessError
 from odoo.tests import new_test_user, tagged
+from odoo.tools import mute_logger
 
 from ..models.mcp_check import MAX_CHECKS, TooManyChecks
 from ..runtime import background
@@ -125,12 +126,56 @@ class TestAttackOnServers(AiCase):
     def test_portal_users_send_no_mail_through_a_server(self):
         someone = self.env["res.partner"].create({"name": "Anna", "email": "anna@example.com"})
         server = self._own(self.stranger, woow_no_sync=True)
-        with self.assertRaises(AccessError):
-            server.message_post(body="Pay here", partner_ids=someone.ids)
-        with self.assertRaises(AccessError):
-            server.message_subscribe(partner_ids=someone.ids)
+        mail = {"body": "Pay here", "partner_ids": someone.ids}
+        for as_whom in (server, server.sudo()):  # Odoo's routes post with sudo
+            for way in (
+                lambda s: s.message_post(**mail),
+                lambda s: s.message_notify(**mail),
+                lambda s: s.message_mail_with_source("mail.message_origin_link"),
+                lambda s: s.message_subscribe(partner_ids=someone.ids),
+                lambda s: s.activity_schedule("mail.mail_activity_data_todo", user_id=2),
+            ):
+                with self.assertRaises(AccessError):
+                    way(as_whom)
+        for model, vals in (
+            ("mail.message", {"model": server._name, "res_id": server.id, **mail}),
+            ("mail.followers", {"res_model": server._name, "res_id": server.id}),
+            ("mail.activity", {"res_model": server._name, "res_id": server.id}),
+        ):
+            with self.subTest(model=model), self.assertRaises(AccessError):
+                self.env[model].with_user(self.stranger).create(vals)
+        server.write({"trust_level": "full", "active": False})  # what is tracked may change
         self.assertFalse(self.env["mail.message"].search([("partner_ids", "in", someone.ids)]))
         self.server.with_user(self.admin).message_post(body="Fixed", partner_ids=someone.ids)
+
+    def test_a_message_of_a_conversation_goes_to_nobody_else(self):
+        someone = self.env["res.partner"].create({"name": "Anna", "email": "anna@example.com"})
+        channel = self._conversation(self.member)
+        for as_whom in (channel, channel.sudo()):
+            message = as_whom.message_post(
+                body="Pay here", message_type="comment", partner_ids=someone.ids
+            )
+            self.assertFalse(message.sudo().notification_ids)
+
+
+@tagged("post_install", "-at_install")
+class TestAttackOnMessages(AiHttpCase):
+    def _post(self, record):
+        body = {
+            "thread_model": record._name,
+            "thread_id": record.id,
+            "post_data": {"body": "Pay here", "message_type": "comment"},
+        }
+        return self._call("POST", "/mail/message/post", {"params": body})[1]
+
+    def test_portal_users_write_no_message_about_a_server_over_the_route(self):
+        server = self.user_server
+        self._sign_in(self.owner)
+        with mute_logger("odoo.http"):
+            self.assertIn("error", self._post(server))
+        self.assertNotIn("Pay here", str(server.message_ids.mapped("body")))
+        self._sign_in(self.admin)
+        self.assertIn("result", self._post(server))
 
 
 @tagged("post_install", "-at_install")
