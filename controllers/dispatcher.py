@@ -91,7 +91,7 @@ class AiDispatcher(Json2Dispatcher):
             case UserError():
                 return ApiError(422, "refused", str(exc.args[0]))
             case EngineError():
-                return ApiError(502, exc.code, str(exc))
+                return ApiError(502, exc.code, sentences.translated(self.request.env, str(exc)))
             case HTTPException() if exc.code and exc.code < 500:
                 return ApiError(exc.code, "http_error", exc.description or exc.name)
         return ApiError(500, "internal_error", "Something went wrong. The log has the details.")

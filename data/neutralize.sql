@@ -7,3 +7,32 @@ DELETE FROM woow_paas_platform_server_credential;
 UPDATE woow_paas_platform_toolbox SET credential_encrypted = NULL, active = FALSE;
 DELETE FROM woow_paas_platform_mcp_sign_in_request;
 DELETE FROM woow_paas_platform_mcp_sign_in;
+
+-- what people told a server, and what a server wants back with it
+UPDATE woow_paas_platform_call_question
+   SET content_encrypted = NULL, action = COALESCE(action, 'cancel');
+
+-- calls and turns that are under way go on in the original only
+UPDATE woow_paas_platform_tool_call
+   SET outcome = CASE WHEN started_at IS NULL THEN 'cancelled' ELSE 'unknown' END,
+       llm_text = 'The call was not finished.', ask_state = NULL
+ WHERE outcome IS NULL;
+WITH ended AS (
+    UPDATE woow_paas_platform_ai_turn
+       SET state = 'stopped', ended_at = now() AT TIME ZONE 'UTC', lease_owner = NULL, lease_until = NULL
+     WHERE state IN ('queued', 'running', 'waiting')
+ RETURNING id
+)
+INSERT INTO woow_paas_platform_ai_turn_event (turn_id, seq, payload)
+SELECT ended.id,
+       final.seq + (
+           SELECT COALESCE(MAX(event.seq), 0)
+             FROM woow_paas_platform_ai_turn_event event
+            WHERE event.turn_id = ended.id
+       ),
+       final.payload
+  FROM ended
+ CROSS JOIN (VALUES
+       (1, '{"type": "state", "state": "stopped"}'::jsonb),
+       (2, '{"type": "done", "message_id": null, "state": "stopped"}'::jsonb)
+ ) AS final (seq, payload);

@@ -6,7 +6,7 @@ from odoo.exceptions import ValidationError
 
 from ..runtime import process
 from ..services import const, egress
-from ..services.errors import EngineError
+from ..services.errors import EngineError, LlmSwitchedOff
 from ..services.specs import LlmSpec
 
 _logger = logging.getLogger(__name__)
@@ -30,7 +30,10 @@ class AiConfig(models.Model):
     _order = "sequence, id"
 
     name = fields.Char(required=True)
-    active = fields.Boolean(default=True)
+    active = fields.Boolean(
+        default=True,
+        help="Off counts at once: nothing is sent there, and turns that run are stopped.",
+    )
     sequence = fields.Integer(default=10)
     api_base_url = fields.Char(
         "API Base URL",
@@ -112,9 +115,25 @@ class AiConfig(models.Model):
         """The key belongs to who was at the address when it was entered."""
         return super()._secret_facts() | {"api_key": egress.origin(self.api_base_url)}
 
+    def write(self, vals):
+        result = super().write(vals)
+        if vals.get("active") is False:
+            # sudo: ai_turn - whoever asked; who may switch the provider ends what it is used for
+            turns = self.env["woow_paas_platform.ai_turn"].sudo()
+            using = [("state", "=", "running"), ("assistant_id.config_id", "in", self.ids)]
+            for turn in turns.search(using):
+                turn._request_stop()
+        return result
+
     def _llm_spec(self):
-        """:raises SecretUnreadable: see `SecretMixin._read_secret`"""
+        """How the provider is asked; there is no other way to it.
+
+        :raises LlmSwitchedOff: nobody asks it now
+        :raises SecretUnreadable: see `SecretMixin._read_secret`
+        """
         self.ensure_one()
+        if not self.active:
+            raise LlmSwitchedOff
         return LlmSpec(
             id=self.id,
             base_url=self.api_base_url.rstrip("/"),

@@ -274,6 +274,9 @@ class AiTurn(models.Model):
             "llm_protocol_error": _(
                 "The answer of the language model was cut or damaged. Try again."
             ),
+            "llm_switched_off": _(
+                "The provider of this assistant is switched off. An administrator can switch it on again."
+            ),
         }
         # What the engine says where it knows more than the code does.
         narrower = {

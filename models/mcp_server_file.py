@@ -84,7 +84,11 @@ class McpServer(models.Model):
 
     @api.model
     def _apply_file(self, is_first=False):
-        """Bring the rows up to date; entries that did not change are left alone."""
+        """Bring the rows up to date; entries that did not change are left alone.
+
+        In a neutralised copy of a database nothing is switched on.
+        """
+        is_copy = self._is_neutralized()
         self.env.cr.execute("SELECT pg_advisory_xact_lock(hashtext('woow_mcp_servers_file'))")
         wanted = server_files.current().servers
         rows = self.with_context(active_test=False).search([("scope", "=", "system")])
@@ -99,13 +103,14 @@ class McpServer(models.Model):
             if row and row.file_digest == entry.digest:
                 continue
             vals = self._vals_of_entry(entry)
+            is_on = entry.enabled and (row.active if row and is_copy else not is_copy)
             if row:
-                row.write({**vals, "active": entry.enabled})
+                row.write({**vals, "active": is_on})
                 notify.server_off(
                     self.env.cr, row.id
                 )  # sessions with the old command or address end
             else:
-                self.create({**vals, "active": entry.enabled})
+                self.create({**vals, "active": is_on})
         for row in rows.filtered("managed_by_file"):
             if row.name not in wanted and row.file_digest:
                 row.write({"active": False, "file_digest": False})
@@ -113,6 +118,12 @@ class McpServer(models.Model):
         self._apply_releases()
         if is_first:
             self._start_with_odoo()
+
+    @api.model
+    def _is_neutralized(self):
+        # sudo: ir.config_parameter - whether Odoo has neutralised this copy
+        Parameter = self.env["ir.config_parameter"].sudo()
+        return bool(Parameter.get_param("database.is_neutralized"))
 
     @api.model
     def _vals_of_entry(self, entry):

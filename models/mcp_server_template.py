@@ -153,7 +153,7 @@ class McpServer(models.Model):
         was_off = not self.file_digest
         self.file_digest = release.digest
         if was_off:
-            self.active = True
+            self.active = not self._is_neutralized()
         else:
             self._started_anew()
 

@@ -23,6 +23,7 @@ _KNOWN = (
     _lt("The stored secret cannot be read with the current key. Enter it again."),
     _lt("This MCP server wants a key of your own. Add it under My account, AI connections."),
     _lt("Where others read along, your own key or sign-in for this MCP server is not used."),
+    _lt("The provider of this assistant is switched off. An administrator can switch it on again."),
     _lt("The MCP server failed."),
     _lt("The MCP server cannot be reached. Check its address."),
     _lt("The connection timed out. Check the server's address."),

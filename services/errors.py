@@ -24,7 +24,7 @@
     ├── LlmError                the turn ends with an `error` event
     │   ├── LlmAuthFailed  LlmModelNotFound  LlmRateLimited  LlmUnavailable
     │   ├── LlmContextTooLong  LlmRejected  LlmNoTools
-    │   └── LlmTimeout  LlmProtocolError
+    │   └── LlmTimeout  LlmProtocolError  LlmSwitchedOff
     ├── LeaseLost               another runner owns the turn: write nothing more
     └── TurnGone                the turn was deleted while it ran
 
@@ -274,6 +274,13 @@ class LlmTimeout(LlmError):
 class LlmProtocolError(LlmError):
     code = "llm_protocol_error"
     default_message = "The answer of the language model was cut or damaged. Try again."
+
+
+class LlmSwitchedOff(LlmError):
+    code = "llm_switched_off"
+    default_message = (
+        "The provider of this assistant is switched off. An administrator can switch it on again."
+    )
 
 
 class LeaseLost(EngineError):

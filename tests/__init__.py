@@ -21,6 +21,7 @@ from . import test_hoot
 from . import test_mcp_api
 from . import test_mcp_permissions
 from . import test_mcp_server
+from . import test_neutralize
 from . import test_offers
 from . import test_one_decision
 from . import test_questions

@@ -1,0 +1,149 @@
+from odoo.tests import tagged
+from odoo.tools.misc import file_open
+
+from ..services.errors import LlmSwitchedOff
+from .common import AiCase, OperatorFile, TurnByHandCase, served_mcp
+from .test_execute_api import served_llm
+
+FILE = """
+[[mcp.servers]]
+name = "notes"
+url = "https://notes.example.com/mcp"
+"""
+
+
+def neutralize(env):
+    """As ``odoo-bin neutralize`` does, after the sentence of Odoo's own modules."""
+    env.flush_all()
+    env["ir.config_parameter"].set_param("database.is_neutralized", True)
+    with file_open("woow_paas_platform/data/neutralize.sql") as file:
+        env.cr.execute(file.read())
+    env.invalidate_all()
+
+
+@tagged("post_install", "-at_install")
+class TestNeutralize(TurnByHandCase):
+    """A copy of a database calls nobody, whatever its people and its crons do."""
+
+    def _reply(self):
+        return self._call(
+            "POST", "/api/ai-reply", {"assistant_id": self.assistant.id, "aiMessage": "Hello"}
+        )
+
+    def _ways_out(self):
+        """Everything that asks a model or an MCP server by itself or for somebody who chats."""
+        Server = self.env["woow_paas_platform.mcp_server"]
+        turn = self._ask(self.member).sudo()
+        self.env.flush_all()
+        claims = self.store.claim("copy", 8, 15.0)
+        self.assertEqual([claim.turn_id for claim in claims], [turn.id])
+        for claim in claims:
+            with self.assertRaises(LlmSwitchedOff):
+                self.store.load(claim)
+        conversation = f"/api/ai/conversations/{turn.channel_id.id}"
+        self.assertEqual(self._reply()[0], 502)
+        self._call("GET", f"{conversation}/prompts")
+        self._call("GET", f"{conversation}/resources")
+        tool = {"toolName": "weather__forecast", "arguments": {"city": "Taipei"}}
+        self.assertNotEqual(self._call("POST", "/api/mcp/execute-tool", tool)[0], 200)
+        self._call("POST", "/api/mcp/execute-tools", {"calls": [{"name": "forecast"}]})
+        self.assertFalse(Server._due_for_check())
+        self.assertFalse(Server.search([])._asked_by_odoo())
+        self.env["woow_paas_platform.mcp_sign_in"].search([]).unlink()  # nothing to give back
+
+    def test_no_way_out(self):
+        self._begin((self.forecast, {"city": "Taipei"}))
+        with served_mcp() as mcp, served_llm() as llm:
+            self.provider.api_base_url = llm.base_url
+            (self.server | self.user_server).url = mcp.url
+            neutralize(self.env)
+            self._sign_in(self.member)
+            self._ways_out()
+            self.assertEqual((llm.requests, mcp.methods, mcp.connections), ([], [], 0))
+
+    def test_what_was_under_way_has_ended(self):
+        self._begin((self.forecast, {"city": "Taipei"}))
+        waits = self._ask(self.member).sudo()
+        waits.state = "waiting"
+        queued = self._ask(self.member).sudo()
+        call = self.turn.call_ids
+        question = self.env["woow_paas_platform.call_question"].create(
+            {"call_id": call.id, "kind": "form", "content_encrypted": "s3cret"}
+        )
+        self.env.flush_all()
+        neutralize(self.env)
+        turns = self.turn | waits | queued
+        self.assertEqual(set(turns.mapped("state")), {"stopped"})
+        self.assertTrue(all(turn.ended_at for turn in turns))
+        self.assertEqual(call.outcome, "unknown")
+        self.assertFalse(question.content_encrypted)
+        self.assertEqual(question.action, "cancel")
+        self.env["woow_paas_platform.ai_turn"]._cron_sweep()
+        self.assertFalse(self.store.claim("copy", 8, 15.0))
+        for turn in turns:
+            with self.subTest(turn=turn):  # whoever watches it sees the end
+                self.assertTrue(turn._is_streamed_until(turn._last_seq()))
+                last = self.env["woow_paas_platform.ai_turn_event"].search(
+                    [("turn_id", "=", turn.id)], order="seq desc", limit=1
+                )
+                self.assertEqual(last.payload, turn._final_event())
+
+    def test_no_secret_is_left_in_any_column(self):
+        self.server.write({"api_key": "s3cret", "headers_json": '{"X-A": "s3cret"}'})
+        neutralize(self.env)
+        for model in self.env(context={"active_test": False}).values():
+            for name, field in model._fields.items():
+                if name.endswith("_encrypted") and field.store and not model._abstract:
+                    with self.subTest(model=model._name, column=name):
+                        self.assertFalse(
+                            model.sudo()
+                            .with_context(active_test=False)
+                            .search_count([(name, "!=", False)])
+                        )
+
+
+@tagged("post_install", "-at_install")
+class TestProviderSwitchedOff(TurnByHandCase):
+    """An administrator who switches a provider off silences it."""
+
+    def test_a_turn_ends_with_a_sentence(self):
+        self.provider.active = False
+        self.env.flush_all()
+        (self.claim,) = self.store.claim("one", 1, 15.0)
+        with self.assertRaises(LlmSwitchedOff) as caught:
+            self.store.load(self.claim)
+        self.assertEqual(caught.exception.code, "llm_switched_off")
+
+    def test_a_program_is_told(self):
+        self.provider.active = False
+        self._sign_in(self.member)
+        status, answer = self._call(
+            "POST", "/api/ai-reply", {"assistant_id": self.assistant.id, "aiMessage": "Hello"}
+        )
+        self.assertEqual((status, answer["error"]["code"]), (502, "llm_switched_off"))
+        self.assertIn("switched off", answer["error"]["message"])
+
+    def test_turns_that_run_are_stopped(self):
+        self.env.flush_all()
+        (self.claim,) = self.store.claim("one", 1, 15.0)
+        self.provider.active = False
+        self.assertTrue(self.turn.stop_requested)
+        other = self.provider.copy({"name": "Other", "active": True})
+        other.active = False
+        self.assertEqual(self.turn.state, "running")
+
+
+@tagged("post_install", "-at_install")
+class TestFileInACopy(OperatorFile, AiCase):
+    def test_servers_of_the_operators_file_stay_off(self):
+        (notes,) = self._apply(FILE)
+        self.assertTrue(notes.active)
+        neutralize(self.env)
+        self.assertFalse(notes.active)
+        self._apply(FILE.replace("notes.example", "other.example"))
+        self.assertFalse(notes.active, "the entry has changed")
+        added = self._apply(FILE + FILE.replace("notes", "more")) - notes
+        self.assertFalse(added.active, "the entry is new")
+        notes.active = True  # somebody wants it in the copy
+        self._apply(FILE.replace("notes.example", "third.example"))
+        self.assertTrue(notes.active)
