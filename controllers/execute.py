@@ -5,7 +5,7 @@ import uuid
 from odoo import http
 from odoo.http import request
 
-from ..runtime import direct_call, process
+from ..runtime import direct_call, process, sentences
 from ..runtime.api_error import ApiError
 from ..services import arguments as checks
 from ..services import text
@@ -124,7 +124,8 @@ class _Asked:
         try:
             server = found.server_id._server_spec(request.env.user)
         except EngineError as error:
-            raise ApiError(502, error.code, str(error)) from error
+            sentence = sentences.translated(request.env, error.outline)
+            raise ApiError(502, error.code, sentence) from error
         call = ToolCall(
             id=f"direct_{uuid.uuid4().hex}",
             alias=found.alias,

@@ -51,7 +51,7 @@ class _Check:
                 server._record_failure(diagnosis.error)
             return {
                 "ok": diagnosis.ok,
-                "steps": [_step(env, step) for step in diagnosis.steps],
+                "steps": [_step(env, step, diagnosis.error) for step in diagnosis.steps],
                 "error": _error(env, diagnosis.error) if diagnosis.error else None,
                 "server": server._api_data(),
             }
@@ -81,14 +81,17 @@ class _Check:
 
 
 def _error(env, error):
-    return {"code": error.code, "message": sentences.translated(env, error.at_length())}
+    return {"code": error.code, "message": sentences.of_error(env, error)}
 
 
-def _step(env, step):
+def _step(env, step, error):
+    message = sentences.translated(env, step.message) if step.message else ""
+    if step.state == "failed":
+        message = sentences.with_inside(env, message, error.inside)
     return {
         "name": step.name,
         "state": step.state,
-        "message": sentences.translated(env, step.message) if step.message else "",
+        "message": message,
         "advice": sentences.translated(env, step.advice) if step.advice else "",
         "duration_ms": step.duration_ms,
     }

@@ -59,7 +59,7 @@ class ActionType(models.Model):
 
     def _problem_of_server(self, problems):
         problem = problems.get(self.tool_id.server_id.id)
-        return {"problem": sentences.translated(self.env, str(problem))} if problem else {}
+        return {"problem": sentences.translated(self.env, problem.outline)} if problem else {}
 
     def _server_specs(self, person):
         """As those of `mcp_server`, with what stands for the toolboxes."""

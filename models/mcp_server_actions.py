@@ -111,7 +111,7 @@ class McpServer(models.Model):
         if not uid:
             return
         user = self.env["res.users"].browse(uid)
-        message = sentences.translated(self.with_context(lang=user.lang).env, error.at_length())
+        message = sentences.of_error(self.with_user(user).with_context(lang=user.lang).env, error)
         user._bus_send(
             "simple_notification", {"type": "danger", "title": self.name, "message": message}
         )

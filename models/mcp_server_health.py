@@ -34,6 +34,12 @@ class McpServer(models.Model):
         copy=False,
     )
     state_message = fields.Char(readonly=True, copy=False)
+    state_inside = fields.Char(
+        readonly=True,
+        copy=False,
+        groups="woow_paas_platform.group_admin",
+        help="Where in our own network it happened.",
+    )
     state_sentence = fields.Char("Reason", compute="_compute_state_sentence")
     state_since = fields.Datetime("Since", readonly=True, copy=False, default=fields.Datetime.now)
     last_check = fields.Datetime(readonly=True, copy=False, index=True)
@@ -44,20 +50,24 @@ class McpServer(models.Model):
     activity_exception_icon = fields.Char(groups="base.group_user")
     activity_type_icon = fields.Char(groups="base.group_user")
 
-    @api.depends("state_message")
-    @api.depends_context("lang")
+    @api.depends("state_message", "state_inside")
+    @api.depends_context("lang", "uid")
     def _compute_state_sentence(self):
         for server in self:
             message = server.state_message
-            server.state_sentence = message and sentences.translated(self.env, message)
+            sentence = message and sentences.translated(self.env, message)
+            # sudo: mcp_server - shown to administrators only, see `with_inside`
+            inside = server.sudo().state_inside
+            server.state_sentence = message and sentences.with_inside(self.env, sentence, inside)
 
-    def _set_state(self, state, message=False, **values):
+    def _set_state(self, state, message=False, inside=False, **values):
         # sudo: mcp_server - state fields are readonly for people; callers have checked the access
         for server in self.sudo():
             is_news = (server.state, server.state_message) != (state, message)
             if server.state != state:
                 values = {**values, "state_since": fields.Datetime.now()}
-            server.write({**values, "state": state, "state_message": message})
+            told = {"state": state, "state_message": message, "state_inside": inside}
+            server.write({**values, **told})
             if is_news:
                 server._tell_admins()
 
@@ -86,6 +96,7 @@ class McpServer(models.Model):
             server._set_state(
                 state if server.active else "disabled",
                 text.storable(error.at_length()),
+                text.storable(error.inside),
                 last_attempt=now,
             )
 
@@ -109,9 +120,8 @@ class McpServer(models.Model):
             state = "degraded"
         else:
             state = "error"
-        self._set_state(
-            state, text.storable(error.at_length()), failed_checks=failed, last_check=now
-        )
+        message, inside = text.storable(error.at_length()), text.storable(error.inside)
+        self._set_state(state, message, inside, failed_checks=failed, last_check=now)
         if failed == TELL_AFTER:
             self._tell_owners()
 
@@ -174,13 +184,14 @@ class McpServer(models.Model):
         server = self.sudo()
         for user in server._owners():
             in_language = server.with_context(lang=user.lang)
+            read = in_language.with_user(user).sudo()  # sudo: see above; what this person may know
             in_language.activity_schedule(
                 ACTIVITY,
                 user_id=user.id,
                 summary=in_language.env._(
                     "The MCP server “%(name)s” is down", name=server.display_name
                 ),
-                note=escape(in_language.state_sentence or ""),  # it may quote the server
+                note=escape(read.state_sentence or ""),  # it may quote the server
             )
 
     def _tell_admins(self):

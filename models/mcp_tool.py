@@ -212,7 +212,9 @@ class McpTool(models.Model):
                 output_schema=json.loads(tool.output_schema or "{}"),
                 annotations=tool._annotations(),
                 definition=tool._definition(),
-                problem=sentences.translated(self.env, problems.get(tool.server_id.id, "")),
+                problem=sentences.translated(self.env, problems[tool.server_id.id].outline)
+                if tool.server_id.id in problems
+                else "",
             )
             for tool, alias in zip(tools, aliases, strict=True)
         )

@@ -171,9 +171,11 @@ class Toolbox(models.Model):
         """Notify who wanted the document read."""
         user = self.env["res.users"].browse(uid)
         # sudo: toolbox - its name and a number, for somebody who may write it
-        box = self.sudo().with_context(lang=user.lang)
+        box = self.with_user(user).sudo().with_context(lang=user.lang)
         if error:
-            told = {"type": "danger", "message": sentences.translated(box.env, str(error))}
+            is_ours = isinstance(error, EngineError)
+            message = sentences.of_error(box.env, error) if is_ours else str(error)
+            told = {"type": "danger", "message": message}
         else:
             message = box.env._("%(count)s operations were read.", count=box.operation_count)
             told = {"type": "success", "message": message}

@@ -76,11 +76,15 @@ def one_of(asked, server, ask, shape):
     :param shape: ``shape(what it gave, write)`` makes the answer, or raises an `ApiError`;
         ``write(work)`` gives ``work(channel)``, the conversation in a transaction with all rights;
         None where there is no conversation
-    :raises EngineError: a stored secret does not open
+    :raises ApiError: the server cannot be asked for the caller
     """
     dbname, lang = asked.env.cr.dbname, asked.env.lang
     session_of, channel_id = asked.session_of, asked.channel_id
-    spec = server._server_spec(asked.env.user)
+    try:
+        spec = server._server_spec(asked.env.user)
+    except EngineError as error:
+        sentence = sentences.in_language(lang, error.outline)
+        raise ApiError(422, error.code, sentence) from error
 
     def write(work):
         return db.transaction(dbname, lambda env: work(env["discuss.channel"].browse(channel_id)))
@@ -111,5 +115,5 @@ def _problem(server, error, lang):
     return {
         "server": _name(server),
         "code": error.code,
-        "message": sentences.in_language(lang, str(error)),
+        "message": sentences.in_language(lang, error.outline),
     }

@@ -28,7 +28,7 @@ _KNOWN = (
     _lt("The MCP server cannot be reached. Check its address."),
     _lt("The connection timed out. Check the server's address."),
     _lt("The connection failed: nothing listens at this address and port."),
-    _lt("The connection failed: the name of the host is not known."),
+    _lt("The connection failed: the host is not known, or its address is not public."),
     _lt("The MCP server ended the connection."),
     _lt("The program of this MCP server ended before it had answered."),
     _lt(
@@ -88,7 +88,9 @@ _KNOWN = (
     _lt("The address must start with http:// or https://."),
     _lt("The address has no valid host."),
     _lt("The address must not contain a “#” part."),
-    _lt("Check the spelling of the host in the address."),
+    _lt(
+        "Check the spelling of the host in the address. What is not public has to be allowed by the operator."
+    ),
     _lt("Use a public address, or ask the operator to allow this one."),
     _lt("Check the port, that the server runs, and that no firewall is in between."),
     _lt(
@@ -129,6 +131,20 @@ def _pattern(sentence) -> re.Pattern:
 
 
 _PATTERNS = [(_pattern(sentence), sentence) for sentence in _WITH_VALUES]
+
+
+def of_error(env, error) -> str:
+    """What who manages a server may read of its trouble; an administrator also where in our network it happened.
+
+    Who only uses the server reads ``error.outline``.
+    """
+    return with_inside(env, translated(env, error.at_length()), error.inside)
+
+
+def with_inside(env, sentence: str, inside: str) -> str:
+    if inside and env.user.has_group("woow_paas_platform.group_admin"):
+        return f"{sentence} ({inside})"
+    return sentence
 
 
 def in_language(lang: str, sentence: str) -> str:

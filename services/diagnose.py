@@ -18,8 +18,10 @@ from .discovery import SYNC_MARGIN, Discovery
 from .egress import PORTS, EgressPolicy, check_url
 from .errors import (
     AuthRequired,
+    BlockedAddress,
     ConnectFailed,
     EngineError,
+    HostUnreachable,
     ProtocolError,
     ServerTimeout,
 )
@@ -39,7 +41,7 @@ NETWORK_STEPS = (
 )
 PROCESS_STEPS = ("process", "protocol", "tools")
 ADVICE = {
-    "name": "Check the spelling of the host in the address.",
+    "name": "Check the spelling of the host in the address. What is not public has to be allowed by the operator.",
     "address": "Use a public address, or ask the operator to allow this one.",
     "connection": "Check the port, that the server runs, and that no firewall is in between.",
     "tls": "The server needs a valid certificate for this host; one that it signed itself does not count.",
@@ -118,10 +120,13 @@ class _Course:
         host, port = parts.hostname, parts.port or PORTS[parts.scheme]
         try:
             addresses = await resolve(host, self.spec.connect_timeout, self.spec.owner)
+            addresses = self.policy.check_addresses(host, port, addresses)
         except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-            raise ConnectFailed(f"The host “{host}” is not known.", detail=str(error)) from error
+            raise HostUnreachable(detail=str(error)) from error
+        except BlockedAddress:  # there is no name
+            self._done("name", host)
+            raise
         self._done("name", host)
-        addresses = self.policy.check_addresses(host, port, addresses)
         self._done("address")
         stream = await self._connect(addresses, port)
         self._done("connection", f"{host}:{port}")

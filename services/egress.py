@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from .errors import BlockedAddress, ConfigError
+from .errors import BlockedAddress, ConfigError, HostUnreachable
 
 _logger = logging.getLogger(__name__)
 
@@ -131,7 +131,8 @@ class EgressPolicy:
     def check_addresses(self, host: str, port: int, addresses: Iterable[str]) -> list[str]:
         """The addresses that a connection to `host` may go to.
 
-        :raises BlockedAddress: one of them is not public; a name that means both is a trick
+        :raises BlockedAddress: the host is an address that is not public
+        :raises HostUnreachable: the name has one that is not public; one that means both is a trick
         """
         addresses = list(dict.fromkeys(addresses))
         if self.allows(host, port):
@@ -139,9 +140,9 @@ class EgressPolicy:
         for address in addresses:
             if not is_public(address) and not self.allows(address, port):
                 _logger.warning("Blocked a connection to %s:%s, which is %s.", host, port, address)
-                raise BlockedAddress(
-                    f"{host}:{port} is not a public address. An operator can allow it in egress_allow.",
-                    detail=f"{host} resolves to {address}",
+                kind = BlockedAddress if _literal(host) else HostUnreachable
+                raise kind(
+                    detail=f"{host}:{port} is not public: {address}. An operator can allow it in egress_allow."
                 )
         return addresses
 

@@ -7,6 +7,7 @@
     │   └── KeyMissing          the server wants a key of the person who asks
     ├── ServerError             one MCP server, the others go on
     │   ├── ConnectFailed       the request never left us: safe to retry
+    │   │   └── HostUnreachable host unknown, or not public: nobody learns which names exist inside
     │   ├── AuthRequired        401/403
     │   │   └── SignInRequired  a person has to sign in at `url`
     │   ├── InputRequired       a person has to answer `questions` before the call goes on
@@ -58,15 +59,33 @@ class EngineError(Exception):
         """The sentence, and the last words if there are some."""
         return f"{self}{LAST_WORDS}{self.last_words}" if self.last_words else str(self)
 
+    @property
+    def outline(self) -> str:
+        """What whoever uses a server may read of it: nothing of this host, its files or its environment."""
+        return str(self)
+
+    @property
+    def inside(self) -> str:
+        """What an administrator may read besides: where in our own network it happened."""
+        return ""
+
 
 class ConfigError(EngineError):
     code = "config_error"
     default_message = "The configuration is not usable."
 
+    @property
+    def outline(self) -> str:
+        return self.default_message if type(self) is ConfigError else str(self)
+
 
 class BlockedAddress(ConfigError):
     code = "blocked_address"
     default_message = "This address is not allowed: only public addresses may be reached."
+
+    @property
+    def inside(self) -> str:
+        return self.detail
 
 
 class SecretUnreadable(ConfigError):
@@ -93,6 +112,14 @@ class ConnectFailed(ServerError):
     code = "connect_failed"
     default_message = "The MCP server cannot be reached. Check its address."
     safe_to_retry = True
+
+
+class HostUnreachable(ConnectFailed):
+    default_message = "The connection failed: the host is not known, or its address is not public."
+
+    @property
+    def inside(self) -> str:
+        return self.detail
 
 
 class AuthRequired(ServerError):

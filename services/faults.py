@@ -16,6 +16,7 @@ from .errors import (
     AuthRequired,
     ConnectFailed,
     EngineError,
+    HostUnreachable,
     ProtocolError,
     RateLimited,
     ServerRefused,
@@ -45,6 +46,8 @@ def of_exception(error: BaseException) -> EngineError:
     if tls := _tls_problem(error):
         return tls
     if isinstance(error, httpx.ConnectError | httpx.PoolTimeout):
+        if any(isinstance(cause, socket.gaierror | UnicodeError) for cause in _chain(error)):
+            return HostUnreachable(detail=detail)
         return ConnectFailed(_why_not_connected(error), detail=detail)
     if isinstance(error, httpx.TimeoutException | TimeoutError):
         return ServerTimeout(detail=detail)
@@ -75,12 +78,10 @@ def _tls_problem(error: BaseException) -> ConnectFailed | None:
 
 
 def _why_not_connected(error: BaseException) -> str:
-    """A sentence for the commonest causes, else ``""``."""
+    """A sentence for the commonest cause, else ``""``."""
     for cause in _chain(error):
         if isinstance(cause, ConnectionRefusedError):
             return "The connection failed: nothing listens at this address and port."
-        if isinstance(cause, socket.gaierror):
-            return "The connection failed: the name of the host is not known."
     return ""
 
 

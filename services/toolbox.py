@@ -191,7 +191,7 @@ async def execute(
     except SessionLost as error:
         return Executed(result=failure("unknown", f"{error} {MAYBE}", begun), error=error)
     except EngineError as error:
-        return Executed(result=failure("error", str(error), begun), error=error)
+        return Executed(result=failure("error", error.outline, begun), error=error)
     except Exception as error:
         return Executed(
             result=failure("error", f"The call failed ({type(error).__name__}).", begun)

@@ -4,10 +4,13 @@ import asyncio
 import socket
 import sys
 
+import pytest
 from conftest import POLICY, spec_of
 
 from services.diagnose import diagnose
+from services.discovery import discover
 from services.egress import EgressPolicy
+from services.errors import EngineError
 from services.specs import ServerSpec
 from services.testing.fake_mcp import respond
 
@@ -53,6 +56,29 @@ async def test_every_step_of_a_good_server(any_fake):
 
 async def test_name():
     assert failed(await diagnose(spec("http://no-such-host.invalid/mcp"), POLICY)).name == "name"
+
+
+async def test_nobody_learns_which_names_exist_inside(monkeypatch):
+    """A name that means an address of our network fails like one that there is not, here and in a call."""
+
+    def resolve(host, *_, **__):
+        if host == "db.internal":
+            return [(2, 1, 6, "", ("10.0.0.5", 80))]
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    seen = []
+    for host in ("db.internal", "no-such.internal"):
+        server = spec(f"http://{host}/mcp")
+        diagnosis = await diagnose(server, EgressPolicy())
+        (steps,) = {tuple((s.name, s.state, s.message, s.advice) for s in diagnosis.steps)}
+        with pytest.raises(EngineError) as called:
+            await discover(server, EgressPolicy())
+        told = {(type(e), e.code, str(e)) for e in (diagnosis.error, called.value)}
+        assert host not in str((steps, told)) and "10.0.0.5" not in str((steps, told))
+        seen.append((steps, told))
+        assert "10.0.0.5" in diagnosis.error.inside or host == "no-such.internal"
+    assert seen[0] == seen[1]
 
 
 async def test_a_url_that_is_none():

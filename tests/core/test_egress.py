@@ -6,7 +6,7 @@ import pytest
 
 from services import network
 from services.egress import EgressPolicy, check_headers, check_url, is_public
-from services.errors import BlockedAddress, ConfigError
+from services.errors import BlockedAddress, ConfigError, HostUnreachable
 
 PRIVATE = [
     "127.0.0.1",
@@ -63,7 +63,7 @@ def test_public_addresses(address):
 
 
 def test_a_name_that_means_public_and_private_is_refused():
-    with pytest.raises(BlockedAddress):
+    with pytest.raises(HostUnreachable):
         EgressPolicy().check_addresses("trick.example", 443, ["93.184.216.34", "127.0.0.1"])
 
 
@@ -192,7 +192,7 @@ async def get(url, policy):
 async def test_rebinding_name_is_refused_at_connect(hello, monkeypatch):
     port, seen = hello
     resolver(monkeypatch, {"public.example": ["127.0.0.1"]})
-    with pytest.raises(BlockedAddress):
+    with pytest.raises(HostUnreachable):
         await get(f"http://public.example:{port}/", EgressPolicy())
     assert seen == []
 

@@ -9,7 +9,7 @@ import pytest
 
 from services import network, resolver
 from services.egress import EgressPolicy
-from services.errors import BlockedAddress
+from services.errors import HostUnreachable
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ async def test_an_answer_serves_for_a_moment(tarpit, monkeypatch):
 async def test_what_was_kept_is_checked_again(tarpit):
     backend = network.PinnedBackend(EgressPolicy())
     resolver.of_loop()._known["kept.example"] = (1e18, ("127.0.0.1",))
-    with pytest.raises(BlockedAddress):
+    with pytest.raises(HostUnreachable):
         await backend.connect_tcp("kept.example", 443, 1)
 
 
