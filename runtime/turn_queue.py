@@ -17,7 +17,8 @@ class TurnQueue:
         self.name = dbname
 
     def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]:
-        """Take queued turns, at most one of a conversation, each for `lease` seconds.
+        """Take queued turns, at most one of a conversation, each for `lease` seconds; also one that was committed
+        after a younger one waits until that one has ended or waits itself.
 
         Who has fewest goes first, and nobody has more than `turns_per_person` at a time.
         """
@@ -36,8 +37,9 @@ class TurnQueue:
                      WHERE w.state = 'queued'
                        AND NOT EXISTS (
                             SELECT 1 FROM woow_paas_platform_ai_turn o
-                             WHERE o.channel_id = w.channel_id AND o.id < w.id
-                               AND o.state IN ('queued', 'running', 'waiting'))),
+                             WHERE o.channel_id = w.channel_id
+                               AND (o.state = 'running'
+                                    OR o.id < w.id AND o.state IN ('queued', 'waiting')))),
                 taken AS MATERIALIZED (
                     SELECT q.id FROM woow_paas_platform_ai_turn q JOIN line ON line.id = q.id
                      WHERE q.state = 'queued' AND line.place <= %(per_person)s

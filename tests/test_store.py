@@ -66,6 +66,18 @@ class TestStore(AiHttpCase):
         self.store.finish(claim, Ending(state="done", html="<p>Hi</p>", next_seq=2), [])
         self.assertEqual(self._claim().turn_id, second.id)
 
+    def test_a_turn_that_was_committed_late_does_not_run_beside_a_younger_one(self):
+        younger = self.turn.channel_id.with_user(self.member)._ask("Next").sudo()
+        self.turn.state = "stopped"  # as if its transaction had not ended yet
+        self.env.flush_all()
+        claim = self._claim()
+        self.assertEqual(claim.turn_id, younger.id)
+        self.turn.state = "queued"
+        self.env.flush_all()
+        self.assertEqual(self.store.claim("two", 5, LEASE), [])
+        self.store.finish(claim, Ending(state="done", next_seq=2), [])
+        self.assertEqual(self._claim().turn_id, self.turn.id)
+
     def test_a_stale_epoch_writes_nothing(self):
         old = self._claim("one")
         self._step(old, self._call())
