@@ -33,7 +33,7 @@ class ToolCall(models.Model):
     _inherit = "woow_paas_platform.tool_call"
 
     def _suspend(self, wanted):
-        if not isinstance(wanted, SignInRequired):
+        if not isinstance(wanted, SignInRequired) or not self.started_at:
             return super()._suspend(wanted)
         if not self.turn_id._is_private():
             return IN_A_CONVERSATION
