@@ -1,0 +1,143 @@
+"""What the database of the model holds."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+FINAL = ("done", "failed", "stopped")
+OPEN = ("queued", "running", "waiting")
+
+
+class NotPossible(Exception):
+    """A person's act comes too late, or means nothing that is there."""
+
+
+class NumberTaken(Exception):
+    """Two writers gave the same number to different events."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Server:
+    id: int
+    is_active: bool = True
+    trust: str = "none"
+
+
+@dataclass(slots=True, kw_only=True)
+class Tool:
+    """`definition` changes with what the server says that the tool does; `policy` is auto, ask or never."""
+
+    id: int
+    server: Server
+    name: str
+    alias: str = ""
+    is_active: bool = True
+    policy: str = "auto"
+    definition: str = "1"
+    is_harmless: bool = False
+
+    @property
+    def is_usable(self) -> bool:
+        return self.is_active and self.server.is_active
+
+    @property
+    def may_repeat(self) -> bool:
+        return self.is_harmless and self.server.trust != "none"
+
+
+@dataclass(slots=True, kw_only=True)
+class Question:
+    """`action` is accept, decline, cancel or expired; empty while it is open.
+
+    `answered_at` is set where a person, or the end of the wait, has given the answer.
+    """
+
+    id: str
+    call: "Call"
+    key: str
+    kind: str
+    ask_round: int = 0
+    is_held: bool = False
+    action: str = ""
+    content: dict[str, Any] = field(default_factory=dict)
+    answered_at: float | None = None
+    asked: Any = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """`started` is the epoch in which it began, 0 for a call that is not in flight.
+
+    `origin` is the id and the definition of the tool that was asked for, `tool` and `server` the rows while they
+    are there.
+    `denied` says what a verdict was for.
+    """
+
+    id: str
+    turn: "Turn"
+    tool: Tool | None
+    server: Server | None
+    origin: tuple[int, str] | None
+    arguments: dict[str, Any]
+    started: int = 0
+    outcome: str = ""
+    text: str = ""
+    approval: str = ""
+    denied: str = ""
+    is_changed: bool = False
+    ask_round: int = 0
+    more: dict[str, Any] | None = None
+    questions: list[Question] = field(default_factory=list)
+
+    @property
+    def is_pending(self) -> bool:
+        return self.approval == "pending" and not self.outcome
+
+    def asked_now(self) -> list[Question]:
+        """The questions with which it ended the last time."""
+        return [q for q in self.questions if not q.is_held and q.ask_round == self.ask_round]
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """`until` is the end of the lease, `waiting_until` of the wait, in seconds of the database's clock."""
+
+    id: int
+    channel: int
+    user: int = 1
+    state: str = "queued"
+    owner: str = ""
+    epoch: int = 0
+    until: float | None = None
+    stop: bool = False
+    progress: dict[str, Any] = field(default_factory=dict)
+    waiting_round: int = 0
+    waiting_until: float | None = None
+    is_visible: bool = True
+    calls: list[Call] = field(default_factory=list)
+    events: dict[int, dict[str, Any]] = field(default_factory=dict)
+    stop_at: float | None = None
+    ended_at: float | None = None
+
+    @property
+    def last_seq(self) -> int:
+        return max(self.events, default=0)
+
+    def open_calls(self) -> list[Call]:
+        return [call for call in self.calls if not call.outcome]
+
+    def open_questions(self) -> list[Question]:
+        """Those that the turn waits for."""
+        return [
+            question
+            for call in self.open_calls()
+            for question in call.questions
+            if not question.action and not question.is_held
+        ]
+
+    @property
+    def is_undecided(self) -> bool:
+        return bool(
+            self.waiting_round
+            or any(call.is_pending for call in self.calls)
+            or self.open_questions()
+        )

@@ -1,0 +1,278 @@
+"""What a runner writes while it holds a turn."""
+
+from dataclasses import replace
+
+from ... import inputs
+from ...errors import InputRequired, LeaseLost, SignInRequired, TurnGone
+from ...inputs import InputAnswer, InputRequest
+from ...ports import Claim, Loaded
+from ...specs import CallResult, ToolCall, TurnProgress, Verdict
+from .rows import Call, NumberTaken, Question, Turn
+from .turn_queue import TurnQueue
+
+APPROVAL_TIME = 24 * 3600.0  # s that a turn waits for its person
+NOT_FINISHED = "The call was not finished."
+
+
+class ModelStore(TurnQueue):
+    """Implements `ports.Store`. :ivar tools: by id, those that exist"""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.tools = {}
+        self.servers = {}
+        self._asked = 0
+
+    def request_of(self, turn: Turn):
+        """What the engine gets to know of a turn; for whoever runs an engine on the model."""
+        raise NotImplementedError
+
+    def load(self, claim: Claim) -> Loaded:
+        turn = self.held(claim)
+        progress = TurnProgress(**copied(turn.progress))
+        return Loaded(self.request_of(turn), progress, turn.stop)
+
+    def append(self, batch: dict[Claim, list]) -> set[Claim]:
+        lost = set()
+        for claim, events in batch.items():
+            try:
+                self.insert(self.held(claim), events)
+            except (LeaseLost, TurnGone):
+                lost.add(claim)
+        return lost
+
+    def insert(self, turn: Turn, numbered) -> None:
+        """The same event again is what a repeated write does; another one means that two write."""
+        for seq, event in numbered:
+            if turn.events.get(seq, event) != event:
+                raise NumberTaken(f"{seq} of turn {turn.id}: {event}, there is {turn.events[seq]}")
+        turn.events.update(numbered)
+
+    def save_step(self, claim: Claim, progress: dict, calls: tuple, events: list) -> None:
+        turn = self.held(claim)
+        self.insert(turn, events)
+        turn.progress = copied(progress)
+        known = {call.id for call in turn.calls}
+        for call in calls:
+            if call.id not in known:
+                tool = self.tools.get(call.tool.id) if call.tool else None
+                turn.calls.append(
+                    Call(
+                        id=call.id,
+                        turn=turn,
+                        tool=tool,
+                        server=call.server and self.servers.get(call.server.id),
+                        origin=call.tool and (call.tool.id, call.tool.definition),
+                        arguments=copied(call.arguments or {}),
+                    )
+                )
+
+    def call(self, turn: Turn, call_id: str) -> Call:
+        for call in turn.calls:
+            if call.id == call_id:
+                return call
+        raise TurnGone
+
+    def begin_call(self, claim: Claim, call: ToolCall) -> Verdict:
+        turn = self.held(claim)
+        self.renew(turn, claim)
+        row = self.call(turn, call.id)
+        if row.outcome:
+            return Verdict(kind="done", result=CallResult(outcome=row.outcome, text=row.text))
+        is_cut = row.started not in (0, claim.epoch)
+        if is_cut and not (row.tool and row.tool.may_repeat):
+            return Verdict(kind="lost")
+        verdict = self._may_start(row, call)
+        if is_cut and verdict.kind == "deny":
+            return Verdict(kind="lost")
+        if verdict.kind == "run":
+            row.started = claim.epoch
+            return replace(verdict, arguments=copied(row.arguments) if row.is_changed else None)
+        return verdict
+
+    def _may_start(self, row: Call, call: ToolCall) -> Verdict:
+        """Every switch and the person's word, as they are now; a call of anything else than was asked for is denied."""
+        tool, origin = row.tool, call.tool and (call.tool.id, call.tool.definition)
+        if row.origin is None and origin is None:  # there is no such tool, which the engine says
+            return self._answers(row)
+        if tool is None or origin != row.origin or tool.definition != row.origin[1]:
+            return self._denied(row, "differs")
+        if not tool.is_usable:
+            return self._denied(row, "switched off")
+        if tool.policy == "never" or row.approval in ("denied", "expired"):
+            return self._denied(row, "not allowed")
+        if tool.policy == "ask" and row.approval != "approved":
+            row.approval = "pending"
+            return Verdict(kind="ask")
+        return self._answers(row)
+
+    def _answers(self, row: Call) -> Verdict:
+        """How a call starts that had ended with questions. One that nobody has answered is asked again."""
+        asked = row.asked_now()
+        if any(not question.action for question in asked):
+            return Verdict(kind="ask")
+        if asked and row.more is None and any(q.action != "accept" for q in asked):
+            return self._denied(row, "declined")
+        if not asked or row.more is None:
+            return Verdict(kind="run")
+        wanted = InputRequired(questions={q.key: q.asked for q in asked}, more=row.more)
+        answers = {question.key: as_answer(question) for question in asked}
+        return Verdict(kind="run", resume=inputs.answered(wanted, answers))
+
+    def _denied(self, row: Call, why: str) -> Verdict:
+        row.denied = why
+        return Verdict(kind="deny", reason=f"This call is denied: {why}.")
+
+    def suspend_call(self, claim: Claim, call_id: str, wanted, events: list) -> str:
+        turn = self.held(claim)
+        self.insert(turn, events)
+        call = self.call(turn, call_id)
+        if not call.started:  # it is suspended: this is the same word again
+            return ""
+        if isinstance(wanted, SignInRequired) and call.server is None:
+            return "The server is gone."
+        if call.ask_round >= inputs.MAX_ROUNDS:
+            return "The MCP server does not stop asking questions."
+        call.ask_round += 1
+        call.started = 0
+        if isinstance(wanted, SignInRequired):
+            call.more = None
+            self._put(call, "sign_in", "sign_in", InputRequest(message="", url=wanted.url))
+        else:
+            call.more = None if wanted.more is None else dict(wanted.more)
+            for key, asked in wanted.questions.items():
+                self._put(call, key, "url" if asked.url else "form", asked)
+        return ""
+
+    def _put(self, call: Call, key: str, kind: str, asked, is_held: bool = False) -> Question:
+        self._asked += 1
+        question = Question(
+            id=f"question-{self._asked}",
+            call=call,
+            key=key,
+            kind=kind,
+            ask_round=0 if is_held else call.ask_round,
+            is_held=is_held,
+            asked=asked,
+        )
+        call.questions.append(question)
+        return question
+
+    def ask(self, claim: Claim, call_id: str, asked, limit: float) -> dict | None:
+        call = self.call(self.held(claim), call_id)
+        held = [question for question in call.questions if question.is_held]
+        same = [q for q in held if not q.action and q.asked == asked]
+        if not same and len(held) >= inputs.MAX_ROUNDS:
+            return None
+        question = same[0] if same else self._put(call, "", "form", asked, is_held=True)
+        return question_event(question)
+
+    def take_answer(self, claim: Claim, question: str, is_late: bool):
+        turn = self.held(claim)
+        found = next(q for call in turn.calls for q in call.questions if q.id == question)
+        if is_late and not found.action:
+            found.action, found.answered_at = "expired", self.now()
+        if not found.action:
+            return None, None
+        return as_answer(found), decided(found.id, found.action)
+
+    def end_call(self, claim: Claim, call_id: str, result: CallResult, events: list) -> None:
+        turn = self.held(claim)
+        self.insert(turn, events)
+        call = self.call(turn, call_id)
+        if not call.outcome:
+            call.outcome, call.text = result.outcome, result.text
+            close_questions(call)
+
+    def finish(self, claim: Claim, ending, events: list) -> None:
+        turn = self.held(claim)
+        if any(seq >= ending.next_seq for seq in turn.events):
+            raise NumberTaken(f"{ending.next_seq} of turn {turn.id}")
+        self.insert(turn, events)
+        if ending.progress:
+            turn.progress = copied(ending.progress)
+        if ending.state == "waiting" and not turn.stop:
+            self._wait(turn, ending.confirm, ending.next_seq)
+        else:
+            state = "stopped" if ending.state == "waiting" else ending.state
+            last = [*self._close(turn), {"type": "usage", **ending.usage}]
+            self._end(turn, state, last, ending.error_code, ending.next_seq)
+        self.notify("queued", 0)
+
+    def _wait(self, turn: Turn, confirm: int, first: int) -> None:
+        """Nothing is held while a person thinks; what was answered meanwhile is not waited for."""
+        turn.state, turn.owner, turn.until = "waiting", "", None
+        turn.waiting_round, turn.waiting_until = confirm, self.now() + APPROVAL_TIME
+        if not turn.is_undecided:
+            self.go_on_when_decided(turn, first)
+            return
+        asked = [question_event(question) for question in turn.open_questions()]
+        calls = [
+            {"type": "approval_required", "id": call.id} for call in turn.calls if call.is_pending
+        ]
+        rounds = [{"type": "confirm_required", "id": f"round-{confirm}"}] if confirm else []
+        self.add(turn, [*(rounds or calls), *asked, {"type": "state", "state": "waiting"}], first)
+
+    def add(self, turn: Turn, events: list[dict], first: int = 0) -> None:
+        self.insert(turn, list(enumerate(events, first or turn.last_seq + 1)))
+
+    def go_on_when_decided(self, turn: Turn, first: int = 0) -> None:
+        if turn.state == "waiting" and not turn.is_undecided:
+            turn.state, turn.waiting_until = "queued", None
+            self.add(turn, [{"type": "state", "state": "queued"}], first)
+            self.notify("queued", turn.id)
+
+    def stop_at_rest(self, turn: Turn) -> None:
+        """End a turn that nobody runs."""
+        self._end(turn, "stopped", self._close(turn))
+
+    def _close(self, turn: Turn) -> list[dict]:
+        """Whoever ends a turn closes what is open: each call has its result, and nobody is asked any more."""
+        events = []
+        for call in turn.open_calls():
+            if call.is_pending:
+                call.approval = "cancelled"
+            close_questions(call)
+            call.outcome = "unknown" if call.started else "cancelled"
+            call.text = NOT_FINISHED
+            events.append({"type": "tool_result", "id": call.id, "outcome": call.outcome})
+        return events
+
+    def _end(self, turn: Turn, state: str, last: list[dict], error: str = "", first: int = 0):
+        turn.state, turn.owner, turn.until, turn.ended_at = state, "", None, self.now()
+        turn.waiting_round, turn.waiting_until = 0, None
+        final = {"type": "done", "state": state}
+        if state == "failed":
+            final = {"type": "error", "code": error}
+        self.add(turn, [*last, {"type": "state", "state": state}, final], first)
+
+
+def copied(data):
+    """A copy of JSON all the way down."""
+    if isinstance(data, dict):
+        return {key: copied(value) for key, value in data.items()}
+    return [copied(value) for value in data] if isinstance(data, list) else data
+
+
+def close_questions(call: Call) -> None:
+    for question in call.questions:
+        question.action = question.action or "cancel"
+        question.content = {}
+
+
+def as_answer(question: Question) -> InputAnswer:
+    said = question.action if question.action in ("accept", "decline") else "cancel"
+    return InputAnswer(action=said, content=question.content)
+
+
+def question_event(question: Question) -> dict:
+    return {
+        "type": "input_required",
+        "id": question.id,
+        "call_id": question.call.id,
+        "kind": question.kind,
+    }
+
+
+def decided(what: str, decision: str) -> dict:
+    return {"type": "decided", "id": what, "decision": decision}
