@@ -1,0 +1,244 @@
+"""The store in PostgreSQL and its model side by side: every act is done on both, and told apart by nothing."""
+
+from datetime import timedelta
+from unittest.mock import patch
+
+from odoo import fields
+
+from ..services.errors import InputRequired, LeaseLost, SignInRequired, TurnGone
+from ..services.inputs import InputRequest
+from ..services.specs import ServerSpec, ToolCall, ToolSpec
+from ..services.testing import model_store
+
+TURN = "woow_paas_platform.ai_turn"
+LEASE = 15.0
+PAST = timedelta(hours=-1)
+TOLD = ("type", "id", "call_id", "state", "decision", "outcome", "code", "kind")  # of an event
+REFUSALS = (404, 409, 422)
+
+WANTED = {
+    "form": InputRequired(
+        questions={"q": InputRequest(message="Which?")}, more={"requestState": "s"}
+    ),
+    "page": InputRequired(
+        questions={"0": InputRequest(message="Visit.", url="https://mcp.example.com/")}, more=None
+    ),
+    "sign_in": SignInRequired(url="https://login.example.com/", state="s"),
+}
+
+
+class StorePair:
+    """:ivar real: `OdooStore` · :ivar model: `model_store.Database` with the same ids"""
+
+    def __init__(self, case, store):
+        self.case, self.real = case, store
+        self.env = case.env(context={**case.env.context, "woow_no_sync": True})
+        self.clock = 0.0
+        self.model = model_store.Database(store.name, now=lambda: self.clock)
+        self.questions = {}  # public id -> the model's
+        self.channels = [case._conversation(case.member, case.service).sudo() for _ in range(2)]
+        self.tools = (case.forecast | case.alerts | case.run_flow).with_env(self.env)
+        case.server.trust_level = "annotations"
+        case.forecast.annotations = '{"readOnlyHint": true}'
+        self.tools.server_id.authorization = "oauth_user"
+        servers = {
+            server.id: model_store.Server(id=server.id, trust=server.trust_level)
+            for server in self.tools.server_id
+        }
+        for tool in self.tools:
+            self.model.add_tool(
+                model_store.Tool(
+                    id=tool.id,
+                    server=servers[tool.server_id.id],
+                    name=tool.name,
+                    is_harmless=tool == case.forecast,
+                )
+            )
+
+    # ------------------------------------------------------------ doing and comparing
+
+    def both(self, real, model):
+        """Do it on both.
+
+        :return: what the model said, None where both refused
+        """
+        self.env.flush_all()
+        said = [_said(real), _said(model)]
+        self.env.invalidate_all()
+        self._pair_questions()
+        self.case.assertEqual(*map(self._plain, said))
+        self.compare()
+        return said[1][1]
+
+    def _plain(self, said):
+        kind, value = said
+        if isinstance(value, dict):  # an event
+            return kind, self._event(value)
+        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], dict):
+            return kind, value[0], self._event(value[1])
+        if hasattr(value, "kind"):  # a verdict
+            outcome = value.result.outcome if value.result else None
+            return kind, value.kind, outcome, value.arguments, value.resume
+        if isinstance(value, str) and " " in value:  # a sentence for the model
+            return kind, "refused"
+        return kind, value
+
+    def _event(self, payload):
+        told = {name: payload[name] for name in TOLD if payload.get(name) not in (None, "")}
+        if told.get("id") in self.questions:
+            told["id"] = self.questions[told["id"]]
+        return told
+
+    def _pair_questions(self):
+        for turn in self.turns():
+            asked = turn.call_ids.question_ids.sorted("id")
+            mine = [q for call in self.model.turns[turn.id].calls for q in call.questions]
+            mine.sort(key=lambda question: int(question.id.split("-")[1]))
+            self.case.assertEqual(len(asked), len(mine))
+            self.questions |= {q._public_id(): m.id for q, m in zip(asked, mine, strict=True)}
+
+    def turns(self):
+        return self.env[TURN].search(
+            [("channel_id", "in", [c.id for c in self.channels])], order="id"
+        )
+
+    def compare(self):
+        turns = self.turns()
+        self.case.assertEqual(turns.ids, sorted(self.model.turns))
+        for turn in turns:
+            mine = self.model.turns[turn.id]
+            self.case.assertEqual(self._row(turn), _model_row(mine))
+            events = self.env["woow_paas_platform.ai_turn_event"].search(
+                [("turn_id", "=", turn.id)], order="seq"
+            )
+            self.case.assertEqual(
+                {event.seq: self._event(event.payload) for event in events},
+                {seq: self._event(event) for seq, event in sorted(mine.events.items())},
+            )
+
+    def _row(self, turn):
+        calls = {
+            call.call_id: (
+                call.outcome or "",
+                call.approval or "",
+                call.started_epoch,
+                call.tool_id.id,
+                call.arguments or {},
+                call.ask_round,
+                [
+                    (self.questions[q._public_id()], q.kind, q.is_held, q.action or "")
+                    for q in call.question_ids
+                ],
+            )
+            for call in turn.call_ids
+        }
+        held = (turn.state, turn.lease_owner or "", turn.lease_epoch, bool(turn.lease_until))
+        waits = (turn.waiting_round, bool(turn.waiting_until))
+        return held, turn.stop_requested, waits, _progress(turn.transcript or {}), calls
+
+    # ------------------------------------------------------------ what is passed to both
+
+    def call(self, number, tool):
+        """The same call for both: their definitions of a tool have other names."""
+        specs = [None, None]
+        if tool:
+            definitions = tool._definition(), self.model.tools[tool.id].definition
+            specs = [
+                ToolSpec(
+                    id=tool.id,
+                    server_id=tool.server_id.id,
+                    name=tool.name,
+                    alias="a",
+                    definition=definition,
+                )
+                for definition in definitions
+            ]
+        server = ServerSpec(id=tool.server_id.id, name=tool.server_id.name) if tool else None
+        return [
+            ToolCall(
+                id=f"call_{number}",
+                alias="a",
+                round=1,
+                tool=spec,
+                server=server,
+                arguments={"city": f"c{number}"},
+            )
+            for spec in specs
+        ]
+
+    # ------------------------------------------------------------ acts of people
+
+    def over_http(self, turn_id, model, **body):
+        def real():
+            status, _answer = self.case._call("POST", f"/api/ai/turns/{turn_id}/decision", body)
+            if status in REFUSALS:
+                raise model_store.NotPossible
+            self.case.assertEqual(status, 200)
+
+        return self.both(real, model)
+
+    def lapse(self):
+        """The leases of all that runs are over."""
+        self.turns().filtered(lambda turn: turn.state == "running").lease_until = (
+            fields.Datetime.now() + PAST
+        )
+        for turn in self.model.turns.values():
+            turn.until = -1.0 if turn.state == "running" else turn.until
+
+    def expire(self, turn_id):
+        def real():
+            turn = self.env[TURN].browse(turn_id)
+            if turn.state == "waiting":
+                turn.waiting_until = fields.Datetime.now() + PAST
+            with patch.object(self.env.registry["ir.cron"], "_commit_progress", lambda *_: 1.0):
+                turn._cron_expire_decisions()
+            self.env.flush_all()
+
+        def model():
+            turn = self.model.turns[turn_id]
+            if turn.state == "waiting":
+                turn.waiting_until = -1.0
+            self.model.expire()
+
+        self.both(real, model)
+
+    def sign_in(self, server):
+        def real():
+            sign_in = self.env["woow_paas_platform.mcp_sign_in"].sudo()
+            user = self.case.member
+            sign_in._of(server.id, user.id, server.url, make=True).with_user(
+                user
+            ).sudo()._signed_in()
+            self.env.flush_all()
+
+        self.both(real, lambda: self.model.sign_in(server.id, self.case.member.id))
+
+
+def _said(act):
+    try:
+        return "said", act()
+    except (LeaseLost, TurnGone, model_store.NotPossible) as refused:
+        return type(refused).__name__, None
+
+
+def _model_row(turn):
+    calls = {
+        call.id: (
+            call.outcome,
+            call.approval,
+            call.started,
+            call.tool.id if call.tool else False,
+            call.arguments,
+            call.ask_round,
+            [(q.id, q.kind, q.is_held, q.action) for q in call.questions],
+        )
+        for call in turn.calls
+    }
+    held = (turn.state, turn.owner, turn.epoch, turn.until is not None)
+    waits = (turn.waiting_round, turn.waiting_until is not None)
+    return held, turn.stop, waits, _progress(turn.progress), calls
+
+
+def _progress(transcript):
+    """What the engine goes on from; asides are for the reader."""
+    return {name: value for name, value in transcript.items() if name != "asides"}
