@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m tools.dev
 
-.PHONY: help demo test conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat deployment clean
+.PHONY: help demo test simulate conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat deployment clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -13,6 +13,9 @@ demo:  ## Start Odoo, PostgreSQL, MCP servers and a small LLM with demo data; Ct
 
 test:  ## Run all tests: ONLY=core|odoo|e2e|conformance for one runner, ARGS='-k name' for pytest
 	@$(DEV) test $(if $(ONLY),--only $(ONLY)) -- $(ARGS)
+
+simulate:  ## Run simulated worlds: SEEDS=0-10000, SEEDS=7 tells one of them, MUTANTS=300 breaks a rule at a time
+	@$(DEV) simulate $(if $(MUTANTS),$(MUTANTS) --mutants,$(or $(SEEDS),0-1000))
 
 conformance:  ## Run the official suite of MCP against the engine
 	@$(DEV) test --only conformance

@@ -31,6 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     odoo.add_argument("args", nargs=argparse.REMAINDER)
     odoo.set_defaults(run=_odoo)
     commands.add_parser("i18n", help="export and merge the terms").set_defaults(run=_i18n)
+    simulate = commands.add_parser("simulate", help="run simulated worlds, see docs/simulation.md")
+    simulate.add_argument("seeds")
+    simulate.add_argument("--mutants", action="store_true")
+    simulate.set_defaults(run=_simulate)
     commands.add_parser("lint", help="run every linter").set_defaults(
         run=lambda _options: lint.run_lint()
     )
@@ -77,6 +81,15 @@ def _odoo(options: argparse.Namespace) -> int:
 
 def _i18n(_options: argparse.Namespace) -> int:
     return subprocess.call([str(venvs.main() / "bin/python"), "-m", "tools.dev.i18n"], cwd=ROOT)
+
+
+def _simulate(options: argparse.Namespace) -> int:
+    mutants = ["--mutants"] if options.mutants else []
+    program = [venvs.main() / "bin/python", "-m", "sim", options.seeds, *mutants]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.call(
+        [str(part) for part in program], cwd=ROOT / "tests/core", env=environment
+    )
 
 
 def _clean(_options: argparse.Namespace) -> None:

@@ -1,0 +1,97 @@
+"""What goes wrong in a world, and when."""
+
+
+class Plan:
+    """The size of a world and its faults, drawn from its seed."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.has_faults = rng.random() < 0.9
+        self.processes = rng.choice((1, 2, 2, 3))
+        self.databases = rng.choice((1, 1, 2))
+        self.capacity = rng.choice((2, 4))
+        self.sessions = rng.choice((2, 50))
+        self.turns = rng.randint(2, 5)
+        self.turn_timeout = rng.choice((30.0, 120.0, 900.0))
+        self.confirm = rng.choice((0, 0, 2))
+        self.faults = rng.randint(1, 6) if self.has_faults else 0
+
+    def __str__(self):
+        return ", ".join(f"{name} {value}" for name, value in vars(self).items() if name != "rng")
+
+    def begin(self, world):
+        for _ in range(self.faults):
+            world.at(self.rng.uniform(1, 60), self._fault, world)
+
+    def _fault(self, world):
+        if world.is_calm:
+            return
+        fault = self.rng.choice(FAULTS)
+        world.tell("fate", fault.__name__)
+        fault(self, world)
+
+    def _one(self, world):
+        alive = [process for process in world.alive() if not process.is_leaving]
+        return self.rng.choice(alive) if alive else None
+
+    def kill(self, world):
+        if process := self._one(world):
+            process.kill()
+            self._replace(world)
+
+    def drain(self, world):
+        if process := self._one(world):
+            process.terminate()
+            world.after(20, process.kill)
+            self._replace(world)
+
+    def _replace(self, world):
+        world.after(self.rng.uniform(0, 5), world.start_process)
+
+    def pause(self, world):
+        """The process stands still, its clock goes on (SIGSTOP, a full machine)."""
+        if process := self._one(world):
+            self._stop(world, process)
+
+    def pause_machine(self, world):
+        """The virtual machine stands still, and its monotonic clock with it."""
+        if process := self._one(world):
+            seconds = self._stop(world, process)
+            world.at(process.paused_until, self._lag, process, seconds)
+
+    def _stop(self, world, process):
+        seconds = self.rng.uniform(0.1, 40)
+        process.paused_until = world.now + seconds
+        world.troubles.append((world.now, world.now + seconds))
+        return seconds
+
+    def _lag(self, process, seconds):
+        process.lag += seconds
+
+    def away(self, world):
+        self._outage(world, "away", 40)
+
+    def hang(self, world):
+        self._outage(world, "hang", 30)
+
+    def slow(self, world):
+        world.slow_until = world.now + self.rng.uniform(0.5, 20)
+        world.troubles.append((world.now, world.slow_until))
+
+    def _outage(self, world, kind, longest):
+        outage = world.outages[self.rng.choice(sorted(world.outages))]
+        until = world.now + self.rng.uniform(0.5, longest)
+        setattr(outage, kind, until)
+        world.troubles.append((world.now, until))
+
+
+FAULTS = (
+    Plan.kill,
+    Plan.kill,
+    Plan.drain,
+    Plan.pause,
+    Plan.pause_machine,
+    Plan.away,
+    Plan.hang,
+    Plan.slow,
+)

@@ -1,0 +1,203 @@
+"""What must hold in every world, each read off its final state and its log. See docs/simulation.md."""
+
+from collections import Counter
+
+from services.testing.model_store import FINAL
+
+NOT_MADE = ("denied", "invalid_args", "unknown_tool")
+STOP_TIME = 12.0  # s: a heartbeat, a retry and a flush, once nothing is in the way
+
+
+def every_call_has_exactly_one_result(world):
+    for database, turn in _turns(world):
+        asked = Counter(event["id"] for event in _events(turn, "tool_call"))
+        results = Counter(event["id"] for event in _events(turn, "tool_result"))
+        if turn.state in FINAL and set(asked) - set(results):
+            yield database, turn.id, "no result", sorted(set(asked) - set(results))
+        twice = sorted(call_id for call_id, count in results.items() if count > 1)
+        if twice or set(results) - set(asked):
+            yield database, turn.id, "more results than calls", twice
+        for call in turn.calls:
+            said = [e["outcome"] for e in _events(turn, "tool_result") if e["id"] == call.id]
+            if turn.state in FINAL and said != [call.outcome]:
+                yield database, turn.id, "row and log differ", call.id, call.outcome, said
+
+
+def no_call_is_executed_twice(world):
+    executed = Counter(
+        (arrival.realm, arrival.token) for arrival in world.arrivals if arrival.executed
+    )
+    for (realm, token), count in executed.items():
+        if count > 1 and token not in world.repeatable:
+            yield realm, token, count
+
+
+def what_did_not_run_is_not_told_as_done(world):
+    executed = {(a.realm, a.token) for a in world.arrivals if a.executed}
+    for database, turn in _turns(world):
+        for call in turn.calls:
+            done = (database, call.arguments.get("token")) in executed
+            if call.outcome == "ok" and not done:
+                yield database, call.id, "ok, but it was not executed"
+            # A harmless one may be made twice: its last attempt says what became of it.
+            is_harmless = call.arguments.get("token") in world.repeatable
+            if call.outcome in NOT_MADE and done and not is_harmless:
+                yield database, call.id, f"{call.outcome}, but it was executed"
+
+
+def one_writer_without_gaps(world):
+    yield from world.conflicts
+    for database, turn in _turns(world):
+        numbers = sorted(turn.events)
+        if numbers != list(range(1, len(numbers) + 1)):
+            yield database, turn.id, "gap", numbers
+
+
+def the_final_event_comes_once_and_last(world):
+    for database, turn in _turns(world):
+        kinds = [event["type"] for _, event in sorted(turn.events.items())]
+        finals = sum(kind in ("done", "error") for kind in kinds)
+        is_right = kinds[-1] in ("done", "error") and finals == 1
+        if not is_right if turn.state in FINAL else finals:
+            yield database, turn.id, turn.state, kinds[-3:]
+
+
+def stop_is_never_lost(world):
+    """After it nothing begins: no word is asked of the model once nothing is in the way of the news."""
+    for database, turn in _turns(world):
+        if turn.stop_at is None:
+            continue
+        heard = _heard_by(world, turn.stop_at)
+        late = [
+            (when, epoch)
+            for when, name, number, epoch in world.asked
+            if (name, number) == (database, turn.id) and when > heard
+        ]
+        if late or (turn.state == "done" and turn.ended_at > heard):
+            yield database, turn.id, "stopped at", turn.stop_at, turn.state, late[:3]
+
+
+def nobodys_question_answers_itself(world):
+    """A server hears an answer only if a person, or the end of the wait, has given one."""
+    for arrival in world.arrivals:
+        if arrival.unanswered:
+            yield arrival.realm, arrival.token, arrival.unanswered
+    for database, turn in _turns(world):
+        for call in turn.calls:
+            open_ = [q.id for q in call.questions if q.answered_at is None and not q.is_held]
+            if call.outcome == "denied" and call.denied == "declined" and open_:
+                yield database, call.id, "denied for what nobody has declined", open_
+
+
+def nobody_is_asked_twice(world):
+    """A question that a server has asked once is put once, whatever was lost on the way."""
+    for database, turn in _turns(world):
+        for call in turn.calls:
+            asked = world.asks[database, call.arguments.get("token")]
+            if call.ask_round > asked:
+                yield (
+                    database,
+                    call.id,
+                    f"asked {call.ask_round} times, the server did {asked} times",
+                )
+
+
+def one_turn_of_a_conversation_at_a_time(world):
+    yield from world.side_by_side
+
+
+def capacity_holds_over_all_databases(world):
+    if world.most_running > world.capacity:
+        yield f"{world.most_running} turns run where {world.capacity} may"
+
+
+def no_lease_is_kept_for_a_lost_journal(world):
+    yield from world.kept_lost
+
+
+def a_turn_that_ended_has_nothing_open(world):
+    for database, turn in _turns(world):
+        if turn.state not in FINAL:
+            continue
+        for call in turn.calls:
+            if not call.outcome or call.is_pending:
+                yield database, turn.id, "open call", call.id
+            for question in call.questions:
+                if not question.action or question.content:
+                    yield database, turn.id, "open question", question.id
+
+
+def what_was_approved_is_what_runs(world):
+    """Asked or not, the tool that runs is the one of the call's row, with the arguments that were allowed."""
+    for arrival in world.arrivals:
+        runs = (arrival.realm, arrival.server, arrival.tool, arrival.arguments)
+        allowed = world.people.approved.get((arrival.realm, arrival.token))
+        if allowed and runs != allowed:
+            yield "allowed", allowed, "executed", runs
+        asked = world.asked_for.get((arrival.realm, arrival.token))
+        if asked and (arrival.server, arrival.tool) != asked:
+            yield "asked for", asked, "executed", runs
+
+
+def databases_share_nothing(world):
+    for session in world.opened:
+        if len(session.realms) > 1:
+            yield "one session for", sorted(session.realms)
+    yield from world.dropped_for_others
+
+
+def every_turn_ends(world):
+    """Once faults end, every turn ends; people answer what it asks."""
+    for database, turn in _turns(world):
+        if turn.state not in FINAL:
+            yield database, turn.id, turn.state, f"epoch {turn.epoch}"
+
+
+def nothing_is_beyond_the_engine(world):
+    """It logs no error: all that happens here it knows how to meet."""
+    yield from world.broken
+
+
+INVARIANTS = (
+    every_call_has_exactly_one_result,
+    no_call_is_executed_twice,
+    what_did_not_run_is_not_told_as_done,
+    one_writer_without_gaps,
+    the_final_event_comes_once_and_last,
+    stop_is_never_lost,
+    nobodys_question_answers_itself,
+    nobody_is_asked_twice,
+    one_turn_of_a_conversation_at_a_time,
+    capacity_holds_over_all_databases,
+    no_lease_is_kept_for_a_lost_journal,
+    a_turn_that_ended_has_nothing_open,
+    what_was_approved_is_what_runs,
+    databases_share_nothing,
+    every_turn_ends,
+    nothing_is_beyond_the_engine,
+)
+
+
+def broken_in(world):
+    """``{name of the invariant: [what was seen]}``"""
+    found = {invariant.__name__: list(invariant(world)) for invariant in INVARIANTS}
+    return {name: seen for name, seen in found.items() if seen}
+
+
+def _turns(world):
+    for name, database in world.databases.items():
+        for turn in database.turns.values():
+            yield name, turn
+
+
+def _events(turn, kind):
+    return [event for event in turn.events.values() if event["type"] == kind]
+
+
+def _heard_by(world, asked_at):
+    """When a runner must have heard: what is in the way of the news gives it more time."""
+    heard = asked_at + STOP_TIME
+    for begin, end in sorted(world.troubles):
+        if begin <= heard and end > asked_at:
+            heard = max(heard, end + STOP_TIME)
+    return heard

@@ -1,0 +1,190 @@
+"""The product and the model with one rule broken each: a simulation that does not notice proves nothing.
+
+``python -m sim --mutants 300`` says how many worlds it takes to notice.
+"""
+
+import contextlib
+from unittest import mock
+
+from services import heartbeat, queue_host, runner, specs, toolbox
+from services.testing.model_store import Database, store, turn_queue
+
+from . import run
+
+
+def _closes_nothing(self, turn, _close=Database._close):
+    return [] if turn.state == "running" else _close(self, turn)
+
+
+def _takes_open_for_cancelled(self, row, _answers=Database._answers):
+    for question in row.asked_now():
+        question.action = question.action or "cancel"
+    return _answers(self, row)
+
+
+def _only_tells(self, turn_id, is_locked=False, _stop=Database.request_stop):
+    state = _stop(self, turn_id)
+    self.turns[turn_id].stop = False
+    return state
+
+
+def _writes_into_a_running_log(self, question, action, content=None, _answer=Database._answer):
+    _answer(self, question, action, content)
+    if question.call.turn.state == "running" and not question.is_held:
+        self.add(question.call.turn, [store.decided(question.id, action)])
+
+
+@contextlib.contextmanager
+def _counts_before_it_waits(self, _name):
+    yield max(0, self.capacity - self.count())
+
+
+def _forgets_the_epoch(self, claim):
+    turn = self.turns.get(claim.turn_id)
+    if turn is None or turn.state != "running":
+        raise store.LeaseLost
+    return turn
+
+
+def _runs_again(self, claim, call, _begin=Database.begin_call):
+    verdict = _begin(self, claim, call)
+    return specs.Verdict(kind="run") if verdict.kind == "lost" else verdict
+
+
+def _asks_again(self, claim, call_id, wanted, events, _suspend=Database.suspend_call):
+    row = self.call(self.held(claim), call_id)
+    row.started = row.started or claim.epoch
+    return _suspend(self, claim, call_id, wanted, events)
+
+
+def _gives_numbers_for_nothing(self, method, arguments):
+    async def locked():
+        async with self.lock:
+            if self.lost:
+                raise store.LeaseLost
+            return await self._db(
+                method, self.claim, *arguments(self.drain()), is_over=self._is_lost
+            )
+
+    return locked()
+
+
+def _resumes_by_name(self, origin, _find=toolbox.Toolbox.find):
+    """The alias that this tool had in the beginning."""
+    return self.resolve(f"alias{origin[1]}") or _find(self, origin)
+
+
+def _fits_whatever_runs(self, row, call, _may_start=Database._may_start):
+    tool = row.tool and toolbox.ToolSpec(
+        id=row.origin[0], server_id=0, name="", alias="", definition=row.origin[1]
+    )
+    return _may_start(self, row, specs.ToolCall(id=call.id, alias="", round=1, tool=tool))
+
+
+def _runs_beside_a_younger(self, turn):
+    return turn.is_visible and not any(
+        other.is_visible
+        and other.channel == turn.channel
+        and other.id < turn.id
+        and other.state in turn_queue.OPEN
+        for other in self.turns.values()
+    )
+
+
+def _keeps_everything(self, _claim):
+    pass
+
+
+async def _gives_up_at_once(self, method, *args, is_over=None):
+    try:
+        return await self._once(method, *args)
+    except ConnectionError as error:
+        raise store.LeaseLost from error
+
+
+def _does_not_look_after(self):
+    pass
+
+
+MUTANTS = {
+    "whoever ends a turn leaves its calls open": (
+        "a_turn_that_ended_has_nothing_open",
+        31,
+        (Database, "_close", _closes_nothing),
+    ),
+    "an open question counts as dismissed": (
+        "nobodys_question_answers_itself",
+        13,
+        (Database, "_answers", _takes_open_for_cancelled),
+    ),
+    "Stop is told and not written": (
+        "stop_is_never_lost",
+        1,
+        (Database, "request_stop", _only_tells),
+    ),
+    "a sign-in writes into a running log": (
+        "one_writer_without_gaps",
+        1,
+        (Database, "_answer", _writes_into_a_running_log),
+    ),
+    "capacity is counted before the wait": (
+        "capacity_holds_over_all_databases",
+        37,
+        (runner.Runner, "reserve", _counts_before_it_waits),
+    ),
+    "the lease of a lost journal is kept": (
+        "no_lease_is_kept_for_a_lost_journal",
+        1,
+        (heartbeat.Heartbeat, "let_go", _keeps_everything),
+        (queue_host.QueueHost, "_held_db", _gives_up_at_once),
+    ),
+    "the epoch is not compared": (
+        "one_writer_without_gaps",
+        9,
+        (Database, "held", _forgets_the_epoch),
+    ),
+    "a call in flight runs again": (
+        "no_call_is_executed_twice",
+        1,
+        (Database, "begin_call", _runs_again),
+    ),
+    "a question that was asked is asked again": (
+        "nobody_is_asked_twice",
+        0,
+        (Database, "suspend_call", _asks_again),
+    ),
+    "a call is resumed by its name": (
+        "what_was_approved_is_what_runs",
+        8,
+        (toolbox.Toolbox, "find", _resumes_by_name),
+        (Database, "_may_start", _fits_whatever_runs),
+    ),
+    "a turn runs beside a younger one": (
+        "one_turn_of_a_conversation_at_a_time",
+        90,
+        (Database, "_is_next", _runs_beside_a_younger),
+    ),
+    "nobody looks after dead runners": (
+        "every_turn_ends",
+        1,
+        (Database, "sweep", _does_not_look_after),
+    ),
+}
+"""``what is wrong: (the invariant that it breaks, a seed that has shown it, what is replaced by what …)``"""
+
+
+def worlds_until_noticed(name, seeds):
+    """How many worlds it takes; 0 if it goes unnoticed."""
+    invariant, _, *patches = MUTANTS[name]
+    with contextlib.ExitStack() as stack:
+        for owner, attribute, broken in patches:
+            stack.enter_context(mock.patch.object(owner, attribute, broken))
+        for count, seed in enumerate(seeds, 1):
+            if invariant in run.simulate([seed]).broken:
+                return count
+    return 0
+
+
+def is_noticed(name):
+    """The seed that once showed it is tried first; where the product has changed since, others show it."""
+    return bool(worlds_until_noticed(name, (MUTANTS[name][1], *range(300))))

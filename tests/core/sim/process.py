@@ -1,0 +1,145 @@
+"""One process of the installation: a runner with its loop, its pool of MCP sessions and its threads."""
+
+from services import ai_client, const, toolbox
+from services.egress import EgressPolicy
+from services.pool import Pool
+from services.runner import DRAIN_TIMEOUT, Runner
+
+from .chat_model import ChatModel
+from .loop import SimLoop
+from .wire import Connection, Executor, Hangs, Outage
+
+POLICY = EgressPolicy()
+
+
+class Process:
+    """:ivar lag: s by which its clock is behind, because its machine stood still"""
+
+    def __init__(self, world, number):
+        self.world = world
+        self.name = f"p{number}"
+        self.is_alive = True
+        self.is_leaving = False
+        self.paused_until = -1.0
+        self.lag = 0.0
+        self.opened = {}
+        self.loop = SimLoop(self)
+        self.executor = Executor(self)
+        with world.inside(self):
+            self.pool = Pool(
+                POLICY, can_ask=True, max_sessions=world.plan.sessions, clock=self.clock
+            )
+            self.runner = Runner(
+                self.run,
+                str,
+                capacity=world.capacity,
+                lease=world.lease,
+                on_close=self.pool.close,
+                loop=self.loop,
+                executor=lambda _name: Executor(self),
+                clock=self.clock,
+            )
+        self.runner.id = self.name
+        for database in world.databases.values():
+            self.runner.attach(Connection(world, self, database))
+            self._beat_later(database.name, world.rng.uniform(0, world.lease / 3))
+
+    # ------------------------------------------------------------ what the loop needs
+
+    def clock(self):
+        return self.world.now - self.lag
+
+    def in_thread(self, executor, method, args):
+        future = self.loop.create_future()
+        if executor is None:  # work that needs no database
+            self.world.after(0.001, self.deliver, future, method, args)
+        else:
+            executor.submit(future, lambda: method(*args))
+        return future
+
+    def deliver(self, future, method, args=()):
+        """Call it when the process can hear, and give the future its result."""
+        if not self.is_alive or future.done():
+            return
+        if self.is_paused():
+            self.world.at(self.paused_until, self.deliver, future, method, args)
+            return
+        try:
+            future.set_result(method(*args))
+        except Exception as error:
+            future.set_exception(error)
+
+    def runs(self, name, claim):
+        """Whether something of it may still be written."""
+        running = self.runner.queues[name].running.get(claim)
+        return running is not None and not running.journal.lost
+
+    # ------------------------------------------------------------ life
+
+    def step(self):
+        self.world.running = self
+        self.loop.step()
+        self.world.running = None
+
+    def _beat_later(self, name, seconds):
+        self.world.after(seconds, self._beat, name)
+
+    def _beat(self, name):
+        """What the heart's thread does, beside the loop and the other threads; it stands still with the process."""
+        if not self.is_alive:
+            return
+        if self.is_paused():
+            self.world.at(self.paused_until, self._beat, name)
+            return
+        pause = self.world.lease / 3
+        queue = self.runner.queues.get(name)
+        if queue and not queue.heartbeat._ended.is_set():
+            try:
+                queue.heartbeat.beat()
+            except ConnectionError:
+                pause = const.DB_RETRY
+            except Hangs as hangs:
+                pause = min(hangs.until - self.world.now, Outage.STATEMENT_TIMEOUT) + 0.01
+        self._beat_later(name, pause + self.world.latency())
+
+    def is_paused(self):
+        return self.world.now < self.paused_until
+
+    def next_time(self):
+        """When it wants to go on, in the world's time; None if it waits for others."""
+        if not self.is_alive:
+            return None
+        due = self.loop.next_time()
+        return None if due is None else max(due + self.lag, self.paused_until)
+
+    def hear(self, kind, database, number):
+        """The listener's part: a notification has come."""
+        if not self.is_alive:
+            return
+        if kind == "queued":
+            self.runner.wake()
+        elif kind == "stop":
+            self.runner.request_stop(database, number)
+        elif kind == "answered":
+            self.runner.tell_answered(database, number)
+        elif kind == "server_off":
+            self.loop.call_soon(self.world.drop, self, database, number)
+
+    def terminate(self):
+        """SIGTERM: what `Runner.stop` does, without its thread."""
+        self.is_leaving = True
+        self.runner.is_stopping = True
+        self.loop.create_task(self.runner.drain(DRAIN_TIMEOUT))
+
+    def kill(self):
+        self.is_alive = False
+        self.loop.kill()
+
+    # ------------------------------------------------------------ the engine, as the host wires it
+
+    async def run(self, request, progress, journal, stop):
+        box = toolbox.Toolbox(request, self.pool)
+        model = ChatModel(self, journal, box)
+        return await ai_client.run_turn(
+            request, progress, journal, box, stop, chat_model=model, clock=self.clock
+        )

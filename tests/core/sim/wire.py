@@ -1,0 +1,126 @@
+"""The way from a process to a database: it takes time, and requests and answers get lost on it."""
+
+import functools
+
+
+class Hangs(BaseException):
+    """The statement waits; `until` is when it goes on."""
+
+    def __init__(self, until):
+        self.until = until
+
+
+class Outage:
+    """How one database is: ``away`` refuses, ``hang`` waits. Until when, in the world's time."""
+
+    STATEMENT_TIMEOUT = 5.0  # s
+
+    def __init__(self):
+        self.calm()
+
+    def calm(self):
+        self.away = self.hang = -1.0
+
+
+class Connection:
+    """The store as one process reaches it; implements `services.ports.Store`."""
+
+    def __init__(self, world, process, database):
+        self._world = world
+        self._process = process
+        self._database = database
+        self._outage = world.outages[database.name]
+        self.name = database.name
+
+    def __getattr__(self, method):
+        return functools.partial(self._call, method)
+
+    def heartbeat(self, *args):
+        claims = next(arg for arg in args if isinstance(arg, list))
+        self._world.observe_beat(self._process, self._database, claims)
+        return self._call("heartbeat", *args)
+
+    def claim(self, *args):
+        claims = self._call("claim", *args)
+        self._world.observe_claims(self._database)
+        return claims
+
+    def _call(self, method, *args):
+        world, outage = self._world, self._outage
+        luck = world.luck()
+        if world.now < outage.hang:
+            raise Hangs(outage.hang)
+        if world.now < outage.away or luck < 0.005:
+            world.tell(self._process, f"{self.name}.{method}", "is not reached")
+            raise ConnectionError("PostgreSQL is away")
+        try:
+            result = getattr(self._database, method)(*args)
+        except Exception as error:
+            world.tell(self._process, f"{self.name}.{method}", args, "raises", repr(error))
+            world.blame(self.name, error)
+            raise
+        world.tell(self._process, f"{self.name}.{method}", args, "gives", result)
+        if luck < 0.02:
+            world.tell(self._process, f"{self.name}.{method}", "answer is lost")
+            raise ConnectionError("the answer of COMMIT was lost")
+        return result
+
+
+class Executor:
+    """Threads that wait for a database: so many at a time, the others queue. Passed to the runner."""
+
+    def __init__(self, process, workers=4):
+        self._process = process
+        self._free = workers
+        self._queue = []
+
+    def submit(self, future, work):
+        self._queue.append((future, work, self._process.world.now))
+        self._start()
+
+    def _start(self):
+        world = self._process.world
+        while self._queue and self._free:
+            self._free -= 1
+            future, work, asked = self._queue.pop(0)
+            world.after(world.latency() / 2, self._run, future, work, asked)
+
+    def _run(self, future, work, asked):
+        world, process = self._process.world, self._process
+        if not process.is_alive and world.chance(0.5):
+            return  # the request had not left the process
+        result = error = None
+        try:
+            result = work()
+        except Hangs as hangs:
+            late = max(world.now + 0.01, asked + Outage.STATEMENT_TIMEOUT)
+            if hangs.until <= late:
+                return world.at(hangs.until, self._run, future, work, asked)
+            error = ConnectionError("canceling statement due to statement timeout")
+            return world.at(late, self._answer, future, result, error)
+        except Exception as caught:
+            error = caught
+        world.after(world.latency() / 2, self._answer, future, result, error)
+
+    def _answer(self, future, result, error):
+        process = self._process
+        if not process.is_alive:
+            return
+        if process.is_paused():
+            process.world.at(process.paused_until, self._answer, future, result, error)
+            return
+        self._free += 1
+        process.loop.call_soon(_settle, future, result, error)
+        self._start()
+
+    def shutdown(self, wait=False):
+        pass
+
+
+def _settle(future, result, error):
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(result)

@@ -1,0 +1,214 @@
+"""A world: its clock, its dice, its order of events."""
+
+import contextlib
+import heapq
+import itertools
+import random
+
+from services.specs import Limits, LlmSpec, ServerSpec, ToolSpec, TurnRequest
+from services.testing import model_store
+
+from . import fate, people
+from .machine import lent_to
+from .process import Process
+from .record import Record
+from .wire import Outage
+
+HORIZON = 60.0  # s; what goes wrong does so before, then all is well
+PATIENCE = 400.0  # s after which every turn must have ended
+
+
+class Database(model_store.Database):
+    def __init__(self, world, name):
+        super().__init__(
+            name,
+            now=lambda: world.now,
+            notify=lambda kind, number: world.notify(kind, name, number),
+        )
+        self._world = world
+
+    def request_of(self, turn):
+        return self._world.request_of(self, turn)
+
+
+class World(Record):
+    """:param tells: keep a trace; it changes nothing"""
+
+    def __init__(self, seed, *, tells=False):
+        super().__init__()
+        self.seed = seed
+        self.rng = random.Random(seed)
+        self.now = 0.0
+        self.slow_until = -1.0  # every way takes its time
+        self.trace = [] if tells else None
+        self.running = None  # the process whose loop is stepped
+        self._events = []
+        self._count = itertools.count()
+        self._tokens = itertools.count(1)
+        self._processes = itertools.count(1)
+        self.processes = []
+        self.is_calm = False
+        self.plan = fate.Plan(self.rng)
+        self.lease, self.capacity, self.max_steps = 15.0, self.plan.capacity, 3
+        self.databases = {f"db{n}": Database(self, f"db{n}") for n in range(self.plan.databases)}
+        self.outages = {name: Outage() for name in self.databases}
+        self.people = people.People(self)
+
+    # ------------------------------------------------------------ time and dice
+
+    def at(self, when, function, *args):
+        heapq.heappush(self._events, (when, next(self._count), function, args))
+
+    def after(self, seconds, function, *args):
+        self.at(self.now + seconds, function, *args)
+
+    def luck(self):
+        """0…1; 1 where nothing goes wrong."""
+        return self.rng.random() if self.plan.has_faults and not self.is_calm else 1.0
+
+    def chance(self, probability):
+        return self.rng.random() < probability
+
+    def latency(self):
+        return self.rng.uniform(0.5, 4) if self.now < self.slow_until else self.rng.expovariate(250)
+
+    def new_token(self, database, tool, server):
+        """A mark for a call of the model, by which its effect is known again."""
+        token = next(self._tokens)
+        wants = ("form", "page", "held", "sign_in")
+        self.token_wants[token] = self.rng.choice(wants) if self.chance(0.35) else ""
+        self.realms[token] = database
+        self.asked_for[database, token] = (server.id, tool.name)
+        if tool.annotations["readOnlyHint"] and server.trust_level != "none":
+            self.repeatable.add(token)
+        return token
+
+    def tell(self, who, what, *more):
+        if self.trace is not None:
+            name = getattr(who, "name", who)
+            self.trace.append((self.now, name, what, more))
+
+    # ------------------------------------------------------------ what happens
+
+    def start_process(self):
+        with self.inside(None):
+            self.processes.append(Process(self, next(self._processes)))
+
+    def alive(self):
+        return [process for process in self.processes if process.is_alive]
+
+    def notify(self, kind, database, number):
+        """NOTIFY: after the commit, to everybody who listens right now."""
+        for process in self.alive():
+            if self.luck() >= 0.02:
+                self.after(self.latency(), process.hear, kind, database, number)
+
+    def drop(self, process, realm, number):
+        others = [
+            s for s in self.opened if s.process is process and s.spec.realm != realm and s.is_open
+        ]
+        process.pool.drop(realm, number)
+        closed = [session for session in others if session.is_closing]
+        self.dropped_for_others += [(realm, number, session.spec.realm) for session in closed]
+
+    def request_of(self, database, turn):
+        tools = [tool for tool in database.tools.values() if tool.is_usable]
+        return TurnRequest(
+            turn_id=turn.id,
+            conversation_id=turn.channel,
+            assistant="Sim",
+            llm=LlmSpec(id=1, base_url="http://127.0.0.1:9", model="sim"),
+            system_prompt="",
+            history=({"role": "user", "content": "Hi"},),
+            servers=tuple(
+                ServerSpec(
+                    id=number,
+                    name=f"server {number}",
+                    realm=database.name,
+                    url=f"https://mcp{number}.example.com/",
+                    transport="streamable_http",
+                    trust_level=server.trust,
+                )
+                for number, server in database.servers.items()
+            ),
+            tools=tuple(
+                ToolSpec(
+                    id=tool.id,
+                    server_id=tool.server.id,
+                    name=tool.name,
+                    alias=tool.alias,
+                    definition=tool.definition,
+                    annotations={"readOnlyHint": tool.is_harmless},
+                )
+                for tool in tools
+            ),
+            limits=Limits(turn_timeout=self.plan.turn_timeout, confirm_round=self.plan.confirm),
+        )
+
+    # ------------------------------------------------------------ the scheduler
+
+    @contextlib.contextmanager
+    def inside(self, process):
+        before, self.running = self.running, process
+        try:
+            yield
+        finally:
+            self.running = before
+
+    def clock(self):
+        return self.running.clock() if self.running else self.now
+
+    def run(self):
+        """To the end; only inside `machine.quiet`."""
+        with lent_to(self):
+            self.people.begin()
+            for _ in range(self.plan.processes):
+                self.start_process()
+            self.plan.begin(self)
+            self._run_until(HORIZON)
+            self._calm_down()
+            self._run_until(HORIZON + PATIENCE, self._is_over)
+        for process in self.processes:
+            process.kill()
+
+    def _calm_down(self):
+        self.is_calm, self.slow_until = True, -1.0
+        for outage in self.outages.values():
+            outage.calm()
+        for process in self.processes:
+            process.paused_until = min(process.paused_until, self.now)
+        if not [process for process in self.alive() if not process.is_leaving]:
+            self.start_process()
+
+    def _is_over(self):
+        return all(
+            turn.state in model_store.FINAL
+            for database in self.databases.values()
+            for turn in database.turns.values()
+        )
+
+    def _run_until(self, end, is_over=lambda: False):
+        """What is due next comes next. Processes meet in the databases only, and the way there takes time, so
+        each does all that it can do at one moment at once."""
+        while True:
+            times = [when for p in self.processes if (when := self._run_now(p)) is not None]
+            if self._events:
+                times.append(self._events[0][0])
+            if not times or min(times) > end or is_over():
+                return
+            self.now = max(self.now, min(times))
+            while self._events and self._events[0][0] <= self.now:
+                _, _, function, args = heapq.heappop(self._events)
+                try:
+                    function(*args)
+                except model_store.NumberTaken as error:
+                    self.blame("", error)
+
+    def _run_now(self, process):
+        """:return: when it wants to go on"""
+        due = process.next_time()
+        if due is None or due > self.now + 1e-9:
+            return due
+        process.step()
+        self.most_running = max(self.most_running, process.runner.count())
+        return process.next_time()

@@ -1,0 +1,60 @@
+"""Simulated worlds in which everything may fail, see docs/simulation.md."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sim import mutants, run
+
+HERE = Path(__file__).parent
+FRESH = 300  # worlds of each run
+
+
+def kept_seeds():
+    lines = (HERE / "sim/seeds.txt").read_text().splitlines()
+    return [int(line.split()[0]) for line in lines if line.strip() and not line.startswith("#")]
+
+
+def fresh_seeds():
+    """Another stretch for each commit, the same one for the same commit."""
+    command = ["git", "-C", str(HERE), "rev-parse", "HEAD"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    first = int(commit[:7] or "1", 16) * 1000
+    return range(first, first + FRESH)
+
+
+def assert_holds(seeds):
+    found = run.simulate(seeds)
+    if found.failing:
+        pytest.fail(f"{found}\n{run.story(found.failing[0])}", pytrace=False)
+
+
+def test_worlds_that_once_failed():
+    assert_holds(kept_seeds())
+
+
+@pytest.mark.timeout(300)  # s; 300 worlds take 10 of a core, and cores are shared
+def test_worlds_nobody_has_seen(capsys):
+    seeds = fresh_seeds()
+    with capsys.disabled():
+        sys.stdout.write(f"\nsimulation: seeds {seeds.start}-{seeds.stop}\n")
+    assert_holds(seeds)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", mutants.MUTANTS)
+def test_a_broken_rule_is_noticed(name):
+    """A simulation that sees nothing proves nothing."""
+    assert mutants.is_noticed(name)
+
+
+def test_the_same_seed_is_the_same_world():
+    """Whatever the process, and however its strings hash."""
+    program = "from sim import mutants, run; print([run.digest(seed) for seed in range(5)])"
+    here = str([run.digest(seed) for seed in range(5)])
+    environment = {**os.environ, "PYTHONPATH": f"{HERE}:{HERE.parents[1]}", "PYTHONHASHSEED": "7"}
+    command = [sys.executable, "-c", program]
+    there = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert there.stdout.strip() == here
