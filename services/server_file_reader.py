@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from . import const, egress
+from . import const, egress, text
 from .errors import ConfigError
 from .server_file import FileError, FileServer, ServerFile
 from .stdio_templates import TEMPLATES
@@ -67,14 +67,14 @@ def parse(source: str, environ: Mapping[str, str], name: str) -> ServerFile:
     return _Reader(source, environ, name).whole()
 
 
-def seconds(text: str) -> float:
+def seconds(duration: str) -> float:
     """
     >>> seconds("30s"), seconds("2m"), seconds("500ms")
     (30.0, 120.0, 0.5)
     """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text.strip())
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", duration.strip())
     if not match:
-        raise ValueError(text)
+        raise ValueError(duration)
     return float(match[1]) * _SECONDS[match[2]]
 
 
@@ -223,7 +223,10 @@ class _Reader:
 
     def _filled(self, key: str, value: Any) -> Any:
         if isinstance(value, str):
-            return _VARIABLE.sub(lambda match: self._variable(key, match), value)
+            filled = _VARIABLE.sub(lambda match: self._variable(key, match), value)
+            if text.storable(filled) != filled:
+                raise self._error(key, "holds a character that cannot be stored")
+            return filled
         if isinstance(value, list):
             return [self._filled(key, part) for part in value]
         if isinstance(value, dict):

@@ -98,6 +98,7 @@ def test_the_whole_can_be_switched_off():
             'line 6: start_timeout goes with transport = "stdio" only',
         ),
         (entry(url='"ftp://a.example.com"'), "line 5: url is not usable"),
+        (entry(description='"nothing\\u0000"'), "line 5: description holds a character"),
         (entry(transport='"stdio"'), "line 3: command is missing"),
         (entry(command='"rm"'), 'line 5: command goes with transport = "stdio" only'),
         (entry(transport='"pipe"'), "line 5: transport must be one of"),
