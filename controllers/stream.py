@@ -18,9 +18,12 @@ HEADERS = {
 
 
 class StreamController(http.Controller):
-    @http.route("/api/ai/turns/<int:turn_id>/stream", methods=["GET"], readonly=True, **ROUTE)
+    @http.route("/api/ai/turns/<int:turn_id>/stream", methods=["GET"], readonly=False, **ROUTE)
     def stream(self, turn_id):
-        """Tail the turn's event log; starts, changes and repeats nothing."""
+        """Tail the turn's event log; starts, changes and repeats nothing.
+
+        Not `readonly`: a replica may lag behind the POST, and a 404 ends a browser's stream for good.
+        """
         turn = visible_or_404("woow_paas_platform.ai_turn", turn_id, "This turn does not exist.")
         after = self._last_event_id() or query_int("after", 0)
         if turn._is_streamed_until(after):

@@ -2,7 +2,7 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError
 from odoo.tools import plaintext2html
 
-from ..runtime import notify, process
+from ..runtime import notify, serving
 
 PROMPT_CHARS = 32_000  # characters of one message
 
@@ -91,6 +91,10 @@ class AiTurn(models.Model):
     )
 
     _queued = models.Index("(id) WHERE state = 'queued'")
+    _one_runs = models.UniqueIndex(
+        "(channel_id) WHERE state = 'running'",
+        "Another answer of this conversation is being written.",
+    )
     _open = models.Index("(id) WHERE state IN ('queued', 'running')")
     _open_of_user = models.Index("(user_id) WHERE state IN ('queued', 'running', 'waiting')")
     _held = models.Index("(lease_until) WHERE state = 'running'")
@@ -110,7 +114,7 @@ class AiTurn(models.Model):
 
     def _register_hook(self):
         super()._register_hook()
-        process.registry_loaded()
+        serving.registry_loaded(self.env.cr.dbname)
 
     @api.depends("prompt")
     def _compute_display_name(self):

@@ -2,7 +2,7 @@
 
 from odoo import api, models
 
-from ..runtime import limits, notify
+from ..runtime import limits, serving, turn_queue
 
 RETENTION_BATCH = 500  # turns, or calls, that one transaction of the cron prunes
 
@@ -12,22 +12,14 @@ class AiTurn(models.Model):
 
     @api.model
     def _cron_sweep(self):
-        """Requeue what nobody holds, and end what somebody has stopped; the notification wakes a runner."""
+        """Requeue what nobody holds, end what somebody has stopped, and see that somebody listens."""
         self.env["woow_paas_platform.tool_call"]._close_lost_direct_calls()
-        self.env.cr.execute(
-            """
-            UPDATE woow_paas_platform_ai_turn
-               SET state = 'queued', lease_owner = NULL, lease_until = NULL
-             WHERE id IN (
-                    SELECT id FROM woow_paas_platform_ai_turn
-                     WHERE state = 'running' AND lease_until < now() AT TIME ZONE 'UTC'
-                       FOR UPDATE SKIP LOCKED)
-            """
-        )
+        turn_queue.sweep(self.env.cr)
         self.invalidate_model(["state", "lease_owner", "lease_until"])
         self.sudo()._apply_stops()
-        if self.sudo().search_count([("state", "=", "queued")], limit=1):
-            notify.queued(self.env.cr, 0)
+        if turn_queue.has_left(self.env.cr):
+            dbname = self.env.cr.dbname
+            self.env.cr.postcommit.add(lambda: serving.turns_wait(dbname))
 
     @api.model
     def _cron_retention(self):

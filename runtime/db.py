@@ -1,19 +1,72 @@
-"""Short transactions of our own, outside any request: fast retries, fresh caches, no waiting inside."""
+"""Short transactions of our own, outside any request: fast retries, fresh caches, no waiting inside.
+
+Each database has connections of its own, so that one that hangs does not keep those of the others.
+"""
 
 import contextlib
+import os
 import random
+import threading
 import time
 
 import psycopg2
-from odoo import SUPERUSER_ID, api
+from odoo import SUPERUSER_ID, api, sql_db
+from odoo.modules import module as odoo_module
 from odoo.modules.registry import Registry
 from odoo.service.model import PG_CONCURRENCY_EXCEPTIONS_TO_RETRY
+from odoo.tools import config
+from psycopg2.errors import LockNotAvailable, UndefinedTable
+
+from ..services.ports import StoreGone
+from . import settings
 
 MAX_TRIES = 10
+MIN_PATIENCE = 2.0  # s
+# PostgreSQL's classes of errors that pass: connection, rollback, resources, operator; then a server that
+# became a replica, and a session that idled. https://www.postgresql.org/docs/current/errcodes-appendix.html
+PASSING = ("08", "40", "53", "57", "25006", "25P03", "55P03")
+# A peer that vanished is noticed within 10 s, not after the system's quarter of an hour.
+LINE = {
+    "connect_timeout": 5,  # s
+    "keepalives_idle": 4,  # s
+    "keepalives_interval": 2,  # s
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,  # ms
+}
+MARK = "woow_paas_platform.ai_turn"
 
 
 class DatabaseGone(ConnectionError):
     """PostgreSQL does not answer, or the transaction's fate is unknown; idempotent work may be repeated."""
+
+
+class _Pools:
+    """The connections of this process id, by database."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.by_name: dict[str, sql_db.ConnectionPool] = {}
+
+
+_pools = _Pools()
+
+
+def _reset_after_fork():
+    global _pools  # noqa: PLW0603 one per process id
+    _pools = _Pools()
+
+
+os.register_at_fork(after_in_child=_reset_after_fork)
+
+
+def patience() -> float:
+    """Seconds that one statement may take, or wait for a lock."""
+    return max(MIN_PATIENCE, settings.get().lease_seconds / 3)
+
+
+def line_to(dbname: str) -> dict:
+    """What `psycopg2.connect` needs."""
+    return {**sql_db.connection_info_for(dbname)[1], **LINE}
 
 
 def transaction(dbname, work):
@@ -23,30 +76,115 @@ def transaction(dbname, work):
     and the stop route, which act on rows that people cannot write.
 
     :raises DatabaseGone: no connection
+    :raises StoreGone: the database or this addon in it exist no more
     """
+
+    def once():
+        registry = Registry(dbname)
+        if MARK not in registry:
+            raise StoreGone(dbname)
+        with _open(dbname) as cr:
+            registry = registry.check_signaling(cr)
+            env = api.Environment(cr, SUPERUSER_ID, {})
+            result = work(env)
+            env.flush_all()
+        registry.signal_changes()
+        return result
+
+    return _repeated(dbname, once)
+
+
+def raw(dbname, work):
+    """As `transaction`, but ``work(cr)`` is plain SQL: a database that rests is not loaded for it."""
+
+    def once():
+        with _open(dbname) as cr:
+            return work(cr)
+
+    return _repeated(dbname, once)
+
+
+def _repeated(dbname, once):
     for attempt in range(MAX_TRIES):
-        try:
-            registry = Registry(dbname)
-            with registry.cursor() as cr:
-                registry = registry.check_signaling(cr)
-                env = api.Environment(cr, SUPERUSER_ID, {})
-                result = work(env)
-                env.flush_all()
-            registry.signal_changes()
-            return result
-        except PG_CONCURRENCY_EXCEPTIONS_TO_RETRY:
-            if attempt == MAX_TRIES - 1:
+        with told(dbname):
+            try:
+                return once()
+            except LockNotAvailable:  # it has waited already
                 raise
-            time.sleep(random.uniform(0, 0.004 * 2**attempt))  # noqa: S311 no secret
-        except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
-            raise DatabaseGone(str(error)) from error
+            except PG_CONCURRENCY_EXCEPTIONS_TO_RETRY:
+                if attempt == MAX_TRIES - 1:
+                    raise
+        time.sleep(random.uniform(0, 0.004 * 2**attempt))  # noqa: S311 no secret
 
 
 @contextlib.contextmanager
 def read_cursor(dbname):
     """A plain cursor for raw reads; closed without a commit. Never a replica, which may lag."""
+    with told(dbname), contextlib.closing(_open(dbname)) as cr:
+        yield cr
+
+
+@contextlib.contextmanager
+def told(dbname):
+    """Errors of PostgreSQL that pass become `DatabaseGone`; without database or tables it is `StoreGone`."""
     try:
-        with contextlib.closing(Registry(dbname).cursor()) as cr:
-            yield cr
-    except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
-        raise DatabaseGone(str(error)) from error
+        yield
+    except UndefinedTable as error:
+        if "woow_paas_platform" in str(error):
+            raise StoreGone(dbname) from error
+        raise
+    except psycopg2.Error as error:
+        code = error.pgcode
+        if code == "25006":
+            forget(dbname)  # its connections lead to what is a replica now
+        if code is None:
+            if not isinstance(
+                error, psycopg2.OperationalError | psycopg2.InterfaceError | sql_db.PoolError
+            ):
+                raise
+            if is_dropped(dbname):
+                raise StoreGone(dbname) from error
+        elif not code.startswith(PASSING):
+            raise
+        raise DatabaseGone(str(error).strip()) from error
+
+
+def is_dropped(dbname) -> bool:
+    """Whether PostgreSQL answers and knows no such database."""
+    try:
+        with (
+            contextlib.closing(psycopg2.connect(**line_to("postgres"))) as connection,
+            connection.cursor() as cr,
+        ):
+            cr.execute("SELECT 1 FROM pg_database WHERE datname = %s", [dbname])
+            return not cr.fetchone()
+    except psycopg2.Error:
+        return False
+
+
+def forget(dbname) -> None:
+    """Close the connections to a database."""
+    with _pools.lock:
+        pool = _pools.by_name.pop(dbname, None)
+    if pool is not None:
+        pool.close_all()
+
+
+def _open(dbname):
+    if odoo_module.current_test:  # inside the test's transaction
+        return Registry(dbname).cursor()
+    with _pools.lock:
+        if dbname not in _pools.by_name:
+            _pools.by_name[dbname] = sql_db.ConnectionPool(int(config["db_maxconn"]))
+        pool = _pools.by_name[dbname]
+    cr = sql_db.Connection(pool, dbname, line_to(dbname)).cursor()
+    try:
+        # Not in the connection's options: a pooler in between need not pass them on.
+        cr.execute(
+            "SET LOCAL lock_timeout = %(limit)s; SET LOCAL statement_timeout = %(limit)s",
+            {"limit": int(patience() * 1000)},
+        )
+    except BaseException:
+        cr.close()
+        raise
+    return cr

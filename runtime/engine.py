@@ -1,9 +1,41 @@
-"""The engine of this process: joins `services/` to the runner. LangChain and mcp are loaded on first use."""
+"""The engine of this process: joins `services/` to the runner. LangChain and mcp come with it, see `load`."""
 
 import asyncio
+import concurrent.futures
+import importlib
 
 from ..services import const, markdown
 from ..services.errors import ServerTimeout
+
+SERVICES = f"{__package__.rpartition('.')[0]}.services.{{}}"
+PROTOCOLS = (
+    "jsonschema",
+    "jwt",
+    "langchain_mcp_adapters.sessions",
+    "markdown_it",
+    "mcp",
+    "yaml",
+    *map(
+        SERVICES.format,
+        (
+            "diagnose",
+            "discovery",
+            "health",
+            "oauth_revocation",
+            "offers",
+            "operations",
+            "pool",
+            "toolbox",
+        ),
+    ),
+)
+MODELS = (
+    "langchain_core.messages",
+    "langchain_openai",
+    "langsmith",
+    "openai",
+    *map(SERVICES.format, ("ai_client", "reply")),
+)
 
 
 class Engine:
@@ -19,6 +51,30 @@ class Engine:
         self._policy = policy
         self._capacity = capacity
         self._pool = None
+        self._protocols = concurrent.futures.Future()
+        self._models = concurrent.futures.Future()
+
+    def load(self):
+        """Import all that the loop uses, in a thread: seconds of CPU that must be nobody's who waits."""
+        for loaded, names in ((self._protocols, PROTOCOLS), (self._models, MODELS)):
+            try:
+                for name in names:
+                    importlib.import_module(name)
+            except BaseException as error:
+                loaded.set_exception(error)
+            else:
+                loaded.set_result(None)
+
+    def is_loaded(self):
+        return self._models.done()
+
+    def wait_loaded(self):
+        """In any thread but the loop's."""
+        self._models.result()
+
+    async def _with(self, loaded):
+        # Who is cancelled leaves it to the others.
+        await asyncio.shield(asyncio.wrap_future(loaded))
 
     @property
     def pool(self):
@@ -39,6 +95,7 @@ class Engine:
         return self._pool
 
     async def run(self, request, progress, journal, stop):
+        await self._with(self._models)
         from ..services import ai_client, toolbox  # noqa: PLC0415
 
         box = await asyncio.to_thread(toolbox.Toolbox, request, self.pool)
@@ -46,6 +103,7 @@ class Engine:
 
     async def reply(self, request, timeout):
         """One answer without a turn, see `services.reply`."""
+        await self._with(self._models)
         from ..services import reply, toolbox  # noqa: PLC0415
 
         box = await asyncio.to_thread(toolbox.Toolbox, request, self.pool)
@@ -55,6 +113,7 @@ class Engine:
         return markdown.render(text)
 
     async def discover(self, spec):
+        await self._with(self._protocols)
         from ..services import discovery, health  # noqa: PLC0415
 
         def once():
@@ -74,11 +133,13 @@ class Engine:
 
     async def check(self, specs, keep):
         """Ask servers whether they are well, see `services.health.check_all`."""
+        await self._with(self._protocols)
         from ..services import health  # noqa: PLC0415
 
         await health.check_all(specs, self._policy, keep, self.pool.oauth)
 
     async def diagnose(self, spec):
+        await self._with(self._protocols)
         from ..services import diagnose  # noqa: PLC0415
 
         return await diagnose.diagnose(
@@ -87,6 +148,7 @@ class Engine:
 
     async def call(self, call, conversation_id, timeout):
         """One call without a turn, see `services.toolbox.execute`."""
+        await self._with(self._protocols)
         from ..services import toolbox  # noqa: PLC0415
 
         return await toolbox.execute(call, self.pool, conversation_id, timeout=timeout)
@@ -99,21 +161,27 @@ class Engine:
 
     async def complete_sign_in(self, spec, answer):
         """:param answer: the query of the callback, see `services.oauth.OAuth.complete`"""
+        await self._with(self._protocols)
         await self.pool.oauth(spec).complete(answer)
 
     async def revoke(self, grant):
         """Give tokens back, see `services.oauth_revocation.revoke`."""
+        await self._with(self._protocols)
         from ..services import oauth_revocation  # noqa: PLC0415
 
         await oauth_revocation.revoke(grant, self._policy)
 
     async def fetch(self, url, timeout):
+        await self._with(self._protocols)
         from ..services import operations  # noqa: PLC0415
 
         return await operations.fetch(url, self._policy, timeout=timeout)
 
     async def drop(self, realm, server_id):
-        """Close every session of a server at once."""
+        """Close every session of a server at once.
+
+        :param realm: the database that the server stands in
+        """
         if self._pool is not None:
             self._pool.drop(realm, server_id)
 

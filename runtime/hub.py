@@ -4,31 +4,35 @@ Works in native threads and, with gevent's patched primitives, in greenlets: not
 or LangChain.
 """
 
+import contextlib
+import functools
 import json
 import logging
-import os
-import select
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
-import psycopg2
-from odoo.sql_db import connection_info_for
 from psycopg2 import sql
-from psycopg2.extensions import ISOLATION_LEVEL_AUTOCOMMIT
 
+from ..services.ports import StoreGone
 from . import db
-from .notify import CHANNEL
+from .line import Line
+from .notify import CHANNEL, process_id
 
 _logger = logging.getLogger(__name__)
 
 FINAL = frozenset({"done", "error"})
+PATIENCE = 5.0  # s for one statement of the listener
 LISTEN_TIMEOUT = 5.0  # s of silence, then the connection is checked and orphans are looked for
+LOOK_INTERVAL = 10.0  # s between two looks for what the listening missed
+REST = 300.0  # s without a stream, a turn or a word, then the hub may end
 RECONNECT = (0.1, 0.5, 1.0, 2.0)  # s, pauses between tries; the last one repeats
 FETCH_LIMIT = 2000  # events of one query
-READERS = 8  # cursors that this process takes for replays at a time
+READERS = 8  # cursors that this process takes for replays of one database at a time
+HEARD = ("queued", "stop", "server_off", "server_well", "answered", "conversation_over")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,12 @@ class Subscription:
     reader: int | None = None
     events: deque = field(default_factory=deque)
     bell: threading.Event = field(default_factory=threading.Event)
+    is_over: bool = False
+
+    def end(self) -> None:
+        """Nothing more will come."""
+        self.is_over = True
+        self.bell.set()
 
     def put(self, event: Event) -> None:
         if event.seq > self.after:
@@ -65,49 +75,84 @@ class Subscription:
         return taken
 
 
-_readers = threading.BoundedSemaphore(READERS)
+_readers: dict[str, threading.BoundedSemaphore] = {}
+
+FREE_WORK = """
+    SELECT COUNT(*) > 0,
+           COALESCE(bool_or(state = 'queued' OR lease_until < now() AT TIME ZONE 'UTC'), FALSE)
+      FROM woow_paas_platform_ai_turn WHERE state IN ('queued', 'running')
+    """
+EVENTS = """
+    SELECT p.turn_id, e.seq, e.payload::text, e.payload->>'type'
+      FROM unnest(%s::int[], %s::int[]) AS p (turn_id, after)
+     CROSS JOIN LATERAL (
+            SELECT seq, payload FROM woow_paas_platform_ai_turn_event
+             WHERE turn_id = p.turn_id AND seq > p.after
+             ORDER BY seq LIMIT %s) AS e
+     ORDER BY p.turn_id, e.seq
+    """
 
 
 def read_events(dbname: str, positions: list[tuple[int, int]]) -> list[tuple[int, Event]]:
     """At most `FETCH_LIMIT` events after each (turn, seq), in order, in one query."""
-    with _readers, db.read_cursor(dbname) as cr:
-        found = cr.execute_values(
-            """
-            SELECT p.turn_id, e.seq, e.payload::text, e.payload->>'type'
-              FROM (VALUES %s) AS p (turn_id, after, page)
-             CROSS JOIN LATERAL (
-                    SELECT seq, payload FROM woow_paas_platform_ai_turn_event
-                     WHERE turn_id = p.turn_id AND seq > p.after
-                     ORDER BY seq LIMIT p.page) AS e
-             ORDER BY p.turn_id, e.seq
-            """,
-            [(turn, after, FETCH_LIMIT) for turn, after in positions],
-            fetch=True,
-        )
-    return [(turn, Event(seq, data, kind in FINAL)) for turn, seq, data, kind in found]
+    return _as_events(_read(dbname, EVENTS, _after(positions)))
+
+
+def open_turns(dbname: str, turns: list[int]) -> set[int]:
+    """Those that have not ended."""
+    statement = """
+        SELECT id FROM woow_paas_platform_ai_turn
+         WHERE id = ANY(%s) AND state NOT IN ('done', 'failed', 'stopped')
+        """
+    return {turn for (turn,) in _read(dbname, statement, [turns])}
+
+
+def _read(dbname, statement, values) -> list[tuple]:
+    readers = _readers.setdefault(dbname, threading.BoundedSemaphore(READERS))
+    with readers, db.read_cursor(dbname) as cr:
+        cr.execute(statement, values)
+        return cr.fetchall()
+
+
+def _after(positions: list[tuple[int, int]]) -> list:
+    return [[turn for turn, _ in positions], [after for _, after in positions], FETCH_LIMIT]
+
+
+def _as_events(rows: list[tuple]) -> list[tuple[int, Event]]:
+    return [(turn, Event(seq, data, kind in FINAL)) for turn, seq, data, kind in rows]
+
+
+class Ears(Protocol):
+    """What a process does about what it hears. Each returns at once; what one raises costs only itself."""
+
+    def queued(self, own: bool) -> None:
+        """There may be work; `own`: this process queued it itself."""
+
+    def stop(self, turn_id: int) -> None: ...
+    def server_off(self, server_id: int) -> None: ...
+    def server_well(self, server_id: int) -> None: ...
+    def answered(self, turn_id: int) -> None: ...
+    def conversation_over(self, channel_id: int) -> None: ...
+
+    def rested(self, hub: "Hub") -> bool:
+        """Nobody has needed the hub for a while.
+
+        :return: whether it may end
+        """
+
+    def gone(self, hub: "Hub") -> None:
+        """The database or this addon in it exist no more; the hub ends."""
 
 
 class Hub:
-    def __init__(
-        self,
-        dbname: str,
-        on_queued: Callable[[bool], None],
-        on_stop: Callable[[int], None],
-        on_server_off: Callable[[int], None],
-        on_server_well: Callable[[int], None],
-        on_answered: Callable[[int], None],
-        on_conversation_over: Callable[[int], None],
-    ):
-        """:param on_queued: called with whether this process queued the turn itself"""
+    """:param ears: is told of everything but events"""
+
+    def __init__(self, dbname: str, ears: Ears):
         self.dbname = dbname
-        self._on_queued = on_queued
-        self._on_stop = on_stop
-        self._on_server_off = on_server_off
-        self._on_server_well = on_server_well
-        self._on_answered = on_answered
-        self._on_conversation_over = on_conversation_over
+        self._ears = ears
         self._subscriptions: dict[int, set[Subscription]] = {}
         self._lock = threading.Lock()
+        self._used = self._looked = time.monotonic()
         self._thread = threading.Thread(target=self._listen, name="woow-ai-listen", daemon=True)
         self._thread.start()
 
@@ -119,6 +164,7 @@ class Hub:
         return subscription
 
     def unsubscribe(self, subscription: Subscription) -> None:
+        self._used = time.monotonic()
         with self._lock:
             others = self._subscriptions.get(subscription.turn_id, set())
             others.discard(subscription)
@@ -131,71 +177,106 @@ class Hub:
             everything = [s for streams in self._subscriptions.values() for s in streams]
         return sum(reader in (None, s.reader) for s in everything)
 
+    def look_again(self) -> None:
+        """Read what all streams of this process may have missed, whatever became of the listening.
+
+        Called by each stream that heard nothing for a while; the first one does it for all.
+        """
+        with self._lock:
+            if time.monotonic() - self._looked < LOOK_INTERVAL:
+                return
+            self._looked = time.monotonic()
+            watched = list(self._subscriptions)
+        with contextlib.suppress(ConnectionError):  # the next one looks again
+            try:
+                open_ = open_turns(self.dbname, watched)
+                self._deliver(None, functools.partial(_read, self.dbname))
+            except StoreGone:
+                open_ = set()
+            with self._lock:
+                for turn in set(watched) - open_:
+                    for subscription in self._subscriptions.get(turn, ()):
+                        subscription.end()
+
     def _listen(self) -> None:
         tries = 0
         while True:
+            line = None
             try:
-                connection = self._connect()
-            except psycopg2.Error as error:
+                line = Line(self.dbname, PATIENCE)
+                line.query(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
+                tries = 0
+                self._look_for_work(line)
+                self._deliver(None, line.query)
+                if not self._follow(line):
+                    return
+            except StoreGone:
+                _logger.info("%s has no AI turns any more: nothing listens there now.", self.dbname)
+                self._tell(self._ears.gone, self)
+                return
+            except ConnectionError as error:
                 if not tries:
                     _logger.info("Listening on %s is interrupted: %s", self.dbname, error)
-                time.sleep(RECONNECT[min(tries, len(RECONNECT) - 1)])
-                tries += 1
-                continue
-            tries = 0
-            try:
-                self._on_queued(False)
-                self._deliver(None)
-                self._follow(connection)
-            except (psycopg2.Error, ConnectionError, OSError, ValueError) as error:
-                _logger.info("Listening on %s is interrupted: %s", self.dbname, error)
-                time.sleep(RECONNECT[0])
             except Exception:
                 _logger.exception("Listening on %s failed.", self.dbname)
-                time.sleep(RECONNECT[-1])
+                tries = len(RECONNECT)
             finally:
-                connection.close()
+                if line is not None:
+                    line.close()
+            time.sleep(RECONNECT[min(tries, len(RECONNECT) - 1)])
+            tries += 1
 
-    def _connect(self):
-        _, info = connection_info_for(self.dbname)
-        connection = psycopg2.connect(**info)
-        connection.set_isolation_level(ISOLATION_LEVEL_AUTOCOMMIT)
-        with connection.cursor() as cr:
-            cr.execute(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
-        return connection
-
-    def _follow(self, connection) -> None:
+    def _follow(self, line: Line) -> bool:
+        """:return: False when nobody needs it any more"""
         while True:
-            ready = select.select([connection], [], [], LISTEN_TIMEOUT)[0]
-            if not ready:
-                with connection.cursor() as cr:
-                    cr.execute("SELECT 1")
-                self._on_queued(False)
-            connection.poll()
-            notes, connection.notifies[:] = list(connection.notifies), []
+            notes = line.notes(LISTEN_TIMEOUT)
+            if not notes:
+                self._look_for_work(line)
+                is_resting = time.monotonic() - self._used > REST and not self.count()
+                if is_resting and self._ears.rested(self):
+                    return False
             turns: set[int] = set()
             for note in notes:
-                turns |= self._hear(json.loads(note.payload))
+                turns |= self._hear(note)
             if turns:
-                self._deliver(turns)
+                self._deliver(turns, line.query)
 
-    def _hear(self, payload) -> set[int]:
-        if "queued" in payload:
-            self._on_queued(payload.get("pid") == os.getpid())
-        elif "stop" in payload:
-            self._on_stop(payload["stop"])
-        elif "server_off" in payload:
-            self._on_server_off(payload["server_off"])
-        elif "server_well" in payload:
-            self._on_server_well(payload["server_well"])
-        elif "answered" in payload:
-            self._on_answered(payload["answered"])
-        elif "conversation_over" in payload:
-            self._on_conversation_over(payload["conversation_over"])
-        return {turn for turn, _seq in payload.get("events", ()) if turn in self._subscriptions}
+    def _look_for_work(self, line: Line) -> None:
+        """What was queued while nobody listened, and what a dead runner has left."""
+        ((is_open, is_free),) = line.query(FREE_WORK)
+        if is_open:
+            self._used = time.monotonic()
+        if is_free:
+            self._tell(self._ears.queued, False)
 
-    def _deliver(self, turns: set[int] | None) -> None:
-        """Read once what is new for the streams of this process; None: for all of them."""
+    def _hear(self, note: str) -> set[int]:
+        """:return: the turns of which there are new events for a stream"""
+        try:
+            payload = json.loads(note)
+            heard = {kind: payload[kind] for kind in HEARD if kind in payload}
+            heads = [turn for turn, _seq in payload.get("events", ())]
+        except (ValueError, TypeError, AttributeError):
+            _logger.warning("A notification of %s cannot be read: %.100r", self.dbname, note)
+            return set()
+        self._used = time.monotonic()
+        for kind, value in heard.items():
+            if kind == "queued":
+                value = payload.get("by") == process_id()
+            self._tell(getattr(self._ears, kind), value)
+        with self._lock:
+            return {turn for turn in heads if turn in self._subscriptions}
+
+    def _tell(self, ear: Callable, *args) -> None:
+        try:
+            ear(*args)
+        except Exception:
+            _logger.exception("What was heard on %s could not be done.", self.dbname)
+
+    def _deliver(self, turns: set[int] | None, read: Callable) -> None:
+        """Read once what is new for the streams of this process; None: for all of them.
+
+        :param read: ``read(statement, values)`` gives rows
+        """
         while True:
             with self._lock:
                 wanted = {
@@ -205,7 +286,7 @@ class Hub:
                 }
             if not wanted:
                 return
-            found = read_events(self.dbname, list(wanted.items()))
+            found = _as_events(read(EVENTS, _after(list(wanted.items()))))
             with self._lock:
                 for turn, event in found:
                     for subscription in self._subscriptions.get(turn, ()):

@@ -1,15 +1,21 @@
-"""PostgreSQL's NOTIFY as the bus between processes: sent with the commit, heard by `listener`.
+"""PostgreSQL's NOTIFY as the bus between processes: sent with the commit, heard by `hub`.
 
-The payload is one JSON object: ``{"queued": turn_id, "pid": pid}``, ``{"stop": turn_id}``,
+The payload is one JSON object: ``{"queued": turn_id, "by": process}``, ``{"stop": turn_id}``,
 ``{"server_off": server_id}``, ``{"server_well": server_id}``, ``{"answered": turn_id}``,
 ``{"conversation_over": channel_id}`` or ``{"events": [[turn_id, last_seq], …]}``.
 """
 
 import json
 import os
+import socket
 
 CHANNEL = "woow_ai"
 BATCH = 300  # pairs in one payload; PostgreSQL allows 8000 bytes
+
+
+def process_id() -> str:
+    """This process, among those of all hosts."""
+    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def _send(cr, payload):
@@ -17,7 +23,7 @@ def _send(cr, payload):
 
 
 def queued(cr, turn_id: int) -> None:
-    _send(cr, {"queued": turn_id, "pid": os.getpid()})
+    _send(cr, {"queued": turn_id, "by": process_id()})
 
 
 def stop(cr, turn_id: int) -> None:

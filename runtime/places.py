@@ -9,13 +9,15 @@ import contextlib
 import threading
 
 import psycopg2
-from odoo.sql_db import connection_info_for
 from odoo.tools import config
-from psycopg2.extensions import ISOLATION_LEVEL_AUTOCOMMIT
 
+from ..services.ports import StoreGone
 from . import settings
+from .line import Line
 
 END_MARGIN = 15.0  # s of Odoo's limit that stay for what a request does beside waiting
+PATIENCE = 5.0  # s for one statement
+BROKEN = psycopg2.Error, ConnectionError, StoreGone
 FIRST_KEY = 0x776F6F77  # of the locks' first number; the second one is the person
 
 
@@ -38,7 +40,7 @@ class Places:
         self._dbname = dbname
         self._lock = threading.Lock()
         self._held: dict[int, set[int]] = {}
-        self._connection = None
+        self._line: Line | None = None
 
     @contextlib.contextmanager
     def of(self, uid: int):
@@ -66,7 +68,7 @@ class Places:
                 " WHERE pg_try_advisory_lock(%s + place, %s) LIMIT 1",
                 (free, FIRST_KEY, uid),
             )
-        except psycopg2.Error:
+        except BROKEN:
             place = free[0]  # without its database the request itself will fail, with a sentence
         if place is not None:
             self._held.setdefault(uid, set()).add(place)
@@ -76,7 +78,7 @@ class Places:
         self._held[uid].discard(place)
         if not self._held[uid]:
             del self._held[uid]
-        with contextlib.suppress(psycopg2.Error):  # a lock does not outlive its connection
+        with contextlib.suppress(*BROKEN):  # a lock does not outlive its connection
             self._query("SELECT pg_advisory_unlock(%s, %s)", (FIRST_KEY + place, uid))
 
     def _query(self, query: str, values):
@@ -86,23 +88,22 @@ class Places:
         """
         for is_last in (False, True):
             try:
-                with self._connect().cursor() as cr:
-                    cr.execute(query, values)
-                    row = cr.fetchone()
-                return row[0] if row else None
-            except psycopg2.Error:
+                if self._line is None:
+                    self._line = Line(self._dbname, PATIENCE)
+                rows = self._line.query(query, values)
+                return rows[0][0] if rows else None
+            except BROKEN:
                 self.close()
                 if is_last:
                     raise
 
-    def _connect(self):
-        if self._connection is None:
-            _, info = connection_info_for(self._dbname)
-            self._connection = psycopg2.connect(**info)
-            self._connection.set_isolation_level(ISOLATION_LEVEL_AUTOCOMMIT)
-        return self._connection
+    def rest(self) -> None:
+        """Without a place that is held no connection is needed."""
+        with self._lock:
+            if not self._held:
+                self.close()
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        if self._line is not None:
+            self._line.close()
+            self._line = None

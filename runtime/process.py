@@ -12,6 +12,7 @@ import threading
 
 import odoo
 from odoo.modules import module as odoo_module
+from odoo.service import server
 from odoo.service.server import CommonServer
 from odoo.tools import config
 
@@ -24,8 +25,7 @@ from .store import OdooStore
 
 _logger = logging.getLogger(__name__)
 
-OTHER_PROCESS_DELAY = 0.05  # s, the process that queued a turn goes first
-STREAMS_PER_READER = 24  # of one person in a threaded server
+STREAMS_PER_READER = 24  # of one person in a threaded server; and a quarter of the places at most
 
 
 class _Process:
@@ -33,13 +33,14 @@ class _Process:
 
     def __init__(self):
         self.pid = os.getpid()
-        self.lock = threading.RLock()
+        self.lock = threading.RLock()  # held for moments only
+        self.making = threading.Lock()  # held while the runner is made
         self.hubs: dict[str, Hub] = {}
         self.places: dict[str, Places] = {}
         self.runner = None
         self.engine = None
         self.dedicated = False
-        self.applied: dict[str, str] = {}  # by database, the digest of the servers' file
+        self.applied: dict[str, str | None] = {}  # by database, the digest of the servers' file
 
 
 _process = _Process()
@@ -76,7 +77,9 @@ def runner():
     """
     if is_evented():
         raise EngineError("This address only streams. Send the request to Odoo's HTTP port.")
-    with _process.lock:
+    if _process.runner is not None:
+        return _process.runner
+    with _process.making:
         if _process.runner is None:
             from ..services.runner import Runner  # noqa: PLC0415
             from .engine import Engine  # noqa: PLC0415
@@ -85,17 +88,19 @@ def runner():
 
             options = settings.get()
             watch = ServerWatch(_write_behind, _sync_behind)
-            _process.engine = Engine(
+            engine = Engine(
                 options.egress_allow, options.runner_capacity, watch, OdooTokens(_write_behind)
             )
-            _process.runner = Runner(
-                _process.engine.run,
-                _process.engine.render,
+            made = Runner(
+                engine.run,
+                engine.render,
                 capacity=options.runner_capacity,
                 lease=options.lease_seconds,
-                on_close=_process.engine.close,
+                on_close=engine.close,
             )
-            _process.runner.start()
+            made.start()
+            threading.Thread(target=engine.load, name="woow-ai-load", daemon=True).start()
+            _process.engine, _process.runner = engine, made
             CommonServer.on_stop(shutdown)
             _before_executors_end(shutdown)
         return _process.runner
@@ -123,16 +128,28 @@ def shutdown():
 def hub(dbname: str) -> Hub:
     with _process.lock:
         if dbname not in _process.hubs:
-            _process.hubs[dbname] = Hub(
-                dbname,
-                lambda own: _on_queued(dbname, own),
-                lambda turn_id: _on_stop(dbname, turn_id),
-                lambda server_id: _on_server_off(dbname, server_id),
-                lambda server_id: _on_server_well(dbname, server_id),
-                lambda turn_id: _on_answered(dbname, turn_id),
-                lambda channel_id: _on_conversation_over(dbname, channel_id),
-            )
+            from .ears import Ears  # noqa: PLC0415 ears needs this module
+
+            _process.hubs[dbname] = Hub(dbname, Ears(dbname))
         return _process.hubs[dbname]
+
+
+def subscribe(dbname: str, turn_id: int, after: int, reader: int | None):
+    """:return: the hub and the `Subscription`, which keeps the hub from ending"""
+    with _process.lock:
+        return (found := hub(dbname)), found.subscribe(turn_id, after, reader)
+
+
+def forget_hub(ending: Hub, even_used: bool = False) -> bool:
+    """:return: whether nobody gets this hub any more"""
+    with _process.lock:
+        if ending.count() and not even_used:
+            return False
+        if _process.hubs.get(ending.dbname) is ending:
+            del _process.hubs[ending.dbname]
+            if places := _process.places.get(ending.dbname):
+                places.rest()
+    return True
 
 
 def places(dbname: str) -> Places:
@@ -147,18 +164,10 @@ def ensure_listening(dbname: str) -> None:
         hub(dbname)
 
 
-def registry_loaded() -> None:
-    """A registry with this addon is ready: the gevent process gets its door before the first request."""
-    if is_evented():
-        from . import admission  # noqa: PLC0415
-
-        admission.install()
-
-
 def serve(dbname: str) -> None:
     """Run this database's turns here, whatever `in_process_runner` says (`odoo-bin ai_runner`)."""
     _process.dedicated = True
-    runner().attach(OdooStore(dbname))
+    run_turns(dbname)
     hub(dbname)
 
 
@@ -166,64 +175,35 @@ def runs_turns() -> bool:
     return _process.dedicated or (settings.get().in_process_runner and not is_evented())
 
 
-def _look_at_server_file(dbname: str) -> None:
-    """Bring the servers of the operator's file up to date; costs a look at its date when nothing changed."""
-    from . import server_files  # noqa: PLC0415
-
-    digest = server_files.current().digest
-    is_first = dbname not in _process.applied
-    if _process.applied.get(dbname) != digest:
-        ServerStore(dbname).apply_file(is_first)
-        _process.applied[dbname] = digest
+def running():
+    """The runner, None if nothing was run here yet."""
+    return _process.runner
 
 
-def _on_server_off(dbname: str, server_id: int) -> None:
-    """Close what is open to a server that was switched off; its processes end with it."""
+def ready_runner():
+    """The runner that can run a turn at once, None while there is none."""
+    return _process.runner if _process.runner and _process.engine.is_loaded() else None
+
+
+def run_turns(dbname: str):
+    """Make this process take turns of this database. Waits until it can run them: others may be faster.
+
+    :return: the runner
+    """
+    made = runner()
+    _process.engine.wait_loaded()
+    made.attach(OdooStore(dbname))
+    return made
+
+
+def applied() -> dict[str, str | None]:
+    return _process.applied
+
+
+def submit(work) -> None:
+    """Run ``work(engine)`` on the loop, if this process has one."""
     if _process.runner is not None:
-        _process.runner.submit(_process.engine.drop(dbname, server_id))
-
-
-def _on_conversation_over(dbname: str, channel_id: int) -> None:
-    """Close the sessions of a conversation that was deleted; its processes end with them."""
-    if _process.runner is not None:
-        _process.runner.submit(_process.engine.release(dbname, channel_id))
-
-
-def _on_server_well(dbname: str, server_id: int) -> None:
-    if _process.runner is not None:
-        _process.runner.submit(_process.engine.forgive(dbname, server_id))
-
-
-def _on_queued(dbname: str, own: bool) -> None:
-    if runs_turns() and not own:
-        _look_at_server_file(dbname)
-    if runs_turns() and (own or _has_work(dbname)):
-        runner().attach(OdooStore(dbname))
-        runner().wake(0.0 if own else OTHER_PROCESS_DELAY)
-
-
-def _has_work(dbname: str) -> bool:
-    """Whether a turn is queued, or runs and might lose its runner; without one no loop is started."""
-    from . import db  # noqa: PLC0415
-
-    if _process.runner is not None:
-        return True
-    threading.Event().wait(OTHER_PROCESS_DELAY)
-    with db.read_cursor(dbname) as cr:
-        cr.execute(
-            "SELECT 1 FROM woow_paas_platform_ai_turn WHERE state IN ('queued', 'running') LIMIT 1"
-        )
-        return bool(cr.fetchone())
-
-
-def _on_stop(dbname: str, turn_id: int) -> None:
-    if _process.runner is not None:
-        _process.runner.request_stop(dbname, turn_id)
-
-
-def _on_answered(dbname: str, turn_id: int) -> None:
-    if _process.runner is not None:
-        _process.runner.tell_answered(dbname, turn_id)
+        _process.runner.submit(_logged(work(_process.engine)))
 
 
 def running_count() -> int:
@@ -233,11 +213,16 @@ def running_count() -> int:
 def is_full(dbname: str, reader: int) -> bool:
     """Whether this process holds as many streams as its operator allows, or as one reader may have.
 
-    A threaded server gives each stream a thread for a minute, so there one person has a share only.
+    A threaded server gives each stream a thread for a minute; some of those stay for other requests.
     """
-    if sum(h.count() for h in _process.hubs.values()) >= settings.get().max_streams:
+    places = settings.get().max_streams
+    httpd = getattr(server.server, "httpd", None)
+    if threads := not is_evented() and getattr(httpd, "max_http_threads", None):
+        places = min(places, (threads * 3 + 3) // 4)
+    if sum(h.count() for h in list(_process.hubs.values())) >= places:
         return True
-    return not is_evented() and hub(dbname).count(reader) >= STREAMS_PER_READER
+    share = max(1, places // 4)
+    return hub(dbname).count(reader) >= (share if is_evented() else min(STREAMS_PER_READER, share))
 
 
 def stream_mode():
@@ -303,10 +288,8 @@ def revoke_later(grants) -> None:
 
     :param grants: `services.oauth.Grant` of each sign-in that ended
     """
-    if is_evented() or odoo_module.current_test:
-        return
     for grant in grants:
-        runner().submit(_revoke(grant))
+        in_background(lambda _engine, _runner, grant=grant: _revoke(grant))
 
 
 async def _revoke(grant):

@@ -44,6 +44,7 @@ _KNOWN = (
     _lt("The answer of the sign-in came from somebody else."),
     _lt("The MCP server's sign-in leads to another server, which is not safe here."),
     _lt("The sign-in was not completed."),
+    _lt("The sign-in for this MCP server cannot be looked up now. Try again in a moment."),
     _lt("The MCP server's sign-in does not offer what is needed (PKCE with S256)."),
     _lt("The MCP server's sign-in did not accept this client."),
     _lt("The MCP server's sign-in gave no access."),

@@ -15,7 +15,7 @@ from odoo.tools import SQL
 
 from ..services import reading, text
 from ..services.errors import EngineError, LeaseLost, TurnGone
-from ..services.ports import Claim, Loaded
+from ..services.ports import Claim, Loaded, TurnsLocked
 from ..services.specs import TurnProgress, Verdict
 from . import db, notify
 from .turn_queue import TURN, TurnQueue
@@ -72,30 +72,53 @@ class OdooStore(TurnQueue):
         return db.transaction(self.name, work)
 
     def append(self, batch: dict[Claim, list[tuple[int, dict]]]) -> set[Claim]:
-        """Write events of many turns at once.
+        """Write events of many turns at once; a turn that somebody has locked does not keep the others waiting.
 
         :return: the claims whose lease is lost, or whose numbers somebody else has used; nothing was written for them
+        :raises TurnsLocked: nor for these, after the others were committed
         """
 
         def work(env):
             by_id = {claim.turn_id: claim for claim in batch}
-            env.cr.execute(
-                "SELECT id, lease_epoch FROM woow_paas_platform_ai_turn"
-                " WHERE id = ANY(%s) AND state = 'running' ORDER BY id FOR SHARE",
-                [sorted(by_id)],
-                log_exceptions=False,
-            )
-            held = {by_id[i] for i, epoch in env.cr.fetchall() if by_id[i].epoch == epoch}
+            held = self._held_of(env, by_id, "FOR SHARE SKIP LOCKED")
             self._insert(env, {claim: batch[claim] for claim in held})
-            return set(batch) - held
+            rest = {claim.turn_id: claim for claim in batch if claim not in held}
+            locked = self._held_of(env, rest, "") if rest else set()
+            return set(batch) - held - locked, locked
 
         try:
-            return db.transaction(self.name, work)
-        except LeaseLost as lost:
+            lost, locked = db.transaction(self.name, work)
+        except LeaseLost as error:
             if len(batch) > 1:  # each finds out for itself whether it is the one
-                return set().union(*(self.append({claim: batch[claim]}) for claim in batch))
-            _logger.error("Turn %s: %s", next(iter(batch)).turn_id, lost.detail)
-            return set(batch)
+                lost, locked = self._append_each(batch)
+            else:
+                _logger.error("Turn %s: %s", next(iter(batch)).turn_id, error.detail)
+                return set(batch)
+        if locked:
+            raise TurnsLocked(locked, lost)
+        return lost
+
+    def _append_each(self, batch):
+        lost, locked = set(), set()
+        for claim, events in batch.items():
+            try:
+                lost |= self.append({claim: events})
+            except TurnsLocked as one:
+                locked |= one.locked
+        return lost, locked
+
+    def _held_of(self, env, by_id, lock):
+        """:return: of these claims those that are valid, by the turns' rows under this lock"""
+        env.cr.execute(
+            SQL(
+                "SELECT id, lease_epoch FROM woow_paas_platform_ai_turn"
+                " WHERE id = ANY(%s) AND state = 'running' ORDER BY id %s",
+                sorted(by_id),
+                SQL(lock),
+            ),
+            log_exceptions=False,
+        )
+        return {by_id[i] for i, epoch in env.cr.fetchall() if by_id[i].epoch == epoch}
 
     def _insert(self, env, batch):
         """Write numbered events; what stands there already is left alone.

@@ -36,7 +36,7 @@ def tail(
         yield from map(_frame, _replay(dbname, turn_id, after))
         return
     yield b"retry: 1000\n\n"
-    subscription = process.hub(dbname).subscribe(turn_id, after, reader)
+    hub, subscription = process.subscribe(dbname, turn_id, after, reader)
     try:
         # Subscribed first, read afterwards: nothing falls between.
         for event in _replay(dbname, turn_id, after):
@@ -48,7 +48,10 @@ def tail(
         while mode is Mode.TAIL or time.monotonic() < until:
             events = [e for e in subscription.take(KEEPALIVE) if e.seq > after]
             if not events:
+                if subscription.is_over:
+                    return
                 yield b": keep-alive\n\n"
+                hub.look_again()
             elif events[0].seq != after + 1:
                 events = _replay(dbname, turn_id, after)
             for event in events:
@@ -57,7 +60,7 @@ def tail(
                 if event.is_final:
                     return
     finally:
-        process.hub(dbname).unsubscribe(subscription)
+        hub.unsubscribe(subscription)
 
 
 def _replay(dbname: str, turn_id: int, after: int) -> Iterator[Event]:

@@ -10,12 +10,14 @@ from contextvars import ContextVar
 
 from odoo import SUPERUSER_ID
 
-from ..services.errors import AuthRequired
+from ..services.errors import AuthRequired, ServerError
+from ..services.ports import StoreGone
 from . import db
 
 SIGN_IN = "woow_paas_platform.mcp_sign_in"
 REQUEST = "woow_paas_platform.mcp_sign_in_request"
 RENEWAL = 30.0  # s, who renews a token for longer has died
+AWAY = "The sign-in for this MCP server cannot be looked up now. Try again in a moment."
 RENEWAL_POLL = 0.1  # s between two tries to be the one who renews
 
 _logger = logging.getLogger(__name__)
@@ -92,7 +94,10 @@ class OdooTokens:
             found = env[SIGN_IN]._of(int(server_id), int(user_id), address, make=make)
             return work(found)
 
-        return await self._write(db.transaction, dbname, transaction)
+        try:
+            return await self._write(db.transaction, dbname, transaction)
+        except (ConnectionError, StoreGone) as error:
+            raise ServerError(AWAY, detail=str(error)) from error
 
     def _lease(self, sign_in, owner):
         sign_in.env.cr.execute(

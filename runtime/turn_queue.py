@@ -1,13 +1,28 @@
 """The queue and the lease in PostgreSQL: how turns come to a runner and leave it.
 
 Every method is one short transaction, called from the runner's executor threads, and safe to repeat after a
-lost connection.
+lost connection. `heartbeat` has a thread and a connection of its own.
 """
 
+import time
+
+from odoo.modules import module as odoo_module
+from psycopg2.errors import UniqueViolation
+
+from ..services.heartbeat import BEATS
 from ..services.ports import Claim
 from . import db, notify, settings
+from .line import Line
 
 TURN = "woow_paas_platform.ai_turn"
+STOPS = """
+    SELECT 1 FROM woow_paas_platform_ai_turn_stop
+     UNION ALL
+    SELECT 1 FROM woow_paas_platform_ai_turn
+     WHERE state IN ('queued', 'waiting') AND stop_requested
+     LIMIT 1
+    """
+LOCKED_RETRY = 0.1  # s until a turn that somebody had locked is tried again
 
 
 class TurnQueue:
@@ -15,6 +30,7 @@ class TurnQueue:
 
     def __init__(self, dbname: str):
         self.name = dbname
+        self._line: Line | None = None
 
     def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]:
         """Take queued turns, at most one of a conversation, each for `lease` seconds; also one that was committed
@@ -23,8 +39,8 @@ class TurnQueue:
         Who has fewest goes first, and nobody has more than `turns_per_person` at a time.
         """
 
-        def work(env):
-            env.cr.execute(
+        def work(cr):
+            cr.execute(
                 """
                 WITH busy AS (
                     SELECT user_id, COUNT(*) AS turns FROM woow_paas_platform_ai_turn
@@ -63,44 +79,86 @@ class TurnQueue:
                     "limit": limit,
                     "per_person": settings.get().turns_per_person,
                 },
+                log_exceptions=False,  # two runners met: `raw` repeats it
             )
-            return [Claim(*row, lease) for row in sorted(env.cr.fetchall())]
+            return [Claim(*row, lease) for row in sorted(cr.fetchall())]
 
-        return db.transaction(self.name, work)
+        try:
+            return db.raw(self.name, work)
+        except UniqueViolation:  # of one conversation two were taken at the same moment
+            return db.raw(self.name, work)
 
     def heartbeat(self, runner_id: str, claims: list[Claim]) -> tuple[set[Claim], set[Claim]]:
-        """Extend these leases.
+        """Extend these leases; what somebody has locked just now is held all the same, and tried again for a while.
 
         :return: the claims that are lost; those whose stop was asked for
         """
+        until = time.monotonic() + min(claim.lease for claim in claims) / BEATS
+        lost, stops, left = set(), set(), claims
+        while True:
+            locked = []
+            by_key = {(claim.turn_id, claim.epoch): claim for claim in left}
+            for turn_id, epoch, is_held, is_extended, is_stopped in self._extend(runner_id, left):
+                claim = by_key[turn_id, epoch]
+                if not is_held:
+                    lost.add(claim)
+                elif not is_extended:
+                    locked.append(claim)
+                if is_stopped:
+                    stops.add(claim)
+            left = locked
+            if not left or lost or stops or time.monotonic() > until:
+                return lost, stops
+            time.sleep(LOCKED_RETRY)
 
-        def work(env):
-            # Locked in the order of `append`, so that the two never wait for each other.
-            env.cr.execute(
-                """
+    def _extend(self, runner_id, claims) -> list[tuple]:
+        """:return: of each claim its turn and epoch, whether it is held, was extended, is to be stopped"""
+        statement = """
+            WITH mine AS (
+                SELECT * FROM unnest(%s::int[], %s::int[], %s::float[]) AS c (id, epoch, lease)),
+            free AS MATERIALIZED (
+                SELECT t.id, mine.lease FROM woow_paas_platform_ai_turn t JOIN mine
+                    ON mine.id = t.id AND mine.epoch = t.lease_epoch
+                 WHERE t.state = 'running'
+                   FOR NO KEY UPDATE OF t SKIP LOCKED),
+            extended AS (
                 UPDATE woow_paas_platform_ai_turn t
-                   SET lease_until = now() AT TIME ZONE 'UTC' + held.lease * interval '1 second'
-                  FROM (SELECT h.id, c.lease FROM woow_paas_platform_ai_turn h
-                          JOIN unnest(%s, %s, %s) AS c (id, epoch, lease)
-                            ON c.id = h.id AND c.epoch = h.lease_epoch
-                         WHERE h.state = 'running'
-                         ORDER BY h.id FOR NO KEY UPDATE OF h) AS held
-                 WHERE t.id = held.id
-             RETURNING t.id, t.stop_requested
-                """,
-                [
-                    [claim.turn_id for claim in claims],
-                    [claim.epoch for claim in claims],
-                    [claim.lease for claim in claims],
-                ],
-                log_exceptions=False,  # two writers met: `transaction` repeats it
-            )
-            rows = env.cr.fetchall()
-            by_id = {claim.turn_id: claim for claim in claims}
-            held = {by_id[i] for i, _ in rows}
-            return set(claims) - held, {by_id[i] for i, stop in rows if stop}
+                   SET lease_until = now() AT TIME ZONE 'UTC' + free.lease * interval '1 second',
+                       lease_owner = %s
+                  FROM free WHERE t.id = free.id
+             RETURNING t.id)
+            SELECT mine.id, mine.epoch, t.id IS NOT NULL, extended.id IS NOT NULL,
+                   COALESCE(t.stop_requested, FALSE)
+              FROM mine LEFT JOIN extended USING (id)
+              LEFT JOIN woow_paas_platform_ai_turn t
+                     ON t.id = mine.id AND t.lease_epoch = mine.epoch AND t.state = 'running'
+            """
+        values = [
+            [claim.turn_id for claim in claims],
+            [claim.epoch for claim in claims],
+            [claim.lease for claim in claims],
+            runner_id,
+        ]
+        if odoo_module.current_test:
 
-        return db.transaction(self.name, work)
+            def work(cr):
+                cr.execute(statement, values)
+                return cr.fetchall()
+
+            return db.raw(self.name, work)
+        try:
+            if self._line is None:
+                self._line = Line(self.name, min(claim.lease for claim in claims) / 3)
+            return self._line.query(statement, values)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Of the thread that calls `heartbeat`."""
+        if self._line is not None:
+            self._line.close()
+            self._line = None
 
     def _renew(self, env, claim: Claim) -> None:
         """Of a turn that this transaction has locked."""
@@ -113,20 +171,69 @@ class TurnQueue:
     def release(self, runner_id: str) -> None:
         """Give back what this runner still holds: another process goes on."""
 
-        def work(env):
-            env.cr.execute(
+        def work(cr):
+            cr.execute(
                 """
                 UPDATE woow_paas_platform_ai_turn
                    SET state = 'queued', lease_owner = NULL, lease_until = NULL
                  WHERE state = 'running' AND lease_owner = %s RETURNING id
                 """,
                 [runner_id],
+                log_exceptions=False,
             )
-            if env.cr.rowcount:
-                notify.queued(env.cr, 0)
+            if cr.rowcount:
+                notify.queued(cr, 0)
 
-        db.transaction(self.name, work)
+        db.raw(self.name, work)
 
     def sweep(self) -> None:
         """Requeue the turns of dead runners, and carry out each Stop that met a locked row."""
-        db.transaction(self.name, lambda env: env[TURN]._cron_sweep())
+
+        def work(cr):
+            sweep(cr)
+            cr.execute(STOPS)
+            return bool(cr.fetchone())
+
+        if db.raw(self.name, work):
+            db.transaction(self.name, lambda env: env[TURN]._apply_stops())
+
+
+def sweep(cr) -> None:
+    """Requeue what nobody holds; the notification wakes a runner.
+
+    A lease that is over loses its owner first, for a while: whoever lives and was kept away, by a lock or
+    because PostgreSQL was, takes it again with the next beat. Who does not is dead.
+    """
+    cr.execute(
+        """
+        WITH late AS MATERIALIZED (
+            SELECT id, lease_owner FROM woow_paas_platform_ai_turn
+             WHERE state = 'running' AND lease_until < now() AT TIME ZONE 'UTC'
+               FOR UPDATE SKIP LOCKED),
+        doubted AS (
+            UPDATE woow_paas_platform_ai_turn t
+               SET lease_owner = NULL,
+                   lease_until = now() AT TIME ZONE 'UTC' + %s * interval '1 second'
+              FROM late WHERE t.id = late.id AND late.lease_owner IS NOT NULL)
+        UPDATE woow_paas_platform_ai_turn t SET state = 'queued', lease_until = NULL
+          FROM late WHERE t.id = late.id AND late.lease_owner IS NULL
+        """,
+        [settings.get().lease_seconds / 3],
+        log_exceptions=False,
+    )
+    if cr.rowcount or has_queued(cr):
+        notify.queued(cr, 0)
+
+
+def has_queued(cr) -> bool:
+    cr.execute("SELECT 1 FROM woow_paas_platform_ai_turn WHERE state = 'queued' LIMIT 1")
+    return bool(cr.fetchone())
+
+
+def has_left(cr) -> bool:
+    """Whether a turn is queued, or its runner seems to be dead."""
+    cr.execute(
+        "SELECT 1 FROM woow_paas_platform_ai_turn"
+        " WHERE state = 'queued' OR (state = 'running' AND lease_owner IS NULL) LIMIT 1"
+    )
+    return bool(cr.fetchone())

@@ -3,11 +3,10 @@
 import asyncio
 import logging
 import math
-import os
-import socket
 import time
 
 from . import db
+from .notify import process_id
 
 _logger = logging.getLogger(__name__)
 
@@ -17,10 +16,6 @@ RESYNC_DELAY = 2.0  # s, a server that changes its tools one by one is read once
 MAX_RESYNC_DELAY = (
     600.0  # s, one that does not stop saying so; who was silent for as long is read at once again
 )
-
-
-def process_name() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class ServerWatch:
@@ -48,13 +43,11 @@ class ServerWatch:
 
     def state(self, spec, state, reason) -> None:
         """The server is left alone, tried again, or well again."""
-        self._later(
-            spec, lambda env: env[PROCESS]._put_state(spec.id, process_name(), state, reason)
-        )
+        self._later(spec, lambda env: env[PROCESS]._put_state(spec.id, process_id(), state, reason))
 
     def said(self, spec, stderr) -> None:
         """What the process of a stdio server has written last."""
-        self._later(spec, lambda env: env[PROCESS]._put(spec.id, process_name(), stderr=stderr))
+        self._later(spec, lambda env: env[PROCESS]._put(spec.id, process_id(), stderr=stderr))
 
     def list_changed(self, spec, what) -> None:
         """Tools are read again; prompts and resources are read whenever somebody asks for them."""

@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable
 
 from . import const
-from .ports import Claim, Store
+from .ports import Claim, Store, StoreGone
 
 _logger = logging.getLogger(__name__)
 
+BEATS = 5  # of one lease
 STUCK = 120.0  # s; a loop that has not turned for so long is given up, others take its turns
 
 
@@ -74,17 +75,23 @@ class Heartbeat:
         self._turned = self._clock()
 
     def _run(self) -> None:
-        pause, away = self._lease / 3, False
+        period, away = self._lease / BEATS, False
+        pause = period
         while not self._ended.wait(pause):
+            begun = time.monotonic()
             try:
                 self.beat()
-                pause, away = self._lease / 3, False
-            except RuntimeError:  # the loop is closed
-                return
+                away = False
+            except (
+                RuntimeError,
+                StoreGone,
+            ):  # the loop is closed; the claims' own loop tells of the other
+                break
             except ConnectionError as error:
                 if not away:
                     _logger.info("No heartbeat in %s: %s", self._store.name, error)
-                pause, away = min(const.DB_RETRY, self._lease / 3), True
+                away = True
             except Exception:
                 _logger.exception("The heartbeat of %s failed.", self._store.name)
-                pause = self._lease / 3
+            pause = const.DB_RETRY if away else max(0.0, period - (time.monotonic() - begun))
+        self._store.close()

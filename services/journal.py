@@ -11,7 +11,7 @@ from typing import Any
 from . import const
 from .errors import InputRequired, LeaseLost, SignInRequired, TurnGone
 from .inputs import InputAnswer, InputRequest
-from .ports import Claim
+from .ports import Claim, StoreGone, TurnsLocked
 from .specs import CallResult, ToolCall, TurnProgress, Verdict
 
 _logger = logging.getLogger(__name__)
@@ -74,6 +74,12 @@ class TurnJournal:
         first, self.next_seq = self.next_seq, self.next_seq + len(pending)
         return list(enumerate(pending, first))
 
+    def put_back(self, events: list[tuple[int, dict[str, Any]]]) -> None:
+        """They were drained and not written; the caller still holds `lock`."""
+        if events and not self.lost:
+            self.next_seq = events[0][0]
+            self._pending[:0] = [event for _seq, event in events]
+
     def lose(self) -> None:
         if not self.lost:
             self.lost = True
@@ -118,12 +124,12 @@ class TurnJournal:
                 return await self._db(
                     method, self.claim, *arguments(earlier), is_over=self._is_lost
                 )
-            except (LeaseLost, TurnGone):
+            except (LeaseLost, TurnGone, StoreGone):
                 self.lose()
                 raise
             except Exception:  # nothing of it is on disk: what others said goes with the next write
-                self._pending[:0] = [event for _seq, event in earlier]
                 self.next_seq = first
+                self.put_back(earlier)
                 raise
 
     def _is_lost(self) -> bool:
@@ -168,7 +174,7 @@ class TurnJournal:
     async def _asked(self, method, *args):
         try:
             return await self._db(method, self.claim, *args, is_over=self._is_lost)
-        except (LeaseLost, TurnGone):
+        except (LeaseLost, TurnGone, StoreGone):
             self.lose()
             raise
 
@@ -270,29 +276,42 @@ class Writer:
         free = [journal for journal in journals if not journal.lock.locked()]
         for journal in journals:
             if journal.lock.locked():  # its own writer drains it; look again if something is left
-                asyncio.get_running_loop().call_later(self._interval, self.wake, journal)
+                self._wake_later(journal)
         for journal in free:
             await journal.lock.acquire()  # never waits: nothing ran since the check
         try:
             batch = {j.claim: events for j in free if not j.lost and (events := j.drain())}
-            lost = await self._append(batch) if batch else ()
+            lost, locked = await self._append(batch) if batch else ((), ())
             for claim in lost:
                 self._lose(claim)
+            for journal in free:
+                if journal.claim in locked:
+                    journal.put_back(batch[journal.claim])
+                    self._wake_later(journal)
         finally:
             for journal in free:
                 journal.lock.release()
 
-    async def _append(self, batch: dict) -> set:
-        """The claims that are lost. What cannot be written costs its own turn, never the others."""
+    def _wake_later(self, journal: TurnJournal) -> None:
+        asyncio.get_running_loop().call_later(self._interval, self.wake, journal)
+
+    async def _append(self, batch: dict) -> tuple[set[Claim], set[Claim]]:
+        """The claims that are lost, and those whose turn is locked.
+
+        What cannot be written costs its own turn, never the others.
+        """
         try:
-            return await self._db(self._append_to, batch)
-        except LeaseLost:
-            return set(batch)
+            return await self._db(self._append_to, batch), set()
+        except TurnsLocked as locked:
+            return locked.lost, locked.locked
+        except (LeaseLost, StoreGone):
+            return set(batch), set()
         except Exception:
             if len(batch) == 1:
                 _logger.exception("Events of turn %s cannot be written.", next(iter(batch)).turn_id)
-                return set(batch)
-        return {lost for claim in batch for lost in await self._append({claim: batch[claim]})}
+                return set(batch), set()
+        parts = [await self._append({claim: batch[claim]}) for claim in batch]
+        return set().union(*(lost for lost, _ in parts)), set().union(*(held for _, held in parts))
 
 
 def _same_step(event, fields):

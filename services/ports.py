@@ -8,6 +8,22 @@ from .inputs import InputAnswer, InputRequest
 from .specs import CallResult, ToolCall, TurnProgress, TurnRequest, Verdict
 
 
+class StoreGone(Exception):
+    """The queue exists no more: its database was dropped, or the addon uninstalled."""
+
+
+class TurnsLocked(Exception):
+    """Somebody has locked these turns just now; what was said of the others is written.
+
+    :ivar lost: of the others, those whose lease is lost
+    """
+
+    def __init__(self, locked: set["Claim"], lost: set["Claim"]):
+        super().__init__(f"{len(locked)} turns are locked")
+        self.locked = locked
+        self.lost = lost
+
+
 class Journal(Protocol):
     """The event log and the durable state of one turn, held under a lease.
 
@@ -75,14 +91,18 @@ class Store(Protocol):
     """A queue of turns. Blocking methods, called from executor threads; `ConnectionError` means try again.
 
     `heartbeat` is called from a thread of its own. It returns the claims that are lost and those whose stop was
-    asked for; a claim that it could not extend because somebody has locked the turn is not lost.
-    `begin_call` renews the lease.
+    asked for; a claim that it could not extend because somebody has locked the turn is not lost. That thread
+    calls `close` at its end. `begin_call` renews the lease.
+
+    :raises StoreGone: of each method
+    :raises TurnsLocked: of `append`, which waits for nobody
     """
 
     name: str
 
     def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]: ...
     def heartbeat(self, runner_id: str, claims: list[Claim]) -> tuple[set[Claim], set[Claim]]: ...
+    def close(self) -> None: ...
     def release(self, runner_id: str) -> None: ...
     def sweep(self) -> None: ...
     def load(self, claim: Claim) -> Loaded: ...

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 
 from . import const, large, markdown
 from .errors import EngineError, LeaseLost, TurnGone
-from .heartbeat import Heartbeat
+from .heartbeat import BEATS, Heartbeat
 from .journal import TurnJournal, Writer
-from .ports import Claim, Ending, Store
+from .ports import Claim, Ending, Store, StoreGone
 from .specs import TurnProgress, TurnResult
 
 _logger = logging.getLogger(__name__)
@@ -98,6 +98,8 @@ class QueueHost:
             self.bell.clear()
             try:
                 await self._claim()
+            except StoreGone:
+                return self._gone()
             except ConnectionError as error:
                 _logger.info("No turn of %s can be claimed now: %s", self.store.name, error)
             except Exception:
@@ -134,11 +136,15 @@ class QueueHost:
 
     async def _sweep_forever(self) -> None:
         while not self._runner.is_stopping:
-            await asyncio.sleep(self._runner.lease / 3)
+            await asyncio.sleep(self._runner.lease / BEATS)
             try:
                 await self._once(self.store.sweep)
+            except StoreGone:
+                return self._gone()
             except ConnectionError as error:
                 _logger.info("The turns of %s are not looked after now: %s", self.store.name, error)
+                # Who was cut off lets those who were cut off with it keep what they hold.
+                await asyncio.sleep(self._runner.lease)
             except Exception:
                 _logger.exception("Looking after the turns of %s failed.", self.store.name)
 
@@ -155,6 +161,18 @@ class QueueHost:
             running.journal.lose()
             if not running.is_ending:  # its last write hears it by itself
                 running.task.cancel()
+
+    def _gone(self) -> None:
+        if self._runner.queues.get(self.store.name) is self:
+            _logger.debug("%s is gone: no turn is run there now.", self.store.name)
+            self._runner.end(self.store.name)
+
+    def end(self) -> None:
+        """Drop everything at once; what still runs is for others, if anybody."""
+        self._close()
+        for running in list(self.running.values()):
+            running.journal.lose()
+            running.task.cancel()
 
     async def drain(self, timeout: float) -> None:
         if self._claiming:
@@ -184,6 +202,8 @@ class QueueHost:
             await self._run_held(running)
         except (LeaseLost, TurnGone) as lost:
             _logger.info("Turn %s of %s: %s", claim.turn_id, self.store.name, lost)
+        except StoreGone:
+            self._gone()
         except asyncio.CancelledError:
             _logger.info("Turn %s of %s goes on elsewhere.", claim.turn_id, self.store.name)
         except Exception:
@@ -210,7 +230,7 @@ class QueueHost:
             journal.emit("state", state="running", step=progress.step)
             async with asyncio.timeout(request.limits.turn_timeout):
                 result = await self._runner.run_engine(request, progress, journal, running.stop)
-        except (LeaseLost, TurnGone):
+        except (LeaseLost, TurnGone, StoreGone):
             raise
         except TimeoutError:
             error = EngineError("The answer took too long and was ended.")
@@ -233,7 +253,7 @@ class QueueHost:
             return await journal.finish(
                 lambda seq: self._ending(result, progress, begun, seq, html)
             )
-        except (LeaseLost, TurnGone):
+        except (LeaseLost, TurnGone, StoreGone):
             raise
         except Exception as error:
             _logger.exception(
@@ -244,7 +264,7 @@ class QueueHost:
             failed = TurnResult(state="failed", error=error)
         try:
             return await journal.finish(lambda seq: self._ending(failed, None, begun, seq))
-        except (LeaseLost, TurnGone):
+        except (LeaseLost, TurnGone, StoreGone):
             raise
         except Exception:
             journal.forget()

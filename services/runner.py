@@ -14,6 +14,7 @@ import threading
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures.thread import ThreadPoolExecutor
 
 from . import const
 from .ports import Store
@@ -25,8 +26,10 @@ DRAIN_TIMEOUT = 10.0  # s, a stopping runner lets its turns end this long
 DB_THREADS = 4  # of each database
 
 
+# `ThreadPoolExecutor` comes with this module, not with its first use: Python ends executors before whatever was
+# registered ahead of their import, and a runner that drains needs them.
 def _executor(name: str) -> concurrent.futures.Executor:
-    return concurrent.futures.ThreadPoolExecutor(DB_THREADS, f"woow-ai-db-{name}")
+    return ThreadPoolExecutor(DB_THREADS, f"woow-ai-db-{name}")
 
 
 class Runner:
@@ -85,6 +88,10 @@ class Runner:
     def tell_answered(self, name: str, turn_id: int) -> None:
         """A person has answered what a server of this turn waits for."""
         self._call_soon(self._of_queue, name, QueueHost.look_for_answers, turn_id)
+
+    def detach(self, name: str) -> None:
+        """Serve this queue no more: it rests, or is gone."""
+        self._call_soon(self.end, name)
 
     def submit(self, coroutine: Coroutine) -> concurrent.futures.Future:
         """Run something else on the loop, such as a server's discovery."""
@@ -154,6 +161,14 @@ class Runner:
     def call_soon(self, function: Callable, *args) -> None:
         """:raises RuntimeError: the loop is closed"""
         self._loop.call_soon_threadsafe(function, *args)
+
+    def end(self, name: str) -> None:
+        if queue := self.queues.pop(name, None):
+            queue.end()
+            if executor := self._executors.pop(name, None):
+                executor.shutdown(wait=False)
+            self._refused.discard(name)
+            self.ring()
 
     def _of_queue(self, name: str, function: Callable, *args) -> None:
         if queue := self.queues.get(name):

@@ -13,11 +13,13 @@ from . import test_conversation_branch
 from . import test_discuss
 from . import test_discuss_cards
 from . import test_error_sentences
+from . import test_engine_loading
 from . import test_entrances
 from . import test_execute_api
 from . import test_flat_cost
 from . import test_health
 from . import test_hoot
+from . import test_listening
 from . import test_mcp_api
 from . import test_mcp_permissions
 from . import test_mcp_server

@@ -81,9 +81,11 @@ class TestStore(AiHttpCase):
     def test_a_stale_epoch_writes_nothing(self):
         old = self._claim("one")
         self._step(old, self._call())
-        self.turn.lease_until = fields.Datetime.now() - timedelta(hours=1)
-        self.env.flush_all()
-        self.store.sweep()
+        for _look in range(2):
+            self.turn.lease_until = fields.Datetime.now() - timedelta(hours=1)
+            self.env.flush_all()
+            self.store.sweep()
+            self.env.invalidate_all()
         new = self._claim("two")
         self.assertEqual(new.epoch, old.epoch + 1)
         before = self._events()
@@ -107,6 +109,32 @@ class TestStore(AiHttpCase):
         self.assertEqual(self.store.heartbeat("one", [claim]), (set(), {claim}))
         old = replace(claim, epoch=claim.epoch - 1)
         self.assertEqual(self.store.heartbeat("one", [old]), ({old}, set()))
+
+    def test_who_was_kept_away_takes_the_lease_again(self):
+        claim = self._claim()
+        self.turn.lease_until = fields.Datetime.now() - timedelta(hours=1)
+        self.env.flush_all()
+        self.store.sweep()
+        self.assertEqual(self.store.heartbeat("one", [claim]), (set(), set()))
+        self.store.sweep()
+        self.env.invalidate_all()
+        self.assertEqual((self.turn.state, self.turn.lease_owner), ("running", "one"))
+
+    def test_an_older_turn_waits_for_a_younger_one_that_runs(self):
+        """It came in late, so the younger one was claimed before."""
+        second = self.turn.channel_id.with_user(self.member)._ask("Next").sudo()
+        second.write({"state": "running", "lease_owner": "one"})
+        self.env.flush_all()
+        self.assertEqual(self.store.claim("two", 5, LEASE), [])
+
+    def test_the_start_of_a_call_renews_the_lease(self):
+        claim = self._claim()
+        self._step(claim, self._call())
+        self.turn.lease_until = past = fields.Datetime.now() - timedelta(hours=1)
+        self.env.flush_all()
+        self.store.begin_call(claim, "call_1")
+        self.env.invalidate_all()
+        self.assertGreater(self.turn.lease_until, past + timedelta(hours=1))
 
     def test_release_requeues(self):
         self._claim()

@@ -101,14 +101,20 @@ class TestTurn(AiCase):
 
     def test_sweep_requeues_what_nobody_holds(self):
         turn = self._ask(self.member).sudo()
-        now = fields.Datetime.now()
-        turn.write(
-            {"state": "running", "lease_owner": "dead", "lease_until": now - timedelta(hours=1)}
-        )
+        past = fields.Datetime.now() - timedelta(hours=1)
+        turn.write({"state": "running", "lease_owner": "dead", "lease_until": past})
+        self._sweep()
+        self.assertEqual((turn.state, turn.lease_owner), ("running", False), "it may be back soon")
+        self._sweep()
+        self.assertEqual(turn.state, "running", "not before its time is over")
+        turn.lease_until = past
+        self._sweep()
+        self.assertEqual(turn.state, "queued")
+
+    def _sweep(self):
         self.env.flush_all()
         self.env["woow_paas_platform.ai_turn"]._cron_sweep()
         self.env.invalidate_all()
-        self.assertEqual(turn.state, "queued")
 
     def test_deleting_the_conversation_deletes_its_turns(self):
         turn = self._ask(self.member)

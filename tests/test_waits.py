@@ -168,6 +168,6 @@ class TestPlaces(TransactionCase):
         limited(self)
         here = self.enterContext(closing(places.Places(self.env.cr.dbname)))
         with here.of(7) as first:
-            here._connection.close()
+            here._line.close()
             with here.of(7) as second, here.of(7) as third:
                 self.assertEqual((first, second, third), (True, True, False))

@@ -5,7 +5,7 @@ import asyncio
 from odoo.exceptions import AccessError
 from odoo.tests import tagged
 
-from ..runtime import watch
+from ..runtime import notify, watch
 from ..services.discovery import Discovery
 from ..services.sessions import ServerInfo
 from ..services.specs import DiscoveredTool
@@ -57,7 +57,7 @@ class TestWatch(AiHttpCase):
     def test_a_pause_is_seen_with_its_reason_and_its_process(self):
         self._tell(("state", "open", DEAD))
         row = self._row()
-        self.assertEqual((row.name, row.state), (watch.process_name(), "open"))
+        self.assertEqual((row.name, row.state), (notify.process_id(), "open"))
         self.assertEqual(row.reason_sentence, DEAD)
         self.assertTrue(row.since and self.server.is_paused)
         self._tell(("state", "half_open", DEAD), ("state", "closed", ""))

@@ -102,6 +102,9 @@ class MemoryStore:
             self.changed.notify_all()
             return set(claims) - held, set()
 
+    def close(self):
+        pass
+
     def release(self, runner_id):
         with self.changed:
             for turn in self.turns.values():

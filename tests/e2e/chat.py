@@ -103,8 +103,18 @@ class Turn:
         return self.chat.json("POST", f"/api/ai/turns/{self.id}/stop")
 
     def state(self):
+        return self.value("state")
+
+    def value(self, column):
         table = "woow_paas_platform_ai_turn"
-        return self.chat.odoo.sql(f"SELECT state FROM {table} WHERE id = {self.id}").strip()
+        return self.chat.odoo.sql(f"SELECT {column} FROM {table} WHERE id = {self.id}").strip()
+
+    def give_back(self):
+        """What a server that is stopped in good order does with a turn."""
+        self.chat.odoo.sql(
+            "UPDATE woow_paas_platform_ai_turn"
+            f" SET state = 'queued', lease_owner = NULL, lease_until = NULL WHERE id = {self.id}"
+        )
 
     def wait_ended(self, timeout=PATIENCE):
         """Wait without opening the stream."""

@@ -234,3 +234,33 @@ def test_sigterm_ends_what_it_can_and_gives_the_rest_back(fleet, scripted_llm, c
     fleet.ready()
     assert late.wait_ended() == "done"
     assert (endless.state(), late.state()) == ("stopped", "done")
+
+
+def test_rows_that_somebody_locks_cost_no_lease(fleet, scripted_llm, counter):
+    """Whatever the runner writes to: of one turn all rows are held for two leases."""
+    odoo = fleet.odoo
+    fleet.ready(), fleet.ready()
+    names = ("locked", "beside", "besides")
+    for name in names:
+        scripted_llm.script(
+            first(name, calls(count(name, 0.2))),
+            then(name, {"content": "word " * 80}, latency=80, chunkSize=8),
+        )
+    turns = [Chat(odoo).ask(name) for name in names]
+    for turn in turns:
+        wait_for(lambda turn=turn: "text" in str(log_of(odoo, turn.id)), "the model speaks")
+    held = turns[0].id
+    odoo.sql(
+        f"""
+        SELECT 1 FROM {TURNS} WHERE id = {held} FOR UPDATE;
+        SELECT 1 FROM {EVENTS} WHERE turn_id = {held} FOR UPDATE;
+        SELECT 1 FROM {CALLS} WHERE turn_id = {held} FOR UPDATE;
+        SELECT 1 FROM discuss_channel c JOIN {TURNS} t ON t.channel_id = c.id
+         WHERE t.id = {held} FOR UPDATE OF c;
+        SELECT 1 FROM ai_config FOR UPDATE;
+        SELECT pg_sleep({2 * LEASE + 1})
+        """
+    )
+    assert [turn.wait_ended() for turn in turns] == ["done"] * 3
+    ids = ", ".join(str(turn.id) for turn in turns)
+    assert odoo.sql(f"SELECT DISTINCT lease_epoch FROM {TURNS} WHERE id IN ({ids})") == "1"

@@ -4,8 +4,10 @@ import asyncio
 import collections
 import concurrent.futures
 import json
+import os
 import random
 import re
+import signal
 import time
 
 import httpx
@@ -216,6 +218,21 @@ class TestLimits:
         assert (answer.status_code, answer.json()["outcome"]) == (200, "timeout")
         assert counter.executions("endless") == 1
         assert not re.search(r"WorkerHTTP \(\d+\) timeout", limited.log_text()[before:])
+
+    def test_turns_of_a_killed_worker_need_no_request(self, limited, scripted_llm):
+        """And those that were queued before a start need none."""
+        scripted_llm.script(first("killed", {"content": "word " * 600}, latency=100, chunkSize=10))
+        turn = Chat(limited).ask("killed")
+        turn.until("text")
+        os.kill(int(turn.value("split_part(lease_owner, ':', 2)")), signal.SIGKILL)
+        eventually(lambda: turn.value("lease_epoch") == "2")
+        limited.kill9()
+        turn.give_back()
+        limited.process.stop()
+        limited.process.start()
+        eventually(lambda: turn.value("lease_epoch") == "3")
+        limited.process.wait()
+        turn.stop()
 
 
 @pytest.mark.alone

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from chat import Chat, calls, first, of, text_of, then
+from waiting import eventually
 
 TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
 SLOW = ("everything__trigger-long-running-operation", {"duration": 20, "steps": 20})
@@ -265,3 +266,16 @@ env.ref("woow_paas_platform.ai_assistant_demo").approval_mode = "auto"
                 shown[event["step"]] = shown.get(event["step"], "") + event["content"]
         assert "".join(shown.values()).strip() == answer.strip()
         assert turn.state() == "done"
+
+    def test_what_was_queued_before_a_start_needs_no_request(self, mortal, scripted_llm):
+        scripted_llm.script(first("asleep", {"content": "word " * 600}, latency=100, chunkSize=10))
+        turn = Chat(mortal, client=mortal.login("user")).ask("asleep")
+        turn.until("text")
+        mortal.kill9()
+        turn.give_back()
+        mortal.process.stop()
+        mortal.process.start()
+        eventually(lambda: turn.value("lease_epoch") == "2")
+        mortal.process.wait()
+        turn.chat.http = mortal.login("user")
+        turn.stop()

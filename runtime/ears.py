@@ -1,0 +1,111 @@
+"""What this process does about what its hub hears.
+
+Called in the listening thread, so what may wait is done in another one.
+"""
+
+import logging
+import threading
+import time
+
+from odoo.tools import config
+
+from . import db, process, server_files
+from .hub import FREE_WORK
+from .server_store import ServerStore
+from .store import OdooStore
+
+_logger = logging.getLogger(__name__)
+
+OTHER_PROCESS_DELAY = 0.05  # s, the process that queued a turn goes first
+
+
+class Ears:
+    """Those of one database."""
+
+    def __init__(self, dbname: str):
+        self._dbname = dbname
+        self._rung = threading.Event()
+        self._helper: threading.Thread | None = None
+
+    def queued(self, own: bool) -> None:
+        if not process.runs_turns():
+            return
+        if own and (runner := process.ready_runner()):
+            runner.attach(OdooStore(self._dbname))
+            return
+        self._rung.set()
+        if self._helper is None or not self._helper.is_alive():
+            self._helper = threading.Thread(
+                target=self._help, args=(own,), name="woow-ai-errand", daemon=True
+            )
+            self._helper.start()
+
+    def _help(self, own: bool) -> None:
+        """Making a runner loads LangChain, and the operator's file may be anywhere."""
+        while self._rung.is_set():
+            self._rung.clear()
+            if not own:
+                self._look_at_server_file()
+            try:
+                if not own and not process.running() and not self._is_work_free():
+                    continue
+                runner = process.run_turns(self._dbname)
+                runner.wake(0.0 if own else OTHER_PROCESS_DELAY)
+            except Exception:
+                _logger.exception("No turn of %s can be run here.", self._dbname)
+
+    def _is_work_free(self) -> bool:
+        """Whether a turn waits that nobody took, or that a dead runner has left; else no loop is made."""
+        time.sleep(OTHER_PROCESS_DELAY)
+        with db.read_cursor(self._dbname) as cr:
+            cr.execute(FREE_WORK)
+            return cr.fetchone()[1]
+
+    def _look_at_server_file(self) -> None:
+        """Bring the servers of the operator's file up to date; costs a look at its date when nothing changed."""
+        digest, applied = None, process.applied()
+        try:
+            digest = server_files.current().digest
+            if applied.get(self._dbname) != digest:
+                ServerStore(self._dbname).apply_file(self._dbname not in applied)
+                applied[self._dbname] = digest
+        except ConnectionError as error:
+            _logger.info("The servers' file is not applied to %s yet: %s", self._dbname, error)
+        except Exception:
+            _logger.exception("The operator's MCP servers cannot be applied to %s.", self._dbname)
+            applied[self._dbname] = digest  # not again before somebody mends the file
+
+    def stop(self, turn_id: int) -> None:
+        if runner := process.running():
+            runner.request_stop(self._dbname, turn_id)
+
+    def server_off(self, server_id: int) -> None:
+        """Close what is open to a server that was switched off; its processes end with it."""
+        process.submit(lambda engine: engine.drop(self._dbname, server_id))
+
+    def server_well(self, server_id: int) -> None:
+        process.submit(lambda engine: engine.forgive(self._dbname, server_id))
+
+    def conversation_over(self, channel_id: int) -> None:
+        """Close the sessions of a conversation that was deleted; its processes end with them."""
+        process.submit(lambda engine: engine.release(self._dbname, channel_id))
+
+    def answered(self, turn_id: int) -> None:
+        if runner := process.running():
+            runner.tell_answered(self._dbname, turn_id)
+
+    def rested(self, hub) -> bool:
+        if (
+            self._dbname in config["db_name"]
+        ):  # its operator named it: turns are awaited at any time
+            return False
+        if not process.forget_hub(hub):
+            return False
+        if runner := process.running():
+            runner.detach(self._dbname)
+        return True
+
+    def gone(self, hub) -> None:
+        process.forget_hub(hub, even_used=True)
+        if runner := process.running():
+            runner.detach(self._dbname)

@@ -1,0 +1,66 @@
+"""A connection to PostgreSQL on which nothing waits longer than it says, whatever the other end does.
+
+psycopg2's asynchronous mode, waited for with `poll`: no backend that is frozen and no route that is lost holds the
+thread, nor, with gevent's patched `select`, the greenlet.
+"""
+
+import contextlib
+import select
+import time
+
+import psycopg2
+from psycopg2 import extensions
+
+from . import db
+
+
+class Line:
+    """Every statement is a transaction of its own.
+
+    :raises DatabaseGone: of each method, the line is to be closed then
+    :raises StoreGone: the database or this addon in it exist no more
+    """
+
+    def __init__(self, dbname: str, patience: float):
+        """:param patience: seconds that connecting, or a statement, may take"""
+        self._dbname = dbname
+        self._patience = patience
+        with db.told(dbname):
+            self._connection = psycopg2.connect(**db.line_to(dbname), async_=True)
+            try:
+                self._finish()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def query(self, statement, values=()) -> list[tuple]:
+        with db.told(self._dbname):
+            cr = self._connection.cursor()
+            cr.execute(statement, values)
+            self._finish()
+            return cr.fetchall() if cr.description else []
+
+    def notes(self, timeout: float) -> list[str]:
+        """Payloads of the notifications that came within `timeout` seconds; it ends with the first."""
+        with db.told(self._dbname):
+            if not self._connection.notifies:
+                self._wait(select.POLLIN, timeout)
+            self._connection.poll()
+        notes, self._connection.notifies[:] = list(self._connection.notifies), []
+        return [note.payload for note in notes]
+
+    def close(self) -> None:
+        with contextlib.suppress(psycopg2.Error):
+            self._connection.close()
+
+    def _finish(self) -> None:
+        until = time.monotonic() + self._patience
+        while (state := self._connection.poll()) != extensions.POLL_OK:
+            wanted = select.POLLIN if state == extensions.POLL_READ else select.POLLOUT
+            if not self._wait(wanted, until - time.monotonic()):
+                raise psycopg2.OperationalError(f"no answer within {self._patience:.0f} s")
+
+    def _wait(self, wanted: int, timeout: float) -> bool:
+        poll = select.poll()  # unlike `select`, it knows no highest number of a file
+        poll.register(self._connection.fileno(), wanted)
+        return bool(poll.poll(max(0.0, timeout) * 1000))

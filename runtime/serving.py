@@ -1,0 +1,85 @@
+"""Listening that no request has to begin: turns that were queued before a restart, or left by a dead process, go on."""
+
+import functools
+import http.client
+import logging
+import threading
+
+from odoo.modules import module as odoo_module
+from odoo.modules.registry import Registry
+from odoo.service import server
+from odoo.tools import config
+
+from . import db, process, settings
+
+_logger = logging.getLogger(__name__)
+
+KNOCK_TIMEOUT = 5.0  # s
+EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 what is compared, not bound
+
+
+def registry_loaded(dbname: str) -> None:
+    """A registry with this addon is ready, in whatever kind of process."""
+    if process.is_evented():
+        from . import admission  # noqa: PLC0415
+
+        admission.install()
+    elif isinstance(server.server, server.PreforkServer):
+        _follow_workers()
+    elif _is_threaded_server():
+        process.ensure_listening(dbname)
+
+
+def _is_threaded_server() -> bool:
+    """Whether this process answers requests, and goes on doing so."""
+    return (
+        isinstance(server.server, server.ThreadedServer)
+        and server.server.httpd is not None
+        and not config["test_enable"]
+        and not config["stop_after_init"]
+    )
+
+
+def _follow_workers() -> None:
+    """Of the databases that Odoo's master has loaded, each HTTP worker listens from its start."""
+    started = server.WorkerHTTP.start
+    if hasattr(started, "__wrapped__"):
+        return
+
+    @functools.wraps(started)
+    def start(worker):
+        started(worker)
+        for dbname, registry in list(Registry.registries.items()):
+            if db.MARK in registry:
+                process.ensure_listening(dbname)
+
+    server.WorkerHTTP.start = start
+
+
+def turns_wait(dbname: str) -> None:
+    """Let a process of this host listen to this database; called by the cron, in whatever process it runs."""
+    if odoo_module.current_test or not settings.get().in_process_runner:
+        return
+    if _is_threaded_server():
+        process.ensure_listening(dbname)
+    elif isinstance(server.server, server.PreforkServer) and config["http_enable"]:
+        threading.Thread(target=_knock, args=(dbname,), name="woow-ai-knock", daemon=True).start()
+
+
+def _knock(dbname: str) -> None:
+    """A request makes the worker that answers it listen; `dbfilter` decides by the host whom it may reach."""
+    interface = config["http_interface"] or ""
+    address = "127.0.0.1" if interface in EVERYWHERE else interface
+    for host in (address, dbname, f"{dbname}.localhost"):
+        try:
+            connection = http.client.HTTPConnection(address, config["http_port"], KNOCK_TIMEOUT)
+            headers = {"Host": host, "X-Odoo-Database": dbname}
+            connection.request("GET", "/api/ai/health", headers=headers)
+            status = connection.getresponse().status
+            connection.close()
+        except (OSError, http.client.HTTPException) as error:
+            _logger.info("No worker could be told that turns of %s wait: %s", dbname, error)
+            return
+        if status == http.HTTPStatus.OK:
+            return
+    _logger.info("No worker answers for %s: its turns wait for a request.", dbname)

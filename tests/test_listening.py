@@ -1,0 +1,200 @@
+"""What listens to the database: beside bad words, faults of others, and a database that is gone."""
+
+import threading
+from contextlib import closing
+from types import SimpleNamespace
+from unittest.mock import patch
+
+import psycopg2
+from odoo.service import server
+from odoo.sql_db import PoolError
+from odoo.tests import tagged
+from odoo.tools import mute_logger
+from psycopg2 import errors
+
+from ..runtime import db, ears, hub, process, serving, settings
+from ..runtime.line import Line
+from ..services.ports import StoreGone
+from .common import AiCase
+
+
+class Heard:
+    """Ears that note what they hear; what they are told to fear makes them raise."""
+
+    def __init__(self, fear=""):
+        self.fear = fear
+        self.words = []
+        self.came = threading.Condition()
+
+    def __getattr__(self, kind):
+        def hear(value):
+            with self.came:
+                self.words.append((kind, value))
+                self.came.notify_all()
+            if kind == self.fear:
+                raise RuntimeError(kind)
+            return True
+
+        return hear
+
+    def wait(self, word):
+        with self.came:
+            assert self.came.wait_for(lambda: word in self.words, 10), self.words
+
+
+@tagged("post_install", "-at_install")
+class TestListening(AiCase):
+    def setUp(self):
+        super().setUp()
+        self.dbname = self.env.cr.dbname
+
+    def _notify(self, *payloads):
+        with closing(psycopg2.connect(**db.line_to(self.dbname))) as connection:
+            with connection.cursor() as cr:
+                for payload in payloads:
+                    cr.execute("SELECT pg_notify('woow_ai', %s)", [payload])
+            connection.commit()
+
+    def _deaf(self):
+        """A hub whose listening hears nothing, and whose last look was long ago."""
+        with patch.object(hub.Hub, "_listen", lambda _self: None):
+            deaf = hub.Hub(self.dbname, Heard())
+        deaf._looked = -hub.LOOK_INTERVAL
+        return deaf
+
+    @mute_logger("odoo.addons.woow_paas_platform.runtime.hub")
+    def test_nothing_that_is_heard_ends_the_listening(self):
+        heard = Heard(fear="server_off")
+        self.patch(hub, "LISTEN_TIMEOUT", 0.1)
+        listening = hub.Hub(self.dbname, heard)
+        try:
+            while not any(kind == "stop" for kind, _ in heard.words):
+                self._notify('{"stop": 1}')  # until it listens
+            self._notify(
+                "not json", "[1]", "7", '{"events": 5}', '{"server_off": 3}', '{"stop": 2}'
+            )
+            heard.wait(("stop", 2))
+            self.assertIn(("server_off", 3), heard.words)
+            self.assertTrue(listening._thread.is_alive())
+        finally:
+            self.patch(hub, "REST", -1.0)
+            listening._thread.join(10)
+        self.assertFalse(listening._thread.is_alive(), "who is not needed may end")
+
+    def test_without_the_addon_nothing_listens(self):
+        heard = Heard()
+        with patch.object(hub, "_logger") as logger:
+            gone = hub.Hub("postgres", heard)
+            heard.wait(("gone", gone))
+            gone._thread.join(10)
+        self.assertFalse(gone._thread.is_alive())
+        self.assertEqual(len(logger.mock_calls), 1, "one line says so")
+
+    def test_what_the_listening_missed_is_read_again(self):
+        turn = self._ask(self.member).sudo()
+        deaf = self._deaf()
+        self.env.flush_all()
+        subscription = deaf.subscribe(turn.id, 0)
+        deaf.look_again()
+        self.assertEqual([event.seq for event in subscription.take(0)], [1])
+        self.assertFalse(subscription.is_over)
+        turn._request_stop()
+        self.env.flush_all()
+        deaf.look_again()
+        self.assertFalse(subscription.take(0), "one look for all streams, once in a while")
+        deaf._looked = -hub.LOOK_INTERVAL
+        deaf.look_again()
+        self.assertTrue(subscription.take(0)[-1].is_final)
+
+    def test_the_stream_of_a_turn_that_is_deleted_ends(self):
+        turn = self._ask(self.member).sudo()
+        deaf = self._deaf()
+        subscription = deaf.subscribe(turn.id, 1)
+        turn.unlink()
+        self.env.flush_all()
+        deaf.look_again()
+        self.assertTrue(subscription.is_over)
+
+    def test_no_statement_of_a_line_waits_for_ever(self):
+        with closing(Line(self.dbname, 0.3)) as line, self.assertRaises(db.DatabaseGone):
+            line.query("SELECT pg_sleep(10)")
+
+    def test_what_passes_is_tried_again_and_what_does_not_is_told(self):
+        for code in (
+            "08006",
+            "25006",
+            "25P03",
+            "40001",
+            "53100",
+            "53300",
+            "55P03",
+            "57014",
+            "57P01",
+        ):
+            with self.subTest(code=code), self.assertRaises(db.DatabaseGone):
+                self._raise(code)
+        with self.assertRaises(db.DatabaseGone), db.told(self.dbname):
+            raise PoolError("The Connection Pool Is Full")
+        with self.assertRaises(errors.UniqueViolation):
+            self._raise("23505")
+        with self.assertRaises(StoreGone), db.told("no_such_database"):
+            raise psycopg2.OperationalError("no connection")
+
+    def _raise(self, code):
+        """Let PostgreSQL itself raise it."""
+        with (
+            db.told(self.dbname),
+            closing(psycopg2.connect(**db.line_to(self.dbname))) as connection,
+            connection.cursor() as cr,
+        ):
+            cr.execute(f"DO $$ BEGIN RAISE SQLSTATE '{code}'; END $$")
+
+    def test_one_person_does_not_take_all_streams(self):
+        deaf = self._deaf()
+        self.patch(process._process, "hubs", {self.dbname: deaf})
+        options = SimpleNamespace(max_streams=20)
+        self.patch(settings, "get", lambda: options)
+        for evented in (True, False):
+            with self.subTest(evented=evented):
+                self.patch(process, "is_evented", lambda evented=evented: evented)
+                taken = []
+                while not process.is_full(self.dbname, self.member.id):
+                    taken.append(deaf.subscribe(1, 0, self.member.id))
+                self.assertEqual(len(taken), 5)
+                self.assertFalse(process.is_full(self.dbname, self.owner.id))
+                for subscription in taken:
+                    deaf.unsubscribe(subscription)
+
+    def test_a_fault_of_the_operators_file_costs_no_turn(self):
+        runner = SimpleNamespace(attached=threading.Event(), wake=lambda _delay: None)
+
+        def run_turns(_dbname):
+            runner.attached.set()
+            return runner
+
+        self.patch(process, "run_turns", run_turns)
+        self.patch(process, "runs_turns", lambda: True)
+        self.patch(process, "running", lambda: runner)
+        self.patch(process._process, "applied", {})
+        self.patch(ears.server_files, "current", lambda: SimpleNamespace(digest="x"))
+        broken = patch.object(ears.ServerStore, "apply_file", side_effect=ValueError("NUL"))
+        logger = "odoo.addons.woow_paas_platform.runtime.ears"
+        with broken as apply, self.assertLogs(logger, "ERROR"):
+            for _time in range(2):
+                runner.attached.clear()
+                listening = ears.Ears(self.dbname)
+                listening.queued(own=False)
+                self.assertTrue(runner.attached.wait(10))
+                listening._helper.join(10)
+        self.assertEqual(apply.call_count, 1, "not again before somebody mends the file")
+
+    def test_a_server_listens_before_the_first_request(self):
+        began = []
+        self.patch(process, "ensure_listening", began.append)
+        self.patch(server, "server", server.ThreadedServer(None))
+        self.patch(serving, "config", {"test_enable": False, "stop_after_init": False})
+        serving.registry_loaded(self.dbname)
+        self.assertFalse(began, "a server that answers no requests")
+        server.server.httpd = object()
+        serving.registry_loaded(self.dbname)
+        self.assertEqual(began, [self.dbname])
