@@ -86,5 +86,6 @@
         ],
     },
     "pre_init_hook": "pre_init_hook",
+    "uninstall_hook": "uninstall_hook",
     "application": True,
 }

@@ -1,0 +1,48 @@
+"""What Odoo calls before the addon is installed and before it is uninstalled."""
+
+import sys
+
+import psycopg2
+from odoo.exceptions import UserError
+from odoo.fields import Domain
+
+OLDEST_PYTHON = (3, 11)  # asyncio.timeout, tomllib
+
+
+def pre_init_hook(env):
+    """Refuse an older Python, which Odoo 19 itself still accepts.
+
+    :raises UserError: Python is too old
+    """
+    if sys.version_info < OLDEST_PYTHON:
+        raise UserError(
+            env._(
+                "This app needs Python %(needed)s or newer, and Odoo runs on Python %(version)s here.",
+                needed=".".join(map(str, OLDEST_PYTHON)),
+                version=".".join(map(str, sys.version_info[:2])),
+            )
+        )
+
+
+def uninstall_hook(env):
+    """Remove the addon's rows in tables of other modules, which stay when its own are dropped.
+
+    Assistants' contacts that something else needs are archived instead.
+    """
+    from .models.ai_turn import CONVERSATION  # noqa: PLC0415 not on a Python that is too old
+    from .runtime.limits import PREFIX  # noqa: PLC0415
+
+    env = env(context={**env.context, "active_test": False})
+    contacts = env["ai.assistant"].search([]).partner_id
+    env["discuss.channel"].search([("channel_type", "=", CONVERSATION)]).unlink()
+    env["ir.actions.server"].search([("woow_ai_chat", "=", True)]).unlink()
+    env["ir.config_parameter"].search([("key", "=like", f"{PREFIX}%")]).unlink()
+    own = Domain("model_id", "=like", "woow_paas_platform.%")
+    env["ir.filters"].search(own | Domain("model_id", "in", ("ai.assistant", "ai.config"))).unlink()
+    env["ai.assistant"].search([]).unlink()
+    for contact in contacts.exists():
+        try:
+            with env.cr.savepoint():
+                contact.unlink()
+        except (UserError, psycopg2.Error):  # some record of another module needs it
+            contact.active = False
