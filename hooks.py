@@ -17,8 +17,7 @@ def pre_init_hook(env):
     if sys.version_info < OLDEST_PYTHON:
         raise UserError(
             env._(
-                "This app needs Python %(needed)s or newer, and Odoo runs on Python %(version)s here.",
-                needed=".".join(map(str, OLDEST_PYTHON)),
+                "This app needs Python 3.11 or newer, and Odoo runs on Python %(version)s here.",
                 version=".".join(map(str, sys.version_info[:2])),
             )
         )

@@ -155,6 +155,20 @@ class Postgres:
         self.drop(database)
         self._command("createdb", "-T", template, database)
 
+    def restore(self, database: str, dump: bytes) -> None:
+        """A new ``database`` with what ``dump``, the SQL of pg_dump, holds."""
+        self.drop(database)
+        self._command("createdb", "-T", "template0", database)
+        done = subprocess.run(
+            [program("psql"), "-Xq", "-v", "ON_ERROR_STOP=1", "-d", database],
+            input=dump,
+            env={**os.environ, **self.environment},
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode:
+            raise DevError(f"The dump cannot be restored:\n{done.stderr.decode()[-2000:]}")
+
     def sql(self, database: str, statement: str) -> str:
         """The rows of ``statement``, one a line, columns parted by ``|``."""
         return self._command(
