@@ -62,7 +62,7 @@ class McpServer(models.Model):
     @api.depends("oauth_issuer")
     def _compute_oauth_callbacks(self):
         # sudo: ir.config_parameter - the address of this Odoo, which its people know
-        shared = f"{self.sudo().get_base_url()}{CALLBACK}"
+        shared = f"{self.sudo().browse().get_base_url()}{CALLBACK}"
         for server in self:
             own = oauth.callback_of(server.oauth_issuer) if server.oauth_issuer else ""
             server.oauth_callbacks = f"{shared}\n{shared}/{own}" if own else shared

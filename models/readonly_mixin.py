@@ -19,8 +19,19 @@ class ReadonlyMixin(models.AbstractModel):
             for vals in vals_list:
                 self._check_readonly(vals)
             columns = self._readonly_columns()
+            hidden = [c for c in columns if not self._has_field_access(c, "write")]
+            # Odoo refuses to set a hidden column, so no default may be there for it.
+            context = dict(self.env.context)
+            for column in hidden:
+                context.pop(f"default_{column.name}", None)
+            self = self.with_context(context)  # noqa: PLW0642 as Odoo's own create does
             vals_list = [
-                vals | {c.name: c.default(self) if c.default else False for c in columns}
+                vals
+                | {
+                    c.name: c.default(self) if c.default else False
+                    for c in columns
+                    if c not in hidden
+                }
                 for vals in vals_list
             ]
         return super().create(vals_list)

@@ -153,7 +153,10 @@ class TestAttackOnServers(AiCase):
         channel = self._conversation(self.member)
         for as_whom in (channel, channel.sudo()):
             message = as_whom.message_post(
-                body="Pay here", message_type="comment", partner_ids=someone.ids
+                body="Pay here",
+                message_type="comment",
+                subtype_xmlid="mail.mt_comment",
+                partner_ids=someone.ids,
             )
             self.assertFalse(message.sudo().notification_ids)
 

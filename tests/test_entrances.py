@@ -22,6 +22,7 @@ TURN = "/api/ai/turns/<int:turn_id>"
 WAITS = {
     "/api/ai-reply",
     "/api/ai/oauth/callback",  # see test_sign_in
+    "/api/ai/oauth/callback/<string:issuer>",
     "/api/ai/oauth/start/<int:server_id>",  # see test_sign_in
     "/api/mcp/execute-tool",
     "/api/mcp/execute-tools",
@@ -96,6 +97,7 @@ IN_BACKGROUND = {
 }
 # … and these ask none.
 ORM = {"create", "write", "unlink", "set_values", "message_post", "message_subscribe"}
+ORM |= {"activity_schedule", "message_mail_with_source", "message_notify"}
 ORM |= {"SELF_READABLE_FIELDS", "SELF_WRITEABLE_FIELDS", "get_mention_suggestions_from_channel"}
 HERE = {
     ("action_type", "action_try"),

@@ -91,6 +91,7 @@ class TestListening(AiCase):
         self.assertEqual(len(logger.mock_calls), 1, "one line says so")
 
     def test_what_the_listening_missed_is_read_again(self):
+        self.enterContext(self.enter_registry_test_mode())
         turn = self._ask(self.member).sudo()
         deaf = self._deaf()
         self.env.flush_all()

@@ -62,10 +62,12 @@ class TestNeutralize(TurnByHandCase):
             self.assertEqual((llm.requests, mcp.methods, mcp.connections), ([], [], 0))
 
     def test_what_was_under_way_has_ended(self):
+        self.forecast.approval_policy = "auto"
         self._begin((self.forecast, {"city": "Taipei"}))
         waits = self._ask(self.member).sudo()
         waits.state = "waiting"
         queued = self._ask(self.member).sudo()
+        self.env.invalidate_all()
         call = self.turn.call_ids
         question = self.env["woow_paas_platform.call_question"].create(
             {"call_id": call.id, "kind": "form", "content_encrypted": "s3cret"}

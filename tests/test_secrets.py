@@ -141,7 +141,7 @@ class TestSecrets(AiCase):
             request = self._ask(self.member, service=self.service).sudo()._turn_request()
         self.assertEqual({server.id for server in request.servers}, {self.user_server.id})
         problems = {spec.name: spec.problem for spec in request.tools}
-        self.assertIn("GITHUB_TOKEN", problems["forecast"])
+        self.assertEqual(problems["forecast"], "The configuration is not usable.")
         self.assertFalse(problems["run_flow"])
 
     def test_a_sentence_with_a_name_is_translated_too(self):

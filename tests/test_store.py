@@ -132,7 +132,7 @@ class TestStore(AiHttpCase):
         self._step(claim, self._call())
         self.turn.lease_until = past = fields.Datetime.now() - timedelta(hours=1)
         self.env.flush_all()
-        self.store.begin_call(claim, "call_1")
+        self.store.begin_call(claim, self._call())
         self.env.invalidate_all()
         self.assertGreater(self.turn.lease_until, past + timedelta(hours=1))
 

@@ -146,6 +146,8 @@ class StoreMachine(PairMachine):
     @rule()
     def sweep_after_a_lease(self):
         self.pair.lapse()
+        self.pair.doubt()
+        self.pair.lapse()
         self._both("sweep")
 
     # ------------------------------------------------------------ the person

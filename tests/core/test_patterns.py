@@ -291,6 +291,11 @@ PATTERNS = {
         lambda s: uri_template._ENCODED_TWICE.sub("%", s),
         ("%25", "%", "%252"),
     ),
+    "services.definition_diff._listed": (
+        128_000,
+        definition_diff._listed,
+        (" ", ",", "a ", "a, ", ";\n", "a"),
+    ),
     # hand-written loops
     "services.definition_diff.rows": (
         128_000,

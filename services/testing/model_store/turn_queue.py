@@ -71,6 +71,7 @@ class TurnQueue:
                 lost.add(claim)
                 continue
             self.renew(turn, claim)
+            turn.owner = runner_id
             if turn.stop:
                 stops.add(claim)
         return lost, stops
