@@ -194,7 +194,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Counter]:
 @pytest.fixture
 def registered(odoo: OdooServer, guarded: Counter) -> Iterator[int]:
     """Its tools are read with the sign-in of the administrator, which is nobody else's."""
-    server = guarded.register(odoo, authorization="oauth_user")
+    server = guarded.add(odoo, authorization="oauth_user")
     page = odoo.session("admin").get(f"/api/ai/oauth/start/{server}", follow_redirects=True)
     assert "You are signed in to" in page.text, page.text
     known = [("server_id", "=", server), ("name", "=", "note")]

@@ -45,13 +45,20 @@ class Counter:
         """End what waits for this file."""
         (self.folder / name).touch()
 
+    def add(self, odoo, **values) -> int:
+        """Without reading its tools.
+
+        :return: the record's id
+        """
+        return add(odoo, self.name, self.url, **values)
+
     def register(self, odoo, **values) -> int:
         """:return: the record's id"""
         return register(odoo, self.name, self.url, **values)
 
 
-def register(odoo, name, url, **values) -> int:
-    """Add an MCP server, fully trusted, to the demo's assistant and read its tools.
+def add(odoo, name, url, **values) -> int:
+    """Add an MCP server, fully trusted, to the demo's assistant.
 
     :return: the record's id
     """
@@ -63,6 +70,12 @@ def register(odoo, name, url, **values) -> int:
     )
     assistants = odoo.rpc("ai.assistant", "search", [])
     odoo.rpc("ai.assistant", "write", assistants, {"mcp_server_ids": [[4, server]]})
+    return server
+
+
+def register(odoo, name, url, **values) -> int:
+    """As `add`, and read its tools."""
+    server = add(odoo, name, url, **values)
     odoo.sync_tools(server)
     return server
 

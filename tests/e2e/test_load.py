@@ -173,7 +173,12 @@ class TestLimits:
         server = new_odoo(
             "limited",
             workers=2,
-            options={"limit_request": 10, "limit_time_real": 12},
+            # A cron worker sleeps for a minute, longer than this limit.
+            options={
+                "limit_request": 10,
+                "limit_time_real": 12,
+                "limit_time_real_cron": 120,
+            },
             operator={"lease_seconds": 8},
         )
         counter.register(server)
