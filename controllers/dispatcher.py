@@ -48,8 +48,10 @@ class AiDispatcher(Json2Dispatcher):
         self.request.params = text.storable(dict(args))
         try:
             result = self.request.registry["ir.http"]._dispatch(endpoint)
-        except (AccessError, ConfigError) as error:
+        except (AccessError, EngineError) as error:
             # here and not in `handle_error`, because Odoo logs them as warnings and tracebacks
+            if detail := getattr(error, "detail", ""):
+                _logger.info("%s: %s (%s)", self.request.httprequest.path, error, detail)
             raise self._as_api_error(error) from error
         if isinstance(result, Response):
             return result

@@ -66,16 +66,17 @@ class StorePair:
         said = [_said(real), _said(model)]
         self.env.invalidate_all()
         self._pair_questions()
-        self.case.assertEqual(*map(self._plain, said))
+        self.case.assertEqual(self._plain(said[0], self.questions), self._plain(said[1], {}))
         self.compare()
         return said[1][1]
 
-    def _plain(self, said):
+    def _plain(self, said, questions):
+        """:param questions: the model's ids of Odoo's questions; those of the model look alike"""
         kind, value = said
         if isinstance(value, dict):  # an event
-            return kind, self._event(value)
+            return kind, self._event(value, questions)
         if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], dict):
-            return kind, value[0], self._event(value[1])
+            return kind, value[0], self._event(value[1], questions)
         if hasattr(value, "kind"):  # a verdict
             outcome = value.result.outcome if value.result else None
             return kind, value.kind, outcome, value.arguments, value.resume
@@ -83,10 +84,10 @@ class StorePair:
             return kind, "refused"
         return kind, value
 
-    def _event(self, payload):
+    def _event(self, payload, questions):
         told = {name: payload[name] for name in TOLD if payload.get(name) not in (None, "")}
-        if told.get("id") in self.questions:
-            told["id"] = self.questions[told["id"]]
+        if told.get("id") in questions:
+            told["id"] = questions[told["id"]]
         return told
 
     def _pair_questions(self):
@@ -112,8 +113,8 @@ class StorePair:
                 [("turn_id", "=", turn.id)], order="seq"
             )
             self.case.assertEqual(
-                {event.seq: self._event(event.payload) for event in events},
-                {seq: self._event(event) for seq, event in sorted(mine.events.items())},
+                {event.seq: self._event(event.payload, self.questions) for event in events},
+                {seq: self._event(event, {}) for seq, event in sorted(mine.events.items())},
             )
 
     def _row(self, turn):
