@@ -65,6 +65,7 @@ class McpServer(models.Model):
         self.env.cr.execute(
             "SELECT id FROM woow_paas_platform_mcp_server WHERE id = %s FOR NO KEY UPDATE",
             [self.id],
+            log_exceptions=False,
         )
         Tool = self.env["woow_paas_platform.mcp_tool"].sudo()  # sudo: rows follow their server
         known = {

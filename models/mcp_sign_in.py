@@ -67,10 +67,11 @@ class McpSignIn(models.Model):
         self.env.cr.execute(
             """
             INSERT INTO woow_paas_platform_mcp_sign_in (server_id, user_id, address, create_date, write_date)
-                 VALUES (%s, %s, %s, now() AT TIME ZONE 'UTC', now() AT TIME ZONE 'UTC')
+                 SELECT id, %s, %s, now() AT TIME ZONE 'UTC', now() AT TIME ZONE 'UTC'
+                   FROM woow_paas_platform_mcp_server WHERE id = %s
             ON CONFLICT DO NOTHING
             """,
-            [server_id, user_id or None, address],
+            [user_id or None, address, server_id],
         )
         return self.search(domain)
 

@@ -92,6 +92,8 @@ class OdooTokens:
 
         def transaction(env):
             found = env[SIGN_IN]._of(int(server_id), int(user_id), address, make=make)
+            if make and not found:
+                raise AuthRequired(detail="the server was deleted")
             return work(found)
 
         try:
