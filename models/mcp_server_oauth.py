@@ -101,7 +101,7 @@ class McpServer(models.Model):
         if SIGN_INS in names:
             # sudo: mcp_sign_in - who may write the server decides where its tokens come from
             self.env[SIGN_IN].sudo().search([("server_id", "in", self.ids)]).unlink()
-        super()._forget_secrets(names)
+        return super()._forget_secrets(names)
 
     def _held_secrets(self):
         held = super()._held_secrets()

@@ -79,7 +79,7 @@ class McpServer(models.Model):
         return super()._secret_facts() | facts
 
     def _forget_secrets(self, names):
-        super()._forget_secrets(names)
+        result = super()._forget_secrets(names)
         server = self.sudo()  # sudo: mcp_server - readonly for people; who moves it empties it
         if "headers_json" in names:
             server.header_names = False
@@ -89,6 +89,7 @@ class McpServer(models.Model):
                 [("server_id", "in", self.ids)]
             ).unlink()
         self._reset_state()
+        return result
 
     def _held_secrets(self):
         held = super()._held_secrets()

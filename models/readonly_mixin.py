@@ -24,7 +24,8 @@ class ReadonlyMixin(models.AbstractModel):
             context = dict(self.env.context)
             for column in hidden:
                 context.pop(f"default_{column.name}", None)
-            self = self.with_context(context)  # noqa: PLW0642 as Odoo's own create does
+            # Only a whole context can lack a key that is there.
+            self = self.with_context(context)  # noqa: PLW0642 pylint: disable=context-overridden
             vals_list = [
                 vals
                 | {
