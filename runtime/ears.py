@@ -34,6 +34,14 @@ class Ears:
             runner.attach(OdooStore(self._dbname))
             return
         self._rung.set()
+        self._send_helper(own)
+
+    def idle(self) -> None:
+        """Nothing waits; the operator's file is looked at all the same."""
+        if process.runs_turns():
+            self._send_helper(False)
+
+    def _send_helper(self, own: bool) -> None:
         if self._helper is None or not self._helper.is_alive():
             self._helper = threading.Thread(
                 target=self._help, args=(own,), name="woow-ai-errand", daemon=True
@@ -42,10 +50,10 @@ class Ears:
 
     def _help(self, own: bool) -> None:
         """Making a runner loads LangChain, and the operator's file may be anywhere."""
+        if not own:
+            self._look_at_server_file()
         while self._rung.is_set():
             self._rung.clear()
-            if not own:
-                self._look_at_server_file()
             try:
                 if not own and not process.running() and not self._is_work_free():
                     continue

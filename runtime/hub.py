@@ -128,6 +128,9 @@ class Ears(Protocol):
     def queued(self, own: bool) -> None:
         """There may be work; `own`: this process queued it itself."""
 
+    def idle(self) -> None:
+        """It was looked for work, and there is none."""
+
     def stop(self, turn_id: int) -> None: ...
     def server_off(self, server_id: int) -> None: ...
     def server_well(self, server_id: int) -> None: ...
@@ -228,9 +231,11 @@ class Hub:
 
     def _follow(self, line: Line) -> bool:
         """:return: False when nobody needs it any more"""
+        looked = time.monotonic()
         while True:
             notes = line.notes(LISTEN_TIMEOUT)
-            if not notes:
+            if not notes or time.monotonic() - looked > LISTEN_TIMEOUT:
+                looked = time.monotonic()
                 self._look_for_work(line)
                 is_resting = time.monotonic() - self._used > REST and not self.count()
                 if is_resting and self._ears.rested(self):
@@ -248,6 +253,8 @@ class Hub:
             self._used = time.monotonic()
         if is_free:
             self._tell(self._ears.queued, False)
+        else:
+            self._tell(self._ears.idle)
 
     def _hear(self, note: str) -> set[int]:
         """:return: the turns of which there are new events for a stream"""

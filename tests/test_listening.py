@@ -27,7 +27,7 @@ class Heard:
         self.came = threading.Condition()
 
     def __getattr__(self, kind):
-        def hear(value):
+        def hear(value=None):
             with self.came:
                 self.words.append((kind, value))
                 self.came.notify_all()
