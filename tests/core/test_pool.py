@@ -127,7 +127,7 @@ async def test_arguments_with_reserved_names_arrive(fake, pool):
 
 
 async def test_idle_session_closes_itself(fake):
-    pool = Pool(POLICY, idle=0.05)
+    pool = Pool(POLICY, idle=0.5)
     await call(pool, fake)
     await fake.until(lambda: not fake.sessions)
     assert not pool.is_connected(fake.spec, 1)

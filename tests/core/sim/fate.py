@@ -50,23 +50,16 @@ class Plan:
 
     def pause(self, world):
         """The process stands still, its clock goes on (SIGSTOP, a full machine)."""
-        if process := self._one(world):
-            self._stop(world, process)
+        self._pause(world, with_clock=False)
 
     def pause_machine(self, world):
         """The virtual machine stands still, and its monotonic clock with it."""
+        self._pause(world, with_clock=True)
+
+    def _pause(self, world, with_clock):
         if process := self._one(world):
-            seconds = self._stop(world, process)
-            world.at(process.paused_until, self._lag, process, seconds)
-
-    def _stop(self, world, process):
-        seconds = self.rng.uniform(0.1, 40)
-        process.paused_until = world.now + seconds
-        world.troubles.append((world.now, world.now + seconds))
-        return seconds
-
-    def _lag(self, process, seconds):
-        process.lag += seconds
+            process.pause(self.rng.uniform(0.1, 40), with_clock)
+            world.troubles.append((world.now, process.paused_until))
 
     def away(self, world):
         self._outage(world, "away", 40)

@@ -13,15 +13,13 @@ POLICY = EgressPolicy()
 
 
 class Process:
-    """:ivar lag: s by which its clock is behind, because its machine stood still"""
-
     def __init__(self, world, number):
         self.world = world
         self.name = f"p{number}"
         self.is_alive = True
         self.is_leaving = False
         self.paused_until = -1.0
-        self.lag = 0.0
+        self._stood = []  # from when to when its clock did, too
         self.opened = {}
         self.loop = SimLoop(self)
         self.executor = Executor(self)
@@ -47,7 +45,7 @@ class Process:
     # ------------------------------------------------------------ what the loop needs
 
     def clock(self):
-        return self.world.now - self.lag
+        return self.world.now - self._lag()
 
     def in_thread(self, executor, method, args):
         future = self.loop.create_future()
@@ -102,6 +100,22 @@ class Process:
                 pause = min(hangs.until - self.world.now, Outage.STATEMENT_TIMEOUT) + 0.01
         self._beat_later(name, pause + self.world.latency())
 
+    def pause(self, seconds, with_clock):
+        """A pause during another one begins when that ends."""
+        begin = max(self.paused_until, self.world.now)
+        self.paused_until = begin + seconds
+        if with_clock:
+            self._stood.append((begin, self.paused_until))
+
+    def resume(self):
+        now = self.world.now
+        self.paused_until = min(self.paused_until, now)
+        self._stood = [(begin, min(end, now)) for begin, end in self._stood if begin < now]
+
+    def _lag(self):
+        now = self.world.now
+        return sum(min(end, now) - begin for begin, end in self._stood if begin < now)
+
     def is_paused(self):
         return self.world.now < self.paused_until
 
@@ -110,7 +124,7 @@ class Process:
         if not self.is_alive:
             return None
         due = self.loop.next_time()
-        return None if due is None else max(due + self.lag, self.paused_until)
+        return None if due is None else max(due + self._lag(), self.paused_until)
 
     def hear(self, kind, database, number):
         """The listener's part: a notification has come."""

@@ -176,7 +176,7 @@ class World(Record):
         for outage in self.outages.values():
             outage.calm()
         for process in self.processes:
-            process.paused_until = min(process.paused_until, self.now)
+            process.resume()
         if not [process for process in self.alive() if not process.is_leaving]:
             self.start_process()
 
