@@ -3,6 +3,8 @@
 import asyncio
 import heapq
 
+SHORTEST = 1e-6  # s
+
 
 class SimLoop(asyncio.base_events.BaseEventLoop):
     """:param process: gives the time, and takes what would go to a thread"""
@@ -14,6 +16,11 @@ class SimLoop(asyncio.base_events.BaseEventLoop):
 
     def time(self):
         return self._process.clock()
+
+    def call_at(self, when, callback, *args, context=None):
+        """The shortest wait takes time, or a wait for a remainder of rounding would never end."""
+        when = max(when, self.time() + SHORTEST)
+        return super().call_at(when, callback, *args, context=context)
 
     def run_in_executor(self, executor, method, *args):
         return self._process.in_thread(executor, method, args)
