@@ -13,7 +13,7 @@ from waiting import PATIENCE
 
 LEASE = 2  # s
 SEED = 20_260
-KILLS, PAUSES = 7, 24  # random moments
+KILLS, PAUSES = 5, 12  # random moments; the simulation has millions
 TURNS = "woow_paas_platform_ai_turn"
 EVENTS = "woow_paas_platform_ai_turn_event"
 CALLS = "woow_paas_platform_tool_call"
@@ -27,7 +27,7 @@ def odoo_of_runners(new_odoo, counter):
         "runners",
         operator={"lease_seconds": LEASE, "in_process_runner": False, "runner_capacity": 8},
     )
-    counter.register(server)
+    counter.register(server, connect_timeout=60)  # a frozen process is no server that is away
     return server
 
 
