@@ -113,6 +113,8 @@ class Process:
         self._stood = [(begin, min(end, now)) for begin, end in self._stood if begin < now]
 
     def _lag(self):
+        if not self._stood:
+            return 0.0
         now = self.world.now
         return sum(min(end, now) - begin for begin, end in self._stood if begin < now)
 
