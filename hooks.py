@@ -39,6 +39,12 @@ def uninstall_hook(env):
     own = Domain("model_id", "=like", "woow_paas_platform.%")
     env["ir.filters"].search(own | Domain("model_id", "in", ("ai.assistant", "ai.config"))).unlink()
     env["ai.assistant"].search([]).unlink()
+    # Names that other modules gave to what they add to our models; Odoo would leave them.
+    names = Domain("module", "!=", "woow_paas_platform") & Domain.OR(
+        Domain("name", "=like", pattern)
+        for pattern in ("selection__woow_paas_platform_%", "model_inherit__woow_paas_platform_%")
+    )
+    env["ir.model.data"].search(names).unlink()
     for contact in contacts.exists():
         try:
             with env.cr.savepoint():

@@ -1,52 +1,156 @@
-"""The addon leaves a database in which people have chatted: what it kept in tables of other modules goes with it."""
+"""The addon leaves a database in which people have chatted, while a server runs: nothing of it is left, nobody
+complains, the server's other databases notice nothing, and it can come back as if it had never been there."""
+
+from types import SimpleNamespace
 
 import pytest
+from chat import Chat, first
+from waiting import eventually
 
-from tools.dev import testbed
+from tools.dev import odoo_log, testbed
 
-LEFT = {
-    "conversations": "SELECT COUNT(*) FROM discuss_channel WHERE channel_type = 'woow_ai_chat'",
-    "contacts of assistants": "SELECT COUNT(*) FROM res_partner WHERE active AND name = 'Demo Assistant'",
-    "chat actions": "SELECT COUNT(*) FROM ir_act_server WHERE code LIKE '%woow%'",
-    "settings": "SELECT COUNT(*) FROM ir_config_parameter WHERE key LIKE 'woow_paas_platform.%'",
-    "attachments": "SELECT COUNT(*) FROM ir_attachment WHERE res_model LIKE 'woow_paas_platform.%'",
-    "crons": "SELECT COUNT(*) FROM ir_cron c JOIN ir_act_server s ON s.id = c.ir_actions_server_id"
-    " WHERE s.code LIKE '%_cron_sweep%'",
-    "tables": "SELECT COUNT(*) FROM pg_class"
-    " WHERE relkind = 'r' AND relname ~ '^(woow_paas_platform_|ai_config|ai_assistant)'",
-    "columns": "SELECT COUNT(*) FROM information_schema.columns WHERE column_name LIKE 'woow_%'",
-    "external ids": "SELECT COUNT(*) FROM ir_model_data WHERE module = 'woow_paas_platform'",
+TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+KEPT = {  # rows that Odoo itself keeps or writes meanwhile, by table
+    "auth_totp_rate_limit_log": "Odoo's own, of sign-ins",
+    "bus_bus": "notifications of the last day, removed by Odoo's vacuum",
+    "ir_cron_trigger": "Odoo's vacuum removes files and triggers",
+    "ir_model_constraint": "foreign keys of columns in other modules' tables: Odoo never forgets them",
+    "orm_signaling_assets": "counts changes",
+    "orm_signaling_default": "counts changes",
+    "orm_signaling_groups": "counts changes",
+    "orm_signaling_registry": "counts changes",
+    "orm_signaling_stable": "counts changes",
+    "orm_signaling_templates": "counts changes",
+    "res_device_log": "Odoo's own, of sign-ins",
+    "res_users_log": "Odoo's own, of sign-ins",
 }
-USED = (
-    "env['ir.config_parameter'].set_param('woow_paas_platform.approval_hours', '12')\n"
-    "partner = env.ref('base.partner_admin')\n"
-    "service = env.ref('woow_paas_platform.cloud_service_demo')\n"
-    "env['woow_paas_platform.service_link'].create("
-    "{'cloud_service_id': service.id, 'record': f'res.partner,{partner.id}'})\n"
-    "user = env.ref('woow_paas_platform.user_user')\n"
-    "assistant = env.ref('woow_paas_platform.ai_assistant_demo').with_user(user)\n"
-    "channel = env['discuss.channel'].with_user(user)._create_ai_conversation(assistant)\n"
-    "turn = channel._ask('Hello').sudo()\n"
-    "env['woow_paas_platform.tool_call'].create({'turn_id': turn.id, 'user_id': user.id,"
-    " 'call_id': 'one', 'tool_name': 'x', 'outcome': 'ok', 'duration_ms': 1})\n"
-    "turn._request_stop()\n"
-)
-UNINSTALL = (
-    "module = env['ir.module.module'].search([('name', '=', 'woow_paas_platform')])\n"
-    "module.button_immediate_uninstall()\n"
-)
+KEYS_OF_COLUMNS = {  # in ir_model_constraint, see above
+    "discuss_channel_woow_assistant_id_fkey",
+    "discuss_channel_woow_cloud_service_id_fkey",
+    "discuss_channel_woow_user_id_fkey",
+}
+CONTACTS = "SELECT COUNT(*) FROM res_partner WHERE name = 'Demo Assistant'"
+USED = """
+env['ir.config_parameter'].set_param('woow_paas_platform.approval_hours', '12')
+partner = env.ref('base.partner_admin')
+service = env.ref('woow_paas_platform.cloud_service_demo')
+Link = env['woow_paas_platform.service_link']
+Link.create({'cloud_service_id': service.id, 'record': f'res.partner,{partner.id}'})
+user = env.ref('woow_paas_platform.user_user')
+turn = env['woow_paas_platform.ai_turn'].search([], limit=1)
+env['woow_paas_platform.tool_call'].create({'turn_id': turn.id, 'user_id': user.id,
+    'call_id': 'one', 'tool_name': 'x', 'outcome': 'ok', 'duration_ms': 1})
+turn.channel_id._keep_files([{'name': 'a.txt', 'mimetype': 'text/plain', 'data': 'YQ=='}])
+server = env.ref('woow_paas_platform.mcp_server_demo_time')
+server.message_post(body='Why?', attachments=[('b.txt', b'b')])
+server.message_subscribe(partner.ids)
+server._tell_owners()
+env['ir.filters'].create({'name': 'Mine', 'model_id': server._name})
+env['ir.default'].set(server._name, 'trust_level', 'full')
+result = turn.id
+"""
+UNINSTALL = """
+module = env['ir.module.module'].search([('name', '=', 'woow_paas_platform')])
+module.button_immediate_uninstall()
+"""
+ANSWER = {"content": "Here."}
 
 
-@pytest.fixture
-def left(template):
-    """A database in which somebody has chatted, after the uninstall."""
-    odoo = testbed.OdooServer(template, "uninstall", operator={"in_process_runner": False})
-    odoo.shell(USED)
-    assert odoo.sql(LEFT["conversations"]) == "1" and odoo.sql(LEFT["chat actions"]) != "0"
-    odoo.shell(UNINSTALL)
+def _rows(odoo, database):
+    sql = odoo.instance.postgres.sql
+    counted = " UNION ALL ".join(
+        f"SELECT '{table}', COUNT(*) FROM \"{table}\"" for table in sql(database, TABLES).split()
+    )
+    rows = dict(line.split("|") for line in sql(database, counted).splitlines())
+    return {table: count for table, count in rows.items() if table not in KEPT}
+
+
+def _files(odoo, database):
+    folder = odoo.instance.filestore(database)
+    files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return {str(path) for path in files if path.parts[0] != "checklist"}
+
+
+@pytest.fixture(scope="module")
+def odoo(template):
+    """A server of two databases; `beside` is the other one."""
+    with_both = {"dbfilter": "^woow_(uninstall|beside)$"}
+    odoo = testbed.OdooServer(template, "uninstall", options=with_both)
+    odoo.beside = testbed.OdooServer(template, "beside")
+    odoo.beside.url = odoo.url
+    odoo.instance.database = f"{odoo.db},{odoo.beside.db}"
+    odoo.process.start()
+    odoo.process.wait("/web/health")
     yield odoo
-    odoo.instance.drop(odoo.db)
+    odoo.stop()
+    odoo.beside.stop()
 
 
-def test_nothing_is_left(left):
-    assert {what: left.sql(query) for what, query in LEFT.items()} == dict.fromkeys(LEFT, "0")
+@pytest.fixture(scope="module")
+def uninstalled(odoo, template, _scripted_llm):
+    """What was there before the addon came, and what is there when it has gone."""
+    _scripted_llm.reset()
+    _scripted_llm.script(first("Hello", ANSWER), first("And you?", ANSWER), first("Again", ANSWER))
+    bare = testbed.without_addon(template).database
+    for one in (odoo, odoo.beside):
+        one.use_llm(_scripted_llm)
+    chat = Chat(odoo)
+    assert chat.ask("Hello").wait_ended() == "done"
+    odoo.shell(USED)
+    assert odoo.sql(CONTACTS) != "0"
+    odoo.shell(UNINSTALL)
+    odoo.shell("env['ir.attachment']._gc_file_store()")  # what Odoo's vacuum does
+    return SimpleNamespace(
+        conversation=chat.id,
+        schema=[odoo.instance.postgres.schema(name) for name in (bare, odoo.db)],
+        rows=[_rows(odoo, name) for name in (bare, odoo.db)],
+        files=[_files(odoo, name) for name in (bare, odoo.db)],
+        keys={
+            line
+            for line in odoo.sql("SELECT name FROM ir_model_constraint").splitlines()
+            if "woow" in line
+        },
+        contacts=odoo.sql(CONTACTS),
+        names=odoo.sql(
+            "SELECT COUNT(*) FROM ir_model_data"
+            " WHERE name LIKE '%woow_paas_platform%' AND model <> 'ir.module.module'"
+        ),
+    )
+
+
+def test_the_schema_is_that_of_before(uninstalled):
+    before, after = uninstalled.schema
+    assert sorted(after) == sorted(before)
+
+
+def test_the_rows_are_those_of_before(uninstalled):
+    before, after = uninstalled.rows
+    assert after == before
+    assert uninstalled.keys <= KEYS_OF_COLUMNS
+    assert (uninstalled.contacts, uninstalled.names) == ("0", "0")
+
+
+def test_the_files_are_those_of_before(uninstalled):
+    before, after = uninstalled.files
+    assert after <= before
+
+
+def test_the_server_falls_silent_and_serves_the_others(odoo, uninstalled):
+    eventually(lambda: f"{odoo.db} has no AI turns any more" in odoo.log_text(), odoo.log_text)
+    assert odoo.session("admin").get("/odoo").status_code == 200
+    assert odoo.session("admin").get("/api/ai/conversations").status_code == 404
+    assert Chat(odoo.beside).ask("And you?").wait_ended() == "done"
+
+
+def test_it_comes_back_without_ghosts(odoo, uninstalled, _scripted_llm):
+    odoo.install()
+    odoo.use_llm(_scripted_llm)
+    api = odoo.session("user")
+    assert api.get("/api/ai/conversations").json()["conversations"] == []
+    assert api.get(f"/api/ai/conversations/{uninstalled.conversation}").status_code == 404
+    assert (
+        odoo.sql("SELECT COUNT(*) FROM discuss_channel WHERE channel_type = 'woow_ai_chat'") == "0"
+    )
+    assert Chat(odoo).ask("Again").wait_ended() == "done"
+    # The server ran through all of it.
+    assert odoo_log.complaints(odoo.log) == []

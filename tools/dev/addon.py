@@ -1,9 +1,10 @@
 """The addon's own state in a database: installed with demo data, and updated when its files changed."""
 
+import ast
 import hashlib
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tools.dev.commands import run
@@ -74,11 +75,21 @@ def bring_up_to_date(instance: Instance, environment: Mapping[str, str]) -> None
     stamp.write_text(current)
 
 
-def install(instance: Instance, environment: Mapping[str, str]) -> None:
-    """A new database with the addon and its demo data; what an interrupted install left is dropped."""
+def install(
+    instance: Instance,
+    environment: Mapping[str, str],
+    before: Callable[[], None] | None = None,
+) -> None:
+    """A new database with the addon and its demo data; what an interrupted install left is dropped.
+
+    :param before: called when what the addon depends on is installed, and nothing else
+    """
     if not instance.postgres.external:
         instance.drop(instance.database)
     with step("Creating the database with demo data"):
+        if before:
+            _odoo(instance, "-i", ",".join(_depends()), environment)
+            before()
         _module(instance, "-i", environment)
 
 
@@ -87,13 +98,25 @@ def install_log(instance: Instance) -> Path:
     return instance.log.with_name(f"{instance.name}-install.log")
 
 
+def _depends() -> list[str]:
+    return ast.literal_eval((ROOT / "__manifest__.py").read_text())["depends"]
+
+
 def _module(instance: Instance, flag: str, environment: Mapping[str, str]) -> None:
+    log = _odoo(instance, flag, ADDON, environment)
+    if not _installed(instance):
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-30:])
+        raise DevError(f"Odoo did not install {ADDON}:\n{tail}")
+
+
+def _odoo(instance: Instance, flag: str, modules: str, environment: Mapping[str, str]) -> Path:
+    """:return: what Odoo said"""
     log = install_log(instance)
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
     arguments: list[str | Path] = [
         flag,
-        ADDON,
+        modules,
         "--with-demo",
         "--stop-after-init",
         "--no-http",
@@ -101,12 +124,10 @@ def _module(instance: Instance, flag: str, environment: Mapping[str, str]) -> No
     ]
     run(
         instance.odoo(*arguments, "--workers=0", "--max-cron-threads=0"),
-        what=f"Odoo {flag} {ADDON} (log: {log.relative_to(ROOT)})",
+        what=f"Odoo {flag} {modules} (log: {log.relative_to(ROOT)})",
         env={**instance.postgres.environment, **environment},
     )
-    if not _installed(instance):
-        tail = "\n".join(log.read_text(errors="replace").splitlines()[-30:])
-        raise DevError(f"Odoo did not install {ADDON}:\n{tail}")
+    return log
 
 
 def refresh_demo(instance: Instance, environment: Mapping[str, str]) -> str | None:

@@ -169,6 +169,13 @@ class Postgres:
         if done.returncode:
             raise DevError(f"The dump cannot be restored:\n{done.stderr.decode()[-2000:]}")
 
+    def schema(self, database: str) -> list[str]:
+        """The statements that would make the database again, without its rows."""
+        dump = self._command("pg_dump", "--schema-only", "--no-owner", database)
+        # `\restrict` holds a random word in each dump.
+        lines = (line for line in dump.splitlines() if not line.startswith(("--", "\\")))
+        return [" ".join(part.split()) for part in "\n".join(lines).split(";\n") if part.strip()]
+
     def sql(self, database: str, statement: str) -> str:
         """The rows of ``statement``, one a line, columns parted by ``|``."""
         return self._command(

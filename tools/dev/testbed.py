@@ -35,6 +35,13 @@ def template() -> Instance:
     return Instance("test", TEMPLATE, throw_away=True)
 
 
+def without_addon(instance: Instance) -> Instance:
+    """The template as it was before the addon was installed."""
+    bare = Instance(instance.name, f"{instance.database}_bare", throw_away=True)
+    bare.postgres = instance.postgres
+    return bare
+
+
 @contextmanager
 def running_postgres(instance: Instance) -> Iterator[None]:
     """The tests' PostgreSQL: one that runs already is used and left alone."""
@@ -57,7 +64,11 @@ def prepare_template(instance: Instance, *, fresh: bool) -> None:
         stamp.unlink(missing_ok=True)
     if not stamp.exists() or stamp.read_text() != addon.fingerprint():
         stamp.unlink(missing_ok=True)
-        addon.install(instance, instance.postgres.environment)
+        addon.install(
+            instance,
+            instance.postgres.environment,
+            before=lambda: clone(instance, without_addon(instance).database),
+        )
         stamp.write_text(addon.fingerprint())
 
 
@@ -142,15 +153,34 @@ class OdooServer:
 
     def stop(self) -> None:
         """End Odoo in good order and drop its database."""
-        for session in self._sessions.values():
-            session.close()
+        self.forget_sessions()
         self.process.stop()
         self.instance.drop(self.db)
 
     def update(self) -> str:
         """Update the addon in this server's database while it does not run; what Odoo said."""
+        return self._module("-u")
+
+    def install(self) -> str:
+        """Install the addon again, with its demo data, in a process of its own; what Odoo said."""
+        self.forget_sessions()
+        return self._module("-i")
+
+    def forget_sessions(self) -> None:
+        """Sign in anew from now on."""
+        for session in self._sessions.values():
+            session.close()
+        self._sessions.clear()
+
+    def _module(self, flag: str) -> str:
         command = self.instance.odoo(
-            "-u", ADDON, "--stop-after-init", "--no-http", "--max-cron-threads=0"
+            flag,
+            ADDON,
+            "--with-demo",
+            "--stop-after-init",
+            "--no-http",
+            "--max-cron-threads=0",
+            f"--database={self.db}",
         )
         done = subprocess.run(
             [str(part) for part in command],
@@ -161,7 +191,7 @@ class OdooServer:
         )
         said = done.stdout + done.stderr
         if done.returncode:
-            raise DevError(f"Odoo -u {ADDON} failed:\n{said[-4000:]}")
+            raise DevError(f"Odoo {flag} {ADDON} failed:\n{said[-4000:]}")
         return said
 
     def kill9(self) -> None:
@@ -238,8 +268,11 @@ class OdooServer:
         Takes about three seconds, because it is a process of its own.
         """
         script = f"result = None\n{code}\nenv.cr.commit()\nimport json\nprint({SHELL_MARK!r} + json.dumps(result))\n"
+        command = self.instance.odoo(
+            "shell", f"--database={self.db}", "--no-http", "--log-level=warn"
+        )
         done = subprocess.run(
-            [str(arg) for arg in self.instance.odoo("shell", "--no-http", "--log-level=warn")],
+            [str(arg) for arg in command],
             input=script,
             env={**os.environ, **self._environment, "WOOW_AI_IN_PROCESS_RUNNER": "False"},
             capture_output=True,
