@@ -9,6 +9,7 @@ import logging
 
 from ..services import const
 from ..services.errors import EngineError
+from ..services.ports import StoreGone
 from . import process
 from .server_store import ServerStore
 
@@ -88,5 +89,5 @@ async def _each(one, server_ids):
     """What breaks for one server, such as its write, is logged and costs the others nothing."""
     outcomes = await asyncio.gather(*map(one, server_ids), return_exceptions=True)
     for server_id, outcome in zip(server_ids, outcomes, strict=True):
-        if isinstance(outcome, Exception):
+        if isinstance(outcome, Exception) and not isinstance(outcome, StoreGone):
             _logger.error("MCP server %s was not read.", server_id, exc_info=outcome)

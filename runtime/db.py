@@ -15,7 +15,7 @@ from odoo.modules import module as odoo_module
 from odoo.modules.registry import Registry
 from odoo.service.model import PG_CONCURRENCY_EXCEPTIONS_TO_RETRY
 from odoo.tools import config
-from psycopg2.errors import LockNotAvailable, UndefinedTable
+from psycopg2.errors import LockNotAvailable, UndefinedColumn, UndefinedTable
 
 from ..services.ports import StoreGone
 from . import settings
@@ -34,6 +34,7 @@ LINE = {
     "tcp_user_timeout": 10_000,  # ms
 }
 MARK = "woow_paas_platform.ai_turn"
+TABLE = MARK.replace(".", "_")
 
 
 class DatabaseGone(ConnectionError):
@@ -81,10 +82,10 @@ def transaction(dbname, work):
 
     def once():
         registry = Registry(dbname)
-        if MARK not in registry:
-            raise StoreGone(dbname)
         with _open(dbname) as cr:
             registry = registry.check_signaling(cr)
+            if MARK not in registry:
+                raise StoreGone(dbname)
             env = api.Environment(cr, SUPERUSER_ID, {})
             result = work(env)
             env.flush_all()
@@ -129,8 +130,8 @@ def told(dbname):
     """Errors of PostgreSQL that pass become `DatabaseGone`; without database or tables it is `StoreGone`."""
     try:
         yield
-    except UndefinedTable as error:
-        if "woow_paas_platform" in str(error):
+    except (UndefinedColumn, UndefinedTable) as error:
+        if is_gone(dbname):  # while this process still has the registry of before
             raise StoreGone(dbname) from error
         raise
     except psycopg2.Error as error:
@@ -142,24 +143,31 @@ def told(dbname):
                 error, psycopg2.OperationalError | psycopg2.InterfaceError | sql_db.PoolError
             ):
                 raise
-            if is_dropped(dbname):
+            if is_gone(dbname):
                 raise StoreGone(dbname) from error
         elif not code.startswith(PASSING):
             raise
         raise DatabaseGone(str(error).strip()) from error
 
 
-def is_dropped(dbname) -> bool:
-    """Whether PostgreSQL answers and knows no such database."""
+def is_gone(dbname) -> bool:
+    """Whether PostgreSQL answers, and knows no such database or no such addon in it."""
     try:
-        with (
-            contextlib.closing(psycopg2.connect(**line_to("postgres"))) as connection,
-            connection.cursor() as cr,
-        ):
-            cr.execute("SELECT 1 FROM pg_database WHERE datname = %s", [dbname])
-            return not cr.fetchone()
+        is_there = _ask("postgres", "SELECT 1 FROM pg_database WHERE datname = %s", dbname)
+        return not is_there or not _ask(dbname, "SELECT to_regclass(%s)", TABLE)
     except psycopg2.Error:
         return False
+
+
+def _ask(dbname, query, value):
+    """One value, in a connection of its own."""
+    with (
+        contextlib.closing(psycopg2.connect(**line_to(dbname))) as connection,
+        connection.cursor() as cr,
+    ):
+        cr.execute(query, [value])
+        row = cr.fetchone()
+        return row and row[0]
 
 
 def forget(dbname) -> None:

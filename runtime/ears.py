@@ -9,6 +9,7 @@ import time
 
 from odoo.tools import config
 
+from ..services.ports import StoreGone
 from . import db, process, server_files
 from .hub import FREE_WORK
 from .server_store import ServerStore
@@ -59,6 +60,8 @@ class Ears:
                     continue
                 runner = process.run_turns(self._dbname)
                 runner.wake(0.0 if own else OTHER_PROCESS_DELAY)
+            except StoreGone:
+                return
             except Exception:
                 _logger.exception("No turn of %s can be run here.", self._dbname)
 
@@ -77,6 +80,8 @@ class Ears:
             if applied.get(self._dbname) != digest:
                 ServerStore(self._dbname).apply_file(self._dbname not in applied)
                 applied[self._dbname] = digest
+        except StoreGone:
+            applied.pop(self._dbname, None)
         except ConnectionError as error:
             _logger.info("The servers' file is not applied to %s yet: %s", self._dbname, error)
         except Exception:
@@ -114,6 +119,10 @@ class Ears:
         return True
 
     def gone(self, hub) -> None:
+        """Nothing of it is remembered: a database of this name, or the addon in it, may come again."""
         process.forget_hub(hub, even_used=True)
+        process.applied().pop(self._dbname, None)
         if runner := process.running():
             runner.detach(self._dbname)
+        process.submit(lambda engine: engine.leave(self._dbname))
+        db.forget(self._dbname)

@@ -185,6 +185,11 @@ class Engine:
         if self._pool is not None:
             self._pool.drop(realm, server_id)
 
+    async def leave(self, realm):
+        """Close every session of a database that is gone, see `Pool.leave`."""
+        if self._pool is not None:
+            self._pool.leave(realm)
+
     async def release(self, realm, conversation_id):
         """Close every session of a conversation that is over."""
         if self._pool is not None:

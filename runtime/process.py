@@ -17,6 +17,7 @@ from odoo.service.server import CommonServer
 from odoo.tools import config
 
 from ..services.errors import EngineError, ServerTimeout
+from ..services.ports import StoreGone
 from . import settings
 from .hub import Hub
 from .places import Places, at_most
@@ -269,6 +270,8 @@ def in_background(work) -> None:
 async def _logged(coroutine):
     try:
         await coroutine
+    except StoreGone as gone:
+        _logger.info("Work in the background ends: %s is gone.", gone)
     except Exception:
         _logger.exception("Work in the background failed.")
 

@@ -3,6 +3,7 @@
 import logging
 
 from ..services.errors import EngineError
+from ..services.ports import StoreGone
 from . import db
 
 _logger = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ class ServerStore:
 
         try:
             db.transaction(self.name, work)
-        except db.DatabaseGone:
+        except (db.DatabaseGone, StoreGone):
             raise
         except Exception:
             # The others are read all the same, and this one waits its turn.

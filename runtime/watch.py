@@ -5,6 +5,7 @@ import logging
 import math
 import time
 
+from ..services.ports import StoreGone
 from . import db
 from .notify import process_id
 
@@ -84,4 +85,6 @@ class ServerWatch:
     def _done(self, task) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
+            if isinstance(error, StoreGone):  # with the servers
+                return
             _logger.warning("What was learned of an MCP server is lost: %s", error)

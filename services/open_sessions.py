@@ -109,9 +109,14 @@ class OpenSessions:
         ]:
             self._retire(key)
 
-    def drop(self, realm: str, server_id: int) -> None:
-        """Close those of a server, also while they are being opened; calls in flight end."""
-        for key in [k for k in self._lines if (k.realm, k.server_id) == (realm, server_id)]:
+    def drop(self, realm: str, server_id: int | None = None) -> None:
+        """Close those of a server, also while they are being opened; calls in flight end.
+
+        :param server_id: None: of all servers of the realm
+        """
+        for key in [k for k in self._lines if k.realm == realm]:
+            if server_id not in (None, key.server_id):
+                continue
             line = self._remove(key)
             if line.session:
                 line.session.close()

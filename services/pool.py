@@ -304,6 +304,13 @@ class Pool:
         """Close the sessions of a server that is switched off, calls in flight too."""
         self._sessions.drop(realm, server_id)
 
+    def leave(self, realm: str) -> None:
+        """The realm exists no more: close what is open there, and know nothing of it; its ids may come again."""
+        self._sessions.drop(realm)
+        for known in (self._gates, self._processes, self._ways):
+            for key in [key for key in known if key[0] == realm]:
+                del known[key]
+
     def forgive(self, realm: str, server_id: int) -> None:
         """Somebody else has seen the server well: it is asked again at once."""
         for key, gate_ in self._gates.items():

@@ -141,6 +141,28 @@ class TestListening(AiCase):
         with self.assertRaises(StoreGone), db.told("no_such_database"):
             raise psycopg2.OperationalError("no connection")
 
+    def test_what_is_missing_is_gone_only_with_the_addon(self):
+        for dbname, error in (("postgres", StoreGone), (self.dbname, errors.UndefinedColumn)):
+            with self.subTest(dbname=dbname), self.assertRaises(error), db.told(dbname):
+                raise errors.UndefinedColumn("discuss_channel.woow_user_id")
+
+    def test_a_registry_that_is_reloaded_without_the_addon(self):
+        self.patch(db.Registry, "check_signaling", lambda _registry, _cr: {})
+        with self.assertRaises(StoreGone):
+            db.transaction(self.dbname, lambda env: env[db.MARK].search([]))
+
+    def test_of_a_database_that_is_gone_nothing_is_remembered(self):
+        deaf, done = self._deaf(), []
+        runner = SimpleNamespace(detach=done.append)
+        engine = SimpleNamespace(leave=lambda dbname: done.append(f"left {dbname}"))
+        self.patch(process._process, "hubs", {self.dbname: deaf})
+        self.patch(process._process, "applied", {self.dbname: "digest"})
+        self.patch(process, "running", lambda: runner)
+        self.patch(process, "submit", lambda work: work(engine))
+        ears.Ears(self.dbname).gone(deaf)
+        self.assertEqual(done, [self.dbname, f"left {self.dbname}"])
+        self.assertFalse(process._process.hubs or process.applied())
+
     def _raise(self, code):
         """Let PostgreSQL itself raise it."""
         with (

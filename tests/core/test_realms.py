@@ -54,6 +54,22 @@ async def test_who_ends_sessions_ends_its_own(fake, pool, realms, end):
     assert pool.is_connected(two, 5) and not pool.is_connected(one, 5)
 
 
+async def test_of_a_realm_that_is_gone_nothing_is_known(fake, realms):
+    one, two = realms
+    pool = Pool(POLICY)
+    assert [await count(pool, spec) for spec in realms] == ["1", "1"]
+    running = asyncio.create_task(pool.call(one, 6, "slow", {"seconds": 30}, timeout=60))
+    await fake.until(lambda: any(name == "slow" for _, name, _ in fake.calls))
+    pool.process(one).says(b"from one")
+    pool.leave("one")
+    with pytest.raises(EngineError):
+        await running
+    assert pool.process(one).stderr == ""
+    assert pool.is_connected(two, 5) and not pool.is_connected(one, 5)
+    assert await count(pool, one) == "1", "the server of this id is another one now"
+    await pool.close()
+
+
 async def test_a_pause_and_its_end_are_of_one(fake, realms):
     one, two = realms
     told = []
