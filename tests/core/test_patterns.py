@@ -336,18 +336,18 @@ def discovered():
                 continue
             module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
             tree = ast.parse(path.read_text())
-            yield from _uses(tree, module, tree.body)
+            yield from _uses(module, module, tree.body)
 
 
-def _uses(tree, where, body):
+def _uses(module, where, body):
     for node in body:
         name = where
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield from _uses(tree, f"{where}.{node.name}", node.body)
+            yield from _uses(module, f"{where}.{node.name}", node.body)
             continue
         if isinstance(node, ast.Assign | ast.AnnAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            if isinstance(target, ast.Name) and where.count(".") == 1:
+            if isinstance(target, ast.Name) and where == module:
                 name = f"{where}.{target.id}"
         for inner in ast.walk(node):
             called = ast.unparse(inner.func) if isinstance(inner, ast.Call) else ""
