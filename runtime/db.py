@@ -4,7 +4,6 @@ Each database has connections of its own, so that one that hangs does not keep t
 """
 
 import contextlib
-import os
 import random
 import threading
 import time
@@ -17,6 +16,7 @@ from odoo.service.model import PG_CONCURRENCY_EXCEPTIONS_TO_RETRY
 from odoo.tools import config
 from psycopg2.errors import LockNotAvailable, UndefinedColumn, UndefinedTable
 
+from ..services import forks
 from ..services.ports import StoreGone
 from . import settings
 
@@ -49,15 +49,7 @@ class _Pools:
         self.by_name: dict[str, sql_db.ConnectionPool] = {}
 
 
-_pools = _Pools()
-
-
-def _reset_after_fork():
-    global _pools  # noqa: PLW0603 one per process id
-    _pools = _Pools()
-
-
-os.register_at_fork(after_in_child=_reset_after_fork)
+_pools = forks.renewed(_Pools())
 
 
 def patience() -> float:

@@ -7,7 +7,6 @@ there is no loop: it only tails events.
 import atexit
 import concurrent.futures
 import logging
-import os
 import threading
 
 import odoo
@@ -16,6 +15,7 @@ from odoo.service import server
 from odoo.service.server import CommonServer
 from odoo.tools import config
 
+from ..services import forks
 from ..services.errors import EngineError, ServerTimeout
 from ..services.ports import StoreGone
 from . import settings
@@ -33,7 +33,6 @@ class _Process:
     """The state of one process id."""
 
     def __init__(self):
-        self.pid = os.getpid()
         self.lock = threading.RLock()  # held for moments only
         self.making = threading.Lock()  # held while the runner is made
         self.hubs: dict[str, Hub] = {}
@@ -44,15 +43,7 @@ class _Process:
         self.applied: dict[str, str | None] = {}  # by database, the digest of the servers' file
 
 
-_process = _Process()
-
-
-def _reset_after_fork():
-    global _process  # noqa: PLW0603 one per process id
-    _process = _Process()
-
-
-os.register_at_fork(after_in_child=_reset_after_fork)
+_process = forks.renewed(_Process())
 
 
 def is_evented() -> bool:

@@ -9,13 +9,12 @@ import asyncio
 import functools
 import io
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from json.encoder import encode_basestring
 from typing import Any, ParamSpec, TypeVar
 
-from . import const, rpc, text
+from . import const, forks, rpc, text
 from .errors import ResultTooLarge
 
 SMALL = 64 * 1024  # bytes that are read on the spot, 5 ms at most
@@ -30,15 +29,13 @@ _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-"
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-_worker = ThreadPoolExecutor(1, thread_name_prefix="woow_ai-large")
+
+class _Worker(ThreadPoolExecutor):
+    def __init__(self) -> None:
+        super().__init__(1, thread_name_prefix="woow_ai-large")
 
 
-def _reset_after_fork() -> None:
-    global _worker  # noqa: PLW0603 threads do not come along
-    _worker = ThreadPoolExecutor(1, thread_name_prefix="woow_ai-large")
-
-
-os.register_at_fork(after_in_child=_reset_after_fork)
+_worker = forks.renewed(_Worker())
 
 
 async def beside(function: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T:

@@ -1,0 +1,15 @@
+"""What a process has once: threads, locks and connections do not come along with a fork."""
+
+import os
+from typing import TypeVar
+
+_T = TypeVar("_T")
+
+
+def renewed(made: _T) -> _T:
+    """Let it be made anew, in place, in each child of this process.
+
+    :param made: ``__init__`` without arguments makes all of it
+    """
+    os.register_at_fork(after_in_child=made.__init__)
+    return made
