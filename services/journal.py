@@ -103,7 +103,7 @@ class TurnJournal:
         return enumerate(events, first)
 
     async def _undisturbed(self, method, arguments: Callable[[list], list]):
-        writing = asyncio.ensure_future(self._locked(method, arguments))
+        writing = asyncio.get_running_loop().create_task(self._locked(method, arguments))
         self._writing.add(writing)
         writing.add_done_callback(self._written)
         return await asyncio.shield(writing)

@@ -50,11 +50,24 @@ def test_a_broken_rule_is_noticed(name):
     assert mutants.is_noticed(name)
 
 
+def test_nothing_of_a_world_is_left():
+    """Not even in a library that it was the first to use, which would go on by a clock that stands still."""
+    program = (
+        "import gc; from sim import run; from sim.world import World; run.simulate([0]);"
+        "print([one for one in gc.get_objects() if isinstance(one, World)])"
+    )
+    assert said_by(program) == "[]"
+
+
 def test_the_same_seed_is_the_same_world():
     """Whatever the process, and however its strings hash."""
-    program = "from sim import mutants, run; print([run.digest(seed) for seed in range(5)])"
     here = str([run.digest(seed) for seed in range(5)])
+    assert said_by("from sim import run; print([run.digest(seed) for seed in range(5)])") == here
+
+
+def said_by(program):
+    """What a process of its own prints."""
     environment = {**os.environ, "PYTHONPATH": f"{HERE}:{HERE.parents[1]}", "PYTHONHASHSEED": "7"}
     command = [sys.executable, "-c", program]
-    there = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    assert there.stdout.strip() == here
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return done.stdout.strip()
