@@ -9,6 +9,8 @@ from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import Form, tagged
 
 from ..runtime import background, limits
+from ..runtime.engine import Engine
+from ..services import health
 from ..services.errors import ServerTimeout
 from ..services.specs import DiscoveredTool
 from .common import AiCase, retention
@@ -210,6 +212,16 @@ class TestAdmin(AiCase):
             asyncio.run(background.sync(Engine(), Host(), store, [1, 2, 3, 4], 7))
         self.assertEqual(sorted(kept[0] for kept in store.kept), [1, 2, 4])
         self.assertIsInstance(dict(kept[:2] for kept in store.kept)[1], ServerTimeout)
+
+    def test_a_server_that_swallows_everything_is_a_sentence(self):
+        async def never(_once):
+            await asyncio.Event().wait()
+
+        engine = Engine(None, 1, SimpleNamespace(), None)
+        engine.load()
+        spec = SimpleNamespace(sync_timeout=0.01)
+        with patch.object(health, "patiently", never), self.assertRaises(ServerTimeout):
+            asyncio.run(engine.discover(spec))
 
     def test_results_go_with_their_age_and_the_line_stays(self):
         turn = self._ask(self.member).sudo()

@@ -151,6 +151,15 @@ class TestEntrances(RecallData, AiHttpCase):
         }
         self.assertEqual(routes, WAITS | STREAMS | AT_ONCE)
 
+    def test_a_stream_is_read_from_no_replica(self):
+        """One that lags would not know the turn of a moment ago, and a browser takes 404 as final."""
+        found = {
+            url: endpoint.routing["readonly"]
+            for url, endpoint in _generate_routing_rules([ADDON], nodb_only=False)
+            if url in STREAMS
+        }
+        self.assertEqual(found, dict.fromkeys(STREAMS, False))
+
     def test_each_method_of_rpc_says_what_it_asks(self):
         ours, found = f"odoo.addons.{ADDON}.", set()
         for name, model in self.env.registry.items():

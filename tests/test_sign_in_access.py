@@ -8,8 +8,10 @@ from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 from odoo.tools import file_open, mute_logger
 
-from ..runtime import process
-from ..runtime.tokens import OdooTokens, address_of, key_of
+from ..runtime import db, process
+from ..runtime.tokens import AWAY, OdooTokens, address_of, key_of
+from ..services.errors import ServerError
+from ..services.ports import StoreGone
 from .common import AiCase
 
 SIGN_IN = "woow_paas_platform.mcp_sign_in"
@@ -123,6 +125,16 @@ class TestSignInAccess(AiCase):
         asyncio.run(renew("older", another_one))
         self.own.invalidate_recordset()
         self.assertEqual(self.own._grant()["access_token"], "newer")
+
+    def test_a_database_that_is_away_is_told_as_that(self):
+        for away in (db.DatabaseGone("no route"), StoreGone("dropped")):
+
+            async def write(*_work, away=away):
+                raise away
+
+            with self.subTest(away=away), self.assertRaises(ServerError) as caught:
+                asyncio.run(OdooTokens(write).load("db/1/0/1/address"))
+            self.assertEqual(str(caught.exception), AWAY)
 
     def test_a_damaged_sign_in_can_be_ended(self):
         self.own.grant_encrypted = "damaged"

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from services import definition_scan
@@ -43,6 +45,13 @@ def test_a_huge_definition_costs_little():
     for _ in range(5_000):
         deep = {"a": deep}
     definition_scan.warnings({"description": "you " * 500_000, "inputSchema": deep})
+
+
+def test_blanks_in_a_tag_cost_little():
+    begun = time.thread_time()
+    for number in (1, 20):
+        definition_scan.warnings({"description": ("<" + " " * (100_000 // number)) * number})
+    assert time.thread_time() - begun < 0.5
 
 
 def test_rows_show_what_was_added_and_removed():
