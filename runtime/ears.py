@@ -63,7 +63,8 @@ class Ears:
             except StoreGone:
                 return
             except Exception:
-                _logger.exception("No turn of %s can be run here.", self._dbname)
+                if process.runs_turns():
+                    _logger.exception("No turn of %s can be run here.", self._dbname)
 
     def _is_work_free(self) -> bool:
         """Whether a turn waits that nobody took, or that a dead runner has left; else no loop is made."""

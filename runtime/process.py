@@ -26,6 +26,7 @@ from .store import OdooStore
 
 _logger = logging.getLogger(__name__)
 
+ENDS = "Odoo is being stopped or restarted. Try again in a moment."
 STREAMS_PER_READER = 24  # of one person in a threaded server; and a quarter of the places at most
 
 
@@ -40,6 +41,8 @@ class _Process:
         self.runner = None
         self.engine = None
         self.dedicated = False
+        self.is_ending = False
+        self.sees_its_end = False
         self.applied: dict[str, str | None] = {}  # by database, the digest of the servers' file
 
 
@@ -65,13 +68,15 @@ def server_store(dbname: str) -> ServerStore:
 def runner():
     """The process's loop, made on first use.
 
-    :raises EngineError: in the gevent process
+    :raises EngineError: in the gevent process, and in one that ends
     """
     if is_evented():
         raise EngineError("This address only streams. Send the request to Odoo's HTTP port.")
     if _process.runner is not None:
         return _process.runner
     with _process.making:
+        if _process.is_ending:
+            raise EngineError(ENDS)
         if _process.runner is None:
             from ..services.runner import Runner  # noqa: PLC0415
             from .engine import Engine  # noqa: PLC0415
@@ -93,9 +98,17 @@ def runner():
             made.start()
             threading.Thread(target=engine.load, name="woow-ai-load", daemon=True).start()
             _process.engine, _process.runner = engine, made
+            _see_the_end()
+        return _process.runner
+
+
+def _see_the_end():
+    """Whoever listens may be called to run turns in the very moment in which the process ends."""
+    with _process.lock:
+        if not _process.sees_its_end:
+            _process.sees_its_end = True
             CommonServer.on_stop(shutdown)
             _before_executors_end(shutdown)
-        return _process.runner
 
 
 def _before_executors_end(function):
@@ -108,7 +121,9 @@ def _before_executors_end(function):
 
 
 def shutdown():
-    """Let turns end or give them back; called on SIGTERM and when a worker is recycled."""
+    """Let turns end or give them back, and begin nothing; called on SIGTERM and when a worker is recycled."""
+    with _process.making:
+        _process.is_ending = True
     if _process.runner is not None:
         from ..services.runner import DRAIN_TIMEOUT  # noqa: PLC0415
 
@@ -122,6 +137,7 @@ def hub(dbname: str) -> Hub:
         if dbname not in _process.hubs:
             from .ears import Ears  # noqa: PLC0415 ears needs this module
 
+            _see_the_end()
             _process.hubs[dbname] = Hub(dbname, Ears(dbname))
         return _process.hubs[dbname]
 
@@ -164,6 +180,8 @@ def serve(dbname: str) -> None:
 
 
 def runs_turns() -> bool:
+    if _process.is_ending:
+        return False
     return _process.dedicated or (settings.get().in_process_runner and not is_evented())
 
 
@@ -248,6 +266,8 @@ def wait_for(work, timeout: float):
     except concurrent.futures.TimeoutError as error:
         future.cancel()
         raise ServerTimeout from error
+    except concurrent.futures.CancelledError as error:
+        raise EngineError(ENDS) from error
 
 
 def in_background(work) -> None:

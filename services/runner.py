@@ -23,6 +23,7 @@ from .queue_host import Engine, QueueHost
 _logger = logging.getLogger(__name__)
 
 DRAIN_TIMEOUT = 10.0  # s, a stopping runner lets its turns end this long
+REST_TIMEOUT = 1.0  # s for what else runs on its loop to clean up
 DB_THREADS = 4  # of each database
 
 
@@ -105,7 +106,7 @@ class Runner:
         if self.is_stopping:
             return
         self.is_stopping = True
-        future = self.submit(self.drain(timeout))
+        future = self.submit(self._end_all(timeout))
         try:
             future.result(timeout + 5)
         except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
@@ -198,6 +199,15 @@ class Runner:
             self._reserved -= places
             for refused in self._refused & self.queues.keys():
                 self.queues[refused].bell.set()
+
+    async def _end_all(self, timeout: float) -> None:
+        """As `drain`; what still runs then is cut while there is a loop on which it can clean up."""
+        await self.drain(timeout)
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        if rest:
+            await asyncio.wait(rest, timeout=REST_TIMEOUT)
 
     async def drain(self, timeout: float) -> None:
         """Claim nothing more, let turns end for `timeout` seconds, give the rest back."""

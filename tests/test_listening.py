@@ -14,6 +14,7 @@ from psycopg2 import errors
 
 from ..runtime import db, ears, hub, process, serving, settings
 from ..runtime.line import Line
+from ..services.errors import EngineError
 from ..services.ports import StoreGone
 from .common import AiCase
 
@@ -210,6 +211,13 @@ class TestListening(AiCase):
                 self.assertTrue(runner.attached.wait(10))
                 listening._helper.join(10)
         self.assertEqual(apply.call_count, 1, "not again before somebody mends the file")
+
+    def test_a_process_that_ends_begins_nothing(self):
+        self.patch(process, "_process", process._Process())
+        process.shutdown()
+        self.assertFalse(process.runs_turns())
+        with self.assertRaisesRegex(EngineError, "stopped or restarted"):
+            process.runner()
 
     def test_a_server_listens_before_the_first_request(self):
         began = []

@@ -67,6 +67,25 @@ def test_a_stopping_runner_gives_its_turns_back(store, start):
     assert store.wait_ended(1).state == "done"
 
 
+def test_what_runs_beside_the_turns_ends_with_the_runner(store, start):
+    """It cleans up while there is a loop, and not when the interpreter throws it away."""
+    began, ended = threading.Event(), threading.Event()
+
+    async def beside():
+        began.set()
+        try:
+            await asyncio.sleep(1_000)
+        finally:
+            await asyncio.sleep(0)
+            ended.set()
+
+    runner = start(answer)
+    runner.submit(beside())
+    assert began.wait(10)
+    runner.stop(0.1)
+    assert ended.is_set()
+
+
 def test_a_call_in_flight_becomes_unknown_and_is_not_repeated(store, start):
     executed = []
     call = ToolCall(id="call_1", alias="x", round=1, arguments={})
