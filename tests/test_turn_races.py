@@ -335,6 +335,30 @@ class TestTurnRaces(BaseCase):
             self.assertEqual(set(expired.call_ids.mapped("approval")), {"expired"})
             self.assertEqual((gone_on.state, expired.state), ("queued", "queued"))
 
+    def test_what_goes_on_between_two_of_them_does_not_expire(self):
+        """Each one's transaction is over when the next one's turn comes, so the list is older than that."""
+        both = []
+        for _turn in range(2):
+            self._asks()
+            both.append(self.turn_id)
+            self._set("waiting_until = '2020-01-01'")
+            self.setUp()
+        with self._transaction() as env:
+            first, second = env[TURN].search([("id", "in", both)]).ids
+            self.turn_id = second
+
+            def commit(*_args, **_options):
+                env.cr.commit()
+                self._set("state = 'queued', waiting_until = NULL")
+                return 1
+
+            with patch.object(env.registry["ir.cron"], "_commit_progress", commit):
+                env[TURN]._cron_expire_decisions()
+        with self._transaction() as env:
+            for turn, approval in ((first, "expired"), (second, "pending")):
+                calls = env[TURN].browse(turn).call_ids
+                self.assertEqual(set(calls.mapped("approval")), {approval})
+
     # ------------------------------------------------------------ deletions
 
     def test_a_tool_that_is_deleted_while_a_step_is_written(self):
