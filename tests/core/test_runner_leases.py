@@ -120,7 +120,7 @@ def test_a_database_that_hangs_costs_the_others_nothing(store, start):
     hang = threading.Event()
 
     def blocked(*_args):
-        hang.wait(10)
+        hang.wait()
         return set()
 
     async def talk(request, progress, journal, _stop):
@@ -130,16 +130,18 @@ def test_a_database_that_hangs_costs_the_others_nothing(store, start):
         await journal.save_step(progress)
         return TurnResult(state="done")
 
-    store.append = store.save_step = store.heartbeat = blocked
+    store.append = store.load = store.heartbeat = blocked  # more than there are threads
     for turn_id in range(6):
         store.queue(turn_id)
     runner = start(talk, lease=0.3)
     store.wait(lambda s: all(turn["state"] == "running" for turn in s.turns.values()))
     other = named("other", 7, 8)
     runner.attach(other)
-    beats(other)
-    hang.set()
-    other.wait_ended(8)
+    try:
+        beats(other)
+        other.wait_ended(8, 30)
+    finally:
+        hang.set()
 
 
 def test_a_claim_that_hangs_leaves_room_to_others(store, start):
