@@ -145,21 +145,27 @@ def test_a_database_that_hangs_costs_the_others_nothing(store, start):
 
 
 def test_a_claim_that_hangs_leaves_room_to_others(store, start):
-    hang, asked = threading.Event(), threading.Event()
+    hang, both, asked = threading.Event(), threading.Event(), threading.Event()
 
     def claim(*_args):
-        asked.set()
-        hang.wait(10)
+        if both.is_set():
+            asked.set()
+            hang.wait()
         return []
 
-    other = named("other", 7)
+    other = named("other")
     store.claim = claim
     runner = start(answer, capacity=2)
     runner.attach(other)
-    assert asked.wait(5)
-    runner.wake()
-    other.wait_ended(7)
-    hang.set()
+    until(lambda: len(runner.queues) == 2)
+    both.set()
+    try:
+        until(lambda: runner.wake() or asked.is_set())
+        other.queue(7)
+        runner.wake()
+        other.wait_ended(7, 30)
+    finally:
+        hang.set()
 
 
 def test_capacity_counts_over_databases():
