@@ -175,11 +175,13 @@ class QueueHost:
             running.task.cancel()
 
     async def drain(self, timeout: float) -> None:
+        until = self._runner.clock() + timeout
         if self._claiming:
             await asyncio.wait([self._claiming], timeout=timeout)
         tasks = [running.task for running in self.running.values()]
         if tasks:
-            _, late = await asyncio.wait(tasks, timeout=timeout)
+            left = max(0.0, until - self._runner.clock())
+            _, late = await asyncio.wait(tasks, timeout=left)
             for running in list(self.running.values()):
                 if running.task in late:
                     self._lose(running.claim)
