@@ -2,7 +2,7 @@ import { click, edit, expect, queryOne, select, test } from "@odoo/hoot";
 import { animationFrame } from "@odoo/hoot-mock";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { makeDialogMockEnv, mountWithCleanup } from "@web/../tests/web_test_helpers";
-import { McpServerTemplate } from "@woow_paas_platform/backend/mcp_server_template";
+import { McpServerTemplate } from "@woow_paas_platform/server_dialogs/mcp_server_template";
 import { ImportForm } from "@woow_paas_platform/mcp_servers/import_form";
 import { ServerForm } from "@woow_paas_platform/mcp_servers/server_form";
 import { TemplateForm } from "@woow_paas_platform/mcp_servers/template_form";

@@ -2,7 +2,7 @@ import { click, expect, queryAllTexts, test } from "@odoo/hoot";
 import { animationFrame, Deferred } from "@odoo/hoot-mock";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { makeDialogMockEnv, mountWithCleanup } from "@web/../tests/web_test_helpers";
-import { McpServerTest } from "@woow_paas_platform/backend/mcp_server_test";
+import { McpServerTest } from "@woow_paas_platform/server_dialogs/mcp_server_test";
 import { AiApiError } from "@woow_paas_platform/core/ai_api";
 
 defineMailModels();

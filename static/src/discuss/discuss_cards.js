@@ -11,7 +11,7 @@ import { TurnStatus } from "../ai_chat/turn_status";
 import { TurnView } from "../ai_chat/turn_view";
 import { pastCall } from "../core/turn_history";
 import { FINAL_STATES, isFinal } from "../core/turn_state";
-import { chosenTheme } from "./theme";
+import { chosenTheme } from "../backend/theme";
 
 /**
  * The turn of a message in Discuss: live below the question while it is under way, then the cards of its

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "@odoo/hoot";
-import { DiscussTurns } from "@woow_paas_platform/backend/discuss_turns";
+import { DiscussTurns } from "@woow_paas_platform/discuss/discuss_turns";
 import { FakeStream, settle } from "../ai_chat_test_helpers";
 
 const CHANNEL = 3;
