@@ -62,17 +62,35 @@
     ],
     "demo": ["demo/demo.xml"],
     "assets": {
-        "web.assets_frontend": [
-            "woow_paas_platform/static/src/core/**/*",
-            "woow_paas_platform/static/src/ai_chat/**/*",
-            "woow_paas_platform/static/src/mcp_servers/**/*",
-            "woow_paas_platform/static/src/portal/**/*",
-        ],
         "web.assets_backend": [
-            "woow_paas_platform/static/src/core/**/*",
-            "woow_paas_platform/static/src/ai_chat/**/*",
-            "woow_paas_platform/static/src/mcp_servers/**/*",
             "woow_paas_platform/static/src/backend/**/*",
+        ],
+        # Each page, dialog or panel asks for the bundle of what it shows.
+        "woow_paas_platform.assets_portal": [
+            ("include", "web._assets_helpers"),
+            "woow_paas_platform/static/src/core/theme_dark.scss",
+            "woow_paas_platform/static/src/portal/portal.scss",
+        ],
+        "woow_paas_platform.assets_chat": [
+            "woow_paas_platform/static/src/core/**/*.js",
+            "woow_paas_platform/static/src/ai_chat/**/*",
+        ],
+        "woow_paas_platform.assets_chat_portal": [
+            ("include", "woow_paas_platform.assets_chat"),
+            "woow_paas_platform/static/src/portal/portal_ai_chat.*",
+        ],
+        "woow_paas_platform.assets_chat_backend": [
+            ("include", "woow_paas_platform.assets_chat"),
+            "woow_paas_platform/static/src/core/theme_dark.scss",
+            "woow_paas_platform/static/src/discuss/**/*",
+        ],
+        "woow_paas_platform.assets_servers": [
+            "woow_paas_platform/static/src/core/**/*.js",
+            "woow_paas_platform/static/src/mcp_servers/**/*",
+        ],
+        "woow_paas_platform.assets_servers_backend": [
+            ("include", "woow_paas_platform.assets_servers"),
+            "woow_paas_platform/static/src/server_dialogs/**/*",
         ],
         "woow_paas_platform.assets_highlight": [
             "web/static/lib/prismjs/prism.js",
@@ -81,6 +99,8 @@
             "woow_paas_platform/static/tests/tours/**/*",
         ],
         "web.assets_unit_tests": [
+            ("include", "woow_paas_platform.assets_chat_backend"),
+            ("include", "woow_paas_platform.assets_servers_backend"),
             "woow_paas_platform/static/tests/**/*",
             ("remove", "woow_paas_platform/static/tests/tours/**/*"),
         ],

@@ -1,6 +1,7 @@
 import re
 
 from odoo import http
+from odoo.addons.http_routing.controllers.main import Routing
 from odoo.addons.portal.controllers.portal import CustomerPortal
 from odoo.http import request
 
@@ -26,3 +27,8 @@ class AiPortal(CustomerPortal):
             props["newChat"] = chosen
         values = {"page_name": "ai", "conversation_id": conversation_id, "props": props}
         return request.render("woow_paas_platform.portal_my_ai", values)
+
+    @http.route("/my/ai/translations", **{**PAGE, "multilang": False})
+    def portal_my_ai_translations(self, hash=None, lang=None, **_kw):
+        """The words of the frontend and ours, which no other page loads."""
+        return Routing().get_website_translations(hash, lang, mods="woow_paas_platform")

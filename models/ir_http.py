@@ -58,11 +58,6 @@ class IrHttp(models.AbstractModel):
             raise ApiError(403, "cross_site", "Requests from other sites are not accepted.")
 
     @classmethod
-    def _get_translation_frontend_modules_name(cls):
-        """The portal's pages load our JavaScript's translations, too."""
-        return [*super()._get_translation_frontend_modules_name(), "woow_paas_platform"]
-
-    @classmethod
     def _pre_dispatch(cls, rule, args):
         process.ensure_listening(request.db)
         return super()._pre_dispatch(rule, args)

@@ -19,6 +19,7 @@ from . import test_execute_api
 from . import test_flat_cost
 from . import test_health
 from . import test_hoot
+from . import test_light_pages
 from . import test_listening
 from . import test_mcp_api
 from . import test_mcp_permissions

@@ -82,6 +82,7 @@ AT_ONCE = {
     "/my/ai/connections",
     "/my/ai/sign-ins",
     "/my/ai/sign-ins/forget",
+    "/my/ai/translations",
     "/my/services",
     "/my/services/page/<int:page>",
     "/my/services/<int:service_id>",

@@ -100,10 +100,9 @@ class TestSentencesOfTheEngine(AiCase):
 class TestTranslationsOfThePortal(AiHttpCase):
     def test_the_portal_loads_the_chats_words(self):
         self.env["res.lang"]._activate_lang("zh_TW")
-        found = self.env["ir.http"]._get_translation_frontend_modules_name()
-        self.assertIn(MODULE, found)
         self._sign_in(self.member)
-        data = self._call("GET", "/web/webclient/translations?lang=zh_TW&mods=" + MODULE)[1]
+        data = self._call("GET", "/my/ai/translations?lang=zh_TW")[1]
         messages = data["modules"][MODULE]["messages"]
         words = {message["id"]: message["string"] for message in messages}
         self.assertEqual(words["Write a message"], "寫訊息")
+        self.assertIn("web", data["modules"])  # the page reads nothing else

@@ -10,6 +10,7 @@ import {
 import { browser } from "@web/core/browser/browser";
 import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
 import { _t } from "@web/core/l10n/translation";
+import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
 import { placeKey } from "../core/place";
 import { ChatHeader } from "./chat_header";
@@ -201,3 +202,5 @@ export class AiChat extends Component {
         }
     }
 }
+
+registry.category("lazy_components").add("woow_paas_platform.AiChat", AiChat);

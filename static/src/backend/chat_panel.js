@@ -1,8 +1,9 @@
 import { Component, reactive, useExternalListener, useRef, useState } from "@odoo/owl";
+import { LazyComponent, loadBundle } from "@web/core/assets";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
-import { AiChat } from "../ai_chat/ai_chat";
+import { CHAT_BUNDLE } from "./chat_bundle";
 import { chosenTheme } from "./theme";
 
 const ACTION = "woow_paas_platform.ai_chat";
@@ -33,9 +34,8 @@ function endedSentence({ state, name, assistant }) {
 
 /** The chat over any screen of the backend, and the answers that nobody has seen yet. */
 export const chatPanelService = {
-    dependencies: ["action", "ai_chat", "ai_discuss_turns", "bus_service", "notification", "orm"],
-    start(_env, services) {
-        const { action, ai_chat: chat, bus_service: bus, notification, orm } = services;
+    dependencies: ["action", "bus_service", "notification", "orm"],
+    start(env, { action, bus_service: bus, notification, orm }) {
         const openedAt = Date.now();
         const panel = reactive({
             isOpen: false,
@@ -46,6 +46,7 @@ export const chatPanelService = {
 
             /** Opens a conversation, or a new one about what is on the screen. */
             async open(conversationId = false) {
+                await loadBundle(CHAT_BUNDLE); // if it fails, the next click tries again
                 panel.newChat = conversationId ? null : await panel.choice();
                 panel.conversationId = conversationId;
                 panel.unseen.delete(conversationId);
@@ -63,8 +64,9 @@ export const chatPanelService = {
         });
 
         function isWatched(id) {
-            const isShown =
-                (chat.isShown && chat.currentId === id) || services.ai_discuss_turns.isShown(id);
+            // these come with the chat's bundle: without it nothing is shown
+            const { ai_chat: chat, ai_discuss_turns: turns } = env.services;
+            const isShown = (chat?.isShown && chat.currentId === id) || turns?.isShown(id);
             return isShown && document.visibilityState === "visible";
         }
 
@@ -95,13 +97,16 @@ registry.category("services").add("ai_chat_panel", chatPanelService);
 /** The panel itself, at the side of the screen. */
 export class ChatPanel extends Component {
     static template = "woow_paas_platform.ChatPanel";
-    static components = { AiChat };
+    static components = { LazyComponent };
     static props = {};
 
     setup() {
         this.panel = useState(useService("ai_chat_panel"));
         this.action = useService("action");
         this.root = useRef("root");
+        this.chatBundle = CHAT_BUNDLE;
+        this.getNewChat = () => this.panel.choice();
+        this.onShow = this.onShow.bind(this);
         useExternalListener(window, "keydown", (ev) => this.onKeydown(ev));
     }
 
@@ -112,6 +117,15 @@ export class ChatPanel extends Component {
 
     get theme() {
         return chosenTheme();
+    }
+
+    get chatProps() {
+        return {
+            conversationId: this.panel.conversationId,
+            newChat: this.panel.newChat || undefined,
+            getNewChat: this.getNewChat,
+            onShow: this.onShow,
+        };
     }
 
     onKeydown(ev) {

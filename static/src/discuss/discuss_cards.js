@@ -1,11 +1,8 @@
 import { Component, useEffect } from "@odoo/owl";
-import { fields } from "@mail/core/common/record";
-import { Message } from "@mail/core/common/message";
-import { Message as MessageModel } from "@mail/core/common/message_model";
 import { _t } from "@web/core/l10n/translation";
+import { registry } from "@web/core/registry";
 import { user } from "@web/core/user";
 import { useService } from "@web/core/utils/hooks";
-import { patch } from "@web/core/utils/patch";
 import { ToolCallCard } from "../ai_chat/tool_call_card";
 import { TurnStatus } from "../ai_chat/turn_status";
 import { TurnView } from "../ai_chat/turn_view";
@@ -120,19 +117,4 @@ export class DiscussCards extends Component {
     }
 }
 
-patch(MessageModel.prototype, {
-    setup() {
-        super.setup(...arguments);
-        this.woow_ai_turn = fields.Attr(null);
-    },
-});
-
-patch(Message, { components: { ...Message.components, DiscussCards } });
-
-patch(Message.prototype, {
-    /** Only where the conversation itself is shown, not in search results or the inbox. */
-    get hasTurnCards() {
-        const { message, thread } = this.props;
-        return Boolean(message.woow_ai_turn && !this.env.messageCard && message.thread?.eq(thread));
-    },
-});
+registry.category("lazy_components").add("woow_paas_platform.DiscussCards", DiscussCards);

@@ -37,31 +37,4 @@ export class McpServerTemplate extends Component {
     }
 }
 
-/** Resolves to what is shown next: the new server, or the form again with what it is now. */
-function openServerTemplate(env, { params = {} }) {
-    return new Promise((resolve) => {
-        let next;
-        env.services.dialog.add(
-            McpServerTemplate,
-            {
-                ...(params.server_id && {
-                    serverId: params.server_id,
-                    templateId: params.template,
-                }),
-                onSaved: (server) => {
-                    next = params.server_id
-                        ? { type: "ir.actions.client", tag: "soft_reload" }
-                        : {
-                              type: "ir.actions.act_window",
-                              res_model: "woow_paas_platform.mcp_server",
-                              res_id: server.id,
-                              views: [[false, "form"]],
-                          };
-                },
-            },
-            { onClose: () => resolve(next) }
-        );
-    });
-}
-
-registry.category("actions").add("woow_mcp_server_template", openServerTemplate);
+registry.category("lazy_components").add("woow_paas_platform.McpServerTemplate", McpServerTemplate);

@@ -38,15 +38,4 @@ export class McpServerTest extends Component {
     }
 }
 
-/** Resolves when the dialog is closed: the form then reads the state that the test has left. */
-function openServerTest(env, { params }) {
-    return new Promise((resolve) => {
-        env.services.dialog.add(
-            McpServerTest,
-            { serverId: params.server_id },
-            { onClose: () => resolve({ type: "ir.actions.client", tag: "soft_reload" }) }
-        );
-    });
-}
-
-registry.category("actions").add("woow_mcp_server_test", openServerTest);
+registry.category("lazy_components").add("woow_paas_platform.McpServerTest", McpServerTest);

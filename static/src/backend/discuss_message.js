@@ -1,0 +1,25 @@
+import { Message } from "@mail/core/common/message";
+import { Message as MessageModel } from "@mail/core/common/message_model";
+import { fields } from "@mail/core/common/record";
+import { LazyComponent } from "@web/core/assets";
+import { patch } from "@web/core/utils/patch";
+import { CHAT_BUNDLE } from "./chat_bundle";
+
+patch(MessageModel.prototype, {
+    setup() {
+        super.setup(...arguments);
+        this.woow_ai_turn = fields.Attr(null);
+    },
+});
+
+patch(Message, { components: { ...Message.components, LazyComponent } });
+
+patch(Message.prototype, {
+    chatBundle: CHAT_BUNDLE,
+
+    /** Only where the conversation itself is shown, not in search results or the inbox. */
+    get hasTurnCards() {
+        const { message, thread } = this.props;
+        return Boolean(message.woow_ai_turn && !this.env.messageCard && message.thread?.eq(thread));
+    },
+});

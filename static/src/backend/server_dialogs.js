@@ -1,0 +1,43 @@
+import { loadBundle } from "@web/core/assets";
+import { registry } from "@web/core/registry";
+
+/**
+ * @param {string} name of the dialog's component
+ * @param {Object} props
+ * @returns {Promise<void>} the dialog was closed
+ */
+async function openDialog(env, name, props) {
+    await loadBundle("woow_paas_platform.assets_servers_backend");
+    const Dialog = registry.category("lazy_components").get(`woow_paas_platform.${name}`);
+    await new Promise((onClose) => env.services.dialog.add(Dialog, props, { onClose }));
+}
+
+/** Resolves to what is shown next: the new server, or the form again with what it is now. */
+async function openServerTemplate(env, { params: { server_id: serverId, template } = {} }) {
+    let next;
+    await openDialog(env, "McpServerTemplate", {
+        ...(serverId && { serverId, templateId: template }),
+        onSaved: (server) => {
+            next = serverId
+                ? { type: "ir.actions.client", tag: "soft_reload" }
+                : {
+                      type: "ir.actions.act_window",
+                      res_model: "woow_paas_platform.mcp_server",
+                      res_id: server.id,
+                      views: [[false, "form"]],
+                  };
+        },
+    });
+    return next;
+}
+
+/** Resolves when the dialog is closed: the form then reads the state that the test has left. */
+async function openServerTest(env, { params }) {
+    await openDialog(env, "McpServerTest", { serverId: params.server_id });
+    return { type: "ir.actions.client", tag: "soft_reload" };
+}
+
+registry
+    .category("actions")
+    .add("woow_mcp_server_template", openServerTemplate)
+    .add("woow_mcp_server_test", openServerTest);
