@@ -1,21 +1,15 @@
-"""Gets Odoo 19: ``ODOO_HOME``, or Debian's package ``odoo-19`` unpacked into the cache.
-
-Nothing is installed on the system: apt works in a private root with one line for the suite *sid*,
-at the mirror that this machine uses already, and the signature of Debian's archive is checked by apt.
-"""
+"""Gets Odoo 19: ``ODOO_HOME``, or Debian's package ``odoo-19`` unpacked into the cache."""
 
 import os
 import re
-import subprocess
 from pathlib import Path
 
+from tools.dev import debian
 from tools.dev.cache import build_once
-from tools.dev.commands import run
 from tools.dev.paths import cache_home
 from tools.dev.progress import DevError, say, step, warn
 
 TESTED_VERSION = "19.0.0+dfsg-1"
-KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 ASSET_PACKAGES = (
     "libjs-jquery",
     "libjs-jquery-form",
@@ -74,68 +68,15 @@ def _build(entry: Path) -> None:
         debs = _download(entry)
     with step("Unpacking Odoo 19"):
         for deb in debs:
-            _unpack(deb, entry / "tree")
+            debian.unpack(deb, entry / "tree", LEFT_OUT)
     with step(f"Adding {SELFIE_PACKAGE}"):
         _add_selfie_segmentation(entry)
     for deb in debs:
         deb.unlink()
 
 
-def _mirror() -> str:
-    """Address of the Debian mirror in this machine's own apt set-up."""
-    seen = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(REPO_URI)|$(ORIGIN)|$(LABEL)"],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.splitlines()
-    for line in seen:
-        uri, _, origin = line.partition("|")
-        if origin == "Debian|Debian":
-            return uri
-    # Before the first "apt-get update" apt knows no targets, so its source files are read.
-    folder = Path("/etc/apt")
-    for source in sorted([*folder.glob("sources.list"), *folder.glob("sources.list.d/*")]):
-        for found in re.finditer(
-            r"^(?:URIs:|deb(?:\s+\[[^\]]*\])?)\s+(\S+)", source.read_text(), re.M
-        ):
-            if re.search(r"/debian/?$", found[1]):
-                return found[1]
-    raise DevError(
-        "No Debian mirror is set up on this machine: point ODOO_HOME at an Odoo 19 that you have."
-    )
-
-
 def _download(entry: Path) -> list[Path]:
-    if not KEYRING.exists():
-        raise DevError(
-            f"{KEYRING} is missing: install debian-archive-keyring, or point ODOO_HOME at an Odoo 19."
-        )
-    apt = entry / "apt"
-    for name in ("lists/partial", "cache/archives/partial", "etc/parts", "debs"):
-        (apt / name).mkdir(parents=True)
-    (apt / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {_mirror()} sid main\n")
-    (apt / "status").touch()
-    options = {
-        "Dir::State::Lists": apt / "lists",
-        "Dir::State::status": apt / "status",
-        "Dir::Cache": apt / "cache",
-        "Dir::Etc::sourcelist": apt / "etc/sources.list",
-        "Dir::Etc::sourceparts": apt / "etc/parts",
-        "Dir::Etc::preferences": "/dev/null",
-        "Dir::Etc::preferencesparts": apt / "etc/parts",
-        "APT::Sandbox::User": "",
-        "Acquire::Languages": "none",
-        "Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled": "false",
-    }
-    flags = [flag for key, value in options.items() for flag in ("-o", f"{key}={value}")]
-    run(["apt-get", *flags, "update"], what="Reading the list of Debian sid")
-    run(
-        ["apt-get", *flags, "download", "odoo-19", *ASSET_PACKAGES],
-        what="Downloading odoo-19",
-        cwd=apt / "debs",
-    )
-    debs = sorted((apt / "debs").glob("*.deb"))
+    debs = debian.download(entry / "apt", "sid", ["odoo-19", *ASSET_PACKAGES])
     version = next(
         deb.name.split("_")[1].replace("%3a", ":")
         for deb in debs
@@ -148,21 +89,6 @@ def _download(entry: Path) -> list[Path]:
     say(f"  Odoo {version}")
     (entry / "version").write_text(version + "\n")
     return debs
-
-
-def _unpack(deb: Path, tree: Path) -> None:
-    tree.mkdir(exist_ok=True)
-    leave = [f"--exclude={pattern}" for pattern in LEFT_OUT]
-    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE) as data:
-        done = subprocess.run(
-            ["tar", "-x", "-C", str(tree), "--no-same-owner", "--wildcards", *leave],
-            stdin=data.stdout,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode or data.returncode:
-        raise DevError(f"Unpacking {deb.name} failed:\n{done.stderr}")
 
 
 def _add_selfie_segmentation(entry: Path) -> None:
