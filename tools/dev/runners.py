@@ -21,6 +21,7 @@ from tools.dev import (
     addon,
     chromium,
     conformance,
+    environments,
     node,
     odoo_log,
     processes,
@@ -63,7 +64,7 @@ def _run(only: str | None, arguments: Sequence[str]) -> int:
     for log in LOGS.glob("e2e-*.log"):
         log.unlink()
     chosen = [name for name in ([only] if only else RUNNERS) if _present(name)]
-    _set_up(chosen)
+    set_up(chosen)
     outcomes = []
     instance = testbed.template()
     if set(chosen) & {"odoo", "e2e"}:
@@ -102,10 +103,12 @@ def _present(name: str) -> bool:
     return True
 
 
-def _set_up(chosen: Sequence[str]) -> None:
+def set_up(chosen: Sequence[str]) -> None:
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="setup") as pool:
         kinds = ("mcp", "mcp2") if "e2e" in chosen else ()
         waiting = [pool.submit(venvs.extra, kind) for kind in kinds]
+        if "e2e" in chosen:
+            waiting += [pool.submit(environments.named(name).folder) for name in environments.SHORT]
         if set(chosen) & {"odoo", "e2e"}:
             waiting.append(pool.submit(chromium.ensure))
         if "conformance" in chosen:

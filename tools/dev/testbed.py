@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tools.dev import addon, processes, venvs
+from tools.dev import addon, odoo_tree, processes, venvs
 from tools.dev.instance import Instance
 from tools.dev.odoo_server import OdooProcess
 from tools.dev.paths import ADDON, REPORTS
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tools.dev.mock_llms import MockLlm
 
 TEMPLATE = "woow_template"
+WITHOUT_ADDON = "woow_without_addon"
 EXPECTED_LOG = REPORTS / "expected-log.txt"
 LOOPBACK = "127.0.0.1:*"
 SYNC_TRIES = 5  # on a busy machine a server may not answer within the seconds that it has
@@ -33,13 +34,6 @@ REQUEST_TIMEOUT = 120  # s, of a busy machine
 def template() -> Instance:
     """The instance whose database every test database is a copy of; it never serves."""
     return Instance("test", TEMPLATE, throw_away=True)
-
-
-def without_addon(instance: Instance) -> Instance:
-    """The template as it was before the addon was installed."""
-    bare = Instance(instance.name, f"{instance.database}_bare", throw_away=True)
-    bare.postgres = instance.postgres
-    return bare
 
 
 @contextmanager
@@ -64,12 +58,22 @@ def prepare_template(instance: Instance, *, fresh: bool) -> None:
         stamp.unlink(missing_ok=True)
     if not stamp.exists() or stamp.read_text() != addon.fingerprint():
         stamp.unlink(missing_ok=True)
-        addon.install(
-            instance,
-            instance.postgres.environment,
-            before=lambda: clone(instance, without_addon(instance).database),
-        )
+        clone(without_addon(instance), instance.database)
+        addon.install(instance, {})
         stamp.write_text(addon.fingerprint())
+
+
+def without_addon(instance: Instance) -> Instance:
+    """The database in this server that has what the addon depends on, without the addon; made once."""
+    base = Instance(instance.name, WITHOUT_ADDON, throw_away=True)
+    base.postgres = instance.postgres
+    stamp = base.folder / f"{base.database}.installed"
+    current = f"{odoo_tree.odoo_path()} {addon.manifest()['depends']}"
+    known = stamp.exists() and stamp.read_text() == current
+    if not known or not base.postgres.exists(base.database):
+        addon.install_odoo(base)
+        stamp.write_text(current)
+    return base
 
 
 def clone(source: Instance, database: str) -> None:
@@ -120,6 +124,7 @@ class OdooServer:
         self.instance = Instance(f"e2e-{name}", self.db, throw_away=True)
         self.instance.postgres = source.postgres
         self.instance.data_dir = source.data_dir
+        self.instance.python = source.python
         self._environment = {**source.postgres.environment, **(environment or {})}
         clone(source, self.db)
         port, gevent_port = processes.free_port(), processes.free_port()
@@ -153,35 +158,22 @@ class OdooServer:
 
     def stop(self) -> None:
         """End Odoo in good order and drop its database."""
-        self.forget_sessions()
+        for session in self._sessions.values():
+            session.close()
         self.process.stop()
         self.instance.drop(self.db)
+
+    def install(self) -> str:
+        """Install the addon with demo data in this server's database while it does not run; what Odoo said."""
+        return self._module("-i", "--with-demo")
 
     def update(self) -> str:
         """Update the addon in this server's database while it does not run; what Odoo said."""
         return self._module("-u")
 
-    def install(self) -> str:
-        """Install the addon again, with its demo data, in a process of its own; what Odoo said."""
-        self.forget_sessions()
-        return self._module("-i")
-
-    def forget_sessions(self) -> None:
-        """Sign in anew from now on."""
-        for session in self._sessions.values():
-            session.close()
-        self._sessions.clear()
-
-    def _module(self, flag: str) -> str:
-        command = self.instance.odoo(
-            flag,
-            ADDON,
-            "--with-demo",
-            "--stop-after-init",
-            "--no-http",
-            "--max-cron-threads=0",
-            f"--database={self.db}",
-        )
+    def _module(self, flag: str, *arguments: str) -> str:
+        options = ("--stop-after-init", "--no-http", "--max-cron-threads=0", *arguments)
+        command = self.instance.odoo(flag, ADDON, *options)
         done = subprocess.run(
             [str(part) for part in command],
             env={**os.environ, **self._environment},
@@ -268,11 +260,8 @@ class OdooServer:
         Takes about three seconds, because it is a process of its own.
         """
         script = f"result = None\n{code}\nenv.cr.commit()\nimport json\nprint({SHELL_MARK!r} + json.dumps(result))\n"
-        command = self.instance.odoo(
-            "shell", f"--database={self.db}", "--no-http", "--log-level=warn"
-        )
         done = subprocess.run(
-            [str(arg) for arg in command],
+            [str(arg) for arg in self.instance.odoo("shell", "--no-http", "--log-level=warn")],
             input=script,
             env={**os.environ, **self._environment, "WOOW_AI_IN_PROCESS_RUNNER": "False"},
             capture_output=True,

@@ -1,0 +1,122 @@
+"""``make compatibility``: the addon in each Odoo of `environments`, and a table of what came of it.
+
+In each: the addon is installed into an empty database together with its Odoo tests; then that Odoo is started, and a
+portal user signs in and asks something that needs a tool (``tests/e2e/test_compatibility.py``).
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.dev import environments, processes, runners, testbed
+from tools.dev.environments import Environment
+from tools.dev.instance import Instance
+from tools.dev.paths import ADDON, LOGS, REPORTS, ROOT
+from tools.dev.postgres import Postgres
+from tools.dev.progress import DevError, say, step
+
+CHOICE = "COMPATIBILITY"  # the variable that names one environment to the e2e test
+TIME_LIMIT = 2400  # s, for all Odoo tests with a browser on a busy machine
+SHOWN = ("cryptography", "pyOpenSSL", "Werkzeug", "mcp", "langchain-core", "openai")
+TABLE = REPORTS / "compatibility.md"
+HEAD = ("packages of Odoo", "Python", "PostgreSQL", *SHOWN, "pip replaced", "Odoo tests", "chat")
+
+
+@dataclass
+class Row:
+    environment: Environment
+    cells: Sequence[str]
+    ok: bool
+
+    def line(self) -> str:
+        about = (self.environment.title, self.environment.python, str(self.environment.postgres))
+        return f"| {' | '.join([*about, *self.cells])} |"
+
+
+def place(environment: Environment) -> Instance:
+    """Where the addon is installed in this environment, with a PostgreSQL of its own."""
+    instance = Instance(f"compatibility-{environment.name}", "woow_compatibility", throw_away=True)
+    instance.python = environment.python_program()
+    instance.postgres = Postgres(
+        instance.folder / "pg", throw_away=True, programs=environment.postgres_programs()
+    )
+    return instance
+
+
+def run_all(names: Sequence[str]) -> int:
+    """Try these environments, or every one, and write the table."""
+    runners.set_up(("e2e",))
+    rows = [_row(row) for row in environments.TABLE if not names or row.name in names]
+    lines = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|", *(row.line() for row in rows)]
+    TABLE.parent.mkdir(parents=True, exist_ok=True)
+    TABLE.write_text("\n".join(lines) + "\n")
+    say(f"\n{TABLE.read_text()}")
+    passed = sum(row.ok for row in rows)
+    say(f"{passed} passed, {len(rows) - passed} failed")
+    return 0 if passed == len(rows) else 1
+
+
+def _row(environment: Environment) -> Row:
+    try:
+        instance = place(environment)
+        versions = environment.versions(*SHOWN)
+        changed = environment.changed()
+        with testbed.running_postgres(instance):
+            tests = _odoo_tests(instance)
+            os.environ[CHOICE] = environment.name
+            file = ROOT / "tests/e2e/test_compatibility.py"
+            chat = runners.Pytest(f"compatibility-{environment.name}", [file, "-q"]).finish()
+    except DevError as error:
+        say(str(error))
+        return Row(environment, ["–"] * (len(SHOWN) + 2) + [str(error).splitlines()[0]], False)
+    ok = tests.failed == 0 and tests.number > 0 and chat.ok and not changed
+    cells = [
+        *versions,
+        ", ".join(changed) or "nothing",
+        str(tests),
+        "works" if chat.ok else "fails",
+    ]
+    return Row(environment, cells, ok)
+
+
+@dataclass
+class Tests:
+    number: int
+    failed: int
+
+    def __str__(self) -> str:
+        return f"{self.number - self.failed}/{self.number}"
+
+
+def _odoo_tests(instance: Instance) -> Tests:
+    """Install the addon into an empty database and run its tests, as everybody runs Odoo's."""
+    instance.drop(instance.database)
+    instance.write_config(
+        {"http_port": processes.free_port(), "gevent_port": processes.free_port()}
+    )
+    log = LOGS / f"{instance.name}.log"
+    arguments = ("-i", ADDON, "--with-demo", "--test-enable", f"--test-tags=/{ADDON}")
+    with step(f"Installing and testing in {instance.name} (log: {log.relative_to(ROOT)})"):
+        process = processes.start(
+            instance.name,
+            instance.odoo(*arguments, "--stop-after-init"),
+            log=log,
+            env={**os.environ, **instance.postgres.environment},
+        )
+        try:
+            process.popen.wait(TIME_LIMIT)
+        finally:
+            process.stop()
+    return _count(log)
+
+
+def _count(log: Path) -> Tests:
+    """What Odoo's last line about its tests says."""
+    text = log.read_text(errors="replace")
+    found = re.findall(r"(\d+) failed, (\d+) error\(s\) of (\d+) tests", text)
+    if not found:
+        raise DevError("Odoo ran no tests:\n" + "\n".join(text.splitlines()[-20:]))
+    failed, errors, number = map(int, found[-1])
+    return Tests(number, failed + errors)
