@@ -1,9 +1,7 @@
-import sys
-
 from . import hooks
 from .hooks import pre_init_hook, uninstall_hook
 
-if sys.version_info >= hooks.OLDEST_PYTHON:
+if hooks.can_be_imported():
     from . import controllers
     from . import models
     from . import wizards

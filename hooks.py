@@ -1,12 +1,27 @@
 """What Odoo calls before the addon is installed and before it is uninstalled."""
 
+import logging
 import sys
 
 import psycopg2
 from odoo.exceptions import UserError
 from odoo.fields import Domain
 
+from .services import packages
+from .services.errors import PackageMissing
+
+_logger = logging.getLogger(__name__)
+
 OLDEST_PYTHON = (3, 11)  # asyncio.timeout, tomllib
+
+
+def can_be_imported() -> bool:
+    """Whether the addon's code can be loaded. Where it cannot, the database lives on without it."""
+    if sys.version_info < OLDEST_PYTHON:
+        return False
+    if names := packages.missing(packages.ALL):
+        _logger.error("The AI is switched off. %s", PackageMissing(", ".join(names)))
+    return not names
 
 
 def pre_init_hook(env):

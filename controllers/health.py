@@ -3,12 +3,13 @@ from odoo.http import request
 from odoo.modules.module import get_manifest
 
 from ..runtime import process, settings
+from ..services import packages
 
 
 class HealthController(http.Controller):
     @http.route("/api/ai/health", type="woow_ai", auth="none", methods=["GET"], readonly=True)
     def health(self):
-        """For monitors: numbers only, no names, no addresses."""
+        """For monitors: numbers only, no names of people or servers, no addresses."""
         request.env.cr.execute(
             """
             SELECT COUNT(*) FILTER (WHERE state = 'queued'),
@@ -23,8 +24,10 @@ class HealthController(http.Controller):
         request.env.cr.execute(
             "SELECT state, COUNT(*) FROM woow_paas_platform_mcp_server WHERE active GROUP BY state"
         )
+        missing = packages.missing(packages.PROTOCOLS, packages.MODELS)
         return {
-            "status": "ok",
+            "status": "package_missing" if missing else "ok",
+            "missing_packages": missing,
             "version": get_manifest("woow_paas_platform")["version"],
             "runner": {
                 "in_process": settings.get().in_process_runner,

@@ -4,9 +4,9 @@ import os
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
-from ..runtime import process
-from ..services import const, egress
-from ..services.errors import EngineError, LlmSwitchedOff
+from ..runtime import process, sentences
+from ..services import const, egress, packages
+from ..services.errors import EngineError, LlmSwitchedOff, PackageMissing
 from ..services.specs import LlmSpec
 
 _logger = logging.getLogger(__name__)
@@ -56,6 +56,7 @@ class AiConfig(models.Model):
         "In the prompt works with every model: tools are described in the prompt and called by JSON in the answer. "
         "“Find out” asks the model once, before its first answer with tools, and remembers.",
     )
+    missing_packages = fields.Char(compute="_compute_missing_packages")
     found_protocol = fields.Selection(
         [("native", "Function calling"), ("prompt", "In the prompt")],
         "Found Out",
@@ -124,6 +125,12 @@ class AiConfig(models.Model):
             for turn in turns.search(using):
                 turn._request_stop()
         return result
+
+    def _compute_missing_packages(self):
+        """A sentence when this host lacks what talks to a provider."""
+        names = packages.missing(packages.MODELS)
+        said = names and sentences.translated(self.env, str(PackageMissing(", ".join(names))))
+        self.missing_packages = said or False
 
     def _llm_spec(self):
         """How the provider is asked; there is no other way to it.

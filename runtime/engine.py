@@ -3,16 +3,18 @@
 import asyncio
 import concurrent.futures
 import importlib
+import logging
 
-from ..services import const, markdown
-from ..services.errors import ServerTimeout
+from ..services import const, markdown, packages
+from ..services.errors import PackageMissing, ServerTimeout
+
+_logger = logging.getLogger(__name__)
 
 SERVICES = f"{__package__.rpartition('.')[0]}.services.{{}}"
 PROTOCOLS = (
     "jsonschema",
     "jwt",
     "langchain_mcp_adapters.sessions",
-    "markdown_it",
     "mcp",
     "yaml",
     *map(
@@ -33,6 +35,7 @@ MODELS = (
     "langchain_core.messages",
     "langchain_openai",
     "langsmith",
+    "markdown_it",
     "openai",
     *map(SERVICES.format, ("ai_client", "reply")),
 )
@@ -56,10 +59,20 @@ class Engine:
 
     def load(self):
         """Import all that the loop uses, in a thread: seconds of CPU that must be nobody's who waits."""
-        for loaded, names in ((self._protocols, PROTOCOLS), (self._models, MODELS)):
+        for loaded, names, group in (
+            (self._protocols, PROTOCOLS, packages.PROTOCOLS),
+            (self._models, MODELS, packages.MODELS),
+        ):
             try:
+                packages.check(group)
                 for name in names:
                     importlib.import_module(name)
+            except ImportError as error:  # of what one of ours depends on, or of another version
+                _logger.exception("The engine cannot be loaded.")
+                loaded.set_exception(PackageMissing(error.name or str(error)))
+            except PackageMissing as error:
+                _logger.error("%s", error)
+                loaded.set_exception(error)
             except BaseException as error:
                 loaded.set_exception(error)
             else:
@@ -69,8 +82,8 @@ class Engine:
         return self._models.done()
 
     def wait_loaded(self):
-        """In any thread but the loop's."""
-        self._models.result()
+        """In any thread but the loop's; what could not be loaded is said by each turn that needs it."""
+        concurrent.futures.wait([self._models])
 
     async def _with(self, loaded):
         # Who is cancelled leaves it to the others.

@@ -115,6 +115,10 @@ _KNOWN = (
 _BY_SOURCE = {sentence._source: sentence for sentence in _KNOWN}
 
 _WITH_VALUES = (
+    _lt(
+        "Python packages are missing on this host, or too old or too new: %(names)s."
+        " The operator can install them with this app's requirements.txt, then restart Odoo."
+    ),
     _lt("The program %(name)s of this MCP server is not installed on this host."),
     _lt("The folder %(name)s is not below one that the operator has released."),
     _lt("The folder %(name)s does not exist on this host."),

@@ -4,7 +4,8 @@
     ├── ConfigError             an admin or owner must change a setting
     │   ├── BlockedAddress      egress guard refused the address
     │   ├── SecretUnreadable    a stored secret does not decrypt
-    │   └── KeyMissing          the server wants a key of the person who asks
+    │   ├── KeyMissing          the server wants a key of the person who asks
+    │   └── PackageMissing      something that is imported is not installed any more
     ├── ServerError             one MCP server, the others go on
     │   ├── ConnectFailed       the request never left us: safe to retry
     │   │   └── HostUnreachable host unknown, or not public: nobody learns which names exist inside
@@ -98,6 +99,18 @@ class KeyMissing(ConfigError):
     default_message = (
         "This MCP server wants a key of your own. Add it under My account, AI connections."
     )
+
+
+class PackageMissing(ConfigError):
+    """:param names: of the packages, as pip knows them"""
+
+    code = "package_missing"
+
+    def __init__(self, names: str):
+        super().__init__(
+            f"Python packages are missing on this host, or too old or too new: {names}. "
+            "The operator can install them with this app's requirements.txt, then restart Odoo."
+        )
 
 
 class ServerError(EngineError):

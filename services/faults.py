@@ -17,6 +17,7 @@ from .errors import (
     ConnectFailed,
     EngineError,
     HostUnreachable,
+    PackageMissing,
     ProtocolError,
     RateLimited,
     ServerRefused,
@@ -40,6 +41,8 @@ def of_exception(error: BaseException) -> EngineError:
     for cause in _chain(error):
         if isinstance(cause, EngineError):
             return cause
+        if isinstance(cause, ImportError):
+            return PackageMissing(cause.name or str(cause))
     detail = f"{type(error).__name__}: {text.one_line(str(error), 300)}"
     if isinstance(error, httpx.ConnectTimeout):
         return ConnectFailed(CONNECT_TIMEOUT, detail=detail)

@@ -5,6 +5,7 @@ or a record of Odoo only. The caller sanitises once more where it stores the HTM
 """
 
 import functools
+import html
 import re
 from collections.abc import Iterator
 
@@ -25,8 +26,12 @@ _RECORD_LINK = re.compile(
 
 def render(source: str) -> str:
     """The HTML of a whole text; what is long is read block by block, and a block without end stays text."""
+    try:
+        parser = _parser()
+    except ModuleNotFoundError:  # what was said before stays readable
+        return _as_text(source)
     if len(source) <= MAX_BLOCK:
-        return _parser().render(texts.clean(source))
+        return parser.render(texts.clean(source))
     return "".join(
         render(block) if len(block) <= MAX_BLOCK else _as_text(block) for block in blocks(source)
     )
@@ -38,9 +43,7 @@ async def rendered(source: str) -> str:
 
 
 def _as_text(source: str) -> str:
-    from markdown_it.common.utils import escapeHtml  # noqa: PLC0415
-
-    return f"<pre>{escapeHtml(texts.clean(source))}</pre>\n"
+    return f"<pre>{html.escape(texts.clean(source))}</pre>\n"
 
 
 class BlockStream:

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from . import connect, const, discovery, faults, gate, inputs
+from . import connect, const, discovery, faults, gate, inputs, packages
 from .breaker import Breaker, State
 from .discovery import SYNC_MARGIN
 from .egress import EgressPolicy
@@ -324,6 +324,7 @@ class Pool:
             await asyncio.gather(*(session.closed(CLOSE_TIMEOUT) for session in list(self._alive)))
 
     async def _open(self, spec: ServerSpec) -> Session:
+        packages.check(packages.PROTOCOLS)
         process = self.process(spec)
         if spec.command:
             process.starts()

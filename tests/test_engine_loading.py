@@ -5,6 +5,7 @@ from unittest.mock import Mock, patch
 from odoo.tests import tagged
 
 from ..runtime import engine
+from ..services.errors import PackageMissing
 from .common import AiCase
 
 
@@ -34,7 +35,7 @@ class TestEngineLoading(AiCase):
 
     def test_what_cannot_be_imported_is_told_to_who_waits(self):
         made = engine.Engine(None, 1, Mock(), None)
-        with patch.object(engine.importlib, "import_module", side_effect=ImportError("mcp")):
+        with patch.object(engine.importlib, "import_module", side_effect=ImportError(name="mcp")):
             made.load()
-        with self.assertRaises(ImportError):
+        with self.assertRaisesRegex(PackageMissing, "too new: mcp"):
             asyncio.run(made.check([], None))

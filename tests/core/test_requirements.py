@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from services import packages
+from tools.dev import environments
+
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("services", "runtime", "models", "controllers", "wizards", "cli")
 ODOOS = {"odoo", "psycopg2", "werkzeug", "markupsafe", "lxml", "dateutil", "pytz", "requests"}
@@ -53,6 +56,24 @@ def test_every_imported_package_is_named_and_every_named_one_is_imported():
         for name in distributions.get(module, [module])
     }
     assert imported == {r.name.lower() for r in _required()} - BOUNDED
+
+
+def test_each_package_that_may_be_missing_later_belongs_to_a_feature():
+    groups = (packages.ALL, packages.PROTOCOLS, packages.MODELS)
+    named = [name for group in groups for name in group.values()]
+    assert sorted(named) == sorted(r.name for r in _required() if r.name not in BOUNDED)
+    assert not packages.missing(*groups)
+
+
+def test_a_lower_bound_is_one_that_pip_can_pin():
+    named = dict(bound.split("==") for bound in environments.lowest_bounds())
+    bounded = {r.name: r.specifier for r in _required() if ">=" in str(r.specifier)}
+    assert named.keys() == bounded.keys()
+    assert all(version in bounded[name] for name, version in named.items())
+
+
+def test_odoo_s_own_packages_are_known_by_name():
+    assert {"idna", "cryptography", "pyopenssl", "werkzeug"} <= environments.odoos()
 
 
 @pytest.mark.parametrize("requirement", sorted(_required(), key=str), ids=str)

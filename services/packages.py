@@ -1,0 +1,54 @@
+"""Packages that are gone though Odoo checked them at the installation: whoever renews a machine forgets them easily.
+
+Each costs what it is imported for. Top-level module -> the name that pip knows.
+"""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+
+from .errors import PackageMissing
+
+# Without these nothing of the addon can be imported.
+ALL = {
+    "anyio": "anyio",
+    "certifi": "certifi",
+    "cryptography": "cryptography",
+    "httpcore": "httpcore",
+    "httpx": "httpx",
+}
+PROTOCOLS = {
+    "jsonschema": "jsonschema",
+    "jwt": "PyJWT",
+    "langchain_mcp_adapters": "langchain-mcp-adapters",
+    "mcp": "mcp",
+    "pydantic_core": "pydantic-core",
+    "referencing": "referencing",
+    "yaml": "PyYAML",
+}
+MODELS = {
+    "langchain_core": "langchain-core",
+    "langchain_openai": "langchain-openai",
+    "langsmith": "langsmith",
+    "markdown_it": "markdown-it-py",
+    "openai": "openai",
+}
+
+
+def missing(*groups: Mapping[str, str]) -> list[str]:
+    """The names that pip knows of what is not installed; imports nothing."""
+    return sorted(
+        name for group in groups for module, name in group.items() if not _is_here(module)
+    )
+
+
+def check(group: Mapping[str, str]) -> None:
+    """:raises PackageMissing: something of the group is not installed"""
+    if names := missing(group):
+        raise PackageMissing(", ".join(names))
+
+
+def _is_here(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
