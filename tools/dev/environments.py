@@ -22,7 +22,12 @@ from tools.dev.progress import DevError, step
 
 REQUIREMENTS = ROOT / "requirements.txt"
 PINS = TOOLS / "odoo-pins.txt"
-NEWEST = TOOLS / "requirements-odoo.txt"
+PACKAGES = {
+    "debian": [],  # they are there
+    "pins": [PINS],
+    "ubuntu": [PINS, TOOLS / "ubuntu-24.04.txt"],
+    "newest": [TOOLS / "requirements-odoo.txt"],
+}
 DEBIAN_LIST = TOOLS / "debian-12.txt"
 # Odoo's tests use it to talk to Chromium; people who only use Odoo do not have it.
 FOR_TESTS = ("websocket-client",)
@@ -43,7 +48,7 @@ exec {program} "$@"
 class Environment:
     """One way in which Odoo 19 is installed.
 
-    :param packages: Odoo's own: ``debian``, ``pins`` or ``newest``
+    :param packages: Odoo's own, a key of `PACKAGES`
     :param lowest: take the lowest of each range of the addon's instead of the newest
     :param postgres: the version of the server beside it
     """
@@ -61,7 +66,7 @@ class Environment:
         :raises DevError: this machine lacks the interpreter
         """
         interpreter, libraries = self._interpreter()
-        texts = [file.read_text() for file in (REQUIREMENTS, PINS, NEWEST)]
+        texts = [file.read_text() for file in (REQUIREMENTS, *PACKAGES[self.packages])]
         today = time.strftime("%F") if self.packages == "newest" else ""
         parts = (*texts, str(interpreter), str(odoo_tree.odoo_path()), str(self), today)
 
@@ -114,8 +119,7 @@ class Environment:
         )
         launch(entry / "bin/python", entry / "venv/bin/python", libraries)
         python = [entry / "bin/python", *venvs.PIP]
-        if not system:
-            file = NEWEST if self.packages == "newest" else PINS
+        for file in PACKAGES[self.packages]:
             run([*python, "-r", file], what="Installing what Odoo asks for")
         lowest = entry / "lowest.txt"
         lowest.write_text("".join(f"{bound}\n" for bound in lowest_bounds()) if self.lowest else "")
@@ -131,6 +135,7 @@ class Environment:
 
 TABLE = (
     Environment("debian-12", "Debian 12's own packages", DEBIAN_PYTHON, "debian", 15),
+    Environment("ubuntu-24.04", "the versions of Ubuntu 24.04", "3.12", "ubuntu", 15),
     Environment("pins-3.11", "Odoo's own pins", "3.11", "pins", 15),
     Environment("pins-3.12", "Odoo's own pins", "3.12", "pins", 18),
     Environment("pins-3.13", "Odoo's own pins", "3.13", "pins", 18),
