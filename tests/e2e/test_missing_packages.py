@@ -56,7 +56,7 @@ def test_without_the_protocol_s_packages_servers_say_so_and_the_chat_goes_on(
     assert events[-1]["type"] == "done"
     [server] = odoo.rpc(SERVERS, "search", [("name", "=", "time")])
     said = odoo.session("admin").post(f"/api/mcp/servers/{server}/sync")
-    assert said.status_code >= 400 and said.json()["code"] == "package_missing"
+    assert said.status_code >= 400 and said.json()["error"]["code"] == "package_missing"
     [shown] = odoo.rpc(SERVERS, "read", [server], ["state", "state_sentence"])
     assert shown["state"] == "error" and "jsonschema" in shown["state_sentence"]
 

@@ -108,15 +108,20 @@ class Environment:
         return find_python(self.python), ""
 
     def _build(self, entry: Path, interpreter: Path, libraries: str) -> None:
-        system = self.packages == "debian"
-        # Debian's pip is among its packages, and its ensurepip looks outside of the unpacked root.
-        options = ["--system-site-packages", "--without-pip"] if system else []
-        environment = {"LD_LIBRARY_PATH": libraries} if libraries else {}
-        run(
-            [interpreter, "-m", "venv", *options, entry / "venv"],
-            what="Making a Python environment",
-            env=environment,
-        )
+        if self.packages == "debian":
+            # Debian's pip is among its packages, and its ensurepip looks outside of the unpacked root.
+            options = ["--system-site-packages", "--without-pip"]
+            environment = {"LD_LIBRARY_PATH": libraries}
+        else:
+            options, environment = [], {}
+        if str(interpreter) == venvs.PYTHON:
+            venvs.create(entry / "venv")
+        else:
+            run(
+                [interpreter, "-m", "venv", *options, entry / "venv"],
+                what="Making a Python environment",
+                env=environment,
+            )
         launch(entry / "bin/python", entry / "venv/bin/python", libraries)
         python = [entry / "bin/python", *venvs.PIP]
         for file in PACKAGES[self.packages]:

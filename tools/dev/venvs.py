@@ -32,7 +32,7 @@ def main() -> Path:
 
     def build(entry: Path) -> None:
         requirements = [flag for name in files[:-1] for flag in ("-r", name)]
-        _create(entry)
+        create(entry)
         run(
             [entry / "bin/python", *PIP, *requirements, "-c", files[-1]],
             what="Installing Python packages",
@@ -52,7 +52,7 @@ def extra(kind: str, *, options: tuple[str, ...] = ()) -> Path:
     requirements = TOOLS / f"requirements-{kind}.txt"
 
     def build(entry: Path) -> None:
-        _create(entry)
+        create(entry)
         run(
             [entry / "bin/python", *PIP, "--no-deps", *options, "-r", requirements],
             what=f"Installing {requirements.name}",
@@ -69,7 +69,7 @@ def _name(kind: str, files: list[Path], *more: str) -> str:
     return f"{kind}-{digest(sys.version, PYTHON, *lines, *more)}"
 
 
-def _create(entry: Path) -> None:
+def create(entry: Path) -> None:
     """An environment in ``entry``, also where Debian split parts of venv off into a package."""
     if _made_by_venv(entry):
         return
