@@ -35,7 +35,10 @@ class TestEngineLoading(AiCase):
 
     def test_what_cannot_be_imported_is_told_to_who_waits(self):
         made = engine.Engine(None, 1, Mock(), None)
-        with patch.object(engine.importlib, "import_module", side_effect=ImportError(name="mcp")):
+        broken = patch.object(
+            engine.importlib, "import_module", side_effect=ImportError(name="mcp")
+        )
+        with self.assertLogs(engine._logger, "ERROR"), broken:
             made.load()
         with self.assertRaisesRegex(PackageMissing, "too new: mcp"):
             asyncio.run(made.check([], None))
