@@ -61,6 +61,7 @@
         "views/portal_service_templates.xml",
     ],
     "demo": ["demo/demo.xml"],
+    "images": ["static/description/chat.png"],
     "assets": {
         "web.assets_backend": [
             "woow_paas_platform/static/src/backend/**/*",
