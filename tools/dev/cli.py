@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from tools.dev import compatibility, demo, lint, node, runners, venvs
+from tools.dev import compatibility, demo, lint, node, package, runners, venvs
 from tools.dev.cache import try_lock
 from tools.dev.instance import Instance, prepare_links
 from tools.dev.paths import DEV, ROOT
@@ -43,6 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     commands.add_parser("format", help="let the formatters write").set_defaults(
         run=lambda _options: lint.run_format()
+    )
+    commands.add_parser("package", help="make the archive of the addon").set_defaults(
+        run=lambda _options: package.main()
     )
     commands.add_parser("clean", help="remove .dev, leave the cache").set_defaults(run=_clean)
     options = parser.parse_args(argv)

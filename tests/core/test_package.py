@@ -1,0 +1,93 @@
+"""The archive that `make package` makes: all of the addon, and nothing that serves development only."""
+
+import ast
+import fnmatch
+import os.path
+import re
+import zipfile
+from pathlib import PurePosixPath
+
+import pytest
+
+from tools.dev import package
+from tools.dev.paths import ADDON, ROOT
+
+DEVELOPMENT = ("tools", "benchmarks", "tests/core", "tests/e2e", "tests/conformance", ".ci")
+DEVELOPMENT_FILES = {"Makefile", "package.json", "package-lock.json", "pyproject.toml", ".npmrc"}
+MANIFEST = ast.literal_eval((ROOT / "__manifest__.py").read_text())
+LARGEST = 6_000_000  # bytes
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The text of each file below the addon's folder; of what is no text an empty one."""
+    archive = package.build(tmp_path_factory.mktemp("package"))
+    assert archive.name == f"{ADDON}-{MANIFEST['version']}.zip"
+    assert archive.stat().st_size < LARGEST
+    found = {}
+    with zipfile.ZipFile(archive) as opened:
+        for name in opened.namelist():
+            folder, _slash, path = name.partition("/")
+            assert folder == ADDON
+            if not name.endswith("/"):
+                found[path] = opened.read(name).decode(errors="ignore")
+    return found
+
+
+def _is_module(path, files):
+    return bool({f"{path}.py", f"{path}/__init__.py"} & files.keys())
+
+
+def test_nothing_for_development_only(files):
+    assert not [name for name in files if name.startswith(DEVELOPMENT)]
+    assert not DEVELOPMENT_FILES & files.keys()
+    assert not [name for name in files if name.startswith(".")]
+
+
+def test_all_that_the_manifest_names(files):
+    patterns = [*MANIFEST["data"], *MANIFEST["demo"], "i18n/zh_TW.po", "data/neutralize.sql"]
+    patterns += ["static/description/icon.png", "static/description/index.html", "migrations/*"]
+    for bundle in MANIFEST["assets"].values():
+        names = [item if isinstance(item, str) else item[-1] for item in bundle]
+        prefix = f"{ADDON}/"
+        patterns += [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+    missing = [
+        pattern
+        for pattern in patterns
+        if not fnmatch.filter(files, pattern.replace("/**/", "/").replace("**", "*"))
+    ]
+    assert missing == []
+
+
+def test_each_import_of_the_addon_is_met(files):
+    missing = []
+    for name, text in files.items():
+        if not name.endswith(".py"):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                folder = PurePosixPath(name).parents[node.level - 1]
+                base = folder.joinpath(*(node.module or "").split("."))
+                if not (
+                    _is_module(base, files)
+                    or all(_is_module(base / one.name, files) for one in node.names)
+                ):
+                    missing.append(f"{name}:{node.lineno}")
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                modules = [getattr(node, "module", None) or one.name for one in node.names]
+                if {module.split(".")[0] for module in modules} & {"tools", "benchmarks"}:
+                    missing.append(f"{name}:{node.lineno}")
+    assert missing == []
+
+
+def test_each_link_of_the_documents_leads_somewhere(files):
+    dead = []
+    for name, text in files.items():
+        if not name.endswith((".md", "index.html")):
+            continue
+        links = re.findall(r"\]\(([^)\s#]+)", text) + re.findall(r'(?:src|href)="([^"#]+)"', text)
+        for link in links:
+            target = os.path.normpath(PurePosixPath(name).parent / link)
+            if ":" not in link and target not in files:
+                dead.append(f"{name}: {link}")
+    assert dead == []
