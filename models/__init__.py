@@ -65,6 +65,7 @@ from . import discuss_post
 from . import discuss_servers
 from . import conversation_quota
 from . import ir_attachment
+from . import ir_config_parameter
 from . import ir_http
 from . import res_config_settings
 from . import res_users

@@ -11,7 +11,7 @@ from psycopg2.errors import UniqueViolation
 
 from ..services.heartbeat import BEATS
 from ..services.ports import Claim
-from . import db, notify, settings
+from . import copies, db, notify, settings
 from .line import Line
 
 TURN = "woow_paas_platform.ai_turn"
@@ -31,6 +31,7 @@ class TurnQueue:
     def __init__(self, dbname: str):
         self.name = dbname
         self._line: Line | None = None
+        self._is_settled = False
 
     def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]:
         """Take queued turns, at most one of a conversation, each for `lease` seconds; also one that was committed
@@ -38,6 +39,10 @@ class TurnQueue:
 
         Who has fewest goes first, and nobody has more than `turns_per_person` at a time.
         """
+
+        if not self._is_settled:
+            db.raw(self.name, copies.settle)
+            self._is_settled = True
 
         def work(cr):
             cr.execute(

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tools.dev import addon, odoo_tree, processes, venvs
+from tools.dev.commands import run
 from tools.dev.instance import Instance
 from tools.dev.odoo_server import OdooProcess
 from tools.dev.paths import ADDON, REPORTS
@@ -158,18 +159,34 @@ class OdooServer:
 
     def stop(self) -> None:
         """End Odoo in good order and drop its database."""
-        for session in self._sessions.values():
-            session.close()
+        self.forget_sessions()
         self.process.stop()
         self.instance.drop(self.db)
 
     def install(self) -> str:
-        """Install the addon with demo data in this server's database while it does not run; what Odoo said."""
+        """Install the addon with demo data in this server's database, in a process of its own; what Odoo said."""
+        self.forget_sessions()
         return self._module("-i", "--with-demo")
 
     def update(self) -> str:
         """Update the addon in this server's database while it does not run; what Odoo said."""
         return self._module("-u")
+
+    def duplicate(self, database: str) -> None:
+        """Let Odoo duplicate this server's database; what was called so before is dropped."""
+        settings = ("-c", self.instance.config)
+        command = self.instance.odoo("db", *settings, "duplicate", "-f", self.db, database)
+        run(
+            command[: -len(settings)],  # the command wants them before its own action
+            what=f"Odoo's duplicate of {self.db}",
+            env=self._environment,
+        )
+
+    def forget_sessions(self) -> None:
+        """Sign in anew from now on."""
+        for session in self._sessions.values():
+            session.close()
+        self._sessions.clear()
 
     def _module(self, flag: str, *arguments: str) -> str:
         options = ("--stop-after-init", "--no-http", "--max-cron-threads=0", *arguments)

@@ -1,0 +1,52 @@
+"""A database is copied while a turn waits in it: the turn is run once, by the database that had it first."""
+
+import pytest
+from chat import first
+from waiting import eventually
+
+from tools.dev import testbed
+
+STATE = "SELECT state FROM woow_paas_platform_ai_turn ORDER BY id DESC LIMIT 1"
+ASK = (
+    "user = env.ref('woow_paas_platform.user_user')\n"
+    "assistant = env.ref('woow_paas_platform.ai_assistant_demo').with_user(user)\n"
+    "channel = env['discuss.channel'].with_user(user)._create_ai_conversation(assistant)\n"
+    "channel._ask('Only once')\n"
+    "provider = env.ref('woow_paas_platform.ai_config_demo')\n"
+    "provider.write({{'api_base_url': {url!r}, 'model': 'gpt-4o', 'api_key': 'test'}})\n"
+    # As the server does that took its last turn.
+    "from odoo.addons.woow_paas_platform.runtime import copies\n"
+    "copies.settle(env.cr)\n"
+)
+
+
+@pytest.fixture
+def databases(template, _scripted_llm):
+    """The original, Odoo's duplicate and a copy by PostgreSQL, in one server that runs turns of all of them."""
+    _scripted_llm.reset()
+    _scripted_llm.script(first("Only once", {"content": "Once."}))
+    all_of_them = {"dbfilter": "^woow_copies.*$"}
+    odoo = testbed.OdooServer(template, "copies", options=all_of_them)
+    odoo.shell(ASK.format(url=_scripted_llm.base_url))
+    names = [odoo.db, "woow_copies_odoo", "woow_copies_postgres"]
+    odoo.duplicate(names[1])
+    odoo.instance.postgres.copy(odoo.db, names[2])
+    odoo.instance.database = ",".join(names)
+    odoo.process.start()
+    yield odoo, names
+    odoo.stop()
+    for name in names[1:]:
+        odoo.instance.drop(name)
+
+
+def test_a_turn_is_run_by_the_original_only(databases, _scripted_llm):
+    odoo, names = databases
+    sql = odoo.instance.postgres.sql
+
+    def states():
+        return [sql(name, STATE) for name in names]
+
+    eventually(lambda: set(states()) <= {"done", "stopped", "failed"}, states)
+    assert states() == ["done", "stopped", "stopped"]
+    asked = [one["body"]["messages"] for one in _scripted_llm.requests()]
+    assert sum("Only once" in str(messages) for messages in asked) == 1
