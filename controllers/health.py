@@ -4,6 +4,7 @@ from odoo.modules.module import get_manifest
 
 from ..runtime import process, settings
 from ..services import packages
+from ..services.errors import SecretUnreadable
 
 
 class HealthController(http.Controller):
@@ -24,10 +25,15 @@ class HealthController(http.Controller):
         request.env.cr.execute(
             "SELECT state, COUNT(*) FROM woow_paas_platform_mcp_server WHERE active GROUP BY state"
         )
+        servers = dict(request.env.cr.fetchall())
         missing = packages.missing(packages.PROTOCOLS, packages.MODELS)
+        # sudo: secrets - a number of those that cannot be read
+        unreadable = request.env["woow_paas_platform.secret.mixin"].sudo()._count_unreadable()
+        status = "package_missing" if missing else SecretUnreadable.code if unreadable else "ok"
         return {
-            "status": "package_missing" if missing else "ok",
+            "status": status,
             "missing_packages": missing,
+            "unreadable_secrets": unreadable,
             "version": get_manifest("woow_paas_platform")["version"],
             "runner": {
                 "in_process": settings.get().in_process_runner,
@@ -36,5 +42,5 @@ class HealthController(http.Controller):
                 "running": running,
                 "orphaned": orphaned,
             },
-            "servers": dict(request.env.cr.fetchall()),
+            "servers": servers,
         }

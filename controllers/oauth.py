@@ -8,7 +8,7 @@ from ..models.mcp_server_oauth import CALLBACK, CLIENT, SIGN_IN, START
 from ..runtime import background, db, process
 from ..runtime.after_commit import LeadsTo
 from ..services import const
-from ..services.errors import AuthRequired, EngineError, SignInRequired
+from ..services.errors import AuthRequired, ConfigError, EngineError, SignInRequired
 from .chat import ROUTE, visible_or_404
 from .mcp_servers import SERVER
 
@@ -43,7 +43,9 @@ class OAuthController(http.Controller):
         if not server.sudo(False).has_access("write"):
             return self._refused(404)  # nobody asked this person to sign in
         sign_in = server._sign_in(make=True)
-        dbname, spec, sign_in_id = request.env.cr.dbname, server._server_spec(), sign_in.id
+        if not (spec := self._spec(server, sign_in)):
+            return _leads_to(_page_of(sign_in.id))
+        dbname, sign_in_id = request.env.cr.dbname, sign_in.id
 
         def ask():
             try:
@@ -71,7 +73,9 @@ class OAuthController(http.Controller):
             return self._refused(400)
         if too_many := self._too_many():
             return too_many
-        dbname, uid, spec = request.env.cr.dbname, request.env.uid, server._server_spec()
+        if not (spec := self._spec(server, begun.sign_in_id)):
+            return _leads_to(_page_of(begun.sign_in_id.id))
+        dbname, uid = request.env.cr.dbname, request.env.uid
         sign_in_id, manages = begun.sign_in_id.id, server.sudo(False).has_access("write")
 
         def redeem():
@@ -102,6 +106,14 @@ class OAuthController(http.Controller):
         # sudo: mcp_server - the name of a server that the person signs in to
         server = sign_in.sudo().server_id.display_name
         return self._page({"result": sign_in, "server": server})
+
+    def _spec(self, server, sign_in):
+        """How the server is asked, None if it cannot be: the sign-in says why."""
+        try:
+            return server._server_spec()
+        except ConfigError as error:
+            sign_in.error = str(error)
+            return None
 
     def _refused(self, status):
         return self._page({"is_refused": True}, status)

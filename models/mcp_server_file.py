@@ -120,12 +120,6 @@ class McpServer(models.Model):
             self._start_with_odoo()
 
     @api.model
-    def _is_neutralized(self):
-        # sudo: ir.config_parameter - whether Odoo has neutralised this copy
-        Parameter = self.env["ir.config_parameter"].sudo()
-        return bool(Parameter.get_param("database.is_neutralized"))
-
-    @api.model
     def _vals_of_entry(self, entry):
         return {
             "name": entry.name,

@@ -190,8 +190,12 @@ class McpServer(models.Model):
         )
 
     def _spec_of_row(self, person):
-        """What the engine learns of every server from its row, wherever its address and secrets come from."""
+        """What the engine learns of every server from its row, wherever its address and secrets come from.
+
+        :raises ConfigError: in a neutralized copy nobody has switched it on
+        """
         self.ensure_one()
+        self._check_copy()
         return {
             "id": self.id,
             "name": self.name,

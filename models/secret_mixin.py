@@ -4,9 +4,14 @@ from odoo import api, fields, models
 from odoo.tools import SQL
 
 from ..runtime import vault
-from ..services.errors import SecretUnreadable
+from ..services.errors import ConfigError, SecretUnreadable
 
 _logger = logging.getLogger(__name__)
+
+NEUTRALIZED = (
+    "This is a neutralized copy of a database. Switch it on first if it is to be asked from here."
+)
+LOOKED_AT = 200  # secrets of each kind that a look at the health tries to open
 
 
 class SecretMixin(models.AbstractModel):
@@ -19,6 +24,13 @@ class SecretMixin(models.AbstractModel):
     _name = "woow_paas_platform.secret.mixin"
     _description = "Encrypted write-only secrets"
 
+    secret_problem = fields.Char(
+        "Secrets That Cannot Be Read",
+        compute="_compute_secret_problem",
+        compute_sudo=True,
+        exportable=False,
+    )
+
     def _blank_secrets(self, *names):
         for record in self:
             for name in names:
@@ -29,6 +41,17 @@ class SecretMixin(models.AbstractModel):
             if value := record[name]:
                 # sudo: the store is readable by nobody; who may write the record may replace its secret
                 record.sudo()[f"{name}_encrypted"] = vault.encrypt(value)
+
+    @api.model
+    def _is_neutralized(self):
+        # sudo: ir.config_parameter - whether Odoo has neutralised this copy
+        Parameter = self.env["ir.config_parameter"].sudo()
+        return bool(Parameter.get_param("database.is_neutralized"))
+
+    def _check_copy(self):
+        """:raises ConfigError: this is a neutralized copy of a database, and nobody has switched it on there"""
+        if not self.active and self._is_neutralized():
+            raise ConfigError(NEUTRALIZED)
 
     # ------------------------------------------------------------ what secrets were entered for
 
@@ -107,6 +130,50 @@ class SecretMixin(models.AbstractModel):
             _logger.warning("%s of %s does not decrypt with the current key.", name, self)
             raise
 
+    # ------------------------------------------------------------ another key than they were encrypted with
+
+    @api.depends(lambda self: [name for name in self._fields if name.endswith("_encrypted")])
+    @api.depends_context("lang")
+    def _compute_secret_problem(self):
+        stores = [name for name in self._fields if name.endswith("_encrypted")]
+        for record in self:
+            closed = [name for name in stores if not vault.opens(record[name])]
+            record.secret_problem = record._sentence_of_closed(closed) if closed else False
+
+    def _sentence_of_closed(self, stores):
+        inputs = (self._fields.get(name.removesuffix("_encrypted")) for name in stores)
+        labels = [field._description_string(self.env) for field in inputs if field]
+        return self.env._(
+            "What is stored here was encrypted with another secret key than this Odoo has, and cannot be read: "
+            "%(secrets)s. Enter it again, or let the operator add the former key to secret_key.",
+            secrets=", ".join(labels) or self.display_name,
+        )
+
+    @api.model
+    def _stored_secrets(self):
+        """Each column that holds secrets: (model, name of the field)."""
+        for model in self.env.values():
+            if not model._abstract and model._auto and isinstance(model, SecretMixin):
+                for name in model._fields:
+                    if name.endswith("_encrypted"):
+                        yield model, name
+
+    @api.model
+    def _count_unreadable(self):
+        """How many stored secrets no key opens, of the newest `LOOKED_AT` of each kind."""
+        count = 0
+        for model, name in self._stored_secrets():
+            column, table = SQL.identifier(name), SQL.identifier(model._table)
+            newest = SQL(
+                "SELECT %s FROM %s WHERE %s <> '' ORDER BY id DESC LIMIT %s",
+                column,
+                table,
+                column,
+                LOOKED_AT,
+            )
+            count += sum(not vault.opens(token) for (token,) in self.env.execute_query(newest))
+        return count
+
     @api.model
     def _rotate_secrets(self):
         """Encrypt each stored secret of the database with the newest key.
@@ -114,26 +181,21 @@ class SecretMixin(models.AbstractModel):
         :return: (how many were, “table.column id” of those that no key opens)
         """
         done, failed = 0, []
-        for model in self.env.values():
-            if model._abstract or not model._auto or not isinstance(model, SecretMixin):
-                continue
-            for name in model._fields:
-                if not name.endswith("_encrypted"):
+        for model, name in self._stored_secrets():
+            table, column = SQL.identifier(model._table), SQL.identifier(name)
+            self.env.cr.execute(
+                SQL("SELECT id, %s FROM %s WHERE %s <> '' FOR UPDATE", column, table, column)
+            )
+            for record_id, token in self.env.cr.fetchall():
+                try:
+                    fresh = vault.rotate(token)
+                except SecretUnreadable:
+                    failed.append(f"{model._table}.{name} {record_id}")
                     continue
-                table, column = SQL.identifier(model._table), SQL.identifier(name)
                 self.env.cr.execute(
-                    SQL("SELECT id, %s FROM %s WHERE %s <> '' FOR UPDATE", column, table, column)
+                    SQL("UPDATE %s SET %s = %s WHERE id = %s", table, column, fresh, record_id)
                 )
-                for record_id, token in self.env.cr.fetchall():
-                    try:
-                        fresh = vault.rotate(token)
-                    except SecretUnreadable:
-                        failed.append(f"{model._table}.{name} {record_id}")
-                        continue
-                    self.env.cr.execute(
-                        SQL("UPDATE %s SET %s = %s WHERE id = %s", table, column, fresh, record_id)
-                    )
-                    done += 1
+                done += 1
         self.env.invalidate_all()
         return done, failed
 

@@ -138,6 +138,10 @@ class Toolbox(models.Model):
         self.check_access("write")
         if not self.document_url:
             raise UserError(self.env._("Enter the address of the document, or upload it."))
+        try:
+            self._check_copy()
+        except ConfigError as error:
+            raise UserError(sentences.translated(self.env, str(error))) from error
         box_id, url, uid = self.id, self.document_url, self.env.uid
         dbname = self.env.cr.dbname
         self.env.cr.postcommit.add(lambda: background.import_later(dbname, box_id, url, uid))
@@ -229,6 +233,7 @@ class Toolbox(models.Model):
     def _server_spec(self, _person=None):
         """What stands for the service where calls name their server; its credential is everybody's."""
         self.ensure_one()
+        self._check_copy()
         return ServerSpec(
             id=-self.id, name=self.name, url=self.base_url or "", call_timeout=self.call_timeout
         )

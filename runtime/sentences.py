@@ -24,6 +24,9 @@ _KNOWN = (
     _lt("This MCP server wants a key of your own. Add it under My account, AI connections."),
     _lt("Where others read along, your own key or sign-in for this MCP server is not used."),
     _lt("The provider of this assistant is switched off. An administrator can switch it on again."),
+    _lt(
+        "This is a neutralized copy of a database. Switch it on first if it is to be asked from here."
+    ),
     _lt("The MCP server failed."),
     _lt("The MCP server cannot be reached. Check its address."),
     _lt("The connection timed out. Check the server's address."),

@@ -14,6 +14,15 @@ def encrypt(secret: str) -> str:
     return _fernet().encrypt(secret.encode()).decode()
 
 
+def opens(token: str | bool) -> bool:
+    """Whether the secret can be read; what is not there can."""
+    try:
+        decrypt(token)
+    except SecretUnreadable:
+        return False
+    return True
+
+
 def rotate(token: str) -> str:
     """The same secret under the newest key.
 

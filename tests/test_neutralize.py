@@ -1,7 +1,8 @@
+from odoo.exceptions import UserError
 from odoo.tests import tagged
 from odoo.tools.misc import file_open
 
-from ..services.errors import LlmSwitchedOff
+from ..services.errors import ConfigError, LlmSwitchedOff
 from .common import AiCase, OperatorFile, TurnByHandCase, served_mcp
 from .test_execute_api import served_llm
 
@@ -60,6 +61,30 @@ class TestNeutralize(TurnByHandCase):
             self._sign_in(self.member)
             self._ways_out()
             self.assertEqual((llm.requests, mcp.methods, mcp.connections), ([], [], 0))
+
+    def test_no_button_is_a_way_out(self):
+        Toolbox = self.env["woow_paas_platform.toolbox"]
+        with served_mcp() as mcp:
+            self.server.write({"url": mcp.url, "authorization": "oauth_server"})
+            box = Toolbox.create({"name": "orders", "document_url": mcp.url})
+            neutralize(self.env)
+            self._sign_in(self.admin)
+            server = f"/api/mcp/servers/{self.server.id}"
+            for path in (f"{server}/test", f"{server}/sync"):
+                with self.subTest(path=path):
+                    status, answer = self._call("POST", path)
+                    self.assertGreaterEqual(status, 400)
+                    self.assertIn("neutralized", answer["error"]["message"])
+            page = self.url_open(f"/api/ai/oauth/start/{self.server.id}")
+            self.assertIn("neutralized", page.text)
+            with self.assertRaises(UserError):
+                box.action_import()
+            with self.assertRaises(ConfigError):
+                box._server_spec()
+            self.assertEqual(mcp.connections, 0)
+            self.server.active = True  # somebody wants it in the copy
+            self._call("POST", f"{server}/test")
+            self.assertTrue(mcp.connections)
 
     def test_what_was_under_way_has_ended(self):
         self.forecast.approval_policy = "auto"

@@ -1,0 +1,132 @@
+"""A database is copied, renamed, moved and restored: whose turns are whose, and what becomes of its secrets."""
+
+from dataclasses import replace
+from unittest.mock import patch
+
+from cryptography.fernet import Fernet
+from odoo.tests import tagged
+from odoo.tools import mute_logger
+
+from ..runtime import copies, settings, vault
+from ..services.errors import SecretUnreadable
+from .common import AiCase, AiHttpCase, OdooStore
+
+SIGN_IN = "woow_paas_platform.mcp_sign_in"
+GRANT = {"access_token": "t", "refresh_token": "r", "issuer": "https://login.example.com"}
+
+
+@tagged("post_install", "-at_install")
+class TestCopies(AiCase):
+    def setUp(self):
+        super().setUp()
+        self.enterContext(self.enter_registry_test_mode())
+        self.turn = self._ask(self.member).sudo()
+        self.sign_in = self.env[SIGN_IN]._of(self.server.id, self.member.id, "address", make=True)
+        self.sign_in._keep(GRANT)
+
+    def _claimed_by(self, last):
+        """Whether a turn is run here, in a database whose turns ran there last."""
+        self.env["ir.config_parameter"].set_param(copies.KEY, last)
+        self.env.flush_all()
+        claims = OdooStore(self.env.cr.dbname).claim("one", 8, 15.0)
+        self.env.invalidate_all()
+        return self.turn.id in [claim.turn_id for claim in claims]
+
+    def _name_of(self, database):
+        self.env.cr.execute(
+            "SELECT oid || '/' || datname FROM pg_database WHERE datname = %s", [database]
+        )
+        return self.env.cr.fetchone()[0]
+
+    def test_a_copy_runs_no_turn_of_its_original(self):
+        self.assertFalse(self._claimed_by(self._name_of("postgres")))
+        self.assertEqual(self.turn.state, "stopped")
+        self.assertFalse(self.sign_in.exists(), "one of two databases would lose the token")
+        self.assertEqual(self.provider._llm_spec().api_key, "sk-provider-secret")
+        self.turn = self._ask(self.member).sudo()
+        here = self.env["ir.config_parameter"].get_param(copies.KEY)
+        self.assertEqual(here, self._name_of(self.env.cr.dbname))
+        self.assertTrue(self._claimed_by(here))
+
+    def test_a_renamed_database_goes_on(self):
+        oid = self._name_of(self.env.cr.dbname).partition("/")[0]
+        self.assertTrue(self._claimed_by(f"{oid}/as_it_was_called"))
+        self.assertTrue(self.sign_in.exists())
+
+    def test_a_database_that_was_moved_goes_on(self):
+        self.assertTrue(self._claimed_by("1/postgres"))
+
+    def test_the_first_one_goes_on(self):
+        self.assertTrue(self._claimed_by(False))
+
+    def test_odoo_is_told_that_it_is_a_copy(self):
+        self.env["ir.config_parameter"].init()
+        self.assertEqual(self.turn.state, "queued")
+        self.env["ir.config_parameter"].init(force=True)
+        self.assertEqual(self.turn.state, "stopped")
+        self.assertFalse(self.sign_in.exists())
+        self.assertEqual(self.provider._llm_spec().api_key, "sk-provider-secret")
+
+
+@tagged("post_install", "-at_install")
+class TestOtherKey(AiHttpCase):
+    """The folder that held the key is lost, or a dump comes to an Odoo with another one."""
+
+    def setUp(self):
+        super().setUp()
+        self.server.api_key = "s3cret-weather"
+        self.toolbox = self.env["woow_paas_platform.toolbox"].create(
+            {"name": "orders", "base_url": "https://orders.example.com", "credential": "s3cret-box"}
+        )
+        self.env.flush_all()
+        self.now = settings.get()
+        self.enterContext(patch.object(settings, "get", lambda: self.now))
+        self.enterContext(mute_logger("odoo.addons.woow_paas_platform.models.secret_mixin"))
+        self.former = self.now.secret_keys
+        self._use(Fernet.generate_key().decode())
+
+    def _use(self, *keys):
+        self.now = replace(self.now, secret_keys=keys)
+        self.env.invalidate_all()
+
+    def _unreadable(self):
+        status, health = self._call("GET", "/api/ai/health")
+        self.assertEqual(status, 200)
+        count = health["unreadable_secrets"]
+        self.assertEqual(health["status"], "secret_unreadable" if count else "ok")
+        self.assertTrue(health["servers"])
+        return count
+
+    def test_forms_and_health_say_so(self):
+        for record in (self.provider, self.server, self.toolbox):
+            with self.subTest(record=record):
+                said = record.with_user(self.admin).secret_problem
+                self.assertIn("Enter it again", said)
+                self.assertNotIn("s3cret", said)
+        self.assertIn("API Key", self.provider.secret_problem)
+        with self.assertRaises(SecretUnreadable):
+            self.provider._llm_spec()
+        self.assertGreaterEqual(self._unreadable(), 3)
+
+    def test_entering_a_secret_again_mends_it_and_touches_no_other(self):
+        kept = self.provider.sudo().api_key_encrypted
+        before = self._unreadable()
+        self.server.with_user(self.admin).api_key = "s3cret-new"
+        self.assertFalse(self.server.secret_problem)
+        self.assertEqual(self.server._server_spec().api_key, "s3cret-new")
+        self.assertEqual(self._unreadable(), before - 1)
+        self.assertEqual(self.provider.sudo().api_key_encrypted, kept)
+        self.assertTrue(self.provider.has_api_key)
+
+    def test_nothing_is_lost_once_the_former_key_is_back(self):
+        self.server.api_key = "s3cret-new"
+        new = self.now.secret_keys[0]
+        self._use(new, *self.former)
+        self.assertEqual(self.provider._llm_spec().api_key, "sk-provider-secret")
+        self.assertEqual(self.server._server_spec().api_key, "s3cret-new")
+        self.assertFalse(self.provider.secret_problem)
+        self.assertEqual(self._unreadable(), 0)
+        _done, failed = self.env["woow_paas_platform.secret.mixin"]._rotate_secrets()
+        self.assertFalse(failed)
+        self._use(new)
+        self.assertEqual(vault.decrypt(self.toolbox.sudo().credential_encrypted), "s3cret-box")
