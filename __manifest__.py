@@ -36,6 +36,7 @@
         "security/ai_rules.xml",
         "security/approval_rules.xml",
         "security/recall_rules.xml",
+        "security/company_rules.xml",
         "data/ir_cron.xml",
         "data/mcp_template.xml",
         "data/mcp_template_stdio.xml",

@@ -1,6 +1,7 @@
 from . import readonly_mixin
 from . import secret_mixin
 from . import callable_mixin
+from . import company_mixin
 from . import ai_config
 from . import ai_assistant
 from . import workspace

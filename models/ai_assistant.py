@@ -9,6 +9,7 @@ class AiAssistant(models.Model):
 
     _name = "ai.assistant"
     _description = "AI Assistant"
+    _inherit = ["woow_paas_platform.company.mixin"]
     _order = "sequence, id"
 
     name = fields.Char(required=True, translate=True)
@@ -31,6 +32,7 @@ class AiAssistant(models.Model):
         string="Provider",
         required=True,
         ondelete="restrict",
+        check_company=True,
         groups="woow_paas_platform.group_admin",
     )
     system_prompt = fields.Text(
@@ -49,6 +51,7 @@ class AiAssistant(models.Model):
         "server_id",
         string="MCP Servers",
         domain=[("scope", "=", "system")],
+        check_company=True,
         context={"active_test": False},
         groups="woow_paas_platform.group_admin",
     )
@@ -123,17 +126,20 @@ class AiAssistant(models.Model):
     def create(self, vals_list):
         for vals in vals_list:
             if not vals.get("partner_id"):
+                contact = {"name": vals.get("name"), "company_id": vals.get("company_id")}
                 # sudo: res.partner - the contact is made by us, holds only the assistant's name
-                partner = self.env["res.partner"].sudo().create({"name": vals.get("name")})
+                partner = self.env["res.partner"].sudo().create(contact)
                 vals["partner_id"] = partner.id
         return super().create(vals_list)
 
     def write(self, vals):
         result = super().write(vals)
-        if "name" in vals:
-            for assistant in self:
-                # sudo: res.partner - the assistant's own contact follows its name
-                assistant.partner_id.sudo().name = assistant.name
+        # sudo: res.partner - the assistant's own contact follows its name and its company
+        for assistant in self.sudo():
+            if "name" in vals:
+                assistant.partner_id.name = assistant.name
+            if "company_id" in vals:
+                assistant.partner_id.company_id = assistant.company_id
         return result
 
     def action_chat(self):

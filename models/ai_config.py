@@ -26,7 +26,7 @@ class AiConfig(models.Model):
 
     _name = "ai.config"
     _description = "AI Provider"
-    _inherit = ["woow_paas_platform.api_key.mixin"]
+    _inherit = ["woow_paas_platform.api_key.mixin", "woow_paas_platform.company.mixin"]
     _order = "sequence, id"
 
     name = fields.Char(required=True)
@@ -107,6 +107,10 @@ class AiConfig(models.Model):
                 raise ValidationError(
                     self.env._("The API base URL must begin with http:// or https://.")
                 )
+
+    @api.constrains("company_id")
+    def _check_company_of_assistants(self):
+        self.with_context(active_test=False).assistant_ids._check_company(["config_id"])
 
     @api.onchange("api_base_url")
     def _onchange_api_base_url(self):

@@ -21,6 +21,7 @@ class McpServer(models.Model):
         "mail.thread",
         "mail.activity.mixin",
         "woow_paas_platform.api_key.mixin",
+        "woow_paas_platform.company.mixin",
     ]
     _order = "sequence, name, id"
     _rec_names_search = ["name", "title"]
@@ -94,6 +95,10 @@ class McpServer(models.Model):
         " OR (scope = 'user' AND (cloud_service_id IS NULL) <> (owner_user_id IS NULL)))",
         "A system server belongs to nobody; a user server belongs to one cloud service or one person.",
     )
+    _company_of_system = models.Constraint(
+        "CHECK (company_id IS NULL OR scope = 'system')",
+        "Only a system server can be of one company: a user server is of its service or its person.",
+    )
     _url_unless_stdio = models.Constraint(
         "CHECK (transport = 'stdio' OR COALESCE(url, '') <> '')", "An MCP server needs an address."
     )
@@ -124,6 +129,12 @@ class McpServer(models.Model):
                 egress.check_url(server.url or "")
             except ConfigError as error:
                 raise ValidationError(sentences.translated(self.env, str(error))) from error
+
+    @api.constrains("company_id")
+    def _check_company_of_assistants(self):
+        # sudo: ai.assistant - those of other companies use it, too
+        Assistant = self.env["ai.assistant"].sudo().with_context(active_test=False)
+        Assistant.search([("mcp_server_ids", "in", self.ids)])._check_company(["mcp_server_ids"])
 
     @api.constrains("scope", "cloud_service_id", "owner_user_id")
     def _check_number(self):

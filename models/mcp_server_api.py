@@ -1,22 +1,27 @@
 from urllib.parse import urlsplit
 
 from odoo import api, models
-from odoo.fields import Datetime
+from odoo.fields import Datetime, Domain
 
 from ..runtime import sentences
 from ..services import mcp_json
-
-SYSTEM = [("scope", "=", "system")]
 
 
 class McpServer(models.Model):
     """What the API and the portal say of servers, and to whom.
 
-    Rules decide who manages a server. Of system servers everybody who signs in sees name and tools
-    (document 004, §4.2), never address, headers or errors: they may tell of the inside of a network.
+    Rules decide who manages a server. Of system servers everybody of their company who signs in sees name and
+    tools (document 004, §4.2), never address, headers or errors: they may tell of the inside of a network.
     """
 
     _inherit = "woow_paas_platform.mcp_server"
+
+    @api.model
+    def _system_domain(self):
+        """The system servers that the caller sees as everybody does."""
+        return Domain("scope", "=", "system") & Domain(
+            self._check_company_domain(self.env.companies.ids)
+        )
 
     @api.model
     def _listed(self, cloud_service=None):
@@ -27,13 +32,14 @@ class McpServer(models.Model):
         domain = [("cloud_service_id", "=", cloud_service.id)] if cloud_service else []
         managed = self.with_context(active_test=False).search(domain)
         # sudo: mcp_server - what is shown of them is up to `_api_data`
-        return (managed | self.sudo().search(SYSTEM).sudo(False)).sorted("id")
+        return (managed | self.sudo().search(self._system_domain()).sudo(False)).sorted("id")
 
     def _visible(self):
         """The servers among these that the caller may see."""
         managed = self.exists()._filtered_access("read")
         # sudo: mcp_server - see `_listed`
-        system = (self - managed).sudo().exists().filtered_domain([*SYSTEM, ("active", "=", True)])
+        seen = self._system_domain() & Domain("active", "=", True)
+        system = (self - managed).sudo().exists().filtered_domain(seen)
         return managed | system.sudo(False)
 
     def _api_data(self, with_tools=False):

@@ -13,8 +13,8 @@ from ..services.specs import ServerSpec
 
 _logger = logging.getLogger(__name__)
 
-# What stays an administrator's for a server of the file: switches, trust and order.
-STILL_OURS = {"active", "trust_level", "review_new_tools", "sequence"}
+# What stays an administrator's for a server of the file: switches, trust, order and whose it is.
+STILL_OURS = {"active", "company_id", "trust_level", "review_new_tools", "sequence"}
 GONE = "This MCP server is no longer in the operator's file."
 JUST_NOW = timedelta(minutes=1)  # another process has started it already
 

@@ -131,7 +131,10 @@ class McpServer(models.Model):
         """Who has to do something when it stays down."""
         self.ensure_one()
         if self.scope == "system":
-            users = self.env.ref("woow_paas_platform.group_admin").all_user_ids
+            admins = self.env.ref("woow_paas_platform.group_admin").all_user_ids
+            users = admins.filtered(
+                lambda user: self.with_user(user).sudo(False).has_access("read")
+            )
         elif self.owner_user_id:
             users = self.owner_user_id
         else:

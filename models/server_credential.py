@@ -50,6 +50,7 @@ class ServerCredential(models.Model):
         Server, mine = self.env["woow_paas_platform.mcp_server"].sudo(), self.sudo()
         has_one = mine.search([("user_id", "=", self.env.uid)]).server_id.ids
         wants_one = Domain("wants_own_keys", "=", True) & Domain("active", "=", True)
+        wants_one &= Server._system_domain()
         wanting = Server.with_context(active_test=False).search(
             wants_one | Domain("id", "in", has_one)
         )

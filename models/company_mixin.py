@@ -1,0 +1,18 @@
+from odoo import fields, models
+
+
+class CompanyMixin(models.AbstractModel):
+    """What is of one company, or shared by all. Record rules decide who sees it, at every entrance: what a chat
+    may use is read as its person. Records refer only to what their company may use, so nothing leads around them.
+    """
+
+    _name = "woow_paas_platform.company.mixin"
+    _description = "Of One Company or of All"
+    _check_company_auto = True
+    _check_company_domain = models.check_company_domain_parent_of
+
+    company_id = fields.Many2one(
+        "res.company",
+        index="btree_not_null",
+        help="Only people of this company and of its branches use it. Leave empty to share it with all companies.",
+    )
