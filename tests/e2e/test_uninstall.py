@@ -14,6 +14,7 @@ KEPT = {  # rows that Odoo itself keeps or writes meanwhile, by table
     "auth_totp_rate_limit_log": "Odoo's own, of sign-ins",
     "bus_bus": "notifications of the last day, removed by Odoo's vacuum",
     "ir_cron_trigger": "Odoo's vacuum removes files and triggers",
+    "ir_cron_progress": "Odoo's own, of crons that ran",
     "ir_model_constraint": "foreign keys of columns in other modules' tables: Odoo never forgets them",
     "orm_signaling_assets": "counts changes",
     "orm_signaling_default": "counts changes",
