@@ -2,12 +2,13 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from tools.dev import node, venvs
 from tools.dev.instance import prepare_links
-from tools.dev.paths import ADDON, DEV, ROOT, VENV, link
+from tools.dev.paths import ADDON, ADDONS, DEV, ROOT, VENV, link
 from tools.dev.progress import say
 
 # Checks of pylint-odoo that do not fit this addon.
@@ -17,6 +18,12 @@ NOT_OURS = (
     "manifest-required-author",  # for modules of the OCA
     "prefer-env-translation",  # takes `_ = self.env._` for the old import
     "missing-readme",  # ours is README.md, at the repository's root
+)
+# The same of OCA's hooks. Those that rewrite Python take a minute and say what pylint-odoo says.
+NOT_OURS_OF_OCA = (
+    "po-pretty-format",  # empties what reads the same in both languages; here a term without a translation is forgotten
+    "prefer-readme-rst",  # ours is README.md, at the repository's root
+    "xml-header-wrong",  # utf-8 and UTF-8 are the same to every parser
 )
 
 
@@ -62,6 +69,21 @@ def pylint() -> int:
     )
 
 
+def oca() -> int:
+    """OCA's checks of data, catalogues and files over the addon as Odoo finds it."""
+    programs = venvs.extra("oca") / "bin"
+    disabled = f"--disable={','.join(NOT_OURS_OF_OCA)}"
+    catalogues = _files("i18n/*.po", "i18n/*.pot")
+    commands = (
+        (["oca-checks-odoo-module", disabled, "."], ADDONS / ADDON),
+        (["oca-checks-po", disabled, *catalogues], ROOT),
+    )
+    return max(
+        subprocess.call([programs / name, *arguments], cwd=folder)
+        for (name, *arguments), folder in commands
+    )
+
+
 def _set_up() -> None:
     node.node_modules()
     venvs.main()
@@ -89,4 +111,4 @@ def _call(command: Sequence[object]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(pylint())
+    raise SystemExit(oca() if sys.argv[1:] == ["oca"] else pylint())
