@@ -1,12 +1,13 @@
-"""A database of 19.0.1.0.0 is updated: nothing of it is lost, and it goes on where it was."""
+"""A database of 19.0.1.0.0 is updated with what `make package` delivers: nothing is lost, and it goes on."""
 
 import lzma
+import zipfile
 from pathlib import Path
 
 import pytest
 from waiting import eventually
 
-from tools.dev import testbed
+from tools.dev import odoo_tree, package, testbed
 
 DUMP = Path(__file__).parents[1] / "upgrade/19.0.1.0.0.sql.xz"
 SECRET_KEY = "dmVyc2lvbi0xOS4wLjEuMC4wLW9mLXRoZS1kdW1wLi4="  # of the dump
@@ -34,9 +35,24 @@ def _counts(odoo):
 
 
 @pytest.fixture(scope="module")
-def updated(template):
+def delivered(tmp_path_factory):
+    """A folder of addons with the archive in it, and nothing else of this checkout."""
+    folder = tmp_path_factory.mktemp("delivered")
+    with zipfile.ZipFile(package.build(folder / "dist")) as archive:
+        archive.extractall(folder / "addons")
+    return folder / "addons"
+
+
+@pytest.fixture(scope="module")
+def updated(template, delivered):
     """An Odoo on the restored dump, updated; with the counts of before."""
-    odoo = testbed.OdooServer(template, "upgrade", operator={"secret_key": SECRET_KEY})
+    folders = [*odoo_tree.addons_paths(odoo_tree.odoo_path()), delivered]
+    odoo = testbed.OdooServer(
+        template,
+        "upgrade",
+        operator={"secret_key": SECRET_KEY},
+        options={"addons_path": ",".join(map(str, folders))},
+    )
     template.postgres.restore(odoo.db, lzma.decompress(DUMP.read_bytes()))
     before = _counts(odoo)
     said = odoo.update()
@@ -46,6 +62,18 @@ def updated(template):
     odoo.start()
     yield odoo, before
     odoo.stop()
+
+
+def test_it_runs_from_the_archive_and_the_archive_has_its_tests(updated, delivered):
+    odoo, _before = updated
+    found = odoo.shell(
+        "import inspect\n"
+        "from odoo.addons.woow_paas_platform import tests\n"
+        "modules = [m for m in vars(tests).values() if inspect.ismodule(m)]\n"
+        "result = [tests.__file__, len(modules)]"
+    )
+    assert found[0].startswith(str(delivered))
+    assert found[1] >= len(list((delivered / "woow_paas_platform/tests").glob("test_*.py")))
 
 
 def test_nothing_is_lost(updated):
