@@ -208,7 +208,15 @@ PATTERNS = {
     "services.oauth_metadata._PARAM": (
         100_000,
         challenge,
-        ("Bearer a", "Bearer ", 'Bearer a="', "Bearer a=", 'Bearer a="\\', "Bearer a= "),
+        (
+            "Bearer a",
+            "Bearer ",
+            "Bearer " + "a" * 99_000,
+            'Bearer a="',
+            "Bearer a=",
+            'Bearer a="\\',
+            "Bearer a= ",
+        ),
     ),
     "services.oauth_metadata._QUOTED_PAIR": (
         100_000,
