@@ -99,34 +99,42 @@ def test_an_operation_runs_against_the_service(odoo, facts, api):
     assert api.requests[-1][2]["x-account-id"] == "acc-1"
 
 
-def test_no_cursor_is_held_while_a_direct_call_waits(each_odoo):
-    """Two calls of four seconds side by side; PostgreSQL sees no transaction of Odoo that idles."""
+def test_no_cursor_is_held_while_a_direct_call_waits(each_odoo, counter):
+    """Two calls side by side, for as long as it takes to look: PostgreSQL sees no transaction of Odoo that idles."""
     odoo = each_odoo
-    mcp_id = odoo.sql(
-        "SELECT mcp_id FROM woow_paas_platform_mcp_server WHERE name = 'everything'"
-    ).strip()
-    path = f"{RETRIEVAL}/mcp/proxy/{mcp_id}/tools/trigger-long-running-operation/call"
-    answers = []
-
-    def call(http):
-        with contextlib.closing(http):
-            answers.append(http.post(path, json={"duration": 4, "steps": 1}).status_code)
-
-    threads = [threading.Thread(target=call, args=(odoo.login("admin"),)) for _ in range(2)]
-    for thread in threads:
-        thread.start()
+    server = counter.register(odoo)
+    row = f"SELECT mcp_id FROM woow_paas_platform_mcp_server WHERE id = {server}"
+    path = f"{RETRIEVAL}/mcp/proxy/{odoo.sql(row).strip()}/tools/count/call"
     waiting = "SELECT COUNT(*) FROM woow_paas_platform_tool_call WHERE turn_id IS NULL AND outcome IS NULL"
     held = (
         f"SELECT ({waiting}), COUNT(*) FROM pg_stat_activity WHERE datname = '{odoo.db}'"
         " AND state LIKE 'idle in transaction%'"
     )
-    seen = set()
-    while any(thread.is_alive() for thread in threads):
-        seen.add(odoo.sql(held).strip())
-    for thread in threads:
-        thread.join()
+    answers, seen = [], []
+
+    def call(http, name):
+        with contextlib.closing(http):
+            body = {"id": name, "until": f"{odoo.db}.go"}
+            answers.append(http.post(path, json=body).status_code)
+
+    def look():
+        seen.append(odoo.sql(held).strip())
+        return seen[-1] == "2|0"
+
+    threads = [
+        threading.Thread(target=call, args=(odoo.login("admin"), f"{odoo.db}{number}"))
+        for number in range(2)
+    ]
+    try:
+        for thread in threads:
+            thread.start()
+        eventually(look, lambda: f"open calls | idle transactions: {seen[-20:]}, {answers}")
+    finally:
+        counter.release(f"{odoo.db}.go")
+        for thread in threads:
+            thread.join()
+        odoo.rpc("woow_paas_platform.mcp_server", "unlink", [server])
     assert answers == [200, 200]
-    assert "2|0" in seen, f"open calls | idle transactions: {seen}"
 
 
 def test_the_model_calls_with_the_records_values_that_nobody_typed(odoo, facts, scripted_llm, api):
