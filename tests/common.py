@@ -28,15 +28,24 @@ class AiData:
     """Two workspaces, their people, a provider, an assistant with a server of two tools."""
 
     @classmethod
+    def _be_the_operator(cls):
+        """Whatever odoo.conf says: this machine's servers may be asked, and no runner takes a turn."""
+        own = {"WOOW_AI_EGRESS_ALLOW": "127.0.0.1:*", "WOOW_AI_IN_PROCESS_RUNNER": "False"}
+        cls.addClassCleanup(settings.get.cache_clear)
+        cls.startClassPatcher(patch.dict(os.environ, own))
+        settings.get.cache_clear()
+
+    @classmethod
     def _make_data(cls):
+        cls._be_the_operator()
         env = cls.env(context=dict(cls.env.context, woow_no_sync=True))
-        portal = {"groups": "base.group_portal", "password": "secret-of-a-test"}
+        # Whatever language new users get in this database.
+        person = {"password": "secret-of-a-test", "lang": "en_US"}
+        portal = {"groups": "base.group_portal", **person}
         cls.admin = new_test_user(
-            env, "ai_admin", groups="woow_paas_platform.group_admin", password="secret-of-a-test"
+            env, "ai_admin", groups="woow_paas_platform.group_admin", **person
         )
-        cls.internal = new_test_user(
-            env, "ai_internal", groups="base.group_user", password="secret-of-a-test"
-        )
+        cls.internal = new_test_user(env, "ai_internal", groups="base.group_user", **person)
         cls.owner = new_test_user(env, "ai_owner", **portal)
         cls.member = new_test_user(env, "ai_member", **portal)
         cls.guest = new_test_user(env, "ai_guest", **portal)
@@ -64,6 +73,10 @@ class AiData:
             }
         )
         Server = env["woow_paas_platform.mcp_server"]
+        names = [("name", "in", ("weather", "flows"))]
+        for taken in Server.with_context(active_test=False).search(names):
+            taken.name = f"taken_{taken.id}"
+        env.flush_all()
         cls.server = Server.create({"name": "weather", "url": "https://weather.example.com/mcp"})
         cls.user_server = Server.create(
             {

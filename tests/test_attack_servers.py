@@ -189,4 +189,6 @@ class TestAttackOnSignIns(AiHttpCase):
         self._sign_in(self.stranger)
         path = f"/api/ai/oauth/start/{self.user_server.id}"
         self.assertEqual(self.opener.get(self.base_url() + path, timeout=20).status_code, 404)
-        self.assertFalse(self.env["woow_paas_platform.mcp_sign_in"].search([]))
+        self.assertFalse(
+            self.env["woow_paas_platform.mcp_sign_in"].search([("user_id", "=", self.stranger.id)])
+        )

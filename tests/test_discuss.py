@@ -13,6 +13,7 @@ class TestDiscuss(AiCase):
         super().setUpClass()
         cls.chat = cls._conversation(cls.internal)
         cls.Turn = cls.env["woow_paas_platform.ai_turn"]
+        cls.before = cls.Turn.search([])
 
     def _post(self, channel, body=BOLD, user=None, **values):
         """As Discuss does: with sudo, in the name of the person."""
@@ -22,6 +23,9 @@ class TestDiscuss(AiCase):
 
     def _turns(self, channel):
         return self.Turn.search([("channel_id", "=", channel.id)], order="id")
+
+    def _new_turns(self):
+        return self.Turn.search([]) - self.before
 
     def _comments(self, channel):
         messages = channel.sudo().message_ids.filtered(lambda m: m.message_type == "comment")
@@ -52,11 +56,11 @@ class TestDiscuss(AiCase):
         self.chat.sudo()._post_answer(self.assistant, "<p>Hello</p>")
         self._post(self.chat, "<p><br></p>")
         self._post(self.env["discuss.channel"].create({"name": "General talk"}), user=self.admin)
-        self.assertFalse(self.Turn.search([]))
+        self.assertFalse(self._new_turns())
 
     def test_the_chat_of_the_portal_starts_one_turn_not_two(self):
         self._ask(self.member)
-        self.assertEqual(len(self.Turn.search([])), 1)
+        self.assertEqual(len(self._new_turns()), 1)
 
     def test_who_lost_the_assistant_is_told(self):
         self.assistant.group_ids = self.env.ref("base.group_system")
@@ -168,7 +172,7 @@ class TestDiscuss(AiCase):
         message = self._mention(channel)
         self.assertEqual(message.partner_ids, self.assistant.partner_id)
         self.assertFalse(channel.sub_channel_ids)
-        self.assertFalse(self.Turn.search([]))
+        self.assertFalse(self._new_turns())
 
     def test_only_the_owner_allows_it(self):
         channel = self._channel(allow=False)
@@ -184,7 +188,7 @@ class TestDiscuss(AiCase):
         self.assistant.group_ids = self.env.ref("base.group_system")
         channel = self._channel()
         self._mention(channel)
-        self.assertFalse(self.Turn.search([]))
+        self.assertFalse(self._new_turns())
 
     def test_a_thread_that_others_read_has_no_personal_tools(self):
         server = self.env["woow_paas_platform.mcp_server"].create(

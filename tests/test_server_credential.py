@@ -55,7 +55,7 @@ class TestServerCredential(McpApiCase):
         for who in SIGNED_IN:
             user = getattr(self, who)
             with self.subTest(who=who):
-                found = self.Credential.with_user(user).search([])
+                found = self.Credential.with_user(user).search([("server_id", "=", self.server.id)])
                 expected = rows.values() if who == "admin" else filter(None, [rows.get(user)])
                 self.assertEqual(found, self.Credential.union(*expected))
         with self.assertRaises(AccessError):

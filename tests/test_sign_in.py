@@ -273,16 +273,17 @@ class TestSignIn(SignInCase):
         self._asked()
         self._come_back(self.authority.sign_in(self._start()))
         self.env.flush_all()
-        self.env.cr.execute("SELECT grant_encrypted FROM woow_paas_platform_mcp_sign_in")
-        (kept,) = (row[0] for row in self.env.cr.fetchall() if row[0])
+        own = [("server_id", "=", self.server.id)]
+        (kept,) = filter(None, self.env[SIGN_IN].search(own).mapped("grant_encrypted"))
         self.assertFalse([t for t in self.authority.tokens if t in kept])
         self.server.url = "https://elsewhere.example.com/mcp"
-        self.assertFalse(self.env[SIGN_IN].search([]))
+        self.assertFalse(self.env[SIGN_IN].search(own))
 
     def test_a_cron_begins_no_sign_in(self):
         self.server.authorization = "oauth_server"
         self._wanted(self.env.ref("base.user_root"))
-        self.assertFalse(self.env[f"{SIGN_IN}_request"].search([]))
+        own = [("sign_in_id.server_id", "=", self.server.id)]
+        self.assertFalse(self.env[f"{SIGN_IN}_request"].search(own))
 
     def test_a_client_is_registered_once(self):
         for _ in range(3):
