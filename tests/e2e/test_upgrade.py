@@ -27,6 +27,27 @@ COUNTED = (
     "woow_paas_platform_toolbox_operation",
     "woow_paas_platform_workspace_access",
 )
+# What an update has to bring along.
+RULES = (
+    "SELECT d.name, d.noupdate, r.domain_force, r.perm_read, r.perm_write, r.perm_create, r.perm_unlink,"
+    " (SELECT STRING_AGG(DISTINCT i.name, ',') FROM rule_group_rel g"
+    "    JOIN ir_model_data i ON i.res_id = g.group_id AND i.model = 'res.groups'"
+    "   WHERE g.rule_group_id = r.id)"
+    " FROM ir_model_data d JOIN ir_rule r ON r.id = d.res_id"
+    " WHERE d.module = 'woow_paas_platform' AND d.model = 'ir.rule' ORDER BY 1"
+)
+TEMPLATES = (
+    "SELECT d.name, d.noupdate, t.code, t.url, t.website, t.transport"
+    " FROM ir_model_data d JOIN woow_paas_platform_mcp_template t ON t.id = d.res_id"
+    " WHERE d.module = 'woow_paas_platform' AND d.model = 'woow_paas_platform.mcp_template'"
+    " ORDER BY 1"
+)
+OF_YESTERDAY = (
+    "UPDATE woow_paas_platform_mcp_template SET url = 'https://moved.example.com/mcp'"
+    " WHERE code = 'github'",
+    "UPDATE ir_rule SET domain_force = '[(0, ''='', 1)]' WHERE id = (SELECT res_id"
+    " FROM ir_model_data WHERE module = 'woow_paas_platform' AND name = 'ai_turn_rule_own')",
+)
 
 
 def _counts(odoo):
@@ -55,6 +76,8 @@ def updated(template, delivered):
     )
     template.postgres.restore(odoo.db, lzma.decompress(DUMP.read_bytes()))
     before = _counts(odoo)
+    for statement in OF_YESTERDAY:
+        odoo.sql(statement)
     said = odoo.update()
     assert not [line for line in said.splitlines() if " WARNING " in line or " ERROR " in line]
     # The turn that was queued in the dump runs before there is a model.
@@ -86,6 +109,12 @@ def test_nothing_is_lost(updated):
         "SELECT latest_version FROM ir_module_module WHERE name = 'woow_paas_platform'"
     )
     assert installed.startswith("19.0.") and installed != "19.0.1.0.0"
+
+
+@pytest.mark.parametrize("rows", [RULES, TEMPLATES], ids=["rules", "templates"])
+def test_what_the_new_version_says_is_there(updated, template, rows):
+    odoo, _before = updated
+    assert odoo.sql(rows) == template.postgres.sql(template.database, rows)
 
 
 def test_secrets_are_still_read(updated):
