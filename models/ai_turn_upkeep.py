@@ -2,7 +2,7 @@
 
 from odoo import api, models
 
-from ..runtime import limits, serving, turn_queue
+from ..runtime import db, limits, process, serving, turn_queue
 
 RETENTION_BATCH = 500  # turns, or calls, that one transaction of the cron prunes
 
@@ -13,13 +13,12 @@ class AiTurn(models.Model):
     @api.model
     def _cron_sweep(self):
         """Requeue what nobody holds, end what somebody has stopped, and see that somebody listens."""
-        self.env["woow_paas_platform.tool_call"]._close_lost_direct_calls()
-        turn_queue.sweep(self.env.cr)
-        self.invalidate_model(["state", "lease_owner", "lease_until"])
-        self.sudo()._apply_stops()
-        if turn_queue.has_left(self.env.cr):
-            dbname = self.env.cr.dbname
-            self.env.cr.postcommit.add(lambda: serving.turns_wait(dbname))
+        dbname = self.env.cr.dbname
+        calls = "woow_paas_platform.tool_call"
+        db.transaction(dbname, lambda env: env[calls]._close_lost_direct_calls())
+        process.store(dbname).sweep()
+        if db.raw(dbname, turn_queue.has_left):
+            serving.turns_wait(dbname)
 
     @api.model
     def _cron_retention(self):
@@ -29,8 +28,9 @@ class AiTurn(models.Model):
         fold = self.env["woow_paas_platform.tool_call_sum"]._fold_old
         for prune in (self._prune_events, self._prune_results, fold):
             while done := prune(RETENTION_BATCH):
-                if not commit(done, remaining=done == RETENTION_BATCH):
+                if not commit(done, remaining=1):  # at least: nobody has counted what follows
                     return
+        commit(remaining=0)
 
     @api.model
     def _prune_events(self, limit):

@@ -5,9 +5,8 @@ from datetime import timedelta
 
 from markupsafe import Markup
 from odoo import api, fields, models
-from psycopg2.errors import SerializationFailure
 
-from ..runtime import limits, notify
+from ..runtime import db, limits, notify
 
 _logger = logging.getLogger(__name__)
 
@@ -94,6 +93,7 @@ class AiTurn(models.Model):
         self.env.cr.execute(
             "UPDATE woow_paas_platform_ai_turn SET write_date = now() AT TIME ZONE 'UTC' WHERE id = %s",
             [self.id],
+            log_exceptions=False,
         )
         self.env.invalidate_all()
 
@@ -146,22 +146,22 @@ class AiTurn(models.Model):
         late = self.sudo().search(
             [("state", "=", "waiting"), ("waiting_until", "<", fields.Datetime.now())]
         )
-        for turn in late:
+        dbname, commit = self.env.cr.dbname, self.env["ir.cron"]._commit_progress
+        commit(remaining=len(late))
+        for turn_id in late.ids:
             try:
-                with self.env.cr.savepoint():
-                    turn._expire_if_late()
-            except SerializationFailure:
-                _logger.info("%s is being decided now.", turn)
+                db.transaction(
+                    dbname, lambda env, i=turn_id: env[self._name].browse(i)._expire_if_late()
+                )
             except Exception:
-                _logger.exception("The decisions of %s cannot expire.", turn)
-            if not self.env["ir.cron"]._commit_progress(1):  # which begins a new transaction
+                _logger.exception("The decisions of turn %s cannot expire.", turn_id)
+            if not commit(1):
                 break
 
     def _expire_if_late(self):
         """The list of late turns may be old: this one may have gone on, and wait for something else."""
         if not self.try_lock_for_update(allow_referencing=True):
             return
-        self.env.invalidate_all()
         if self.state == "waiting" and self.waiting_until < fields.Datetime.now():
             self._expire_decisions()
 

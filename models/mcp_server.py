@@ -191,6 +191,7 @@ class McpServer(models.Model):
                         **vals,
                     }
                 )
+        self._lock()
         result = super().write(vals)
         if vals.keys() & {"active", "url", "api_key", "api_key_env", "headers_json", "transport"}:
             self._reset_state()
@@ -200,6 +201,19 @@ class McpServer(models.Model):
         if vals.get("active"):
             self._sync_after_commit()
         return result
+
+    def unlink(self):
+        self._lock()
+        return super().unlink()
+
+    def _lock(self):
+        """Who writes while the background does is run again, and Odoo's log has no error of it."""
+        self.env.cr.execute(
+            "SELECT id FROM woow_paas_platform_mcp_server WHERE id = ANY(%s) ORDER BY id"
+            " FOR NO KEY UPDATE",
+            [self.ids],
+            log_exceptions=False,
+        )
 
     @api.model
     def _of_person(self, person, cloud_service):

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 
-from ..runtime import background, limits
+from ..runtime import background, db, limits
 
 MAX_KNOWN = 2_000  # tools of one server, with those that it has no more
 
@@ -22,14 +22,21 @@ class McpServer(models.Model):
     @api.model
     def _cron_sync_tools(self):
         """Read the tools of servers again that were not read for long, in the background."""
+        dbname = self.env.cr.dbname
+        if ids := db.transaction(dbname, lambda env: env[self._name]._take_due_for_sync().ids):
+            background.sync_later(dbname, ids)
+
+    @api.model
+    def _take_due_for_sync(self):
+        """Those that were not read for long; the next run does not ask them again meanwhile."""
         now = fields.Datetime.now()
         before = now - timedelta(hours=limits.get(self.env, "sync_interval_hours"))
         due = self.search(
             ["|", ("last_attempt", "=", False), ("last_attempt", "<", before)],
             order="last_attempt asc nulls first, id",
         )._asked_by_odoo()
-        due.last_attempt = now  # so that the next run does not ask again meanwhile
-        due._sync_after_commit()
+        due.last_attempt = now
+        return due
 
     def _count_checks(self):
         """:raises TooManyChecks: a person had servers asked too often; administrators are not counted"""
@@ -61,12 +68,7 @@ class McpServer(models.Model):
         :return: numbers of (new, changed, gone) tools
         """
         self.ensure_one()
-        # Of two readings at once the second one is run again and sees the tools of the first.
-        self.env.cr.execute(
-            "SELECT id FROM woow_paas_platform_mcp_server WHERE id = %s FOR NO KEY UPDATE",
-            [self.id],
-            log_exceptions=False,
-        )
+        self._lock()  # of two readings at once the second one is run again and sees the tools of the first
         Tool = self.env["woow_paas_platform.mcp_tool"].sudo()  # sudo: rows follow their server
         known = {
             tool.name: tool

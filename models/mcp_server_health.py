@@ -4,7 +4,7 @@ from markupsafe import escape
 from odoo import SUPERUSER_ID, api, fields, models
 from odoo.exceptions import AccessError
 
-from ..runtime import background, limits, sentences, server_files
+from ..runtime import background, db, limits, sentences, server_files
 from ..services import text
 from ..services.errors import AuthRequired
 
@@ -209,10 +209,16 @@ class McpServer(models.Model):
     @api.model
     def _cron_check_health(self):
         """Ask the servers whose last check is old enough, all at once and in the background."""
-        due, dbname = self._due_for_check(), self.env.cr.dbname
-        due.last_check = fields.Datetime.now()  # so that the next run does not ask again meanwhile
-        if ids := due.ids:
-            self.env.cr.postcommit.add(lambda: background.check_later(dbname, ids))
+        dbname = self.env.cr.dbname
+        if ids := db.transaction(dbname, lambda env: env[self._name]._take_due_for_check().ids):
+            background.check_later(dbname, ids)
+
+    @api.model
+    def _take_due_for_check(self):
+        """Those whose last check is old enough; the next run does not ask them again meanwhile."""
+        due = self._due_for_check()
+        due.last_check = fields.Datetime.now()
+        return due
 
     @api.model
     def _due_for_check(self):

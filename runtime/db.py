@@ -170,14 +170,23 @@ def forget(dbname) -> None:
         pool.close_all()
 
 
+class _Cursor(sql_db.Cursor):
+    """Logs no statement that failed: who asked for the transaction repeats it, or has the error."""
+
+    def execute(self, query, params=None, log_exceptions=False):
+        return super().execute(query, params, log_exceptions)
+
+
 def _open(dbname):
-    if odoo_module.current_test:  # inside the test's transaction
-        return Registry(dbname).cursor()
+    # Without the lock of `Registry()`, which Odoo holds while it runs tests.
+    registry = Registry.registries.get(dbname) if odoo_module.current_test else None
+    if registry is not None and "cursor" in vars(registry):  # inside the test's transaction
+        return registry.cursor()
     with _pools.lock:
         if dbname not in _pools.by_name:
             _pools.by_name[dbname] = sql_db.ConnectionPool(int(config["db_maxconn"]))
         pool = _pools.by_name[dbname]
-    cr = sql_db.Connection(pool, dbname, line_to(dbname)).cursor()
+    cr = _Cursor(pool, dbname, line_to(dbname))
     try:
         # Not in the connection's options: a pooler in between need not pass them on.
         cr.execute(

@@ -36,7 +36,6 @@ class OdooStore(TurnQueue):
             "SELECT state, lease_epoch FROM woow_paas_platform_ai_turn WHERE id = %s"
             " FOR NO KEY UPDATE",
             [claim.turn_id],
-            log_exceptions=False,
         )
         row = env.cr.fetchone()
         if not row:
@@ -115,8 +114,7 @@ class OdooStore(TurnQueue):
                 " WHERE id = ANY(%s) AND state = 'running' ORDER BY id %s",
                 sorted(by_id),
                 SQL(lock),
-            ),
-            log_exceptions=False,
+            )
         )
         return {by_id[i] for i, epoch in env.cr.fetchall() if by_id[i].epoch == epoch}
 

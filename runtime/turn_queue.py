@@ -84,7 +84,6 @@ class TurnQueue:
                     "limit": limit,
                     "per_person": settings.get().turns_per_person,
                 },
-                log_exceptions=False,  # two runners met: `raw` repeats it
             )
             return [Claim(*row, lease) for row in sorted(cr.fetchall())]
 
@@ -184,7 +183,6 @@ class TurnQueue:
                  WHERE state = 'running' AND lease_owner = %s RETURNING id
                 """,
                 [runner_id],
-                log_exceptions=False,
             )
             if cr.rowcount:
                 notify.queued(cr, 0)
@@ -224,7 +222,6 @@ def sweep(cr) -> None:
           FROM late WHERE t.id = late.id AND late.lease_owner IS NULL
         """,
         [settings.get().lease_seconds / 3],
-        log_exceptions=False,
     )
     if cr.rowcount or has_queued(cr):
         notify.queued(cr, 0)

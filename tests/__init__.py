@@ -12,6 +12,9 @@ from . import test_cloud_service
 from . import test_companies
 from . import test_conversation_branch
 from . import test_copies
+from . import test_collisions
+from . import test_conversation_branch
+from . import test_data
 from . import test_discuss
 from . import test_discuss_cards
 from . import test_error_sentences

@@ -197,7 +197,9 @@ class StorePair:
             turn = self.env[TURN].browse(turn_id)
             if turn.state == "waiting":
                 turn.waiting_until = fields.Datetime.now() + PAST
-            with patch.object(self.env.registry["ir.cron"], "_commit_progress", lambda *_: 1.0):
+            with patch.object(
+                self.env.registry["ir.cron"], "_commit_progress", lambda *_, **__: 1.0
+            ):
                 turn._cron_expire_decisions()
             self.env.flush_all()
 

@@ -168,16 +168,17 @@ class TestAdmin(AiCase):
     # ------------------------------------------------------------ crons
 
     def test_the_cron_reads_what_is_due_and_no_other(self):
+        self.registry_enter_test_mode()
         now = fields.Datetime.now()
         everyone = self.env["woow_paas_platform.mcp_server"].search([])
         everyone.last_attempt = now
         self.server.last_attempt = now - timedelta(hours=25)
         self.user_server.last_attempt = False
+        self.env.flush_all()
         asked = []
-        with patch.object(background, "sync_later", lambda _name, ids, _uid: asked.append(ids)):
+        with patch.object(background, "sync_later", lambda _name, ids: asked.append(ids)):
             for _time in range(2):
                 everyone._cron_sync_tools()
-                self.env.cr.postcommit.run()
         self.assertEqual(asked, [(self.user_server | self.server).ids], "once")
 
     def test_a_dead_server_costs_the_others_nothing(self):

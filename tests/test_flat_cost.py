@@ -145,8 +145,8 @@ class TestFlatCost(AiHttpCase):
         with patch.object(self.env.registry["ir.cron"], "_commit_progress", commit):
             self.env["woow_paas_platform.ai_turn"]._cron_retention()
         self.assertEqual(sum(done for done, _left in sizes), OLD // 8)
-        self.assertEqual({done for done, left in sizes if left}, {500})
-        self.assertFalse(sizes[-1][1])
+        self.assertEqual({done for done, _left in sizes[:-2]}, {500})
+        self.assertEqual([bool(left) for _done, left in sizes], [True] * (len(sizes) - 1) + [False])
         self.env.cr.execute(
             "SELECT COUNT(*) FROM woow_paas_platform_ai_turn_event e"
             " JOIN woow_paas_platform_ai_turn t ON t.id = e.turn_id WHERE t.events_pruned"
@@ -156,14 +156,22 @@ class TestFlatCost(AiHttpCase):
     def test_retention_stops_when_the_time_is_over(self):
         self.env.cr.execute(
             "UPDATE woow_paas_platform_ai_turn SET ended_at = ended_at - interval '1 year'"
-            " WHERE prompt = 'Old'"
+            " WHERE id IN (SELECT id FROM woow_paas_platform_ai_turn WHERE prompt = 'Old' LIMIT 700)"
         )
-        with patch.object(
-            self.env.registry["ir.cron"], "_commit_progress", lambda *_args, **_more: 0.0
-        ):
-            self.env["woow_paas_platform.ai_turn"]._cron_retention()
-        self.env.cr.execute("SELECT COUNT(*) FROM woow_paas_platform_ai_turn WHERE events_pruned")
-        self.assertEqual(self.env.cr.fetchone(), (500,))
+        left = []
+
+        def commit(_crons, _processed=0, *, remaining=None, **_more):
+            left.append(remaining)
+            return 0.0
+
+        for expected in (500, 700):  # also when what it did was the last of one kind
+            with patch.object(self.env.registry["ir.cron"], "_commit_progress", commit):
+                self.env["woow_paas_platform.ai_turn"]._cron_retention()
+            self.env.cr.execute(
+                "SELECT COUNT(*) FROM woow_paas_platform_ai_turn WHERE events_pruned"
+            )
+            self.assertEqual(self.env.cr.fetchone(), (expected,))
+        self.assertTrue(all(left), "other kinds have not had their turn")
 
     def test_statistics_read_what_they_count(self):
         Report = self.env["woow_paas_platform.tool_call_report"]

@@ -80,11 +80,12 @@ class TestHealth(AiCase):
         self.assertFalse(self.server.activity_ids)
 
     def test_the_cron_asks_whose_time_has_come(self):
+        self.registry_enter_test_mode()
         self.env["woow_paas_platform.mcp_server"].search([]).last_check = fields.Datetime.now()
         self.server.last_check = fields.Datetime.now() - timedelta(minutes=6)
+        self.env.flush_all()
         asked = []
         with patch.object(background, "check_later", lambda _name, ids: asked.extend(ids)):
             for _time in range(2):
                 self.env["woow_paas_platform.mcp_server"]._cron_check_health()
-                self.env.cr.postcommit.run()
         self.assertEqual(asked, self.server.ids, "once")

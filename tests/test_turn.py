@@ -100,6 +100,7 @@ class TestTurn(AiCase):
         self.assertEqual(turn._final_event()["type"], "done")
 
     def test_sweep_requeues_what_nobody_holds(self):
+        self.registry_enter_test_mode()
         turn = self._ask(self.member).sudo()
         past = fields.Datetime.now() - timedelta(hours=1)
         turn.write({"state": "running", "lease_owner": "dead", "lease_until": past})

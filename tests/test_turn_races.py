@@ -22,8 +22,9 @@ SIGN_IN = "woow_paas_platform.mcp_sign_in"
 FORM = InputRequest(message="Who?", schema={"type": "object", "properties": {}})
 
 
-@tagged("post_install", "-at_install")
-class TestTurnRaces(BaseCase):
+class RaceCase(BaseCase):
+    """A turn of committed rows, which any transaction sees."""
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -68,8 +69,10 @@ class TestTurnRaces(BaseCase):
     @classmethod
     def _unmake(cls):
         with cls._transaction() as env:
-            env["discuss.channel"].search([("woow_user_id", "=", cls.uid)]).unlink()
-            env["woow_paas_platform.ai_turn_stop"].search([]).unlink()
+            channels = env["discuss.channel"].search([("woow_user_id", "=", cls.uid)])
+            turns = [("turn_id", "in", channels.woow_turn_ids.ids)]
+            env["woow_paas_platform.ai_turn_stop"].search(turns).unlink()
+            channels.unlink()
             for record in cls.made:
                 record.with_env(env).unlink()
 
@@ -166,6 +169,9 @@ class TestTurnRaces(BaseCase):
             )
             yield
 
+
+@tagged("post_install", "-at_install")
+class TestTurnRaces(RaceCase):
     # ------------------------------------------------------------ Stop
 
     def test_a_stop_counts_though_somebody_has_locked_the_waiting_turn(self):
@@ -227,10 +233,10 @@ class TestTurnRaces(BaseCase):
 
     def test_a_stop_of_a_turn_that_is_gone_waits_for_nobody(self):
         with self._transaction() as env:
-            env["woow_paas_platform.ai_turn_stop"].create({"turn_id": self.turn_id + 10**6})
+            stop = env["woow_paas_platform.ai_turn_stop"].create({"turn_id": self.turn_id + 10**6})
         self.store.sweep()
         with self._transaction() as env:
-            self.assertFalse(env["woow_paas_platform.ai_turn_stop"].search([]))
+            self.assertFalse(stop.with_env(env).exists())
 
     # ------------------------------------------------------------ answers
 
