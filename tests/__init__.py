@@ -9,11 +9,10 @@ from . import test_attack_servers
 from . import test_call_identity
 from . import test_chat_api
 from . import test_cloud_service
+from . import test_collisions
 from . import test_companies
 from . import test_conversation_branch
 from . import test_copies
-from . import test_collisions
-from . import test_conversation_branch
 from . import test_data
 from . import test_discuss
 from . import test_discuss_cards

@@ -33,7 +33,10 @@ class TestTranslations(AiCase):
     def _fields_of_others(cls):
         """External ids of fields that modules which happen to be installed add to our models."""
         own = cls.env["ir.module.module"].search([("name", "=", MODULE)])
-        ours = {*own.upstream_dependencies(exclude_states=("uninstallable",)).mapped("name"), MODULE}
+        ours = {
+            *own.upstream_dependencies(exclude_states=("uninstallable",)).mapped("name"),
+            MODULE,
+        }
         return {
             f"{MODULE}.field_{model._name.replace('.', '_')}__{field.name}"
             for model in cls.env.values()

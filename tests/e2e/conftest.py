@@ -32,6 +32,15 @@ CHROMIUM_ARGUMENTS = [
 ]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--beside",
+        choices=("website", "all"),
+        default="website",
+        help="beside which of Odoo's and OCA's modules the addon is tried, see test_beside.py",
+    )
+
+
 @pytest.fixture(scope="session")
 def template() -> Iterator[Instance]:
     """PostgreSQL with a database that has the addon and its demo data; each server gets a copy."""

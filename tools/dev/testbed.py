@@ -167,11 +167,16 @@ class OdooServer:
     def install(self) -> str:
         """Install the addon with demo data in this server's database, in a process of its own; what Odoo said."""
         self.forget_sessions()
-        return self._module("-i", "--with-demo")
+        return self._modules("-i", ADDON, "--with-demo")
 
     def update(self) -> str:
         """Update the addon in this server's database while it does not run; what Odoo said."""
-        return self._module("-u")
+        return self._modules("-u", ADDON)
+
+    def add(self, *modules: str, languages: tuple[str, ...] = ()) -> str:
+        """Add other modules and languages while this server does not run; what Odoo said."""
+        loaded = f"--load-language={','.join(languages)}"
+        return self._modules("-i", ",".join(modules), loaded)
 
     def duplicate(self, database: str) -> None:
         """Let Odoo duplicate this server's database; what was called so before is dropped."""
@@ -189,9 +194,9 @@ class OdooServer:
             session.close()
         self._sessions.clear()
 
-    def _module(self, flag: str, *arguments: str) -> str:
+    def _modules(self, flag: str, names: str, *arguments: str) -> str:
         options = ("--stop-after-init", "--no-http", "--max-cron-threads=0", *arguments)
-        command = self.instance.odoo(flag, ADDON, *options)
+        command = self.instance.odoo(flag, names, *options)
         done = subprocess.run(
             [str(part) for part in command],
             env={**os.environ, **self._environment},
@@ -201,7 +206,7 @@ class OdooServer:
         )
         said = done.stdout + done.stderr
         if done.returncode:
-            raise DevError(f"Odoo {flag} {ADDON} failed:\n{said[-4000:]}")
+            raise DevError(f"Odoo {flag} {names} failed:\n{said[-4000:]}")
         return said
 
     def kill9(self) -> None:

@@ -1,0 +1,124 @@
+"""Beside other modules each page and route opens, the chat works, and nothing warns.
+
+`make test` takes website, which changes most; ``--beside=all`` takes them all, which costs minutes.
+"""
+
+import re
+
+import pytest
+from chat import first
+from conftest import WORKER
+from playwright.sync_api import expect
+
+from tools.dev import neighbours, odoo_log, testbed
+
+APPS = ("website", "sale_management", "crm", "project", "hr", "account", "im_livechat")
+MODULES = {"website": ("website",), "all": (*APPS, "base_automation", "queue_job")}
+LANGUAGES = ("zh_TW", "fr_FR")
+PREFIXES = ("", "/zh_TW", "/fr")
+SECOND = "second.example.com"
+WEBSITES = f"""
+languages = [(6, 0, env['res.lang'].search([]).ids)]
+env['website'].search([]).language_ids = languages
+values = {{'name': 'Second', 'domain': 'http://{SECOND}', 'language_ids': languages}}
+env['website'].create(values)
+"""
+ROUTES = """
+from odoo.addons.woow_paas_platform.tests import test_entrances as entrances
+result = sorted(entrances.WAITS | entrances.AT_ONCE)
+"""
+
+
+@pytest.fixture(scope="module")
+def beside(request, demo_template, demo_facts):
+    """An Odoo with these modules and a second website, both in three languages."""
+    which = request.config.getoption("--beside")
+    options, environment = {}, dict(demo_facts)
+    if which == "all":
+        options["addons_path"] = neighbours.addons_path()
+        options["server_wide_modules"] = "base,rpc,web,queue_job"
+        environment["PYTHONPATH"] = str(neighbours.folder())
+    odoo = testbed.OdooServer(
+        demo_template, f"beside_{WORKER}", options=options, environment=environment
+    )
+    said = odoo.add(*MODULES[which], languages=LANGUAGES)
+    assert not re.findall(r"^.* (?:WARNING|ERROR) .*woow_paas_platform.*$", said, re.M)
+    odoo.shell(WEBSITES)
+    odoo.start()
+    yield odoo
+    odoo.stop()
+
+
+@pytest.mark.parametrize(
+    ("login", "path"),
+    [("user", "/my/ai"), ("user", "/zh_TW/my/ai"), ("demo", "/odoo/ai-chat")],
+    ids=["website", "chinese", "backend"],
+)
+def test_the_chat(beside, scripted_llm, page_of, login, path):
+    scripted_llm.script(first("Tea?", {"content": "Yes, please."}))
+    page = page_of(beside, login)
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(path)
+    page.locator(".o_ai_chat_input").fill("Tea?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("Yes, please.")
+    assert not errors
+
+
+@pytest.fixture(scope="module")
+def routes(beside):
+    """The addon's routes, with ids of what there is."""
+    found = {
+        "assistant_id": "id) FROM ai_assistant",
+        "conversation_id": "channel_id) FROM woow_paas_platform_ai_turn",
+        "server_id": "id) FROM woow_paas_platform_mcp_server",
+        "service_id": "id) FROM woow_paas_platform_cloud_service",
+        "tool_id": "id) FROM woow_paas_platform_mcp_tool",
+        "turn_id": "id) FROM woow_paas_platform_ai_turn",
+    }
+    ids = {name: beside.sql(f"SELECT MAX({what}") for name, what in found.items()}
+    return [
+        re.sub(r"<\w+:(\w+)>", lambda found: ids.get(found[1], "1"), path)
+        for path in beside.shell(ROUTES)
+    ]
+
+
+def test_each_page_opens(beside, routes):
+    person = beside.session("user")
+    pages = [path for path in routes if path.startswith("/my/")]
+    assert len(pages) > 10
+    for host in (None, SECOND):
+        for prefix in PREFIXES if host is None else PREFIXES[:1]:
+            for path in pages:
+                headers = {"Host": host} if host else {}
+                answer = person.get(prefix + path, headers=headers)
+                assert answer.status_code < 400 or answer.status_code in (404, 405), prefix + path
+                if answer.status_code == 404:
+                    assert path.rpartition("/")[2].isdigit() or "/chat/" in path, path
+
+
+def test_each_route_answers(beside, routes):
+    """Whatever it makes of no input at all, it is no accident."""
+    admin = beside.session("admin")
+    for path in routes:
+        for method in ("GET",) if path.startswith("/my/") else ("GET", "POST"):
+            answer = admin.request(method, path, json={} if method == "POST" else None)
+            assert answer.status_code != 500, (method, path, answer.text[:500])
+
+
+def test_each_view_is_made(beside):
+    fields = ["path", "res_model", "view_mode", "xml_id"]
+    domain = [("path", "!=", False)]
+    actions = beside.rpc("ir.actions.act_window", "search_read", domain, fields)
+    ours = [row for row in actions if row["xml_id"].startswith("woow_paas_platform.")]
+    assert len(ours) > 10
+    for action in ours:
+        views = [[False, mode] for mode in action["view_mode"].split(",")]
+        made = beside.rpc(action["res_model"], "get_views", views=views)
+        assert len(made["views"]) == len(views), action["path"]
+
+
+def test_nothing_warns(beside):
+    """The last test here: the log of all the others."""
+    assert not [text for level, text in odoo_log.records(beside.log) if level in odoo_log.BAD]

@@ -1,0 +1,29 @@
+"""Modules of others that the addon has to live beside and that Odoo does not bring: OCA's queue_job, from PyPI."""
+
+from pathlib import Path
+
+from tools.dev import odoo_tree, venvs
+from tools.dev.cache import build_once, digest
+from tools.dev.commands import run
+from tools.dev.paths import ADDONS, VENV
+from tools.dev.progress import step
+
+PACKAGES = ("odoo-addon-queue_job==19.0.2.4.0.1", "openupgradelib==3.13.7")
+
+
+def folder() -> Path:
+    """What has to be on Python's path: what the modules import is there, too."""
+
+    def build(entry: Path) -> None:
+        # Without dependencies: one of them is "odoo", which on PyPI is something else.
+        command = [VENV / "bin/python", *venvs.PIP, "--no-deps", "--target", entry, *PACKAGES]
+        run(command, what="Installing OCA's modules")
+
+    with step("Fetching OCA's modules"):
+        return build_once(f"neighbours-{digest(*PACKAGES)}", build)
+
+
+def addons_path() -> str:
+    """Odoo's own addons, ours and theirs."""
+    folders = [*odoo_tree.addons_paths(odoo_tree.odoo_path()), ADDONS, folder() / "odoo/addons"]
+    return ",".join(map(str, folders))
