@@ -5,7 +5,7 @@ there is no loop: it only tails events.
 """
 
 import atexit
-import concurrent.futures
+import concurrent.futures.thread  # registers its end, which has to come after ours
 import logging
 import threading
 
