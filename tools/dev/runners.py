@@ -42,7 +42,7 @@ IN_A_BROWSER = (
     "test_hoot.py",
     "test_tours.py",
 )  # of *odoo*: a third of its time, beside the others
-TIME_LIMIT = 1500  # seconds for one runner; a hanging one fails with a report instead of holding CI
+TIME_LIMIT = 2400  # seconds for one runner; a hanging one fails with a report instead of holding CI
 
 # Odoo refuses cursors to what a thread still wants to write when its test has ended.
 AFTER_A_TEST = (r"is lost: 400 Bad Request: Trying to open a test cursor",)
