@@ -13,7 +13,8 @@ from waiting import PATIENCE
 
 LEASE = 2  # s
 SEED = 20_260
-KILLS, PAUSES = 5, 12  # random moments; the simulation has millions
+KILLS, PAUSES = 5, 12  # random moments, and more kills until each phase was hit
+PHASES = ("before", "during", "after")  # of a call
 TURNS = "woow_paas_platform_ai_turn"
 EVENTS = "woow_paas_platform_ai_turn_event"
 CALLS = "woow_paas_platform_tool_call"
@@ -137,9 +138,9 @@ def test_at_random_moments_nothing_is_lost_and_nothing_runs_twice(fleet, scripte
     random_.shuffle(moments)
     for _runner in range(3):
         fleet.start()
-    hit = collections.Counter()
+    hit, killed = collections.Counter(), collections.Counter()
     paused = {}  # process -> when it goes on
-    while moments:
+    while moments or not all(hit[phase] for phase in PHASES) or not killed["during"]:
         now = time.monotonic()
         for process in [process for process, when in paused.items() if when <= now]:
             process.popen.send_signal(signal.SIGCONT)
@@ -155,7 +156,8 @@ def test_at_random_moments_nothing_is_lost_and_nothing_runs_twice(fleet, scripte
         if not (found := phases(odoo, victim)):
             continue
         hit.update(found)
-        if moments.pop() == "kill":
+        if not moments or moments.pop() == "kill":
+            killed.update(found)
             fleet.kill(victim)
             fleet.start()
         else:
@@ -165,7 +167,6 @@ def test_at_random_moments_nothing_is_lost_and_nothing_runs_twice(fleet, scripte
         process.popen.send_signal(signal.SIGCONT)
     wait_for(lambda: not load.left(), "all turns end")
 
-    assert min(hit[phase] for phase in ("before", "during", "after")) >= 1, "every phase is hit"
     outcomes = collections.defaultdict(list)
     for turn, name in load.turns.items():
         log = log_of(odoo, turn)
