@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks import mcp_recovery
 from services import openapi, openapi_file, schema
 from services.discovery import discover
-from services.egress import EgressPolicy
 from services.errors import EngineError
+from services.net.egress import EgressPolicy
 from services.pool import Pool
 from services.specs import ServerSpec
 from services.testing import corpus

@@ -4,8 +4,8 @@ import asyncio
 import statistics
 import time
 
-from services.egress import EgressPolicy
 from services.errors import EngineError
+from services.net.egress import EgressPolicy
 from services.pool import Pool
 from services.specs import ServerSpec
 from services.testing.fake_faults import FAULTS

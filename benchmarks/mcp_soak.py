@@ -17,8 +17,8 @@ sys.path.pop(0)  # this folder, whose mcp.py hides the SDK
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from services import breaker
-from services.egress import EgressPolicy
 from services.errors import EngineError
+from services.net.egress import EgressPolicy
 from services.pool import Pool
 from services.specs import ServerSpec
 from services.testing.fake_http import respond, start_stream

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from services.egress import EgressPolicy
+from services.net.egress import EgressPolicy
 from services.pool import Pool
 from services.specs import ServerSpec
 from tools.dev import mcp_servers, processes, testbed

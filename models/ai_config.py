@@ -5,8 +5,9 @@ from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
 from ..runtime import process, sentences
-from ..services import const, egress, packages
+from ..services import const, packages
 from ..services.errors import EngineError, LlmSwitchedOff, PackageMissing
+from ..services.net import egress
 from ..services.specs import LlmSpec
 
 _logger = logging.getLogger(__name__)

@@ -5,8 +5,9 @@ from odoo.exceptions import AccessError, ValidationError
 from odoo.fields import Domain
 
 from ..runtime import limits, sentences
-from ..services import const, egress
+from ..services import const
 from ..services.errors import ConfigError
+from ..services.net import egress
 
 PLACE = {"scope", "cloud_service_id", "owner_user_id"}  # whose a server is
 

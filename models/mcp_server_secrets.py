@@ -5,8 +5,8 @@ from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
 from ..runtime import settings
-from ..services import egress
 from ..services.errors import ConfigError, KeyMissing
+from ..services.net import egress
 from ..services.specs import ServerSpec, way_of_record
 
 OTHERS_READ = "Where others read along, your own key or sign-in for this MCP server is not used."

@@ -5,8 +5,9 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
 
 from ..runtime import background, sentences
-from ..services import const, egress, openapi, openapi_file
+from ..services import const, openapi, openapi_file
 from ..services.errors import ConfigError, EngineError
+from ..services.net import egress
 from ..services.specs import ServerSpec
 
 

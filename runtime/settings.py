@@ -14,8 +14,8 @@ from pathlib import Path
 from odoo.tools import config
 
 from ..services import const
-from ..services.egress import EgressPolicy
 from ..services.errors import ConfigError
+from ..services.net.egress import EgressPolicy
 
 _logger = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from . import rpc
-from .egress import EgressPolicy
 from .errors import (
     ConfigError,
     EngineError,
@@ -19,6 +18,7 @@ from .errors import (
 )
 from .legacy import LegacySession
 from .modern import ModernSession
+from .net.egress import EgressPolicy
 from .sessions import Session
 from .specs import ServerSpec
 

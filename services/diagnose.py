@@ -13,9 +13,8 @@ from urllib.parse import urlsplit
 
 import httpcore
 
-from . import connect, discovery, faults
+from . import connect, discovery
 from .discovery import SYNC_MARGIN, Discovery
-from .egress import PORTS, EgressPolicy, check_url
 from .errors import (
     AuthRequired,
     BlockedAddress,
@@ -25,7 +24,9 @@ from .errors import (
     ProtocolError,
     ServerTimeout,
 )
-from .network import resolve, ssl_context
+from .net import faults
+from .net.egress import PORTS, EgressPolicy, check_url
+from .net.transport import resolve, ssl_context
 from .oauth import OAuth
 from .specs import ServerSpec
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import connect, const, definition_scan, large, paging, param_headers, text
-from .egress import EgressPolicy
 from .errors import ServerTimeout
+from .net.egress import EgressPolicy
 from .oauth import OAuth
 from .sessions import ServerInfo, Session
 from .specs import DiscoveredTool, ServerSpec

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from . import connect, const, rpc
 from .discovery import SYNC_MARGIN
-from .egress import EgressPolicy
 from .errors import ConnectFailed, EngineError, ServerRefused, ServerTimeout
+from .net.egress import EgressPolicy
 from .oauth import OAuth
 from .specs import ServerSpec
 

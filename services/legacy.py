@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import httpx
 
-from . import const, faults, inputs, stdio, text
+from . import const, inputs, stdio, text
 from .aside import Aside
 from .errors import (
     ConnectFailed,
@@ -21,6 +21,7 @@ from .errors import (
     SessionExpired,
     SessionLost,
 )
+from .net import faults
 from .sessions import Request, ServerInfo, Session
 from .transport import GuardTransport
 

@@ -27,7 +27,7 @@ async def open_model(spec: LlmSpec):
     """
     import httpx  # noqa: PLC0415
 
-    from .network import ssl_context  # noqa: PLC0415
+    from .net.transport import ssl_context  # noqa: PLC0415
 
     # llama.cpp closes kept-alive connections after a stream, so none are kept
     limits = httpx.Limits(max_connections=10, max_keepalive_connections=0)

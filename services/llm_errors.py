@@ -15,7 +15,7 @@ from .errors import (
     LlmTimeout,
     LlmUnavailable,
 )
-from .faults import retry_after
+from .net.faults import retry_after
 
 MAX_SAID = 20_000  # characters of an endpoint's words that are looked at
 _CONTEXT = re.compile(

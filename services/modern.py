@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from . import const, faults, inputs, large, paging, param_headers, rpc, text, wire
+from . import const, inputs, large, paging, param_headers, rpc, text
 from .errors import (
     AuthRequired,
     EngineError,
@@ -22,9 +22,10 @@ from .errors import (
     SessionExpired,
     SessionLost,
 )
+from .net import faults, http
+from .net.sse import Decoder
 from .noise import Noise
 from .sessions import Request, ServerInfo, Session
-from .sse import Decoder
 from .streams import events
 
 MAX_CAPABILITIES = 16 * 1024  # bytes, about
@@ -79,12 +80,12 @@ class ModernSession(Session):
 
     async def _round_trip(self, request: Request) -> dict[str, Any]:
         request.id = next(self._ids)
-        response = await wire.send(self._http, self._http_request(request))
+        response = await http.send(self._http, self._http_request(request))
         try:
             if response.status_code != 200:
                 message = await self._refused(response, request.id)
             else:
-                await wire.check_encoding(response)
+                await http.check_encoding(response)
                 message = await self._answer(response, request)
         finally:
             await response.aclose()
@@ -132,13 +133,13 @@ class ModernSession(Session):
         )
 
     async def _answer(self, response: httpx.Response, request: Request) -> dict[str, Any]:
-        if wire.is_json(response):
-            body = await large.parse(await wire.read(response, const.WIRE_CAP))
+        if http.is_json(response):
+            body = await large.parse(await http.read(response, const.WIRE_CAP))
             return rpc.normal_answer(body, request.id)
-        if not wire.is_stream(response):
-            raise ProtocolError(detail=f"content type {wire.content_type(response)[:100]!r}")
+        if not http.is_stream(response):
+            raise ProtocolError(detail=f"content type {http.content_type(response)[:100]!r}")
         decoder, noise, size = Decoder(const.WIRE_CAP), Noise(const.WIRE_CAP), 0
-        async for chunk in wire.chunks(response):
+        async for chunk in http.chunks(response):
             size += len(chunk)
             if size > const.WIRE_CAP:
                 raise ResultTooLarge(detail=f"a stream larger than {const.WIRE_CAP} bytes")
@@ -148,7 +149,7 @@ class ModernSession(Session):
                 message = await large.parse(event.data)
                 if not (isinstance(message, dict) and isinstance(message.get("method"), str)):
                     answer = rpc.normal_answer(message, request.id)
-                    await wire.drain(response)
+                    await http.drain(response)
                     return answer
                 if noise.passes(len(event.data)):
                     self._notified(message, request)
@@ -167,7 +168,7 @@ class ModernSession(Session):
 
         :raises ServerError: it carries none, or the status says more
         """
-        body = await wire.error_body(response)
+        body = await http.error_body(response)
         error = faults.of_response(
             response.status_code, response.headers, body, in_session=self.info is not None
         )

@@ -17,9 +17,9 @@ from urllib.parse import urlencode
 import httpx
 
 from . import oauth_client
-from .egress import EgressPolicy
 from .errors import AuthRequired, SignInRequired
-from .network import EgressTransport
+from .net.egress import EgressPolicy
+from .net.transport import EgressTransport
 from .oauth_metadata import (
     Authority,
     Challenge,

@@ -13,8 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
-from . import const, faults, rpc, wire
-from .egress import EgressPolicy, check_url, origin
+from . import const, rpc
 from .errors import (
     AuthRequired,
     BlockedAddress,
@@ -23,6 +22,8 @@ from .errors import (
     EngineError,
     ServerTimeout,
 )
+from .net import faults, http
+from .net.egress import EgressPolicy, check_url, origin
 
 DOCUMENT_CAP = 256 * 1024  # bytes of one metadata document or token response
 MAX_CHALLENGE = 2_048  # characters of one ``WWW-Authenticate``
@@ -205,8 +206,8 @@ class Directory:
 
     async def _send(self, request: httpx.Request) -> tuple[int, dict[str, Any]]:
         try:
-            response = await wire.send(self._transport, request)
-            found = rpc.parse(await wire.read(response, DOCUMENT_CAP))
+            response = await http.send(self._transport, request)
+            found = rpc.parse(await http.read(response, DOCUMENT_CAP))
         except Exception as caught:
             raise faults.of_exception(caught) from caught
         return response.status_code, found if isinstance(found, dict) else {}

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import oauth_client
-from .egress import EgressPolicy
 from .errors import AuthRequired, EngineError, ServerTimeout
-from .network import EgressTransport
+from .net.egress import EgressPolicy
+from .net.transport import EgressTransport
 from .oauth_metadata import Directory
 
 DEADLINE = 10.0  # s for all of it

@@ -7,8 +7,7 @@ from typing import Any
 
 import httpx
 
-from . import const, content, faults, large, openapi, openapi_file, text
-from .egress import EgressPolicy
+from . import const, content, large, openapi, openapi_file, text
 from .errors import (
     AuthRequired,
     ConfigError,
@@ -21,7 +20,9 @@ from .errors import (
     ServerTimeout,
     SessionLost,
 )
-from .network import EgressTransport
+from .net import faults
+from .net.egress import EgressPolicy
+from .net.transport import EgressTransport
 from .specs import OperationSpec
 
 MAX_SAID = 300  # characters of a service's error message

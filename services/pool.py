@@ -13,10 +13,9 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from . import connect, const, discovery, faults, gate, inputs, packages
+from . import connect, const, discovery, gate, inputs, packages
 from .breaker import Breaker, State
 from .discovery import SYNC_MARGIN
-from .egress import EgressPolicy
 from .errors import (
     ConnectFailed,
     EngineError,
@@ -27,6 +26,8 @@ from .errors import (
 )
 from .gate import Gate, Visit
 from .inputs import OnInput
+from .net import faults
+from .net.egress import EgressPolicy
 from .oauth import OAuth, TokenStore
 from .open_sessions import OpenSessions
 from .room import Room

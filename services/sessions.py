@@ -15,11 +15,12 @@ from typing import Any, Literal
 
 import httpx
 
-from . import const, faults, rpc, text
-from .egress import EgressPolicy
+from . import const, rpc, text
 from .errors import EngineError, ServerTimeout, SessionExpired, SessionLost
 from .inputs import OnInput
-from .network import EgressTransport
+from .net import faults
+from .net.egress import EgressPolicy
+from .net.transport import EgressTransport
 from .oauth import OAuth, OAuthTransport
 from .specs import ServerSpec
 from .stdio import Process

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import httpx
 
-from . import faults, large, rpc
+from . import large, rpc
 from .errors import EngineError, ProtocolError, ResultTooLarge, SessionLost
+from .net import faults
+from .net.sse import Decoder, Event
 from .noise import Noise
-from .sse import Decoder, Event
 
 if TYPE_CHECKING:
     from .transport import Flight, GuardTransport

@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 import anyio
 import httpx
 
-from . import const, faults, large, rpc, wire
+from . import const, large, rpc
 from .aside import Aside
 from .errors import EngineError, ProtocolError, ServerTimeout, SessionLost
+from .net import faults, http
 from .streams import AnswerStream, LegacyStream, ListenStream
 
 CLOSE_TIMEOUT = 1.0  # s, the DELETE that ends a session
@@ -134,9 +135,9 @@ class GuardTransport(httpx.AsyncBaseTransport):
     async def _request(self, request: httpx.Request, request_id: rpc.Id) -> httpx.Response:
         flight = self.flights[request_id] = Flight()
         try:
-            response = await flight.run(wire.send(self._inner, request))
+            response = await flight.run(http.send(self._inner, request))
             if response.status_code != 200:
-                raise await wire.refusal(response, in_session="mcp-session-id" in request.headers)
+                raise await http.refusal(response, in_session="mcp-session-id" in request.headers)
             return await self._answer(request, response, request_id, flight)
         except Aborted:
             error: EngineError = ServerTimeout()
@@ -147,18 +148,18 @@ class GuardTransport(httpx.AsyncBaseTransport):
     async def _answer(
         self, request: httpx.Request, response: httpx.Response, request_id: rpc.Id, flight: Flight
     ) -> httpx.Response:
-        await wire.check_encoding(response)
-        if wire.is_stream(response):
+        await http.check_encoding(response)
+        if http.is_stream(response):
             stream = AnswerStream(self, response, request_id, flight)
-            return wire.with_body(response, request, stream=stream)
-        if wire.is_json(response):
-            body = await flight.run(wire.read(response, self.cap))
+            return http.with_body(response, request, stream=stream)
+        if http.is_json(response):
+            body = await flight.run(http.read(response, self.cap))
             answer = rpc.answer_in(await large.parse(body), request_id)
             content = rpc.dump(self.aside.without_large(answer, len(body)))
             self.flights.pop(request_id, None)
-            return wire.with_body(response, request, content=content)
+            return http.with_body(response, request, content=content)
         await response.aclose()
-        raise ProtocolError(detail=f"content type {wire.content_type(response)[:100]!r}")
+        raise ProtocolError(detail=f"content type {http.content_type(response)[:100]!r}")
 
     # ------------------------------------------------------------ everything else
 
@@ -173,13 +174,13 @@ class GuardTransport(httpx.AsyncBaseTransport):
 
     async def _send_only(self, request: httpx.Request) -> None:
         with contextlib.suppress(Exception), anyio.move_on_after(NOTIFY_TIMEOUT):
-            await wire.refusal(await wire.send(self._inner, request), in_session=False)
+            await http.refusal(await http.send(self._inner, request), in_session=False)
 
     async def _post_behind(self, request: httpx.Request, request_id: rpc.Id) -> None:
         flight = self.flights[request_id]
         try:
-            response = await flight.run(wire.send(self._inner, request))
-            error = await wire.refusal(response, in_session=True)
+            response = await flight.run(http.send(self._inner, request))
+            error = await http.refusal(response, in_session=True)
             if response.is_success:
                 return
         except Aborted:
@@ -196,21 +197,21 @@ class GuardTransport(httpx.AsyncBaseTransport):
         if self._short_listens >= SHORT_LISTENS:
             return httpx.Response(405, request=request)
         try:
-            response = await wire.send(self._inner, request)
+            response = await http.send(self._inner, request)
         except httpx.TransportError as caught:
             if self._legacy:
                 raise faults.of_exception(caught) from caught
             raise
         if self._legacy:
             if response.status_code != 200:
-                raise await wire.refusal(response, in_session=False)
-            if not wire.is_stream(response):
+                raise await http.refusal(response, in_session=False)
+            if not http.is_stream(response):
                 await response.aclose()
                 raise ProtocolError(detail="the SSE endpoint does not stream events")
             self._legacy.open(response)
-            return wire.with_body(response, request, stream=self._legacy)
-        if response.status_code == 200 and wire.is_stream(response):
-            return wire.with_body(response, request, stream=ListenStream(self, response))
+            return http.with_body(response, request, stream=self._legacy)
+        if response.status_code == 200 and http.is_stream(response):
+            return http.with_body(response, request, stream=ListenStream(self, response))
         await response.aclose()
         self._short_listens = SHORT_LISTENS
         return httpx.Response(405, request=request)
@@ -219,12 +220,12 @@ class GuardTransport(httpx.AsyncBaseTransport):
         """The stream of one answer broke and may go on (2025-11-25, basic/transports, resumability)."""
         flight = self.flights.get(request_id) or Flight()
         try:
-            response = await flight.run(wire.send(self._inner, request))
-            if response.status_code == 200 and wire.is_stream(response):
-                return wire.with_body(
+            response = await flight.run(http.send(self._inner, request))
+            if response.status_code == 200 and http.is_stream(response):
+                return http.with_body(
                     response, request, stream=AnswerStream(self, response, request_id, flight)
                 )
-            error = await wire.refusal(response, in_session=False)
+            error = await http.refusal(response, in_session=False)
         except Aborted:
             error = ServerTimeout()
         except Exception as caught:

@@ -9,8 +9,8 @@ from odoo.tools import mute_logger
 from odoo.tools.misc import file_open
 
 from ..runtime import sentences, settings
-from ..services.egress import EgressPolicy
 from ..services.errors import ConfigError
+from ..services.net.egress import EgressPolicy
 from .common import AiCase
 
 

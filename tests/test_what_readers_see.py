@@ -25,7 +25,7 @@ class TestWhatReadersSee(AiHttpCase):
 
     def _as(self, user, method, path, body=None):
         self._sign_in(user)
-        with mute_logger("odoo.addons.woow_paas_platform.services.egress"):
+        with mute_logger("odoo.addons.woow_paas_platform.services.net.egress"):
             return self._call(method, path, body)
 
     def _of_the_members_chat(self):

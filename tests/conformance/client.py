@@ -16,10 +16,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import httpx
 
 from services import toolbox
-from services.egress import EgressPolicy
 from services.errors import ServerError, SignInRequired
 from services.inputs import InputAnswer
 from services.names import make_aliases
+from services.net.egress import EgressPolicy
 from services.pool import Pool
 from services.specs import Limits, OAuthSpec, ServerSpec, ToolCall, ToolSpec
 from services.testing.memory_tokens import MemoryTokens

@@ -5,7 +5,7 @@ import time
 import pytest
 from memory_store import MemoryStore
 
-from services.egress import EgressPolicy
+from services.net.egress import EgressPolicy
 from services.pool import Pool
 from services.runner import Runner
 from services.specs import ServerSpec

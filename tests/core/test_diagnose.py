@@ -9,8 +9,8 @@ from conftest import POLICY, spec_of
 
 from services.diagnose import diagnose
 from services.discovery import discover
-from services.egress import EgressPolicy
 from services.errors import EngineError
+from services.net.egress import EgressPolicy
 from services.specs import ServerSpec
 from services.testing.fake_mcp import respond
 

@@ -4,9 +4,9 @@ import socket
 import httpx
 import pytest
 
-from services import network
-from services.egress import EgressPolicy, check_headers, check_url, is_public
 from services.errors import BlockedAddress, ConfigError, HostUnreachable
+from services.net import transport
+from services.net.egress import EgressPolicy, check_headers, check_url, is_public
 
 PRIVATE = [
     "127.0.0.1",
@@ -184,7 +184,7 @@ def resolver(monkeypatch, table):
 
 async def get(url, policy):
     async with httpx.AsyncClient(
-        transport=network.EgressTransport(policy), trust_env=False, timeout=1
+        transport=transport.EgressTransport(policy), trust_env=False, timeout=1
     ) as client:
         return await client.get(url)
 
@@ -221,4 +221,4 @@ async def test_environment_proxies_are_ignored(hello, monkeypatch):
 
 
 def test_one_ssl_context():
-    assert network.ssl_context() is network.ssl_context()
+    assert transport.ssl_context() is transport.ssl_context()

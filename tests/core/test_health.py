@@ -3,8 +3,8 @@ import asyncio
 import pytest
 
 from services import health
-from services.egress import EgressPolicy
 from services.errors import ConnectFailed, ServerRefused
+from services.net.egress import EgressPolicy
 from services.specs import ServerSpec
 
 POLICY = EgressPolicy.parse("127.0.0.1:*")

@@ -8,7 +8,6 @@ import pytest
 from conftest import POLICY, spec_of
 
 from services import oauth_revocation
-from services.egress import EgressPolicy
 from services.errors import (
     AuthRequired,
     BlockedAddress,
@@ -17,6 +16,7 @@ from services.errors import (
     ServerTimeout,
     SignInRequired,
 )
+from services.net.egress import EgressPolicy
 from services.oauth import begin, callback_of
 from services.oauth_metadata import challenge_of
 from services.oauth_revocation import revoke

@@ -5,7 +5,6 @@ import pytest
 from conftest import POLICY
 
 from services import openapi, openapi_file, operations
-from services.egress import EgressPolicy
 from services.errors import (
     AuthRequired,
     BlockedAddress,
@@ -14,6 +13,7 @@ from services.errors import (
     ServerRefused,
     ServerTimeout,
 )
+from services.net.egress import EgressPolicy
 from services.specs import OperationSpec
 from services.testing.fake_api import DOCUMENT, FakeApi
 

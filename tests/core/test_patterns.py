@@ -16,8 +16,6 @@ from services import (
     content,
     definition_diff,
     definition_scan,
-    egress,
-    faults,
     input_form,
     llm_errors,
     markdown,
@@ -35,6 +33,7 @@ from services import (
     uri_template,
 )
 from services.lenient_json import LenientJson, TooDeep
+from services.net import egress, faults
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("services", "models", "controllers", "runtime")
@@ -132,9 +131,9 @@ PATTERNS = {
             "api ",
         ),
     ),
-    "services.egress._TOKEN": (20_000, of(egress._TOKEN, "fullmatch"), ("a", "a ", "a-")),
-    "services.egress._VALUE": (20_000, of(egress._VALUE, "fullmatch"), ("a", " ", "a ", "a\t")),
-    "services.faults._NO_SESSION": (
+    "services.net.egress._TOKEN": (20_000, of(egress._TOKEN, "fullmatch"), ("a", "a ", "a-")),
+    "services.net.egress._VALUE": (20_000, of(egress._VALUE, "fullmatch"), ("a", " ", "a ", "a\t")),
+    "services.net.faults._NO_SESSION": (
         2_000,
         of(faults._NO_SESSION, "fullmatch"),
         ("session ", "bad request: ", "server not initialized", "session not found" + "!" * 1_900),
@@ -326,7 +325,7 @@ IN_PIECES = (
 """What is read piece by piece, so that all together may take longer."""
 
 OURS = {
-    "services.egress.EgressPolicy.parse": "the operator's configuration",
+    "services.net.egress.EgressPolicy.parse": "the operator's configuration",
     "services.server_file_reader": "the operator's file",
     "services.stdio_templates._of_form": "forms are of our templates; a value has at most 4 kB",
     "models.ir_http.IrHttp._auth_method_woow_ai": "one header of a request, which the HTTP server caps; linear",

@@ -118,7 +118,7 @@ ROOT = Path(__file__).parents[2]
 SHARED = {  # what databases of a process may share, and why
     "services/arguments.py _steps": "one check",
     "services/arguments.py _until": "one check",
-    "services/resolver.py _of_loops": "public names; shares are by database and server",
+    "services/net/resolver.py _of_loops": "public names; shares are by database and server",
     "services/large.py _worker": "one thread that reads large bodies, one after another",
     "runtime/db.py _pools": "everything in it is by database",
     "runtime/hub.py _readers": "how many connections at once, nothing else",

@@ -7,9 +7,9 @@ import threading
 import httpcore
 import pytest
 
-from services import network, resolver
-from services.egress import EgressPolicy
 from services.errors import HostUnreachable
+from services.net import resolver, transport
+from services.net.egress import EgressPolicy
 
 
 @pytest.fixture
@@ -31,12 +31,12 @@ def tarpit(monkeypatch):
 
 async def test_a_silent_name_server_keeps_up_its_own_server_only(tarpit):
     hostile = [
-        asyncio.ensure_future(network.resolve(f"n{n}.tarpit.example", 5, ("db", server)))
+        asyncio.ensure_future(transport.resolve(f"n{n}.tarpit.example", 5, ("db", server)))
         for server in range(20)
         for n in range(10)
     ]
     async with asyncio.timeout(5):
-        assert await network.resolve("good.example", 5, ("db", 99)) == ("93.184.216.34",)
+        assert await transport.resolve("good.example", 5, ("db", 99)) == ("93.184.216.34",)
         # whatever else uses threads of the loop, the lookup of a model's address among them
         assert (await asyncio.get_running_loop().getaddrinfo("model.example", 443))[0]
     assert sum(host.endswith("tarpit.example") for host in tarpit) == 2 * 20
@@ -47,17 +47,17 @@ async def test_a_silent_name_server_keeps_up_its_own_server_only(tarpit):
 
 async def test_who_waits_long_enough_goes(tarpit):
     with pytest.raises(httpcore.ConnectTimeout):
-        await network.resolve("n.tarpit.example", 0.01, "one")
+        await transport.resolve("n.tarpit.example", 0.01, "one")
 
 
 async def test_nobody_waits_behind_a_stranger_for_the_same_name(tarpit):
     stuck = [
-        asyncio.ensure_future(network.resolve(host, 5, "hostile"))
+        asyncio.ensure_future(transport.resolve(host, 5, "hostile"))
         for host in ("a.tarpit.example", "b.tarpit.example", "good.example")
     ]
     await asyncio.sleep(0)
     async with asyncio.timeout(5):
-        assert await network.resolve("good.example", 5, "honest")
+        assert await transport.resolve("good.example", 5, "honest")
     for task in stuck:
         task.cancel()
     await asyncio.wait(stuck)
@@ -65,23 +65,23 @@ async def test_nobody_waits_behind_a_stranger_for_the_same_name(tarpit):
 
 async def test_an_answer_serves_for_a_moment(tarpit, monkeypatch):
     for _ in range(3):
-        await network.resolve("good.example", 5, "one")
-    await asyncio.gather(*(network.resolve("other.example", 5, "one") for _ in range(3)))
+        await transport.resolve("good.example", 5, "one")
+    await asyncio.gather(*(transport.resolve("other.example", 5, "one") for _ in range(3)))
     assert tarpit == ["good.example", "other.example"]
     monkeypatch.setattr(resolver, "KEPT", 0.0)
     for _ in range(2):
-        await network.resolve("third.example", 5, "one")
+        await transport.resolve("third.example", 5, "one")
     assert tarpit[2:] == ["third.example", "third.example"]
 
 
 async def test_what_was_kept_is_checked_again(tarpit):
-    backend = network.PinnedBackend(EgressPolicy())
+    backend = transport.PinnedBackend(EgressPolicy())
     resolver.of_loop()._known["kept.example"] = (1e18, ("127.0.0.1",))
     with pytest.raises(HostUnreachable):
         await backend.connect_tcp("kept.example", 443, 1)
 
 
 async def test_an_address_needs_no_look_up(tarpit):
-    assert await network.resolve("127.0.0.1", 1) == ("127.0.0.1",)
-    assert await network.resolve("::1", 1) == ("::1",)
+    assert await transport.resolve("127.0.0.1", 1) == ("127.0.0.1",)
+    assert await transport.resolve("::1", 1) == ("::1",)
     assert not tarpit

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from services.discovery import discover
-from services.egress import EgressPolicy
+from services.net.egress import EgressPolicy
 from services.offers import Offers
 from services.pool import Pool
 from services.specs import ServerSpec

@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 
 from services import names, recall, schema
 from services.discovery import discover
-from services.egress import EgressPolicy
+from services.net.egress import EgressPolicy
 from services.specs import ServerSpec
 from tools.dev import mcp_servers, node, venvs
 

@@ -1,7 +1,7 @@
 """One process of the installation: a runner with its loop, its pool of MCP sessions and its threads."""
 
 from services import ai_client, const, toolbox
-from services.egress import EgressPolicy
+from services.net.egress import EgressPolicy
 from services.pool import Pool
 from services.runner import DRAIN_TIMEOUT, Runner
 

@@ -11,8 +11,8 @@ from typing import Any
 import httpcore
 import httpx
 
-from . import rpc, text
-from .errors import (
+from .. import rpc, text
+from ..errors import (
     AuthRequired,
     ConnectFailed,
     EngineError,
@@ -25,7 +25,7 @@ from .errors import (
     SessionExpired,
     SessionLost,
 )
-from .specs import ServerSpec
+from ..specs import ServerSpec
 
 CONNECT_TIMEOUT = "The connection timed out. Check the server's address."
 START_TIMEOUT = (

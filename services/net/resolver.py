@@ -13,7 +13,7 @@ import time
 from collections.abc import Hashable
 from weakref import WeakKeyDictionary
 
-from .room import Room
+from ..room import Room
 
 AT_ONCE = 64  # threads, of one loop
 AT_ONCE_OF_ONE = 2  # of one owner

@@ -7,8 +7,8 @@ from typing import Any
 import anyio
 import httpx
 
+from ..errors import EngineError, ProtocolError, ResultTooLarge
 from . import faults
-from .errors import EngineError, ProtocolError, ResultTooLarge
 
 ERROR_BODY = 2_000  # bytes of an error's body that are read
 ERROR_BODY_TIMEOUT = 0.05  # s

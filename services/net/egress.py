@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from .errors import BlockedAddress, ConfigError, HostUnreachable
+from ..errors import BlockedAddress, ConfigError, HostUnreachable
 
 _logger = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ import anyio
 import httpcore
 import httpx
 
+from ..errors import BlockedAddress
 from . import resolver
 from .egress import EgressPolicy
-from .errors import BlockedAddress
 
 KEEPALIVE = 4.5  # s; below 5 s, after which uvicorn and Node close: a reused connection is alive
 MAX_CONNECTIONS = 20  # of one session

@@ -4,7 +4,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .errors import ResultTooLarge
+from ..errors import ResultTooLarge
 
 MAX_FIELD = 4_096  # bytes of a line that is no data
 
