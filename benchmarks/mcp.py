@@ -21,11 +21,12 @@ sys.path.pop(0)  # this folder, whose mcp.py hides the SDK
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import mcp_recovery
-from services import openapi, openapi_file, schema
+from services import openapi, openapi_file
 from services.discovery import discover
 from services.errors import EngineError
 from services.net.egress import EgressPolicy
 from services.pool import Pool
+from services.schemas import schema
 from services.specs import ServerSpec
 from services.testing import corpus
 from services.testing.fake_mcp import FakeMcp

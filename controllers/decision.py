@@ -2,8 +2,8 @@ from odoo import http
 from odoo.http import request
 
 from ..runtime.api_error import ApiError
-from ..services import arguments as checks
 from ..services import text
+from ..services.schemas import arguments as checks
 from .chat import ROUTE, visible_or_404
 from .dispatcher import body
 

@@ -7,9 +7,9 @@ from odoo.http import request
 
 from ..runtime import direct_call, process, sentences
 from ..runtime.api_error import ApiError
-from ..services import arguments as checks
 from ..services import text
 from ..services.errors import EngineError
+from ..services.schemas import arguments as checks
 from ..services.specs import CallResult, ToolCall
 from .chat import ROUTE
 from .dispatcher import body

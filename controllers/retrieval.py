@@ -15,7 +15,8 @@ from ..models.action_type_recall import (
 )
 from ..runtime import direct_call, process
 from ..runtime.api_error import ApiError, error_body
-from ..services import arguments, text
+from ..services import text
+from ..services.schemas import arguments
 from ..services.specs import CallResult, ToolCall
 from .chat import ROUTE
 from .dispatcher import body

@@ -3,7 +3,7 @@
 from odoo import models
 
 from ..runtime import notify
-from ..services import markdown
+from ..services.render import markdown
 
 
 class AiTurn(models.Model):

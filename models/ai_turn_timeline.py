@@ -3,7 +3,7 @@
 from odoo import models
 from odoo.tools import SQL, html2plaintext
 
-from ..services import markdown
+from ..services.render import markdown
 
 
 class AiTurn(models.Model):

@@ -4,8 +4,9 @@ import json
 
 from odoo import fields, models
 
-from ..services import approval, schema
+from ..services import approval
 from ..services.errors import EngineError
+from ..services.schemas import schema
 from ..services.specs import Verdict
 from .ai_turn_wait import utc
 

@@ -7,8 +7,9 @@ from urllib.parse import urlsplit
 from odoo import fields, models
 
 from ..runtime import notify, vault
-from ..services import input_form, inputs, text
+from ..services import inputs, text
 from ..services.errors import InputRequired
+from ..services.schemas import input_form
 from ..services.specs import Verdict
 from .ai_turn_wait import utc
 
@@ -74,7 +75,7 @@ class CallQuestion(models.Model):
         return ["accept", "decline", "cancel"]
 
     def _problems(self, content):
-        """What is wrong with an answer: ``{field: code}``, see `services.input_form.problems`."""
+        """What is wrong with an answer: ``{field: code}``, see `services.schemas.input_form.problems`."""
         return input_form.problems(content, self.schema or {}) if self.kind == "form" else {}
 
     def _answer(self, action, content=None):

@@ -5,8 +5,9 @@ import concurrent.futures
 import importlib
 import logging
 
-from ..services import const, markdown, packages
+from ..services import const, packages
 from ..services.errors import PackageMissing, ServerTimeout
+from ..services.render import markdown
 
 _logger = logging.getLogger(__name__)
 

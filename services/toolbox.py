@@ -4,22 +4,11 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import (
-    approval,
-    arguments,
-    const,
-    content,
-    large,
-    names,
-    operations,
-    reading,
-    recall,
-    schema,
-    text,
-)
+from . import approval, const, content, large, names, operations, reading, recall, text
 from .errors import EngineError, ServerTimeout, SessionExpired, SessionLost
 from .inputs import OnInput
 from .pool import Pool
+from .schemas import arguments, schema
 from .sessions import OnProgress
 from .specs import (
     CallResult,

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from services import arguments, schema
+from services.schemas import arguments, schema
 
 PATIENCE = 2.0  # s of the processor, far above what the limits allow
 

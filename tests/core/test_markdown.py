@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services import large, markdown
-from services.markdown import BlockStream, blocks, render
+from services import large
+from services.render import markdown
+from services.render.markdown import BlockStream, blocks, render
 
 
 def test_render_is_safe():

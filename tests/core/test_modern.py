@@ -6,11 +6,12 @@ import json
 import pytest
 from conftest import POLICY, spec_of
 
-from services import arguments, param_headers
+from services import param_headers
 from services.discovery import discover
 from services.errors import ProtocolError, ServerRefused
 from services.inputs import InputAnswer, with_defaults
 from services.pool import Pool
+from services.schemas import arguments
 from services.specs import ServerSpec
 from services.testing.fake_http import read_request, respond
 from services.testing.fake_mcp import FakeMcp

@@ -16,10 +16,7 @@ from services import (
     content,
     definition_diff,
     definition_scan,
-    input_form,
     llm_errors,
-    markdown,
-    markdown_rules,
     mcp_json,
     names,
     oauth_metadata,
@@ -34,6 +31,8 @@ from services import (
 )
 from services.lenient_json import LenientJson, TooDeep
 from services.net import egress, faults
+from services.render import markdown, markdown_rules
+from services.schemas import input_form
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("services", "models", "controllers", "runtime")
@@ -138,7 +137,7 @@ PATTERNS = {
         of(faults._NO_SESSION, "fullmatch"),
         ("session ", "bad request: ", "server not initialized", "session not found" + "!" * 1_900),
     ),
-    "services.input_form._EMAIL": (
+    "services.schemas.input_form._EMAIL": (
         input_form.MAX_EMAIL,
         of(input_form._EMAIL, "fullmatch"),
         ("a", "a@", "@a.", "a."),
@@ -169,18 +168,30 @@ PATTERNS = {
         of(llm_errors._QUOTA),
         ("insufficient", "credit "),
     ),
-    "services.markdown._FENCE": (20_000, blocks, ("`", "```", " ", "```\n", "~~~a\n\n")),
-    "services.markdown._LIST": (20_000, blocks, ("- ", "- a\n\n", "1", "\n", "- a\n\n 1")),
-    "services.markdown._HEADING": (20_000, blocks, ("#", "# a\n", "\n\na")),
-    "services.markdown.BlockStream._starts_block": (20_000, blocks, ("- a\n\n1", "- a\n\n-")),
-    "services.markdown._SAFE_LINK": (20_000, of(markdown._SAFE_LINK, "match"), ("http", "mailto")),
-    "services.markdown._RECORD_LINK": (
+    "services.render.markdown._FENCE": (20_000, blocks, ("`", "```", " ", "```\n", "~~~a\n\n")),
+    "services.render.markdown._LIST": (20_000, blocks, ("- ", "- a\n\n", "1", "\n", "- a\n\n 1")),
+    "services.render.markdown._HEADING": (20_000, blocks, ("#", "# a\n", "\n\na")),
+    "services.render.markdown.BlockStream._starts_block": (
+        20_000,
+        blocks,
+        ("- a\n\n1", "- a\n\n-"),
+    ),
+    "services.render.markdown._SAFE_LINK": (
+        20_000,
+        of(markdown._SAFE_LINK, "match"),
+        ("http", "mailto"),
+    ),
+    "services.render.markdown._RECORD_LINK": (
         20_000,
         of(markdown._RECORD_LINK, "fullmatch"),
         ("/odoo/", "a/"),
     ),
-    "services.markdown_rules._TASK": (20_000, of(markdown_rules._TASK, "match"), ("[ ] ", " ")),
-    "services.markdown_rules._BARE_LINK": (
+    "services.render.markdown_rules._TASK": (
+        20_000,
+        of(markdown_rules._TASK, "match"),
+        ("[ ] ", " "),
+    ),
+    "services.render.markdown_rules._BARE_LINK": (
         20_000,
         lambda s: [
             markdown_rules._without_end_of_sentence(m[0])
@@ -188,7 +199,7 @@ PATTERNS = {
         ],
         ("http://", "https", "http://a" + ")" * 1_990 + " ", "http://" + "." * 1_990 + " "),
     ),
-    "services.markdown_rules._MATH": (
+    "services.render.markdown_rules._MATH": (
         2_100,
         of(markdown_rules._MATH, "match"),
         ("\\(", "$$", "$a", "\\["),
@@ -320,7 +331,7 @@ IN_PIECES = (
     "services.text",
     "services.lenient_json",
     "services.prompt_reader",
-    "services.markdown.",
+    "services.render.markdown.",
 )
 """What is read piece by piece, so that all together may take longer."""
 

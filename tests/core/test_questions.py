@@ -7,9 +7,10 @@ import pytest
 from test_modern import NAME, QUESTION, asks
 from turns import Turn, request_of, turn
 
-from services import input_form, inputs
+from services import inputs
 from services.errors import InputRequired, ProtocolError
 from services.inputs import InputAnswer, InputRequest
+from services.schemas import input_form
 from services.specs import Limits, Verdict
 from services.testing.fake_mcp import respond
 from services.testing.fake_tools import text

@@ -116,8 +116,8 @@ async def test_what_is_known_of_a_program_is_of_one(pool, realms):
 
 ROOT = Path(__file__).parents[2]
 SHARED = {  # what databases of a process may share, and why
-    "services/arguments.py _steps": "one check",
-    "services/arguments.py _until": "one check",
+    "services/schemas/arguments.py _steps": "one check",
+    "services/schemas/arguments.py _until": "one check",
     "services/net/resolver.py _of_loops": "public names; shares are by database and server",
     "services/large.py _worker": "one thread that reads large bodies, one after another",
     "runtime/db.py _pools": "everything in it is by database",

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from services.errors import UnusableSchema
-from services.schema import clean, local_references
+from services.schemas.schema import clean, local_references
 from services.testing.corpus import keywords
 
 EMPTY = {"type": "object", "properties": {}}

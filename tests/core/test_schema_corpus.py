@@ -5,7 +5,8 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from services import openapi, openapi_file, recall, schema
+from services import openapi, openapi_file, recall
+from services.schemas import schema
 from services.testing.corpus import documents, keywords
 
 DOCUMENTS = documents()

@@ -9,8 +9,9 @@ import html
 import re
 from collections.abc import Iterator
 
-from . import large, markdown_rules
-from . import text as texts
+from .. import large
+from .. import text as texts
+from . import markdown_rules
 
 AT_ONCE = 2_000  # characters that are rendered on the spot, 15 µs each at worst
 MAX_BLOCK = 20_000  # characters of one block

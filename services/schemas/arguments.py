@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from . import text
+from .. import text
 
 MAX_PROBLEMS = 3  # named in one sentence
 MAX_STEPS = 5_000  # keywords that are applied: references may fan out exponentially

@@ -11,7 +11,7 @@ from math import isfinite
 from typing import Any
 from urllib.parse import unquote
 
-from .errors import UnusableSchema
+from ..errors import UnusableSchema
 
 MAX_DEPTH = 12  # nested schemas; what lies deeper keeps its type and description
 MAX_NODES = 2_000  # schemas in one result: references may fan out exponentially
