@@ -7,7 +7,7 @@ from odoo.http import request
 
 from ..models.mcp_server_api import name_of
 from ..runtime.api_error import ApiError
-from ..services.mcp_json import MAX_NAME
+from ..services.catalog.mcp_json import MAX_NAME
 from .chat import ROUTE, conversation_or_404, server_names, visible_or_404
 from .dispatcher import body, query_int
 

@@ -62,7 +62,7 @@ class OAuthController(http.Controller):
     def callback(self, issuer="", **query):
         """The browser is back: get the tokens, then let the calls go on that waited for them.
 
-        :param issuer: `services.oauth.callback_of`; none in the address that issuers of old share
+        :param issuer: `services.oauth.flow.callback_of`; none in the address that issuers of old share
         """
         answer = {name: query[name][:MAX_ANSWER] for name in ANSWER if name in query}
         answer["callback"] = issuer[:MAX_ANSWER]

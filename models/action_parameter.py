@@ -3,7 +3,7 @@ import json
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
-from ..services.recall import DEPTH
+from ..services.openapi.recall import DEPTH
 
 MAX_RELATED = 200  # records of a to-many field that become a list of values
 

@@ -6,8 +6,8 @@ from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 from odoo.fields import Command, Domain
 
-from ..services import recall
 from ..services.errors import UnusableSchema
+from ..services.openapi import recall
 
 
 class ActionType(models.Model):

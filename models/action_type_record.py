@@ -3,7 +3,7 @@ from ast import literal_eval
 from odoo import models
 
 from ..runtime.api_error import ApiError
-from ..services import recall
+from ..services.openapi import recall
 
 
 class ActionType(models.Model):

@@ -4,7 +4,7 @@ from odoo import api, models
 from odoo.fields import Datetime, Domain
 
 from ..runtime import sentences
-from ..services import mcp_json
+from ..services.catalog import mcp_json
 
 
 class McpServer(models.Model):

@@ -7,7 +7,8 @@ from odoo import api, fields, models
 from odoo.exceptions import AccessError
 
 from ..runtime import notify, server_files, settings
-from ..services import const, environments
+from ..services import const
+from ..services.catalog import environments
 from ..services.errors import ConfigError
 from ..services.specs import ServerSpec
 

@@ -4,7 +4,7 @@ from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
 from ..runtime import tokens
-from ..services import oauth
+from ..services.oauth import flow
 from ..services.specs import OAuthSpec
 
 SIGN_IN = "woow_paas_platform.mcp_sign_in"
@@ -64,7 +64,7 @@ class McpServer(models.Model):
         # sudo: ir.config_parameter - the address of this Odoo, which its people know
         shared = f"{self.sudo().browse().get_base_url()}{CALLBACK}"
         for server in self:
-            own = oauth.callback_of(server.oauth_issuer) if server.oauth_issuer else ""
+            own = flow.callback_of(server.oauth_issuer) if server.oauth_issuer else ""
             server.oauth_callbacks = f"{shared}\n{shared}/{own}" if own else shared
 
     @api.depends("oauth_client_secret_encrypted")

@@ -5,7 +5,7 @@ from odoo.exceptions import UserError
 from odoo.tools.misc import clean_context
 
 from ..runtime import notify, sentences, server_files, vault
-from ..services import stdio_templates
+from ..services.catalog import stdio_templates
 from ..services.errors import ConfigError
 
 TEMPLATE = "woow_paas_platform.mcp_template"
@@ -19,7 +19,7 @@ class McpServer(models.Model):
     """System servers of a template with a command that the operator's file releases.
 
     The row holds what was filled in, encrypted; what is started stands in the file and in the engine, see
-    `services.stdio_templates`. `file_digest` is that of the release, empty while it cannot be started.
+    `services.catalog.stdio_templates`. `file_digest` is that of the release, empty while it cannot be started.
     """
 
     _inherit = "woow_paas_platform.mcp_server"

@@ -51,7 +51,7 @@ class McpSignIn(models.Model):
         return result
 
     def _give_back(self, grants):
-        """:param grants: of `services.oauth.Grant`"""
+        """:param grants: of `services.oauth.flow.Grant`"""
         if grants:
             self.env.cr.postcommit.add(lambda: process.revoke_later(grants))
 
@@ -81,7 +81,7 @@ class McpSignIn(models.Model):
         return self.search([("user_id", "=", self.env.uid), ("is_active", "=", True)])
 
     def _grant(self):
-        """:return: `services.oauth.Grant` or None"""
+        """:return: `services.oauth.flow.Grant` or None"""
         token = self.grant_encrypted
         return json.loads(vault.decrypt(token)) if token else None
 
@@ -94,7 +94,7 @@ class McpSignIn(models.Model):
     def _keep(self, grant):
         """Of an empty set, which is a sign-in that was ended while it was renewed, nothing is kept.
 
-        :param grant: `services.oauth.Grant`; without a token nobody has signed in yet
+        :param grant: `services.oauth.flow.Grant`; without a token nobody has signed in yet
         """
         if not self:
             return self._give_back([grant])

@@ -5,7 +5,7 @@ from datetime import timedelta
 from odoo import api, fields, models
 
 from ..runtime import vault
-from ..services import oauth
+from ..services.oauth import flow
 
 KEPT = timedelta(days=8)  # a turn that waits may begin its sign-in anew for so long
 
@@ -72,7 +72,7 @@ class McpSignInRequest(models.Model):
         )
         if not known:
             return ""
-        state, pending, url = oauth.begin(json.loads(vault.decrypt(known.pending_encrypted)))
+        state, pending, url = flow.begin(json.loads(vault.decrypt(known.pending_encrypted)))
         self._put(sign_in, user_id, state, pending)
         return url
 

@@ -5,9 +5,10 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
 
 from ..runtime import background, sentences
-from ..services import const, openapi, openapi_file
+from ..services import const
 from ..services.errors import ConfigError, EngineError
 from ..services.net import egress
+from ..services.openapi import loader, parser
 from ..services.specs import ServerSpec
 
 
@@ -205,7 +206,7 @@ class Toolbox(models.Model):
         :raises ConfigError: the document cannot be used
         """
         self.ensure_one()
-        document = openapi.read(openapi_file.load(source), url)
+        document = parser.read(loader.load(source), url)
         # sudo: toolbox_operation - definitions come from the document only; the caller may write the box
         Operation = self.env["woow_paas_platform.toolbox_operation"].sudo()
         known = {

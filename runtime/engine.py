@@ -46,7 +46,7 @@ class Engine:
     """:param policy: where connections may go
     :param capacity: turns at a time; each may use as many servers as an assistant has
     :param watch: is told what the pool learns of servers, see `runtime.watch.ServerWatch`
-    :param tokens: the `services.oauth.TokenStore`
+    :param tokens: the `services.oauth.flow.TokenStore`
     """
 
     def __init__(self, policy, capacity, watch, tokens):
@@ -174,20 +174,20 @@ class Engine:
         return offers.Offers(self.pool, spec, conversation_id)
 
     async def complete_sign_in(self, spec, answer):
-        """:param answer: the query of the callback, see `services.oauth.OAuth.complete`"""
+        """:param answer: the query of the callback, see `services.oauth.flow.OAuth.complete`"""
         await self._with(self._protocols)
         await self.pool.oauth(spec).complete(answer)
 
     async def revoke(self, grant):
-        """Give tokens back, see `services.oauth_revocation.revoke`."""
+        """Give tokens back, see `services.oauth.revocation.revoke`."""
         await self._with(self._protocols)
-        from ..services import oauth_revocation  # noqa: PLC0415
+        from ..services.oauth import revocation  # noqa: PLC0415
 
-        await oauth_revocation.revoke(grant, self._policy)
+        await revocation.revoke(grant, self._policy)
 
     async def fetch(self, url, timeout):
         await self._with(self._protocols)
-        from ..services import operations  # noqa: PLC0415
+        from ..services.openapi import operations  # noqa: PLC0415
 
         return await operations.fetch(url, self._policy, timeout=timeout)
 

@@ -300,7 +300,7 @@ async def _sync_behind(dbname, server_ids):
 def revoke_later(grants) -> None:
     """Give tokens back in the background, after the commit that forgot them.
 
-    :param grants: `services.oauth.Grant` of each sign-in that ended
+    :param grants: `services.oauth.flow.Grant` of each sign-in that ended
     """
     for grant in grants:
         in_background(lambda _engine, _runner, grant=grant: _revoke(grant))

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from odoo.tools import config
 
-from ..services import server_file_reader
-from ..services.server_file import FileError, ServerFile
+from ..services.catalog import server_file_reader
+from ..services.catalog.server_file import FileError, ServerFile
 from . import settings
 
 _logger = logging.getLogger(__name__)

@@ -11,10 +11,11 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from . import files, llm, recall, text, tool_protocol, transcript
+from . import files, llm, text, tool_protocol, transcript
 from .answer import Answer
 from .calls import Calls, Reports
 from .errors import LlmError, LlmNoTools, LlmProtocolError, LlmTimeout
+from .openapi import recall
 from .ports import Journal
 from .render import markdown
 from .specs import ToolCall, TurnProgress, TurnRequest, TurnResult

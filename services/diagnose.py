@@ -27,7 +27,7 @@ from .errors import (
 from .net import faults
 from .net.egress import PORTS, EgressPolicy, check_url
 from .net.transport import resolve, ssl_context
-from .oauth import OAuth
+from .oauth.flow import OAuth
 from .specs import ServerSpec
 
 NETWORK_STEPS = (

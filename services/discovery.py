@@ -9,7 +9,7 @@ from typing import Any
 from . import connect, const, definition_scan, large, paging, param_headers, text
 from .errors import ServerTimeout
 from .net.egress import EgressPolicy
-from .oauth import OAuth
+from .oauth.flow import OAuth
 from .sessions import ServerInfo, Session
 from .specs import DiscoveredTool, ServerSpec
 from .stdio import Process

@@ -8,7 +8,7 @@ from . import connect, const, rpc
 from .discovery import SYNC_MARGIN
 from .errors import ConnectFailed, EngineError, ServerRefused, ServerTimeout
 from .net.egress import EgressPolicy
-from .oauth import OAuth
+from .oauth.flow import OAuth
 from .specs import ServerSpec
 
 CONNECT_TRIES = 3  # the first and two more (004, 7.2)

@@ -28,7 +28,7 @@ from .gate import Gate, Visit
 from .inputs import OnInput
 from .net import faults
 from .net.egress import EgressPolicy
-from .oauth import OAuth, TokenStore
+from .oauth.flow import OAuth, TokenStore
 from .open_sessions import OpenSessions
 from .room import Room
 from .sessions import OnProgress, ServerInfo, Session

@@ -21,7 +21,7 @@ from .inputs import OnInput
 from .net import faults
 from .net.egress import EgressPolicy
 from .net.transport import EgressTransport
-from .oauth import OAuth, OAuthTransport
+from .oauth.flow import OAuth, OAuthTransport
 from .specs import ServerSpec
 from .stdio import Process
 

@@ -4,9 +4,10 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import approval, const, content, large, names, operations, reading, recall, text
+from . import approval, const, content, large, names, reading, text
 from .errors import EngineError, ServerTimeout, SessionExpired, SessionLost
 from .inputs import OnInput
+from .openapi import operations, recall
 from .pool import Pool
 from .schemas import arguments, schema
 from .sessions import OnProgress

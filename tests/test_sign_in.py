@@ -8,8 +8,8 @@ from odoo.tests.common import release_test_lock
 
 from ..models.mcp_check import MAX_CHECKS
 from ..runtime import places, process
-from ..services import oauth
 from ..services.errors import SignInRequired
+from ..services.oauth import flow
 from ..services.specs import CallResult
 from ..services.testing.fake_oauth import FakeOAuth
 from .common import TAIPEI, TurnByHandCase, served_mcp
@@ -139,7 +139,7 @@ class TestSignIn(SignInCase):
     def test_answers_that_are_not_believed(self):
         self._asked()
         late = self.authority.sign_in(self._start())
-        with patch.object(oauth, "PENDING", -1):
+        with patch.object(flow, "PENDING", -1):
             self.assertIn("not known or too old", self._come_back(late))
         mixed = self.authority.sign_in(self._start(), iss="https://evil.example.com")
         self.assertIn("came from somebody else", self._come_back(mixed))

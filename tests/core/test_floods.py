@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 from conftest import POLICY
 
-from services import calls, const, discovery, files, large, noise, openapi, paging, transcript
+from services import calls, const, discovery, files, large, noise, paging, transcript
 from services.errors import ConfigError, ResultTooLarge
+from services.openapi import parser
 from services.pool import Pool
 from services.sessions import Request
 from services.specs import OperationSpec, ToolCall
@@ -148,13 +149,13 @@ def test_variables_within_variables_of_an_address_end():
         name: {"default": f"{{{after}}}" * 20} for name, after in itertools.pairwise(names)
     }
     server = {"url": "https://x.example/{a}", "variables": variables}
-    assert openapi._base_url({"servers": [server]}, "") == ""
+    assert parser._base_url({"servers": [server]}, "") == ""
 
 
 def test_a_path_does_not_grow_without_end():
     operation = OperationSpec(method="GET", path="/{a}" * 200, base_url="https://x.example")
     with pytest.raises(ConfigError, match="too long"):
-        openapi.request_parts(operation, {"path": {"a": "x" * 100_000}})
+        parser.request_parts(operation, {"path": {"a": "x" * 100_000}})
 
 
 async def test_components_that_all_operations_share_are_not_kept_for_each():
@@ -168,8 +169,8 @@ async def test_components_that_all_operations_share_are_not_kept_for_each():
         }
     }
     paths = {f"/p{n}": {"post": {"requestBody": body}} for n in range(300)}
-    found = openapi.read({"openapi": "3.1.0", "paths": paths, "components": {"schemas": schemas}})
-    assert sum(len(json.dumps(o.input_schema)) for o in found.operations) < openapi.MAX_SCHEMAS * 2
+    found = parser.read({"openapi": "3.1.0", "paths": paths, "components": {"schemas": schemas}})
+    assert sum(len(json.dumps(o.input_schema)) for o in found.operations) < parser.MAX_SCHEMAS * 2
     assert "too large" in found.operations[0].problem
 
 

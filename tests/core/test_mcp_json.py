@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from services import mcp_json
+from services.catalog import mcp_json
 from services.errors import ConfigError
 
 

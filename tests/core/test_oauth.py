@@ -7,7 +7,6 @@ import httpx
 import pytest
 from conftest import POLICY, spec_of
 
-from services import oauth_revocation
 from services.errors import (
     AuthRequired,
     BlockedAddress,
@@ -17,9 +16,10 @@ from services.errors import (
     SignInRequired,
 )
 from services.net.egress import EgressPolicy
-from services.oauth import begin, callback_of
-from services.oauth_metadata import challenge_of
-from services.oauth_revocation import revoke
+from services.oauth import revocation
+from services.oauth.flow import begin, callback_of
+from services.oauth.metadata import challenge_of
+from services.oauth.revocation import revoke
 from services.pool import Pool
 from services.specs import OAuthSpec, ToolCall, ToolSpec
 from services.testing.fake_oauth import FakeOAuth
@@ -299,7 +299,7 @@ async def test_signing_out_does_not_wait_for_a_server_that_is_silent(
     silent = await asyncio.start_server(lambda *_: asyncio.sleep(60), "127.0.0.1", 0)
     port = silent.sockets[0].getsockname()[1]
     authority.metadata = {"revocation_endpoint": f"http://127.0.0.1:{port}/revoke"}
-    monkeypatch.setattr(oauth_revocation, "DEADLINE", 0.1)
+    monkeypatch.setattr(revocation, "DEADLINE", 0.1)
     with pytest.raises(ServerTimeout):
         await revoke(tokens.grants["one"], POLICY)
     silent.close()

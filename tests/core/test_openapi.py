@@ -4,7 +4,6 @@ import threading
 import pytest
 from conftest import POLICY
 
-from services import openapi, openapi_file, operations
 from services.errors import (
     AuthRequired,
     BlockedAddress,
@@ -14,12 +13,11 @@ from services.errors import (
     ServerTimeout,
 )
 from services.net.egress import EgressPolicy
+from services.openapi import loader, operations, parser
 from services.specs import OperationSpec
 from services.testing.fake_api import DOCUMENT, FakeApi
 
-READ = openapi.read(
-    openapi_file.load(json.dumps(DOCUMENT)), "https://orders.example.com/openapi.json"
-)
+READ = parser.read(loader.load(json.dumps(DOCUMENT)), "https://orders.example.com/openapi.json")
 BY_KEY = {operation.key: operation for operation in READ.operations}
 
 
@@ -37,7 +35,7 @@ def spec(api, key, **more):
 
 def parts(arguments, **operation):
     known = {"method": "GET", "path": "/a/{id}", "base_url": "https://x.example.com/v1/"}
-    return openapi.request_parts(OperationSpec(**(known | operation)), arguments)
+    return parser.request_parts(OperationSpec(**(known | operation)), arguments)
 
 
 def test_a_document_is_read():
@@ -62,7 +60,7 @@ def test_the_dialect_of_3_0_becomes_todays():
     state = BY_KEY["listOrders"].input_schema["components"]["schemas"]["State"]
     assert state == {"type": ["string", "null"], "enum": ["open", "shipped", None]}
     old = {"type": "number", "minimum": 1, "exclusiveMinimum": True, "example": 3}
-    assert openapi._translated(old, modern=False) == {"type": "number", "exclusiveMinimum": 1}
+    assert parser._translated(old, modern=False) == {"type": "number", "exclusiveMinimum": 1}
 
 
 def test_yaml_says_the_same():
@@ -75,7 +73,7 @@ paths:
       parameters:
         - {name: day, in: query, explode: false, schema: {type: array, items: {type: string}, default: [2020-01-01]}}
 """
-    (operation,) = openapi.read(openapi_file.load(source)).operations
+    (operation,) = parser.read(loader.load(source)).operations
     assert (operation.key, operation.joined) == ("get /on", ("day",))
     assert json.dumps(operation.input_schema)
 
@@ -96,7 +94,7 @@ paths:
 )
 def test_what_is_no_document_is_a_sentence(source):
     with pytest.raises(ConfigError):
-        openapi.read(openapi_file.load(source))
+        parser.read(loader.load(source))
 
 
 def test_strange_parts_cost_only_themselves():
@@ -109,7 +107,7 @@ def test_strange_parts_cost_only_themselves():
             "/loop": {"$ref": "#/paths/~1loop"},
         },
     }
-    assert [operation.key for operation in openapi.read(document).operations] == ["get /ok"]
+    assert [operation.key for operation in parser.read(document).operations] == ["get /ok"]
 
 
 def test_values_are_written_where_they_belong():
@@ -191,7 +189,7 @@ async def test_a_service_that_fails_is_a_typed_error():
 async def test_a_document_is_fetched():
     with FakeApi() as api:
         source = await operations.fetch(api.document_url, POLICY, timeout=60)
-        assert openapi.read(openapi_file.load(source), api.document_url).base_url == f"{api.url}/v1"
+        assert parser.read(loader.load(source), api.document_url).base_url == f"{api.url}/v1"
         with pytest.raises(ServerRefused, match="HTTP 404"):
             await operations.fetch(f"{api.url}/nothing", POLICY, timeout=60)
 

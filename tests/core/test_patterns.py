@@ -17,10 +17,7 @@ from services import (
     definition_diff,
     definition_scan,
     llm_errors,
-    mcp_json,
     names,
-    oauth_metadata,
-    openapi,
     param_headers,
     pool,
     prompt_reader,
@@ -29,8 +26,11 @@ from services import (
     transcript,
     uri_template,
 )
+from services.catalog import mcp_json
 from services.lenient_json import LenientJson, TooDeep
 from services.net import egress, faults
+from services.oauth import metadata
+from services.openapi import parser
 from services.render import markdown, markdown_rules
 from services.schemas import input_form
 
@@ -83,7 +83,7 @@ def blocks(said):
 
 
 def challenge(said):
-    oauth_metadata.challenge_of(httpx.Headers({"www-authenticate": said}))
+    metadata.challenge_of(httpx.Headers({"www-authenticate": said}))
 
 
 def export(said):
@@ -204,18 +204,26 @@ PATTERNS = {
         of(markdown_rules._MATH, "match"),
         ("\\(", "$$", "$a", "\\["),
     ),
-    "services.mcp_json._PLACEHOLDER": (2_000, of(mcp_json._PLACEHOLDER), ("${", "<", "<a", "$")),
-    "services.mcp_json._PARAMETER": (2_000, export, ("?key", "&key", "?", "&a=key", "?keytoken=")),
-    "services.mcp_json._SECRET": (2_000, export, ("?key", "?a=auth&s", "?ke")),
-    "services.mcp_json._NO_WORD": (2_000, export, ("?key.", "?a..token")),
-    "services.mcp_json._BEARER": (20_000, bearer, ("bearer ", " ", "\n")),
+    "services.catalog.mcp_json._PLACEHOLDER": (
+        2_000,
+        of(mcp_json._PLACEHOLDER),
+        ("${", "<", "<a", "$"),
+    ),
+    "services.catalog.mcp_json._PARAMETER": (
+        2_000,
+        export,
+        ("?key", "&key", "?", "&a=key", "?keytoken="),
+    ),
+    "services.catalog.mcp_json._SECRET": (2_000, export, ("?key", "?a=auth&s", "?ke")),
+    "services.catalog.mcp_json._NO_WORD": (2_000, export, ("?key.", "?a..token")),
+    "services.catalog.mcp_json._BEARER": (20_000, bearer, ("bearer ", " ", "\n")),
     "services.names.LEGAL": (20_000, of(names.LEGAL, "fullmatch"), ("a", "a.")),
     "services.names._slug": (
         200,
         lambda s: names.make_aliases([(s, s), (s, s), (s, "b")]),
         ("a", ".", "a.", "ﷺ", "\u0301"),
     ),
-    "services.oauth_metadata._PARAM": (
+    "services.oauth.metadata._PARAM": (
         100_000,
         challenge,
         (
@@ -228,14 +236,14 @@ PATTERNS = {
             "Bearer a= ",
         ),
     ),
-    "services.oauth_metadata._QUOTED_PAIR": (
+    "services.oauth.metadata._QUOTED_PAIR": (
         100_000,
         challenge,
         ('Bearer a="\\a', 'Bearer a="' + "\\a" * 900 + '" '),
     ),
-    "services.openapi._JSON": (
+    "services.openapi.parser._JSON": (
         5_000,
-        of(openapi._JSON, "fullmatch"),
+        of(parser._JSON, "fullmatch"),
         ("application/", "+", "application/a+", "+json"),
     ),
     "services.param_headers._TOKEN": (20_000, of(param_headers._TOKEN, "fullmatch"), ("a", "a ")),
@@ -337,8 +345,8 @@ IN_PIECES = (
 
 OURS = {
     "services.net.egress.EgressPolicy.parse": "the operator's configuration",
-    "services.server_file_reader": "the operator's file",
-    "services.stdio_templates._of_form": "forms are of our templates; a value has at most 4 kB",
+    "services.catalog.server_file_reader": "the operator's file",
+    "services.catalog.stdio_templates._of_form": "forms are of our templates; a value has at most 4 kB",
     "models.ir_http.IrHttp._auth_method_woow_ai": "one header of a request, which the HTTP server caps; linear",
     "controllers.stream.StreamController._last_event_id": "fixed length",
     "controllers.portal": "fixed length",

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from turns import tools_of, turn
 
-from services import openapi, recall
+from services.openapi import parser, recall
 from services.specs import OperationSpec
 from services.testing.fake_api import DOCUMENT, FakeApi
 from services.testing.scripted_llm import Reply, ScriptedLlm
@@ -130,7 +130,7 @@ async def test_the_model_cannot_override_a_fixed_value(fake):
 
 
 async def test_an_operation_is_a_tool_of_a_turn_like_any_other(fake):
-    found = {operation.key: operation for operation in openapi.read(DOCUMENT).operations}
+    found = {operation.key: operation for operation in parser.read(DOCUMENT).operations}
     with FakeApi() as api:
         note = found["addNote"]
         (some,) = tools_of(fake, only=["echo"])

@@ -5,7 +5,7 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from services import openapi, openapi_file, recall
+from services.openapi import loader, parser, recall
 from services.schemas import schema
 from services.testing.corpus import documents, keywords
 
@@ -19,7 +19,7 @@ def test_the_corpus_is_what_it_should_be():
 
 @pytest.fixture(scope="module", params=DOCUMENTS)
 def operations(request):
-    return openapi.read(openapi_file.load(DOCUMENTS[request.param].read_bytes())).operations
+    return parser.read(loader.load(DOCUMENTS[request.param].read_bytes())).operations
 
 
 def test_every_operation_is_offered_without_references(operations):

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from services import environments
-from services.server_file import FileError
-from services.server_file_reader import parse
+from services.catalog import environments
+from services.catalog.server_file import FileError
+from services.catalog.server_file_reader import parse
 
 GOOD = """
 [mcp]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from services import environments
+from services.catalog import environments
+from services.catalog.server_file import FileError
+from services.catalog.server_file_reader import PINNED, parse
+from services.catalog.stdio_templates import TEMPLATES, filled
 from services.errors import ConfigError
-from services.server_file import FileError
-from services.server_file_reader import PINNED, parse
-from services.stdio_templates import TEMPLATES, filled
 
 DSN = "postgresql://reader:s3cret-w0rd@db.example.com:5432/shop"
 

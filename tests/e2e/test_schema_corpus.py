@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from jsonschema import Draft202012Validator
 
-from services import names, recall
+from services import names
 from services.discovery import discover
 from services.net.egress import EgressPolicy
+from services.openapi import recall
 from services.schemas import schema
 from services.specs import ServerSpec
 from tools.dev import mcp_servers, node, venvs

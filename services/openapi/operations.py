@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 
-from . import const, content, large, openapi, openapi_file, text
-from .errors import (
+from .. import const, content, large, text
+from ..errors import (
     AuthRequired,
     ConfigError,
     ConnectFailed,
@@ -20,10 +20,11 @@ from .errors import (
     ServerTimeout,
     SessionLost,
 )
-from .net import faults
-from .net.egress import EgressPolicy
-from .net.transport import EgressTransport
-from .specs import OperationSpec
+from ..net import faults
+from ..net.egress import EgressPolicy
+from ..net.transport import EgressTransport
+from ..specs import OperationSpec
+from . import loader, parser
 
 MAX_SAID = 300  # characters of a service's error message
 TOO_LARGE = "The service sent more data than is allowed."
@@ -65,7 +66,7 @@ async def perform(
     :return: with ``_meta.status_code``
     :raises EngineError: it was not reached, refused our credentials, or is broken (5xx)
     """
-    parts = openapi.request_parts(operation, arguments)
+    parts = parser.request_parts(operation, arguments)
     try:
         async with _client(policy, timeout) as client:
             request = client.build_request(**parts)
@@ -86,7 +87,7 @@ async def fetch(url: str, policy: EgressPolicy, *, timeout: float) -> bytearray:
     try:
         async with _client(policy, timeout) as client, asyncio.timeout(timeout):
             response = await client.send(client.build_request("GET", url), stream=True)
-            body = await _read(response, openapi_file.MAX_DOCUMENT)
+            body = await _read(response, loader.MAX_DOCUMENT)
     except (httpx.HTTPError, OSError, TimeoutError) as error:
         raise _of_service(faults.of_exception(error)) from error
     _check(response, body)

@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
-from . import const
-from .errors import AuthRequired
-from .oauth_metadata import Authority, Directory
-from .specs import OAuthSpec
+from .. import const
+from ..errors import AuthRequired
+from ..specs import OAuthSpec
+from .metadata import Authority, Directory
 
 ASSERTION = 300  # s, life of a signed client assertion
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from . import text
-from .errors import ConfigError
-from .net import egress
+from .. import text
+from ..errors import ConfigError
+from ..net import egress
 
 MAX_SERVERS = 100  # of one document
 MAX_NAME = 100  # characters of a server's name, 004 §3.1

@@ -5,8 +5,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from . import large
-from .errors import ConfigError, ResultTooLarge
+from .. import large
+from ..errors import ConfigError, ResultTooLarge
 
 MAX_DOCUMENT = 16 * 1024 * 1024  # bytes
 MAX_VALUES = 600_000  # of a document

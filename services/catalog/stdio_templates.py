@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import ConfigError
+from ..errors import ConfigError
 from .server_file import FileServer
 
 MAX_VALUE = 2000  # characters of one filled field

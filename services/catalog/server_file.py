@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import const
-from .errors import ConfigError
+from .. import const
+from ..errors import ConfigError
 
 SHORTEST_SECRET = 8  # characters; a shorter value may be part of any word
 

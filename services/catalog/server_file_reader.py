@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from . import const, text
-from .errors import ConfigError
-from .net import egress
+from .. import const, text
+from ..errors import ConfigError
+from ..net import egress
 from .server_file import FileError, FileServer, ServerFile
 from .stdio_templates import TEMPLATES
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urljoin
 
-from . import text
-from .errors import ConfigError
-from .net import egress
-from .specs import OperationSpec
+from .. import text
+from ..errors import ConfigError
+from ..net import egress
+from ..specs import OperationSpec
 
 MAX_OPERATIONS = 1_000  # of one document; the largest public one has about as many
 MAX_COMPONENTS = 300  # that come along with one operation

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
-from . import const, rpc
-from .errors import (
+from .. import const, rpc
+from ..errors import (
     AuthRequired,
     BlockedAddress,
     ConfigError,
@@ -22,8 +22,8 @@ from .errors import (
     EngineError,
     ServerTimeout,
 )
-from .net import faults, http
-from .net.egress import EgressPolicy, check_url, origin
+from ..net import faults, http
+from ..net.egress import EgressPolicy, check_url, origin
 
 DOCUMENT_CAP = 256 * 1024  # bytes of one metadata document or token response
 MAX_CHALLENGE = 2_048  # characters of one ``WWW-Authenticate``

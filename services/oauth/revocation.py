@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from . import oauth_client
-from .errors import AuthRequired, EngineError, ServerTimeout
-from .net.egress import EgressPolicy
-from .net.transport import EgressTransport
-from .oauth_metadata import Directory
+from ..errors import AuthRequired, EngineError, ServerTimeout
+from ..net.egress import EgressPolicy
+from ..net.transport import EgressTransport
+from . import registration
+from .metadata import Directory
 
 DEADLINE = 10.0  # s for all of it
 STEP = 5.0  # s for each step of one request
@@ -19,7 +19,7 @@ KINDS = ("refresh_token", "access_token")
 async def revoke(grant: Mapping[str, Any], policy: EgressPolicy) -> None:
     """Ask the authorization server to let the tokens of a grant serve no more; nothing if it offers no way.
 
-    :param grant: `services.oauth.Grant`
+    :param grant: `services.oauth.flow.Grant`
     :raises EngineError: a token may live on until its end
     """
     tokens = [(kind, grant[kind]) for kind in KINDS if grant.get(kind)]
@@ -42,7 +42,7 @@ async def _revoke(
     endpoint = directory.endpoint(authority.revocation_endpoint)
     if not endpoint:
         return
-    headers, fields = oauth_client.secret(grant["client"])
+    headers, fields = registration.secret(grant["client"])
     failed = []
     for kind, token in tokens:
         data = {"token": token, "token_type_hint": kind, **fields}

@@ -16,19 +16,12 @@ from urllib.parse import urlencode
 
 import httpx
 
-from . import oauth_client
-from .errors import AuthRequired, SignInRequired
-from .net.egress import EgressPolicy
-from .net.transport import EgressTransport
-from .oauth_metadata import (
-    Authority,
-    Challenge,
-    Directory,
-    Resource,
-    challenge_of,
-    is_recognised,
-)
-from .specs import OAuthSpec, ServerSpec
+from ..errors import AuthRequired, SignInRequired
+from ..net.egress import EgressPolicy
+from ..net.transport import EgressTransport
+from ..specs import OAuthSpec, ServerSpec
+from . import registration
+from .metadata import Authority, Challenge, Directory, Resource, challenge_of, is_recognised
 
 EARLY = 30.0  # s before its end that a token is renewed
 PENDING = 600.0  # s, a sign-in that nobody finished is void
@@ -241,7 +234,7 @@ class OAuth:
                     detail=f"client of {spec.client_issuer}, now {authority.issuer}",
                 )
             client = {"client_id": spec.client_id, "client_secret": spec.client_secret}
-            client["method"] = oauth_client.method(client, authority.auth_methods)
+            client["method"] = registration.method(client, authority.auth_methods)
             return client if authority.is_recognised else {**client, "callback": callback}
         by_document = authority.takes_metadata_url and spec.client_metadata_url
         if by_document and authority.is_recognised:
@@ -251,7 +244,7 @@ class OAuth:
             return known
         if authority.registration_endpoint and spec.grant == "authorization_code":
             redirect_uri = self._redirect_uri(callback)
-            client = await oauth_client.register(directory, authority, redirect_uri)
+            client = await registration.register(directory, authority, redirect_uri)
             client["callback"] = callback
             kept = {**grant, "issuer": authority.issuer, "client": client}
             await self._store.save(spec.key, kept)  # not registered anew if nobody signs in
@@ -306,7 +299,7 @@ class OAuth:
 
     async def _exchange(self, directory: Directory, grant: Grant, data: dict[str, str]) -> str:
         """Ask the token endpoint and keep what it gives."""
-        headers, more = oauth_client.credentials(self._spec, grant["client"], grant["issuer"])
+        headers, more = registration.credentials(self._spec, grant["client"], grant["issuer"])
         status, found = await directory.post(grant["token_endpoint"], headers, data=data | more)
         token = found.get("access_token")
         if status != 200 or not isinstance(token, str) or not token:

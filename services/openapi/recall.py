@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .openapi import LAYERS
-from .schemas import schema
+from ..schemas import schema
+from .parser import LAYERS
 
 DEPTH = 3  # nested schemas of an argument (document 002, 3.1)
 
