@@ -21,11 +21,11 @@ sys.path.pop(0)  # this folder, whose mcp.py hides the SDK
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import mcp_recovery
-from services.discovery import discover
 from services.errors import EngineError
+from services.mcp.discovery.discovery import discover
+from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
 from services.openapi import loader, parser
-from services.pool import Pool
 from services.schemas import schema
 from services.specs import ServerSpec
 from services.testing import corpus
@@ -236,9 +236,9 @@ async def big_result():
     code = """
 import asyncio, resource, sys
 sys.path.insert(0, ROOT)
-from services.egress import EgressPolicy
+from services.net.egress import EgressPolicy
 from services.errors import EngineError
-from services.pool import Pool
+from services.mcp.pool.pool import Pool
 from services.specs import ServerSpec
 async def main():
     spec = ServerSpec(id=1, name="s", url=URL)

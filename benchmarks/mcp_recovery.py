@@ -5,8 +5,8 @@ import statistics
 import time
 
 from services.errors import EngineError
+from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
-from services.pool import Pool
 from services.specs import ServerSpec
 from services.testing.fake_faults import FAULTS
 from services.testing.fake_mcp import FakeMcp

@@ -16,10 +16,10 @@ from pathlib import Path
 sys.path.pop(0)  # this folder, whose mcp.py hides the SDK
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from services import breaker
 from services.errors import EngineError
+from services.mcp.pool import breaker
+from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
-from services.pool import Pool
 from services.specs import ServerSpec
 from services.testing.fake_http import respond, start_stream
 from services.testing.fake_mcp import FakeMcp

@@ -15,8 +15,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
-from services.pool import Pool
 from services.specs import ServerSpec
 from tools.dev import mcp_servers, processes, testbed
 from tools.dev.testbed import OdooServer

@@ -7,8 +7,9 @@ from urllib.parse import urlsplit
 from odoo import fields, models
 
 from ..runtime import notify, vault
-from ..services import inputs, text
+from ..services import text
 from ..services.errors import InputRequired
+from ..services.mcp.session import elicitation
 from ..services.schemas import input_form
 from ..services.specs import Verdict
 from .ai_turn_wait import utc
@@ -101,13 +102,13 @@ class CallQuestion(models.Model):
                 notify.answered(self.env.cr, turn.id)
 
     def _as_answer(self):
-        """:return: `services.inputs.InputAnswer`"""
+        """:return: `services.mcp.session.elicitation.InputAnswer`"""
         said = self.action if self.action in ("accept", "decline") else "cancel"
         content = json.loads(vault.decrypt(self.content_encrypted) or "{}")
-        return inputs.InputAnswer(action=said, content=content)
+        return elicitation.InputAnswer(action=said, content=content)
 
     def _as_request(self):
-        return inputs.InputRequest(
+        return elicitation.InputRequest(
             message=self.message or "", schema=self.schema or {}, url=self.url or ""
         )
 
@@ -193,7 +194,7 @@ class ToolCall(models.Model):
             return ""
         if not self.turn_id._is_private():
             return NOBODY_TO_ASK
-        if self.ask_round >= inputs.MAX_ROUNDS:
+        if self.ask_round >= elicitation.MAX_ROUNDS:
             return ASKS_FOR_EVER
         # Not in flight any more: the server has ended the request and holds nothing.
         self.write({"ask_round": self.ask_round + 1, "started_at": False, "started_epoch": False})
@@ -206,7 +207,7 @@ class ToolCall(models.Model):
             self._put_question(asked, key=key)
 
     def _put_question(self, asked, **values):
-        """:param asked: `services.inputs.InputRequest`"""
+        """:param asked: `services.mcp.session.elicitation.InputRequest`"""
         return self.question_ids.create(
             {
                 "call_id": self.id,
@@ -228,7 +229,7 @@ class ToolCall(models.Model):
         for question in held.filtered(lambda question: not question.action):
             if all((question[name] or "") == (said[name] or "") for name in said):
                 return question
-        if not self.turn_id._is_private() or len(held) >= inputs.MAX_ROUNDS:
+        if not self.turn_id._is_private() or len(held) >= elicitation.MAX_ROUNDS:
             return held.browse()
         expires_at = fields.Datetime.now() + timedelta(seconds=seconds)
         return self._put_question(asked, is_held=True, expires_at=expires_at)
@@ -254,7 +255,7 @@ class ToolCall(models.Model):
             questions={question.key: question._as_request() for question in asked}, more=more
         )
         answers = {question.key: question._as_answer() for question in asked}
-        return Verdict(kind="run", resume=inputs.answered(wanted, answers))
+        return Verdict(kind="run", resume=elicitation.answered(wanted, answers))
 
     def _api_format(self):
         data = super()._api_format()

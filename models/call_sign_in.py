@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from odoo import fields, models
 
 from ..services.errors import InputRequired, SignInRequired
-from ..services.inputs import InputRequest
+from ..services.mcp.session.elicitation import InputRequest
 from .mcp_server_oauth import START
 
 IN_A_CONVERSATION = (

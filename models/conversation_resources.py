@@ -17,7 +17,7 @@ class DiscussChannel(models.Model):
 
         :param source: ``{"server", "uri"}`` as the person chose it
         :param name: what the server calls it
-        :param contents: `services.offers.ResourceContent`
+        :param contents: `services.mcp.features.prompts_resources.ResourceContent`
         :return: ``{"attachments", "left_out"}``: how many parts are neither picture nor text, or too many
         :raises ApiError: nothing of it can be attached; it says why
         """

@@ -204,7 +204,7 @@ class DiscussChannel(models.Model):
         """Post as the assistant; the runner's last act of a turn."""
         return self._post_as_assistant(
             assistant,
-            body=Markup(html),  # noqa: S704 rendered by services/markdown, raw HTML escaped
+            body=Markup(html),  # noqa: S704 rendered by services/render, raw HTML escaped
             silent=silent,
             message_type="comment",
         )

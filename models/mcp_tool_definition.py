@@ -5,7 +5,8 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError
 
 from ..runtime import limits
-from ..services import definition_diff, text
+from ..services import text
+from ..services.mcp.discovery import definition_diff
 
 PINNED = ("title", "description", "input_schema", "output_schema", "annotations")
 JSON_FIELDS = ("input_schema", "output_schema", "annotations")
@@ -76,7 +77,7 @@ class McpTool(models.Model):
             tool.definition_diff = tool._render_diff() if tool.pending_definition else False
 
     def _definition_rows(self):
-        """Approved and pending definition side by side, see `services.definition_diff`."""
+        """Approved and pending definition side by side, see `services.mcp.discovery.definition_diff`."""
         self.ensure_one()
         pending = self.pending_definition or {}
         return definition_diff.rows(_readable(self), _readable(pending))

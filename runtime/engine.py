@@ -94,7 +94,7 @@ class Engine:
     def pool(self):
         """The MCP sessions of this process; lives on the runner's loop."""
         if self._pool is None:
-            from ..services.pool import Pool  # noqa: PLC0415
+            from ..services.mcp.pool.pool import Pool  # noqa: PLC0415
 
             self._pool = Pool(
                 self._policy,
@@ -128,7 +128,7 @@ class Engine:
 
     async def discover(self, spec):
         await self._with(self._protocols)
-        from ..services import discovery, health  # noqa: PLC0415
+        from ..services.mcp.discovery import discovery, health  # noqa: PLC0415
 
         def once():
             return discovery.discover(
@@ -146,15 +146,15 @@ class Engine:
             raise ServerTimeout from error
 
     async def check(self, specs, keep):
-        """Ask servers whether they are well, see `services.health.check_all`."""
+        """Ask servers whether they are well, see `services.mcp.discovery.health.check_all`."""
         await self._with(self._protocols)
-        from ..services import health  # noqa: PLC0415
+        from ..services.mcp.discovery import health  # noqa: PLC0415
 
         await health.check_all(specs, self._policy, keep, self.pool.oauth)
 
     async def diagnose(self, spec):
         await self._with(self._protocols)
-        from ..services import diagnose  # noqa: PLC0415
+        from ..services.mcp.discovery import diagnose  # noqa: PLC0415
 
         return await diagnose.diagnose(
             spec, self._policy, can_ask=True, oauth=self.pool.oauth(spec)
@@ -168,10 +168,10 @@ class Engine:
         return await toolbox.execute(call, self.pool, conversation_id, timeout=timeout)
 
     def offers(self, spec, conversation_id):
-        """Prompts and resources of a server, see `services.offers.Offers`."""
-        from ..services import offers  # noqa: PLC0415
+        """Prompts and resources of a server, see `services.mcp.features.prompts_resources.Offers`."""
+        from ..services.mcp.features import prompts_resources  # noqa: PLC0415
 
-        return offers.Offers(self.pool, spec, conversation_id)
+        return prompts_resources.Offers(self.pool, spec, conversation_id)
 
     async def complete_sign_in(self, spec, answer):
         """:param answer: the query of the callback, see `services.oauth.flow.OAuth.complete`"""

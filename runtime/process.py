@@ -246,7 +246,7 @@ def stream_mode():
 def discover(spec):
     """Connect to a server and read its tools, at most `spec.sync_timeout` seconds.
 
-    :return: `services.pool.Discovery`
+    :return: `services.mcp.pool.pool.Discovery`
     :raises EngineError: with a sentence
     """
     return wait_for(lambda engine: engine.discover(spec), spec.sync_timeout)

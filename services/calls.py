@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from .errors import InputRequired, SignInRequired
-from .inputs import InputAnswer, InputRequest, OnInput
+from .mcp.session.elicitation import InputAnswer, InputRequest, OnInput
+from .mcp.session.session import OnProgress
 from .ports import Journal
-from .sessions import OnProgress
 from .specs import CallResult, Executed, ToolCall, Verdict
 from .toolbox import Toolbox, failure, refusal
 

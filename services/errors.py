@@ -155,7 +155,7 @@ class SignInRequired(AuthRequired):
 class InputRequired(ServerError):
     """The server waits for answers of the user and holds nothing meanwhile.
 
-    :ivar questions: key of the server -> `services.inputs.InputRequest`
+    :ivar questions: key of the server -> `services.mcp.session.elicitation.InputRequest`
     :ivar more: goes back with the answers; None if the call was refused and is to be made anew
     """
 

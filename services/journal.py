@@ -10,7 +10,7 @@ from typing import Any
 
 from . import const
 from .errors import InputRequired, LeaseLost, SignInRequired, TurnGone
-from .inputs import InputAnswer, InputRequest
+from .mcp.session.elicitation import InputAnswer, InputRequest
 from .ports import Claim, StoreGone, TurnsLocked
 from .specs import CallResult, ToolCall, TurnProgress, Verdict
 

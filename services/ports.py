@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .errors import InputRequired, SignInRequired
-from .inputs import InputAnswer, InputRequest
+from .mcp.session.elicitation import InputAnswer, InputRequest
 from .specs import CallResult, ToolCall, TurnProgress, TurnRequest, Verdict
 
 

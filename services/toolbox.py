@@ -4,13 +4,14 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import approval, const, content, large, names, reading, text
+from . import approval, const, large, names, reading, text
 from .errors import EngineError, ServerTimeout, SessionExpired, SessionLost
-from .inputs import OnInput
+from .mcp.discovery import content
+from .mcp.pool.pool import Pool
+from .mcp.session.elicitation import OnInput
+from .mcp.session.session import OnProgress
 from .openapi import operations, recall
-from .pool import Pool
 from .schemas import arguments, schema
-from .sessions import OnProgress
 from .specs import (
     CallResult,
     Executed,

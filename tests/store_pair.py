@@ -6,7 +6,7 @@ from unittest.mock import patch
 from odoo import fields
 
 from ..services.errors import InputRequired, LeaseLost, SignInRequired, TurnGone
-from ..services.inputs import InputRequest
+from ..services.mcp.session.elicitation import InputRequest
 from ..services.specs import ServerSpec, ToolCall, ToolSpec
 from ..services.testing import model_store
 

@@ -10,8 +10,8 @@ from odoo.tests import Form, tagged
 
 from ..runtime import background, limits
 from ..runtime.engine import Engine
-from ..services import health
 from ..services.errors import ServerTimeout
+from ..services.mcp.discovery import health
 from ..services.specs import DiscoveredTool
 from .common import AiCase, retention
 

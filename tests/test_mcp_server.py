@@ -4,8 +4,8 @@ from odoo.tools import mute_logger
 from psycopg2 import IntegrityError
 
 from ..models import mcp_server_discovery
-from ..services.discovery import Discovery
-from ..services.sessions import ServerInfo
+from ..services.mcp.discovery.discovery import Discovery
+from ..services.mcp.session.session import ServerInfo
 from ..services.specs import DiscoveredTool
 from .common import AiCase
 

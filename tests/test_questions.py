@@ -5,7 +5,7 @@ from odoo.tests import tagged
 
 from ..runtime import notify
 from ..services.errors import InputRequired, SignInRequired
-from ..services.inputs import InputRequest
+from ..services.mcp.session.elicitation import InputRequest
 from ..services.specs import CallResult
 from .common import TAIPEI, TurnByHandCase
 

@@ -6,7 +6,7 @@ from odoo.tests import tagged
 
 from ..runtime import direct_call
 from ..services.errors import EngineError, InputRequired
-from ..services.inputs import InputRequest
+from ..services.mcp.session.elicitation import InputRequest
 from ..services.ports import Ending
 from ..services.specs import CallResult, ToolCall
 from .common import TAIPEI, TurnByHandCase

@@ -11,7 +11,7 @@ from odoo.tests import BaseCase, get_db_name, new_test_user, tagged
 from ..runtime import db
 from ..runtime.store import OdooStore
 from ..services.errors import InputRequired
-from ..services.inputs import InputRequest
+from ..services.mcp.session.elicitation import InputRequest
 from ..services.ports import Ending
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
 from ..services.transcript import DIFFERS

@@ -6,8 +6,8 @@ from odoo.exceptions import AccessError
 from odoo.tests import tagged
 
 from ..runtime import notify, watch
-from ..services.discovery import Discovery
-from ..services.sessions import ServerInfo
+from ..services.mcp.discovery.discovery import Discovery
+from ..services.mcp.session.session import ServerInfo
 from ..services.specs import DiscoveredTool
 from .common import AiHttpCase
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from .. import const, content, large, text
+from .. import const, large, text
 from ..errors import (
     AuthRequired,
     ConfigError,
@@ -20,6 +20,7 @@ from ..errors import (
     ServerTimeout,
     SessionLost,
 )
+from ..mcp.discovery import content
 from ..net import faults
 from ..net.egress import EgressPolicy
 from ..net.transport import EgressTransport

@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 from ..errors import InputRequired, SignInRequired
-from ..inputs import InputAnswer, InputRequest, OnInput
+from ..mcp.session.elicitation import InputAnswer, InputRequest, OnInput
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
 
 

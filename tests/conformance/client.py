@@ -17,10 +17,10 @@ import httpx
 
 from services import toolbox
 from services.errors import ServerError, SignInRequired
-from services.inputs import InputAnswer
+from services.mcp.pool.pool import Pool
+from services.mcp.session.elicitation import InputAnswer
 from services.names import make_aliases
 from services.net.egress import EgressPolicy
-from services.pool import Pool
 from services.specs import Limits, OAuthSpec, ServerSpec, ToolCall, ToolSpec
 from services.testing.memory_tokens import MemoryTokens
 

@@ -5,8 +5,8 @@ import time
 import pytest
 from memory_store import MemoryStore
 
+from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
-from services.pool import Pool
 from services.runner import Runner
 from services.specs import ServerSpec
 from services.testing.fake_mcp import FakeMcp

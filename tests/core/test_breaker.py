@@ -6,8 +6,6 @@ from dataclasses import replace
 import pytest
 from conftest import POLICY, fake_of, spec_of
 
-from services import gate
-from services.breaker import Breaker
 from services.errors import (
     AuthRequired,
     BlockedAddress,
@@ -19,7 +17,9 @@ from services.errors import (
     ServerRefused,
     ServerTimeout,
 )
-from services.pool import Pool
+from services.mcp.pool import limiter
+from services.mcp.pool.breaker import Breaker
+from services.mcp.pool.pool import Pool
 from services.room import Room
 from services.testing.fake_faults import rst
 from services.testing.fake_http import respond, start_stream
@@ -162,7 +162,7 @@ async def test_a_dead_server_costs_nothing_more(fake, clock):
 
 
 async def test_so_many_calls_at_once(fake, pool, monkeypatch):
-    monkeypatch.setattr(gate, "room", lambda: Room(2, 2))
+    monkeypatch.setattr(limiter, "room", lambda: Room(2, 2))
     await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
     running = [
         asyncio.create_task(pool.call(fake.spec, 1, "slow", {"seconds": 30}, timeout=30))

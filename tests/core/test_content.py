@@ -1,6 +1,6 @@
 import base64
 
-from services.content import read
+from services.mcp.discovery.content import read
 
 PNG = base64.b64encode(b"\x89PNG....").decode()
 

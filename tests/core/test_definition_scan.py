@@ -2,8 +2,8 @@ import time
 
 import pytest
 
-from services import definition_scan
-from services.definition_diff import MAX_LINES, rows
+from services.mcp.discovery import definition_scan
+from services.mcp.discovery.definition_diff import MAX_LINES, rows
 
 
 def codes(**tool):

@@ -7,9 +7,9 @@ import sys
 import pytest
 from conftest import POLICY, spec_of
 
-from services.diagnose import diagnose
-from services.discovery import discover
 from services.errors import EngineError
+from services.mcp.discovery.diagnose import diagnose
+from services.mcp.discovery.discovery import discover
 from services.net.egress import EgressPolicy
 from services.specs import ServerSpec
 from services.testing.fake_mcp import respond

@@ -12,10 +12,10 @@ import httpx
 import pytest
 from conftest import POLICY, spec_of
 
-from services.discovery import discover
 from services.errors import AuthRequired, ConnectFailed, ServerRefused, SessionLost
+from services.mcp.discovery.discovery import discover
+from services.mcp.pool.pool import Pool
 from services.net import faults
-from services.pool import Pool
 from services.testing.fake_faults import FAULTS, answer, body, data, status, stream
 from services.testing.fake_http import start_stream
 from services.testing.fake_mcp import FakeMcp

@@ -7,11 +7,14 @@ from types import SimpleNamespace
 import pytest
 from conftest import POLICY
 
-from services import calls, const, discovery, files, large, noise, paging, transcript
+from services import calls, const, files, large, transcript
 from services.errors import ConfigError, ResultTooLarge
+from services.mcp.discovery import discovery
+from services.mcp.pool.pool import Pool
+from services.mcp.session import paging
+from services.mcp.session.session import Request
+from services.mcp.transport import noise
 from services.openapi import parser
-from services.pool import Pool
-from services.sessions import Request
 from services.specs import OperationSpec, ToolCall
 from services.testing.memory_journal import MemoryJournal
 

@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from services import health
 from services.errors import ConnectFailed, ServerRefused
+from services.mcp.discovery import health
 from services.net.egress import EgressPolicy
 from services.specs import ServerSpec
 

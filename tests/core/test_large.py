@@ -13,7 +13,7 @@ from conftest import POLICY
 
 from services import large, rpc
 from services.errors import ResultTooLarge
-from services.pool import Pool
+from services.mcp.pool.pool import Pool
 from services.specs import ServerSpec, ToolCall, ToolSpec
 from services.testing.fake_http import respond, start_stream
 from services.testing.fake_mcp import FakeMcp

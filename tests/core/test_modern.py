@@ -6,11 +6,11 @@ import json
 import pytest
 from conftest import POLICY, spec_of
 
-from services import param_headers
-from services.discovery import discover
 from services.errors import ProtocolError, ServerRefused
-from services.inputs import InputAnswer, with_defaults
-from services.pool import Pool
+from services.mcp.discovery.discovery import discover
+from services.mcp.pool.pool import Pool
+from services.mcp.session.elicitation import InputAnswer, with_defaults
+from services.mcp.transport import param_headers
 from services.schemas import arguments
 from services.specs import ServerSpec
 from services.testing.fake_http import read_request, respond

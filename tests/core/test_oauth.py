@@ -15,12 +15,12 @@ from services.errors import (
     ServerTimeout,
     SignInRequired,
 )
+from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
 from services.oauth import revocation
 from services.oauth.flow import begin, callback_of
 from services.oauth.metadata import challenge_of
 from services.oauth.revocation import revoke
-from services.pool import Pool
 from services.specs import OAuthSpec, ToolCall, ToolSpec
 from services.testing.fake_oauth import FakeOAuth
 from services.testing.memory_tokens import MemoryTokens

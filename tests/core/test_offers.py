@@ -13,7 +13,7 @@ from services.errors import (
     ServerRefused,
     ServerTimeout,
 )
-from services.offers import Offers
+from services.mcp.features.prompts_resources import Offers
 from services.testing.fake_http import respond
 from services.testing.fake_tools import PNG
 

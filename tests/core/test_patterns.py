@@ -12,22 +12,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from services import (
-    content,
-    definition_diff,
-    definition_scan,
-    llm_errors,
-    names,
-    param_headers,
-    pool,
-    prompt_reader,
-    rpc,
-    text,
-    transcript,
-    uri_template,
-)
+from services import llm_errors, names, prompt_reader, rpc, text, transcript
 from services.catalog import mcp_json
 from services.lenient_json import LenientJson, TooDeep
+from services.mcp.discovery import content, definition_diff, definition_scan
+from services.mcp.features import uri_template
+from services.mcp.pool import pool
+from services.mcp.transport import param_headers
 from services.net import egress, faults
 from services.oauth import metadata
 from services.openapi import parser
@@ -106,13 +97,17 @@ ANSI = ("\x1b[1", "\x1b]", "\x1bP", "\x9b", "\x1b\\", "\x1b ", "1")
 
 # name -> (most characters, what is done with them, texts that are repeated up to there)
 PATTERNS = {
-    "services.content._MIMETYPE": (200, of(content._MIMETYPE, "fullmatch"), ("a/", "a/a", "a")),
-    "services.content._NAME_UNSAFE": (
+    "services.mcp.discovery.content._MIMETYPE": (
+        200,
+        of(content._MIMETYPE, "fullmatch"),
+        ("a/", "a/a", "a"),
+    ),
+    "services.mcp.discovery.content._NAME_UNSAFE": (
         1_000,
         lambda s: content._NAME_UNSAFE.sub("_", s),
         ("/", "a/"),
     ),
-    "services.definition_scan._SIGNS": (
+    "services.mcp.discovery.definition_scan._SIGNS": (
         definition_scan.MAX_PART,
         signs,
         (
@@ -246,13 +241,17 @@ PATTERNS = {
         of(parser._JSON, "fullmatch"),
         ("application/", "+", "application/a+", "+json"),
     ),
-    "services.param_headers._TOKEN": (20_000, of(param_headers._TOKEN, "fullmatch"), ("a", "a ")),
-    "services.param_headers._PLAIN": (
+    "services.mcp.transport.param_headers._TOKEN": (
+        20_000,
+        of(param_headers._TOKEN, "fullmatch"),
+        ("a", "a "),
+    ),
+    "services.mcp.transport.param_headers._PLAIN": (
         20_000,
         of(param_headers._PLAIN, "fullmatch"),
         ("a", "a ", " "),
     ),
-    "services.pool._LIST_CHANGED": (
+    "services.mcp.pool.pool._LIST_CHANGED": (
         64_000,
         of(pool._LIST_CHANGED, "fullmatch"),
         ("notifications/", "tools"),
@@ -302,28 +301,28 @@ PATTERNS = {
         lambda s: transcript._asked({"id": "1", "alias": s, "arguments": {}}),
         ("a", ".", "a."),
     ),
-    "services.uri_template._EXPRESSION": (
+    "services.mcp.features.uri_template._EXPRESSION": (
         uri_template.MAX_TEMPLATE,
         uri_template.variables,
         ("{", "{a", "{a,", "{a}"),
     ),
-    "services.uri_template._MODIFIER": (
+    "services.mcp.features.uri_template._MODIFIER": (
         uri_template.MAX_TEMPLATE,
         uri_template.variables,
         ("{a:1", "{" + "a:" * 200 + "}", "{" + "1" * 400 + "}", "{" + ":1" * 200 + "}"),
     ),
-    "services.uri_template._ENCODED_TWICE": (
+    "services.mcp.features.uri_template._ENCODED_TWICE": (
         8_000,
         lambda s: uri_template._ENCODED_TWICE.sub("%", s),
         ("%25", "%", "%252"),
     ),
-    "services.definition_diff._listed": (
+    "services.mcp.discovery.definition_diff._listed": (
         128_000,
         definition_diff._listed,
         (" ", ",", "a ", "a, ", ";\n", "a"),
     ),
     # hand-written loops
-    "services.definition_diff.rows": (
+    "services.mcp.discovery.definition_diff.rows": (
         128_000,
         lines,
         (
@@ -392,7 +391,9 @@ def test_every_pattern_is_in_the_table():
 
 
 def test_the_table_names_what_is_there():
-    found = {name for name, _source in discovered()} | {"services.definition_diff.rows"}
+    found = {name for name, _source in discovered()} | {
+        "services.mcp.discovery.definition_diff.rows"
+    }
     assert set(PATTERNS) <= found
     assert all(
         any(name == known or name.startswith(f"{known}.") for name in found) for known in OURS

@@ -3,9 +3,9 @@ import asyncio
 import pytest
 from conftest import POLICY, spec_of
 
-from services.discovery import discover
 from services.errors import ConnectFailed, ProtocolError, ServerRefused, ServerTimeout
-from services.pool import Pool
+from services.mcp.discovery.discovery import discover
+from services.mcp.pool.pool import Pool
 from services.specs import ServerSpec
 from services.testing.fake_http import respond
 from services.testing.fake_mcp import FakeMcp

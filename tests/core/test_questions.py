@@ -7,9 +7,9 @@ import pytest
 from test_modern import NAME, QUESTION, asks
 from turns import Turn, request_of, turn
 
-from services import inputs
 from services.errors import InputRequired, ProtocolError
-from services.inputs import InputAnswer, InputRequest
+from services.mcp.session import elicitation
+from services.mcp.session.elicitation import InputAnswer, InputRequest
 from services.schemas import input_form
 from services.specs import Limits, Verdict
 from services.testing.fake_mcp import respond
@@ -44,7 +44,7 @@ async def test_a_modern_question_ends_the_call_and_the_answer_makes_it_go_on(mod
     assert wanted.questions == {"q": InputRequest(message="Who?", schema=NAME)}
 
     answers = {"q": InputAnswer(action="accept", content={"name": "Bob"})}
-    journal.verdicts["ask"] = Verdict(kind="run", resume=inputs.answered(wanted, answers))
+    journal.verdicts["ask"] = Verdict(kind="run", resume=elicitation.answered(wanted, answers))
     second = await Turn(request, journal=journal, progress=first.progress).run()
     assert second.result.state == "done" and call.id in journal.ended
     given, state = json.loads(journal.results[0].text)
@@ -140,11 +140,11 @@ async def _said(value):
 )
 def test_links_that_nobody_is_shown(url):
     with pytest.raises(ProtocolError):
-        inputs.question_of(PAGE | {"url": url})
+        elicitation.question_of(PAGE | {"url": url})
 
 
 def test_an_answer_about_a_page_carries_nothing():
-    asked = inputs.question_of(PAGE)
+    asked = elicitation.question_of(PAGE)
     accepted = InputAnswer(action="accept", content={"x": 1})
     assert accepted.to_wire(asked) == {"action": "accept"}
 
@@ -203,13 +203,15 @@ def test_a_long_text_is_no_address_for_mail():
 
 def test_a_form_that_is_too_large():
     with pytest.raises(ProtocolError, match="form"):
-        inputs.question_of({"requestedSchema": {"properties": {str(n): {} for n in range(51)}}})
+        elicitation.question_of(
+            {"requestedSchema": {"properties": {str(n): {} for n in range(51)}}}
+        )
 
 
 def test_too_many_questions_at_once():
     asked = {str(n): {"method": "elicitation/create", "params": QUESTION} for n in range(11)}
     with pytest.raises(ProtocolError, match="too many"):
-        inputs.required_by_result({"inputRequests": asked})
+        elicitation.required_by_result({"inputRequests": asked})
     assert isinstance(
-        inputs.required_by_result({"inputRequests": {"0": asked["0"]}}), InputRequired
+        elicitation.required_by_result({"inputRequests": {"0": asked["0"]}}), InputRequired
     )

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from turns import Turn, request_of, tools_of, turn
 
-from services import content, reading, text
+from services import reading, text
+from services.mcp.discovery import content
 from services.specs import CallResult, TurnProgress, Verdict
 from services.testing.fake_tools import OBJECT
 from services.testing.memory_journal import MemoryJournal

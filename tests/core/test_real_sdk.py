@@ -6,8 +6,8 @@ import sys
 import pytest
 from conftest import POLICY
 
-from services.discovery import discover
-from services.pool import Pool
+from services.mcp.discovery.discovery import discover
+from services.mcp.pool.pool import Pool
 from services.specs import ServerSpec
 
 SERVER = """

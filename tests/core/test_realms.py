@@ -12,7 +12,7 @@ import pytest
 from conftest import POLICY, spec_of
 
 from services.errors import EngineError, ServerPaused, ServerRefused
-from services.pool import Pool
+from services.mcp.pool.pool import Pool
 
 CONVERSATIONS = (5, "direct-2", "reply-2", "new-2")
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from conftest import POLICY, spec_of
 
-from services.breaker import Breaker
 from services.errors import PoolFull, ServerBusy
-from services.gate import Gate
-from services.inputs import InputRequest
-from services.pool import Pool
+from services.mcp.pool.breaker import Breaker
+from services.mcp.pool.limiter import Gate
+from services.mcp.pool.pool import Pool
+from services.mcp.session.elicitation import InputRequest
 from services.room import Room
 
 pytestmark = pytest.mark.asyncio

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from conftest import POLICY
 
-from services import stdio
-from services.diagnose import diagnose
-from services.discovery import discover
 from services.errors import ConfigError, ConnectFailed, EngineError, ServerPaused, ServerTimeout
-from services.pool import Pool
+from services.mcp.discovery.diagnose import diagnose
+from services.mcp.discovery.discovery import discover
+from services.mcp.pool.pool import Pool
+from services.mcp.transport import stdio
 from services.specs import ServerSpec
 
 ROOT = Path(__file__).parents[2]
@@ -162,8 +162,8 @@ async def test_no_orphan_after_kill_9():
     code = f"""
         import asyncio, os, signal, sys
         sys.path.insert(0, {str(ROOT)!r})
-        from services.egress import EgressPolicy
-        from services.pool import Pool
+        from services.net.egress import EgressPolicy
+        from services.mcp.pool.pool import Pool
         from services.specs import ServerSpec
 
         async def main():
@@ -216,7 +216,7 @@ async def test_nothing_that_a_program_has_started_is_left(pool, monkeypatch, the
 async def test_closing_the_pool_waits_for_no_program(monkeypatch):
     monkeypatch.setattr(stdio, "EXIT_GRACE", 1000)
     monkeypatch.setattr(stdio, "TERM_GRACE", 1000)
-    monkeypatch.setattr("services.pool.CLOSE_TIMEOUT", 0.1)
+    monkeypatch.setattr("services.mcp.pool.pool.CLOSE_TIMEOUT", 0.1)
     pool = Pool(POLICY)
     said = await ask(pool, spec_of())
     async with asyncio.timeout(20):

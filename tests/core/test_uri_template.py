@@ -2,8 +2,8 @@
 
 import pytest
 
-from services import uri_template
 from services.errors import ConfigError
+from services.mcp.features import uri_template
 
 VALUES = {"var": "value", "hello": "Hello World!", "path": "/foo/bar", "empty": "", "half": "50%"}
 EXAMPLES = {

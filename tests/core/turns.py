@@ -6,8 +6,8 @@ import langchain_mcp_adapters.sessions  # noqa: F401  takes a second that no tes
 from conftest import POLICY, spec_of
 
 from services.ai_client import run_turn
+from services.mcp.pool.pool import Pool
 from services.names import make_aliases
-from services.pool import Pool
 from services.specs import Limits, LlmSpec, ToolSpec, TurnProgress, TurnRequest
 from services.testing.memory_journal import MemoryJournal
 from services.toolbox import Toolbox

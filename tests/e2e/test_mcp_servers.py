@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from services.discovery import discover
+from services.mcp.discovery.discovery import discover
+from services.mcp.features.prompts_resources import Offers
+from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
-from services.offers import Offers
-from services.pool import Pool
 from services.specs import ServerSpec
 from tools.dev import mcp_servers, node, processes, venvs
 

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from services import names
-from services.discovery import discover
+from services.mcp.discovery.discovery import discover
 from services.net.egress import EgressPolicy
 from services.openapi import recall
 from services.schemas import schema

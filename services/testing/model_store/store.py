@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from ... import inputs
 from ...errors import InputRequired, LeaseLost, SignInRequired, TurnGone
-from ...inputs import InputAnswer, InputRequest
+from ...mcp.session import elicitation
+from ...mcp.session.elicitation import InputAnswer, InputRequest
 from ...ports import Claim, Loaded
 from ...specs import CallResult, ToolCall, TurnProgress, Verdict
 from .rows import Call, NumberTaken, Question, Turn
@@ -117,7 +117,7 @@ class ModelStore(TurnQueue):
             return Verdict(kind="run")
         wanted = InputRequired(questions={q.key: q.asked for q in asked}, more=row.more)
         answers = {question.key: as_answer(question) for question in asked}
-        return Verdict(kind="run", resume=inputs.answered(wanted, answers))
+        return Verdict(kind="run", resume=elicitation.answered(wanted, answers))
 
     def _denied(self, row: Call, why: str) -> Verdict:
         row.denied = why
@@ -131,7 +131,7 @@ class ModelStore(TurnQueue):
             return ""
         if isinstance(wanted, SignInRequired) and call.server is None:
             return "The server is gone."
-        if call.ask_round >= inputs.MAX_ROUNDS:
+        if call.ask_round >= elicitation.MAX_ROUNDS:
             return "The MCP server does not stop asking questions."
         call.ask_round += 1
         call.started = 0
@@ -162,7 +162,7 @@ class ModelStore(TurnQueue):
         call = self.call(self.held(claim), call_id)
         held = [question for question in call.questions if question.is_held]
         same = [q for q in held if not q.action and q.asked == asked]
-        if not same and len(held) >= inputs.MAX_ROUNDS:
+        if not same and len(held) >= elicitation.MAX_ROUNDS:
             return None
         question = same[0] if same else self._put(call, "", "form", asked, is_held=True)
         return question_event(question)

@@ -1,8 +1,8 @@
 """One process of the installation: a runner with its loop, its pool of MCP sessions and its threads."""
 
 from services import ai_client, const, toolbox
+from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
-from services.pool import Pool
 from services.runner import DRAIN_TIMEOUT, Runner
 
 from .chat_model import ChatModel

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from services import inputs, rpc
+from services import rpc
 from services.errors import (
     ConnectFailed,
     ServerRefused,
@@ -11,7 +11,8 @@ from services.errors import (
     SessionLost,
     SignInRequired,
 )
-from services.sessions import ServerInfo, Session
+from services.mcp.session import elicitation
+from services.mcp.session.session import ServerInfo, Session
 
 FORM = {"message": "Which one?", "requestedSchema": {"type": "object", "properties": {}}}
 PAGE = {"mode": "url", "message": "Visit this.", "url": "https://mcp.example.com/page"}
@@ -77,7 +78,7 @@ class MemorySession(Session):
         if wants == "held":
             await self._travel()
             with request.paused():
-                answer = await request.on_input(inputs.question_of(FORM))
+                answer = await request.on_input(elicitation.question_of(FORM))
             if answer.action != "accept":
                 return _text("Not wanted.", is_error=True)
         arrival = Arrival(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from . import text
+from ... import text
 
 EXCERPT = 120  # characters of the place that a warning shows
 MAX_TEXT = 100_000  # characters of a definition that are looked at

@@ -7,8 +7,8 @@ legacy revisions, then the HTTP+SSE of 2024-11-05. What worked is worth remember
 from collections.abc import Callable
 from typing import Any
 
-from . import rpc
-from .errors import (
+from ... import rpc
+from ...errors import (
     ConfigError,
     EngineError,
     ProtocolError,
@@ -16,11 +16,11 @@ from .errors import (
     ServerTimeout,
     SessionLost,
 )
+from ...net.egress import EgressPolicy
+from ...specs import ServerSpec
 from .legacy import LegacySession
 from .modern import ModernSession
-from .net.egress import EgressPolicy
-from .sessions import Session
-from .specs import ServerSpec
+from .session import Session
 
 Way = tuple[str, str]
 """Era and transport."""

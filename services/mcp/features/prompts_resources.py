@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from . import const, content, inputs, large, paging, rpc, text, uri_template
-from .discovery import is_name
-from .errors import ProtocolError, ServerRefused
-from .pool import Pool
-from .specs import ServerSpec
+from ... import const, large, rpc, text
+from ...errors import ProtocolError, ServerRefused
+from ...specs import ServerSpec
+from ..discovery import content
+from ..discovery.discovery import is_name
+from ..pool.pool import Pool
+from ..session import elicitation, paging
+from . import uri_template
 
 _T = TypeVar("_T")
 
@@ -189,7 +192,7 @@ class Offers:
             timeout=min(timeout or self._spec.call_timeout, self._spec.call_timeout),
             may_repeat=True,
         )
-        if result.get("resultType", "complete") == inputs.REQUIRED:
+        if result.get("resultType", "complete") == elicitation.REQUIRED:
             raise ServerRefused("The MCP server asks questions before it shows this.")
         return result
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
-from .errors import ConfigError
+from ...errors import ConfigError
 
 MAX_TEMPLATE = 2_000  # characters
 MAX_ADDRESS = 8_000  # characters of what a template becomes

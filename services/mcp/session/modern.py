@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx
 
-from . import const, inputs, large, paging, param_headers, rpc, text
-from .errors import (
+from ... import const, large, rpc, text
+from ...errors import (
     AuthRequired,
     EngineError,
     ProtocolError,
@@ -22,11 +22,13 @@ from .errors import (
     SessionExpired,
     SessionLost,
 )
-from .net import faults, http
-from .net.sse import Decoder
-from .noise import Noise
-from .sessions import Request, ServerInfo, Session
-from .streams import events
+from ...net import faults, http
+from ...net.sse import Decoder
+from ..transport import param_headers
+from ..transport.noise import Noise
+from ..transport.streams import events
+from . import elicitation, paging
+from .session import Request, ServerInfo, Session
 
 MAX_CAPABILITIES = 16 * 1024  # bytes, about
 _META = "io.modelcontextprotocol/"
@@ -101,7 +103,7 @@ class ModernSession(Session):
             **(meta if isinstance(meta, Mapping) else {}),
             f"{_META}protocolVersion": const.MODERN_VERSION,
             f"{_META}clientInfo": {"name": const.CLIENT_NAME, "version": const.CLIENT_VERSION},
-            f"{_META}clientCapabilities": inputs.CAPABILITIES if self._can_ask else {},
+            f"{_META}clientCapabilities": elicitation.CAPABILITIES if self._can_ask else {},
         }
         if request.on_progress:
             params["_meta"]["progressToken"] = request.id

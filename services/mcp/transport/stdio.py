@@ -13,11 +13,11 @@ from typing import Any
 
 import anyio
 
-from . import const, large, rpc, text
-from .aside import Aside
-from .errors import ConfigError, EngineError, ProtocolError, ResultTooLarge, ServerPaused
+from ... import const, large, rpc, text
+from ...aside import Aside
+from ...errors import ConfigError, EngineError, ProtocolError, ResultTooLarge, ServerPaused
+from ...specs import ServerSpec
 from .noise import Noise
-from .specs import ServerSpec
 from .streams import BREATH
 
 STDERR_KEPT = 16_000  # characters

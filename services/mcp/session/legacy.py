@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 import httpx
 
-from . import const, inputs, stdio, text
-from .aside import Aside
-from .errors import (
+from ... import const, text
+from ...aside import Aside
+from ...errors import (
     ConnectFailed,
     EngineError,
     ProtocolError,
@@ -21,9 +21,11 @@ from .errors import (
     SessionExpired,
     SessionLost,
 )
-from .net import faults
-from .sessions import Request, ServerInfo, Session
-from .transport import GuardTransport
+from ...net import faults
+from ..transport import stdio
+from ..transport.guard import GuardTransport
+from . import elicitation
+from .session import Request, ServerInfo, Session
 
 CONNECTION_CLOSED = -32000  # mcp.types.CONNECTION_CLOSED
 GOODBYE_TIMEOUT = 0.3  # s, for cancellations that are on their way when a session closes
@@ -134,7 +136,9 @@ class LegacySession(Session):
             return ElicitResult(action="cancel")
         try:
             with request.paused():
-                answer = await inputs.answer(params.model_dump(by_alias=True), request.on_input)
+                answer = await elicitation.answer(
+                    params.model_dump(by_alias=True), request.on_input
+                )
         except ProtocolError:
             return ElicitResult(action="cancel")
         return ElicitResult.model_validate(answer)

@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 import anyio
 import httpx
 
-from . import const, large, rpc
-from .aside import Aside
-from .errors import EngineError, ProtocolError, ServerTimeout, SessionLost
-from .net import faults, http
+from ... import const, large, rpc
+from ...aside import Aside
+from ...errors import EngineError, ProtocolError, ServerTimeout, SessionLost
+from ...net import faults, http
 from .streams import AnswerStream, LegacyStream, ListenStream
 
 CLOSE_TIMEOUT = 1.0  # s, the DELETE that ends a session

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
-from . import connect, const, rpc
+from ... import const, rpc
+from ...errors import ConnectFailed, EngineError, ServerRefused, ServerTimeout
+from ...net.egress import EgressPolicy
+from ...oauth.flow import OAuth
+from ...specs import ServerSpec
+from ..session import connect
 from .discovery import SYNC_MARGIN
-from .errors import ConnectFailed, EngineError, ServerRefused, ServerTimeout
-from .net.egress import EgressPolicy
-from .oauth.flow import OAuth
-from .specs import ServerSpec
 
 CONNECT_TRIES = 3  # the first and two more (004, 7.2)
 CONNECT_PAUSE = 1.0  # s between two of them (004, 7.2)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from . import rpc, text
-from .errors import InputRequired, ProtocolError, ServerRefused
-from .schemas import input_form
+from ... import rpc, text
+from ...errors import InputRequired, ProtocolError, ServerRefused
+from ...schemas import input_form
 
 MAX_MESSAGE = 2_000  # characters
 MAX_URL = 2_000  # characters

@@ -4,8 +4,8 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
-from . import large, text
-from .errors import ProtocolError, ServerTimeout
+from ... import large, text
+from ...errors import ProtocolError, ServerTimeout
 
 MAX_PAGES = 100
 MAX_CURSOR = 4_096  # characters

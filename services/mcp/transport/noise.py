@@ -2,8 +2,8 @@
 
 import time
 
-from . import large
-from .errors import ResultTooLarge
+from ... import large
+from ...errors import ResultTooLarge
 
 RATE = 200.0  # messages a second, more are passed over
 BURST = 400

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-from .errors import (
+from ...errors import (
     ConfigError,
     ConnectFailed,
     EngineError,

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import large
-from . import text as texts
+from ... import large
+from ... import text as texts
 
 MAX_ATTACHMENTS = 20  # files of one result
 MAX_BLOCKS = 5_000  # parts of one result

@@ -15,15 +15,15 @@ from typing import Any, Literal
 
 import httpx
 
-from . import const, rpc, text
-from .errors import EngineError, ServerTimeout, SessionExpired, SessionLost
-from .inputs import OnInput
-from .net import faults
-from .net.egress import EgressPolicy
-from .net.transport import EgressTransport
-from .oauth.flow import OAuth, OAuthTransport
-from .specs import ServerSpec
-from .stdio import Process
+from ... import const, rpc, text
+from ...errors import EngineError, ServerTimeout, SessionExpired, SessionLost
+from ...net import faults
+from ...net.egress import EgressPolicy
+from ...net.transport import EgressTransport
+from ...oauth.flow import OAuth, OAuthTransport
+from ...specs import ServerSpec
+from ..transport.stdio import Process
+from .elicitation import OnInput
 
 OnProgress = Callable[[float, float | None, str], None]
 """Called on the loop with progress, total and message; must not block."""

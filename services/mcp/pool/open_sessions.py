@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from . import const
-from .errors import PoolFull, SessionExpired
-from .room import Room
-from .sessions import Session
-from .specs import ServerSpec
+from ... import const
+from ...errors import PoolFull, SessionExpired
+from ...room import Room
+from ...specs import ServerSpec
+from ..session.session import Session
 
 ENDED = "The MCP server was switched off, or its conversation is over."
 

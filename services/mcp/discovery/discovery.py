@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import connect, const, definition_scan, large, paging, param_headers, text
-from .errors import ServerTimeout
-from .net.egress import EgressPolicy
-from .oauth.flow import OAuth
-from .sessions import ServerInfo, Session
-from .specs import DiscoveredTool, ServerSpec
-from .stdio import Process
+from ... import const, large, text
+from ...errors import ServerTimeout
+from ...net.egress import EgressPolicy
+from ...oauth.flow import OAuth
+from ...specs import DiscoveredTool, ServerSpec
+from ..session import connect, paging
+from ..session.session import ServerInfo, Session
+from ..transport import param_headers
+from ..transport.stdio import Process
+from . import definition_scan
 
 _logger = logging.getLogger(__name__)
 

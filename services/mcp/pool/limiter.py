@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 
-from . import const
+from ... import const
+from ...errors import ConnectFailed, EngineError, ServerBusy, SessionLost
+from ...room import Room
+from ..session.elicitation import InputAnswer, InputRequest, OnInput
 from .breaker import Breaker, counts
-from .errors import ConnectFailed, EngineError, ServerBusy, SessionLost
-from .inputs import InputAnswer, InputRequest, OnInput
-from .room import Room
 
 
 def room() -> Room:

@@ -13,9 +13,7 @@ from urllib.parse import urlsplit
 
 import httpcore
 
-from . import connect, discovery
-from .discovery import SYNC_MARGIN, Discovery
-from .errors import (
+from ...errors import (
     AuthRequired,
     BlockedAddress,
     ConnectFailed,
@@ -24,11 +22,14 @@ from .errors import (
     ProtocolError,
     ServerTimeout,
 )
-from .net import faults
-from .net.egress import PORTS, EgressPolicy, check_url
-from .net.transport import resolve, ssl_context
-from .oauth.flow import OAuth
-from .specs import ServerSpec
+from ...net import faults
+from ...net.egress import PORTS, EgressPolicy, check_url
+from ...net.transport import resolve, ssl_context
+from ...oauth.flow import OAuth
+from ...specs import ServerSpec
+from ..session import connect
+from . import discovery
+from .discovery import SYNC_MARGIN, Discovery
 
 NETWORK_STEPS = (
     "name",

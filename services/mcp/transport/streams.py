@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import httpx
 
-from . import large, rpc
-from .errors import EngineError, ProtocolError, ResultTooLarge, SessionLost
-from .net import faults
-from .net.sse import Decoder, Event
+from ... import large, rpc
+from ...errors import EngineError, ProtocolError, ResultTooLarge, SessionLost
+from ...net import faults
+from ...net.sse import Decoder, Event
 from .noise import Noise
 
 if TYPE_CHECKING:
-    from .transport import Flight, GuardTransport
+    from .guard import Flight, GuardTransport
 
 DRAIN_TIMEOUT = 0.05  # s, a drained response leaves its connection to the next request
 POST_TIMEOUT = (

@@ -13,10 +13,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from . import connect, const, discovery, gate, inputs, packages
-from .breaker import Breaker, State
-from .discovery import SYNC_MARGIN
-from .errors import (
+from ... import const, packages
+from ...errors import (
     ConnectFailed,
     EngineError,
     ServerError,
@@ -24,16 +22,21 @@ from .errors import (
     ServerTimeout,
     SessionLost,
 )
-from .gate import Gate, Visit
-from .inputs import OnInput
-from .net import faults
-from .net.egress import EgressPolicy
-from .oauth.flow import OAuth, TokenStore
+from ...net import faults
+from ...net.egress import EgressPolicy
+from ...oauth.flow import OAuth, TokenStore
+from ...room import Room
+from ...specs import DiscoveredTool, ServerSpec
+from ..discovery import discovery
+from ..discovery.discovery import SYNC_MARGIN
+from ..session import connect, elicitation
+from ..session.elicitation import OnInput
+from ..session.session import OnProgress, ServerInfo, Session
+from ..transport.stdio import Process
+from . import limiter
+from .breaker import Breaker, State
+from .limiter import Gate, Visit
 from .open_sessions import OpenSessions
-from .room import Room
-from .sessions import OnProgress, ServerInfo, Session
-from .specs import DiscoveredTool, ServerSpec
-from .stdio import Process
 
 CLOSE_TIMEOUT = 2.0  # s, for all sessions together
 
@@ -133,7 +136,7 @@ class Pool:
         """
         params = {"name": tool_name, "arguments": dict(arguments)}
         more = dict(resume or {})
-        for _ in range(inputs.MAX_ROUNDS):
+        for _ in range(elicitation.MAX_ROUNDS):
             try:
                 result = await self.request(
                     spec,
@@ -147,15 +150,15 @@ class Pool:
                     may_repeat=may_repeat,
                 )
             except ServerRefused as error:
-                if suspends and (wanted := inputs.required_by_error(error)):
+                if suspends and (wanted := elicitation.required_by_error(error)):
                     raise wanted from error
                 raise
-            if result.get("resultType", "complete") != inputs.REQUIRED:
+            if result.get("resultType", "complete") != elicitation.REQUIRED:
                 return result
-            wanted = inputs.required_by_result(result)
+            wanted = elicitation.required_by_result(result)
             if suspends and wanted.questions:
                 raise wanted
-            more = await inputs.answer_all(wanted, on_input)
+            more = await elicitation.answer_all(wanted, on_input)
         raise ServerRefused("The MCP server does not stop asking questions.")
 
     async def list_tools(self, spec: ServerSpec, conversation_id: Any) -> list[DiscoveredTool]:
@@ -278,7 +281,7 @@ class Pool:
         key = (*spec.owner, spec.fingerprint)
         if key not in self._gates:
             tell = self._on_state and functools.partial(self._on_state, spec)
-            room = self._rooms.setdefault(spec.address, gate.room())
+            room = self._rooms.setdefault(spec.address, limiter.room())
             self._gates[key] = Gate(Breaker(tell, self._clock), room)
         return self._gates[key]
 
