@@ -8,8 +8,8 @@ from ..runtime import db, process
 from ..runtime.after_commit import AfterCommit
 from ..runtime.api_error import ApiError, error_body
 from ..runtime.places import at_most
-from ..services import reply
 from ..services.errors import EngineError
+from ..services.llm import reply
 from ..services.specs import TurnRequest
 from .chat import ROUTE, visible_or_404
 from .dispatcher import body

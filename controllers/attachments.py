@@ -4,7 +4,7 @@ from odoo import http
 from odoo.http import request
 
 from ..runtime.api_error import ApiError
-from ..services import files
+from ..services.llm import files
 from .chat import ROUTE, conversation_or_404
 from .dispatcher import body
 

@@ -6,9 +6,9 @@ from odoo.exceptions import AccessError
 from odoo.fields import Domain
 
 from ..runtime import sentences
-from ..services import names
 from ..services.errors import UnusableSchema
 from ..services.openapi import recall
+from ..services.turn import names
 
 MAX_CANDIDATES = 50  # records that are compared with the arguments of one direct call
 

@@ -4,9 +4,9 @@ from urllib.parse import quote
 from odoo import api, models
 
 from ..runtime.api_error import ApiError
-from ..services import names
 from ..services.errors import UnusableSchema
 from ..services.openapi import recall
+from ..services.turn import names
 
 _logger = logging.getLogger(__name__)
 

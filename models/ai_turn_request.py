@@ -5,8 +5,10 @@ from dataclasses import replace
 
 from odoo import models
 
-from ..services import files, names, reading, text
+from ..services import text
+from ..services.llm import files
 from ..services.specs import Limits, TurnRequest
+from ..services.turn import names, read_result
 from .ai_turn import CONVERSATION, FINAL_STATES
 
 HISTORY_TURNS = 20  # earlier turns that the model is shown at most
@@ -22,7 +24,7 @@ def _shortened(message):
     content = message["content"]
     if len(content) <= OLD_RESULT_CHARS:
         return message
-    more = f"{reading.NAME} with id {message['call_id']!r} and start {OLD_RESULT_CHARS}"
+    more = f"{read_result.NAME} with id {message['call_id']!r} and start {OLD_RESULT_CHARS}"
     cut = f"{content[:OLD_RESULT_CHARS]} [… cut here; to read on: {more} …]"
     return {**message, "content": cut, "truncated": True}
 

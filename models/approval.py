@@ -4,10 +4,10 @@ import json
 
 from odoo import fields, models
 
-from ..services import approval
 from ..services.errors import EngineError
 from ..services.schemas import schema
 from ..services.specs import Verdict
+from ..services.turn import approval
 from .ai_turn_wait import utc
 
 NOBODY_TO_ASK = (

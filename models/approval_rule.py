@@ -1,8 +1,8 @@
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
-from ..services import conditions
-from ..services.approval import Rule
+from ..services.turn import conditions
+from ..services.turn.approval import Rule
 
 
 class ApprovalRule(models.Model):

@@ -2,8 +2,8 @@
 
 from odoo import fields, models
 
+from ..services.llm.transcript import DIFFERS
 from ..services.specs import Verdict
-from ..services.transcript import DIFFERS
 
 
 class ToolCall(models.Model):

@@ -1,7 +1,7 @@
 from odoo import models
 
 from ..runtime import sentences
-from ..services import approval
+from ..services.turn import approval
 
 
 class CallableMixin(models.AbstractModel):
@@ -25,11 +25,11 @@ class CallableMixin(models.AbstractModel):
         return f"{pinned} by {action.id}" if action else pinned
 
     def _policy_facts(self):
-        """:return: `policy`, `annotations` and `trust` of `services.approval.decide`"""
+        """:return: `policy`, `annotations` and `trust` of `services.turn.approval.decide`"""
         raise NotImplementedError
 
     def _rules(self, assistant):
-        """:return: the `services.approval.Rule` that may apply in a chat with this assistant, in order"""
+        """:return: the `services.turn.approval.Rule` that may apply in a chat with this assistant, in order"""
         return []
 
     def _switch_refusal(self):
@@ -48,7 +48,7 @@ class CallableMixin(models.AbstractModel):
         """The decision on one call, the strictest that one of these assistants would meet.
 
         :param assistants: without one, what holds for every assistant
-        :param is_tainted: see `services.approval.decide`; only a turn knows what its model has read
+        :param is_tainted: see `services.turn.approval.decide`; only a turn knows what its model has read
         """
         self.ensure_one()
         # sudo: mcp_tool, approval_rule, ai.assistant - policies, read to decide and not shown

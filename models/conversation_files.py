@@ -6,7 +6,8 @@ import binascii
 from odoo import fields, models
 
 from ..runtime.api_error import ApiError
-from ..services import files, text
+from ..services import text
+from ..services.llm import files
 
 NAME_CHARS = 120  # characters of a file's name
 MAX_UNSENT = (
@@ -121,7 +122,7 @@ class AiTurn(models.Model):
 
     def _question_message(self, pictures=0):
         """:param pictures: how many the model may still be shown
-        :return: the person's message, see `services.files.question`
+        :return: the person's message, see `services.llm.files.question`
         """
         # sudo: ir.attachment - the person has sent them with this question
         attached = self.sudo().attachment_ids.sorted("id")[: files.MAX_FILES]

@@ -7,7 +7,7 @@ from odoo.exceptions import UserError
 
 from ..runtime import limits
 from ..runtime.api_error import ApiError
-from ..services.files import MAX_BYTES
+from ..services.llm.files import MAX_BYTES
 
 _logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from odoo import models
 
 from ..runtime.api_error import ApiError
-from ..services import files
+from ..services.llm import files
 
 
 class DiscussChannel(models.Model):

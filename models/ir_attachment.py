@@ -28,7 +28,7 @@ class IrAttachment(models.Model):
         return {"source": {"server": self.woow_source_server, "uri": self.woow_source_uri}}
 
     def _ai_file(self):
-        """The file as the engine takes it, see `services.files`; the caller may read it."""
+        """The file as the engine takes it, see `services.llm.files`; the caller may read it."""
         self.ensure_one()
         return {
             "name": self.name or "",

@@ -5,8 +5,8 @@ from odoo import api, fields, models
 from odoo.exceptions import AccessError, ValidationError
 
 from ..runtime import limits, sentences
-from ..services import approval, names
 from ..services.specs import ToolSpec
+from ..services.turn import approval, names
 
 
 class McpTool(models.Model):

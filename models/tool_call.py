@@ -1,7 +1,8 @@
 from odoo import api, fields, models
 
-from ..services import reading, text
+from ..services import text
 from ..services.specs import CallResult
+from ..services.turn import read_result
 
 
 class ToolCall(models.Model):
@@ -158,7 +159,7 @@ class ToolCall(models.Model):
             said = "This result was removed for its age."
             return CallResult(outcome="error", text=said, display=said)
         whole = source.whole_text or source.llm_text or ""
-        return reading.part(whole, source.call_id, given.get("start"))
+        return read_result.part(whole, source.call_id, given.get("start"))
 
     def _call_event(self):
         self.ensure_one()

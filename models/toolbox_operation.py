@@ -3,8 +3,8 @@ import json
 from odoo import api, fields, models
 from odoo.exceptions import AccessError
 
-from ..services import names
 from ..services.specs import OperationSpec, ToolSpec
+from ..services.turn import names
 
 
 class ToolboxOperation(models.Model):

@@ -9,7 +9,7 @@ import logging
 
 from ..services import const
 from ..services.errors import EngineError
-from ..services.ports import StoreGone
+from ..services.turn.ports import StoreGone
 from . import process
 from .server_store import ServerStore
 

@@ -17,7 +17,7 @@ from odoo.tools import config
 from psycopg2.errors import LockNotAvailable, UndefinedColumn, UndefinedTable
 
 from ..services import forks
-from ..services.ports import StoreGone
+from ..services.turn.ports import StoreGone
 from . import settings
 
 MAX_TRIES = 10

@@ -9,7 +9,7 @@ import time
 
 from odoo.tools import config
 
-from ..services.ports import StoreGone
+from ..services.turn.ports import StoreGone
 from . import db, process, server_files
 from .hub import FREE_WORK
 from .server_store import ServerStore

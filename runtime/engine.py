@@ -21,14 +21,14 @@ PROTOCOLS = (
     *map(
         SERVICES.format,
         (
-            "diagnose",
-            "discovery",
-            "health",
-            "oauth_revocation",
-            "offers",
-            "operations",
-            "pool",
-            "toolbox",
+            "mcp.discovery.diagnose",
+            "mcp.discovery.discovery",
+            "mcp.discovery.health",
+            "oauth.revocation",
+            "mcp.features.prompts_resources",
+            "openapi.operations",
+            "mcp.pool.pool",
+            "turn.toolset",
         ),
     ),
 )
@@ -38,7 +38,7 @@ MODELS = (
     "langsmith",
     "markdown_it",
     "openai",
-    *map(SERVICES.format, ("ai_client", "reply")),
+    *map(SERVICES.format, ("turn.ai_client", "llm.reply")),
 )
 
 
@@ -110,17 +110,18 @@ class Engine:
 
     async def run(self, request, progress, journal, stop):
         await self._with(self._models)
-        from ..services import ai_client, toolbox  # noqa: PLC0415
+        from ..services.turn import ai_client, toolset  # noqa: PLC0415
 
-        box = await asyncio.to_thread(toolbox.Toolbox, request, self.pool)
+        box = await asyncio.to_thread(toolset.Toolbox, request, self.pool)
         return await ai_client.run_turn(request, progress, journal, box, stop)
 
     async def reply(self, request, timeout):
-        """One answer without a turn, see `services.reply`."""
+        """One answer without a turn, see `services.llm.reply`."""
         await self._with(self._models)
-        from ..services import reply, toolbox  # noqa: PLC0415
+        from ..services.llm import reply  # noqa: PLC0415
+        from ..services.turn import toolset  # noqa: PLC0415
 
-        box = await asyncio.to_thread(toolbox.Toolbox, request, self.pool)
+        box = await asyncio.to_thread(toolset.Toolbox, request, self.pool)
         return await reply.reply(request, box.functions, timeout)
 
     def render(self, text):
@@ -161,11 +162,11 @@ class Engine:
         )
 
     async def call(self, call, conversation_id, timeout):
-        """One call without a turn, see `services.toolbox.execute`."""
+        """One call without a turn, see `services.turn.toolset.execute`."""
         await self._with(self._protocols)
-        from ..services import toolbox  # noqa: PLC0415
+        from ..services.turn import toolset  # noqa: PLC0415
 
-        return await toolbox.execute(call, self.pool, conversation_id, timeout=timeout)
+        return await toolset.execute(call, self.pool, conversation_id, timeout=timeout)
 
     def offers(self, spec, conversation_id):
         """Prompts and resources of a server, see `services.mcp.features.prompts_resources.Offers`."""

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from psycopg2 import sql
 
-from ..services.ports import StoreGone
+from ..services.turn.ports import StoreGone
 from . import db
 from .line import Line
 from .notify import CHANNEL, process_id

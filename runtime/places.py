@@ -11,7 +11,7 @@ import threading
 import psycopg2
 from odoo.tools import config
 
-from ..services.ports import StoreGone
+from ..services.turn.ports import StoreGone
 from . import settings
 from .line import Line
 

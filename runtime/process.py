@@ -17,7 +17,7 @@ from odoo.tools import config
 
 from ..services import forks
 from ..services.errors import EngineError, ServerTimeout
-from ..services.ports import StoreGone
+from ..services.turn.ports import StoreGone
 from . import settings
 from .hub import Hub
 from .places import Places, at_most
@@ -78,7 +78,7 @@ def runner():
         if _process.is_ending:
             raise EngineError(ENDS)
         if _process.runner is None:
-            from ..services.runner import Runner  # noqa: PLC0415
+            from ..services.turn.runner import Runner  # noqa: PLC0415
             from .engine import Engine  # noqa: PLC0415
             from .tokens import OdooTokens  # noqa: PLC0415
             from .watch import ServerWatch  # noqa: PLC0415
@@ -125,7 +125,7 @@ def shutdown():
     with _process.making:
         _process.is_ending = True
     if _process.runner is not None:
-        from ..services.runner import DRAIN_TIMEOUT  # noqa: PLC0415
+        from ..services.turn.runner import DRAIN_TIMEOUT  # noqa: PLC0415
 
         # Odoo's master kills a worker that says nothing for longer.
         longest = config["limit_time_real"] / 2 if is_prefork_worker() else DRAIN_TIMEOUT

@@ -3,7 +3,7 @@
 import logging
 
 from ..services.errors import EngineError
-from ..services.ports import StoreGone
+from ..services.turn.ports import StoreGone
 from . import db
 
 _logger = logging.getLogger(__name__)

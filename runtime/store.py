@@ -13,10 +13,11 @@ from dataclasses import replace
 from odoo import fields
 from odoo.tools import SQL
 
-from ..services import reading, text
+from ..services import text
 from ..services.errors import EngineError, LeaseLost, TurnGone
-from ..services.ports import Claim, Loaded, TurnsLocked
 from ..services.specs import TurnProgress, Verdict
+from ..services.turn import read_result
+from ..services.turn.ports import Claim, Loaded, TurnsLocked
 from . import db, notify
 from .turn_queue import TURN, TurnQueue
 
@@ -212,7 +213,7 @@ class OdooStore(TurnQueue):
                 raise TurnGone
             if row.outcome:
                 return Verdict(kind="done", result=row._as_result())
-            if call.tool == reading.TOOL:
+            if call.tool == read_result.TOOL:
                 row.started_at = fields.Datetime.now()
                 return Verdict(kind="answered", result=row._read_on())
             in_flight = row.started_at and row.started_epoch != claim.epoch
@@ -306,7 +307,7 @@ class OdooStore(TurnQueue):
         dismissed. A turn that is to wait ends as stopped when its Stop was asked for, and is queued at once
         when nothing is left to decide. Whatever happens is one transaction.
 
-        :param ending: `services.ports.Ending`
+        :param ending: `services.turn.ports.Ending`
         """
 
         def work(env):
@@ -351,7 +352,7 @@ class OdooStore(TurnQueue):
 def _origin(call):
     """Where a call's tool comes from, as columns of its row: a server, or an operation of a toolbox;
     the action's part; and the pin of its definition. Ours, and tools that do not exist, come from nowhere."""
-    tool = call.tool if call.tool != reading.TOOL else None
+    tool = call.tool if call.tool != read_result.TOOL else None
     is_operation = tool is not None and tool.operation is not None
     is_tool = tool is not None and not is_operation
     return {

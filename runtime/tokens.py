@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from odoo import SUPERUSER_ID
 
 from ..services.errors import AuthRequired, ServerError
-from ..services.ports import StoreGone
+from ..services.turn.ports import StoreGone
 from . import db
 
 SIGN_IN = "woow_paas_platform.mcp_sign_in"

@@ -9,8 +9,8 @@ import time
 from odoo.modules import module as odoo_module
 from psycopg2.errors import UniqueViolation
 
-from ..services.heartbeat import BEATS
-from ..services.ports import Claim
+from ..services.turn.heartbeat import BEATS
+from ..services.turn.ports import Claim
 from . import copies, db, notify, settings
 from .line import Line
 

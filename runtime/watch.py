@@ -5,7 +5,7 @@ import logging
 import math
 import time
 
-from ..services.ports import StoreGone
+from ..services.turn.ports import StoreGone
 from . import db
 from .notify import process_id
 

@@ -3,7 +3,7 @@
 import contextlib
 from typing import Any
 
-from . import large, rpc
+from . import jsonrpc, large
 from .errors import ResultTooLarge
 
 THROUGH = 16 * 1024  # bytes of an answer that the client reads itself
@@ -16,7 +16,7 @@ class Aside:
         self._results: dict[str, dict[str, Any]] = {}
 
     @contextlib.contextmanager
-    def of(self, request_id: rpc.Id):
+    def of(self, request_id: jsonrpc.Id):
         """While the request is open: where its result comes as ``{"result"}`` if it is large."""
         held = self._results[str(request_id)] = {}
         try:

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from json.encoder import encode_basestring
 from typing import Any, ParamSpec, TypeVar
 
-from . import const, forks, rpc, text
+from . import const, forks, jsonrpc, text
 from .errors import ResultTooLarge
 
 SMALL = 64 * 1024  # bytes that are read on the spot, 5 ms at most
@@ -56,7 +56,7 @@ async def parse(body: bytes | bytearray) -> Any:
 
     :raises ResultTooLarge: reading it would hold up the process
     """
-    return rpc.parse(body) if len(body) <= SMALL else await beside(_parse, body)
+    return jsonrpc.parse(body) if len(body) <= SMALL else await beside(_parse, body)
 
 
 def _parse(body: bytes | bytearray) -> Any:
@@ -66,7 +66,7 @@ def _parse(body: bytes | bytearray) -> Any:
     try:  # without a copy of the body as text, which takes four times its size for one emoji
         return from_json(body, allow_inf_nan=False)
     except ValueError:
-        return rpc.parse(body) if len(body) <= MAX_TEXT or body.isascii() else None
+        return jsonrpc.parse(body) if len(body) <= MAX_TEXT or body.isascii() else None
 
 
 def check(body: bytes | bytearray, max_text: int = MAX_TEXT, max_values: int = MAX_VALUES) -> None:

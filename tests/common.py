@@ -16,9 +16,9 @@ from odoo.tests import TransactionCase, new_test_user
 
 from ..runtime import process, server_files, settings
 from ..runtime.store import OdooStore
-from ..services.ports import Ending
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
 from ..services.testing.fake_mcp import FakeMcp
+from ..services.turn.ports import Ending
 
 TAIPEI = {"city": "Taipei"}
 SCHEMA = json.dumps({"type": "object", "properties": {"city": {"type": "string"}}})

@@ -5,9 +5,9 @@ from odoo import fields
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 
-from ..services.ports import Ending
+from ..services.llm.transcript import DIFFERS
 from ..services.specs import CallResult
-from ..services.transcript import DIFFERS
+from ..services.turn.ports import Ending
 from .common import TAIPEI, TurnByHandCase
 
 

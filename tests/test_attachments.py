@@ -4,7 +4,7 @@ import base64
 
 from odoo.tests import tagged
 
-from ..services import files
+from ..services.llm import files
 from .common import AiHttpCase
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"picture").decode()

@@ -13,7 +13,6 @@ from ..models import ai_turn
 from ..runtime import settings
 from ..runtime.server_store import ServerStore
 from ..runtime.store import OdooStore
-from ..services.ports import Ending
 from ..services.specs import (
     CallResult,
     DiscoveredTool,
@@ -22,6 +21,7 @@ from ..services.specs import (
     ToolSpec,
     TurnProgress,
 )
+from ..services.turn.ports import Ending
 from .common import AiHttpCase
 
 POISON = "a\0b\ud800c"  # PostgreSQL takes neither NUL nor a lone surrogate

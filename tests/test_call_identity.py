@@ -6,14 +6,14 @@ from dataclasses import asdict, replace
 from odoo import Command
 from odoo.tests import tagged
 
-from ..services import names
-from ..services.ai_client import run_turn
-from ..services.journal import TurnJournal
-from ..services.ports import Ending
+from ..services.llm.transcript import DIFFERS
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
 from ..services.testing.scripted_llm import Reply, ScriptedLlm
-from ..services.toolbox import Toolbox
-from ..services.transcript import DIFFERS
+from ..services.turn import names
+from ..services.turn.ai_client import run_turn
+from ..services.turn.journal import TurnJournal
+from ..services.turn.ports import Ending
+from ..services.turn.toolset import Toolbox
 from .common import SCHEMA, TAIPEI, TurnByHandCase
 
 

@@ -15,7 +15,7 @@ from psycopg2 import errors
 from ..runtime import db, ears, hub, process, serving, settings
 from ..runtime.line import Line
 from ..services.errors import EngineError
-from ..services.ports import StoreGone
+from ..services.turn.ports import StoreGone
 from .common import AiCase
 
 

@@ -5,7 +5,7 @@ from odoo.tests import tagged
 
 from ..runtime.store import OdooStore
 from ..services.specs import ToolCall, TurnProgress
-from ..services.toolbox import Toolbox
+from ..services.turn.toolset import Toolbox
 from .common import AiHttpCase
 from .recall_data import RecallData
 

@@ -11,7 +11,7 @@ from odoo.tools import file_open, mute_logger
 from ..runtime import db, process
 from ..runtime.tokens import AWAY, OdooTokens, address_of, key_of
 from ..services.errors import ServerError
-from ..services.ports import StoreGone
+from ..services.turn.ports import StoreGone
 from .common import AiCase
 
 SIGN_IN = "woow_paas_platform.mcp_sign_in"

@@ -6,11 +6,11 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 
 from ..runtime.store import OdooStore
-from ..services import reading
 from ..services.errors import EngineError, LeaseLost, TurnGone
-from ..services.ports import Claim, Ending
+from ..services.llm.transcript import DIFFERS
 from ..services.specs import CallResult, ServerSpec, ToolCall, TurnProgress
-from ..services.transcript import DIFFERS
+from ..services.turn import read_result
+from ..services.turn.ports import Claim, Ending
 from .common import AiHttpCase
 
 LEASE = 15.0
@@ -191,9 +191,9 @@ class TestStore(AiHttpCase):
     def _read_on(self, claim, call_id, start=20_000, own_id="call_r"):
         call = ToolCall(
             id=own_id,
-            alias=reading.NAME,
+            alias=read_result.NAME,
             round=1,
-            tool=reading.TOOL,
+            tool=read_result.TOOL,
             arguments={"id": call_id, "start": start},
         )
         self._step(claim, call)
@@ -212,7 +212,7 @@ class TestStore(AiHttpCase):
         self.assertEqual(result.outcome, "ok")
         self.assertTrue(result.text.startswith("xxx") and "END" in result.text)
         row = self.turn.call_ids
-        self.assertEqual((row.tool_name, row.outcome), (reading.NAME, "ok"))
+        self.assertEqual((row.tool_name, row.outcome), (read_result.NAME, "ok"))
 
     def test_nobody_reads_on_in_another_conversation(self):
         mine = self._ask(self.member).sudo()

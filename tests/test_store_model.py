@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 from odoo.tests import tagged
 
-from ..services.ports import Ending
 from ..services.specs import CallResult, TurnProgress
+from ..services.turn.ports import Ending
 from .common import AiHttpCase
 from .store_machine import PairMachine
 from .store_pair import LEASE, WANTED

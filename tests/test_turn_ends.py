@@ -7,8 +7,8 @@ from odoo.tests import tagged
 from ..runtime import direct_call
 from ..services.errors import EngineError, InputRequired
 from ..services.mcp.session.elicitation import InputRequest
-from ..services.ports import Ending
 from ..services.specs import CallResult, ToolCall
+from ..services.turn.ports import Ending
 from .common import TAIPEI, TurnByHandCase
 
 WHO = InputRequest(message="Who?", schema={"type": "object", "properties": {}})

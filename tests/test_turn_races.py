@@ -11,10 +11,10 @@ from odoo.tests import BaseCase, get_db_name, new_test_user, tagged
 from ..runtime import db
 from ..runtime.store import OdooStore
 from ..services.errors import InputRequired
+from ..services.llm.transcript import DIFFERS
 from ..services.mcp.session.elicitation import InputRequest
-from ..services.ports import Ending
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
-from ..services.transcript import DIFFERS
+from ..services.turn.ports import Ending
 
 TURN = "woow_paas_platform.ai_turn"
 CALL = "woow_paas_platform.tool_call"

@@ -11,7 +11,7 @@ from typing import Any
 import httpcore
 import httpx
 
-from .. import rpc, text
+from .. import jsonrpc, text
 from ..errors import (
     AuthRequired,
     ConnectFailed,
@@ -159,10 +159,10 @@ _NO_SESSION = re.compile(
 
 def _was_not_taken(said: str, body: bytes) -> bool:
     """Whether a refusal in a session proves that the request was not carried out."""
-    parsed = rpc.parse(body)
+    parsed = jsonrpc.parse(body)
     message = parsed if isinstance(parsed, dict) else {}
     error = message.get("error")
-    if isinstance(error, dict) and error.get("code") in rpc.MODERN_ERRORS:
+    if isinstance(error, dict) and error.get("code") in jsonrpc.MODERN_ERRORS:
         return True
     # an answer to the request itself, though an error, comes from behind the transport
     return message.get("id") in (None, "server-error") and bool(_NO_SESSION.fullmatch(said))

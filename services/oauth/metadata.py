@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
-from .. import const, rpc
+from .. import const, jsonrpc
 from ..errors import (
     AuthRequired,
     BlockedAddress,
@@ -207,7 +207,7 @@ class Directory:
     async def _send(self, request: httpx.Request) -> tuple[int, dict[str, Any]]:
         try:
             response = await http.send(self._transport, request)
-            found = rpc.parse(await http.read(response, DOCUMENT_CAP))
+            found = jsonrpc.parse(await http.read(response, DOCUMENT_CAP))
         except Exception as caught:
             raise faults.of_exception(caught) from caught
         return response.status_code, found if isinstance(found, dict) else {}

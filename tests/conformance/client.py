@@ -15,14 +15,14 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import httpx
 
-from services import toolbox
 from services.errors import ServerError, SignInRequired
 from services.mcp.pool.pool import Pool
 from services.mcp.session.elicitation import InputAnswer
-from services.names import make_aliases
 from services.net.egress import EgressPolicy
 from services.specs import Limits, OAuthSpec, ServerSpec, ToolCall, ToolSpec
 from services.testing.memory_tokens import MemoryTokens
+from services.turn import toolset
+from services.turn.names import make_aliases
 
 TIMEOUT = 60  # s; the suite starts a client for each scenario at once
 SIGN_INS = 4
@@ -71,7 +71,7 @@ async def use_tools(pool, server, context):
 
 
 async def call(pool, server, tool, arguments):
-    done = await toolbox.execute(
+    done = await toolset.execute(
         ToolCall(id="1", alias=tool.alias, round=1, tool=tool, server=server, arguments=arguments),
         pool,
         1,

@@ -7,9 +7,9 @@ from memory_store import MemoryStore
 
 from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
-from services.runner import Runner
 from services.specs import ServerSpec
 from services.testing.fake_mcp import FakeMcp
+from services.turn.runner import Runner
 
 POLICY = EgressPolicy.parse("127.0.0.1:*")
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 from dataclasses import replace
 
 from services.errors import LeaseLost
-from services.ports import Claim, Loaded
 from services.specs import Limits, LlmSpec, TurnProgress, TurnRequest, Verdict
+from services.turn.ports import Claim, Loaded
 
 
 def request_of(turn_id):

@@ -1,7 +1,7 @@
 import pytest
 
-from services import approval, conditions
-from services.approval import Rule
+from services.turn import approval, conditions
+from services.turn.approval import Rule
 
 READ = {"readOnlyHint": True}
 DESTROY = {"destructiveHint": True}

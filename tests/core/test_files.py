@@ -4,7 +4,7 @@ import base64
 
 from turns import Turn, request_of
 
-from services import files
+from services.llm import files
 from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm
 

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 from conftest import POLICY
 
-from services import calls, const, files, large, transcript
+from services import const, large
 from services.errors import ConfigError, ResultTooLarge
+from services.llm import files, transcript
 from services.mcp.discovery import discovery
 from services.mcp.pool.pool import Pool
 from services.mcp.session import paging
@@ -17,6 +18,7 @@ from services.mcp.transport import noise
 from services.openapi import parser
 from services.specs import OperationSpec, ToolCall
 from services.testing.memory_journal import MemoryJournal
+from services.turn import calls
 
 
 class Clock:

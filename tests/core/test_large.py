@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from conftest import POLICY
 
-from services import large, rpc
+from services import jsonrpc, large
 from services.errors import ResultTooLarge
 from services.mcp.pool.pool import Pool
 from services.specs import ServerSpec, ToolCall, ToolSpec
 from services.testing.fake_http import respond, start_stream
 from services.testing.fake_mcp import FakeMcp
-from services.toolbox import execute
+from services.turn.toolset import execute
 
 ROOT = Path(__file__).parents[2]
 MOST = 0.05  # s of the processor that one callback of the loop, or one function in C, may take
@@ -106,11 +106,11 @@ async def test_large_json_means_what_small_json_means():
     ):
         small = value.encode()
         padded = small + b" " * large.SMALL
-        assert repr(await large.parse(padded)) == repr(rpc.parse(small))
+        assert repr(await large.parse(padded)) == repr(jsonrpc.parse(small))
 
 
 def test_a_body_of_another_encoding_is_no_way_round_the_count():
-    assert rpc.parse(json.dumps(["a"]).encode("utf-16")) is None
+    assert jsonrpc.parse(json.dumps(["a"]).encode("utf-16")) is None
 
 
 def test_written_json_ends_at_its_limit():

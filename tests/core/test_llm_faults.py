@@ -6,7 +6,7 @@ import httpx
 import pytest
 from turns import Turn, request_of, turn
 
-from services import llm, llm_errors
+from services.llm import client, llm_errors
 from services.testing.scripted_llm import Reply, ScriptedLlm, chunk
 
 
@@ -23,7 +23,7 @@ async def failed(*script, **options):
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch):
-    monkeypatch.setattr(llm, "RETRY_DELAY", 0.01)
+    monkeypatch.setattr(client, "RETRY_DELAY", 0.01)
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ async def test_silence_in_mid_stream():
 
 
 async def test_the_turn_has_a_limit_of_its_own(monkeypatch):
-    from services import ai_client
     from services.specs import Limits
+    from services.turn import ai_client
 
     monkeypatch.setattr(ai_client, "DEADLINE_MARGIN", 0)
     done, _ = await failed(Reply("word " * 500, gap=0.02), limits=Limits(turn_timeout=0.5))

@@ -3,7 +3,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.names import RECORD_PREFIX, make_aliases
+from services.turn.names import RECORD_PREFIX, make_aliases
 
 names = st.text(max_size=140)
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from services import llm_errors, names, prompt_reader, rpc, text, transcript
+from services import jsonrpc, text
 from services.catalog import mcp_json
-from services.lenient_json import LenientJson, TooDeep
+from services.llm import llm_errors, prompt_reader, transcript
+from services.llm.lenient_json import LenientJson, TooDeep
 from services.mcp.discovery import content, definition_diff, definition_scan
 from services.mcp.features import uri_template
 from services.mcp.pool import pool
@@ -24,6 +25,7 @@ from services.oauth import metadata
 from services.openapi import parser
 from services.render import markdown, markdown_rules
 from services.schemas import input_form
+from services.turn import names
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("services", "models", "controllers", "runtime")
@@ -137,28 +139,32 @@ PATTERNS = {
         of(input_form._EMAIL, "fullmatch"),
         ("a", "a@", "@a.", "a."),
     ),
-    "services.lenient_json._NUMBER": (
+    "services.llm.lenient_json._NUMBER": (
         20_000,
         lenient,
         ("{1", "[1", '["', '{"a', "[\\", '[" "', "[1e", "[[", "{'"),
     ),
-    "services.llm_errors._CONTEXT": (
+    "services.llm.llm_errors._CONTEXT": (
         llm_errors.MAX_SAID,
         of(llm_errors._CONTEXT),
         ("context", "too many "),
     ),
-    "services.llm_errors._NO_TOOLS": (
+    "services.llm.llm_errors._NO_TOOLS": (
         llm_errors.MAX_SAID,
         of(llm_errors._NO_TOOLS),
         ("tool", "function "),
     ),
-    "services.llm_errors._NO_MODEL": (
+    "services.llm.llm_errors._NO_MODEL": (
         llm_errors.MAX_SAID,
         of(llm_errors._NO_MODEL),
         ("model", "model "),
     ),
-    "services.llm_errors._BUSY": (llm_errors.MAX_SAID, of(llm_errors._BUSY), ("rate", "too many ")),
-    "services.llm_errors._QUOTA": (
+    "services.llm.llm_errors._BUSY": (
+        llm_errors.MAX_SAID,
+        of(llm_errors._BUSY),
+        ("rate", "too many "),
+    ),
+    "services.llm.llm_errors._QUOTA": (
         llm_errors.MAX_SAID,
         of(llm_errors._QUOTA),
         ("insufficient", "credit "),
@@ -212,8 +218,8 @@ PATTERNS = {
     "services.catalog.mcp_json._SECRET": (2_000, export, ("?key", "?a=auth&s", "?ke")),
     "services.catalog.mcp_json._NO_WORD": (2_000, export, ("?key.", "?a..token")),
     "services.catalog.mcp_json._BEARER": (20_000, bearer, ("bearer ", " ", "\n")),
-    "services.names.LEGAL": (20_000, of(names.LEGAL, "fullmatch"), ("a", "a.")),
-    "services.names._slug": (
+    "services.turn.names.LEGAL": (20_000, of(names.LEGAL, "fullmatch"), ("a", "a.")),
+    "services.turn.names._slug": (
         200,
         lambda s: names.make_aliases([(s, s), (s, s), (s, "b")]),
         ("a", ".", "a.", "ﷺ", "\u0301"),
@@ -256,27 +262,27 @@ PATTERNS = {
         of(pool._LIST_CHANGED, "fullmatch"),
         ("notifications/", "tools"),
     ),
-    "services.prompt_reader._OPENER": (
+    "services.llm.prompt_reader._OPENER": (
         60_000,
         prompt,
         ("`", "<tool_call>", "[TOOL_CALLS]", "[", "{", "<", "[TOOL"),
     ),
-    "services.prompt_reader._FENCE": (
+    "services.llm.prompt_reader._FENCE": (
         8_000,
         letter_by_letter,
         ("```", "``` ", "```\n", "```json\n", "``"),
     ),
-    "services.prompt_reader._FIRST_KEY": (
+    "services.llm.prompt_reader._FIRST_KEY": (
         20_000,
         prompt,
         ("[ ", "{ ", '{"', "{a", "[{", '{"message', '{"message":"",'),
     ),
-    "services.prompt_reader._FIRST_KEY_BEGUN": (
+    "services.llm.prompt_reader._FIRST_KEY_BEGUN": (
         8_000,
         letter_by_letter,
         (" ", "[ ", "{ ", '{"', "{a", "["),
     ),
-    "services.prompt_reader._REMAINS": (
+    "services.llm.prompt_reader._REMAINS": (
         8_000,
         letter_by_letter,
         (
@@ -287,16 +293,16 @@ PATTERNS = {
             '{"tool_calls":1,"message":"",',
         ),
     ),
-    "services.rpc.ID": (
+    "services.jsonrpc.ID": (
         65_536,
-        lambda s: rpc.ID.search(s.encode(), 0, 65_536),
+        lambda s: jsonrpc.ID.search(s.encode(), 0, 65_536),
         ('"id"', '"id" ', '"id":', '"id": "'),
     ),
     "services.text._ANSI": (200_000, text.clean, ANSI),
     "services.text._INVISIBLE": (200_000, text.clean, ("\u200b", "a\u200b", "\x00", "é")),
     "services.text._JOINERS": (200_000, text.clean, ("\u200d", "é\u200d", "a\u200d", "\u200dé")),
     "services.text._UNSTORABLE": (200_000, text.storable, ("\0", "a\0", "é", "\ud800")),
-    "services.transcript._asked": (
+    "services.llm.transcript._asked": (
         20_000,
         lambda s: transcript._asked({"id": "1", "alias": s, "arguments": {}}),
         ("a", ".", "a."),
@@ -336,8 +342,8 @@ PATTERNS = {
 }
 IN_PIECES = (
     "services.text",
-    "services.lenient_json",
-    "services.prompt_reader",
+    "services.llm.lenient_json",
+    "services.llm.prompt_reader",
     "services.render.markdown.",
 )
 """What is read piece by piece, so that all together may take longer."""

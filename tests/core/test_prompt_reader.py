@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessageChunk
 
-from services.prompt_reader import PromptReader
-from services.tool_protocol import PromptAnswer
+from services.llm.prompt_reader import PromptReader
+from services.llm.tool_protocol import PromptAnswer
 
 JSON = st.recursive(
     st.none()

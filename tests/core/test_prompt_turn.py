@@ -6,7 +6,7 @@ from dataclasses import asdict
 import pytest
 from turns import turn
 
-from services import llm
+from services.llm import client
 from services.specs import Limits, TurnProgress, Verdict
 from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm
@@ -25,7 +25,7 @@ def roles(request):
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch):
-    monkeypatch.setattr(llm, "RETRY_DELAY", 0.01)
+    monkeypatch.setattr(client, "RETRY_DELAY", 0.01)
 
 
 async def test_one_round(fake):

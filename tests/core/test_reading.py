@@ -5,12 +5,13 @@ from dataclasses import replace
 
 from turns import Turn, request_of, tools_of, turn
 
-from services import reading, text
+from services import text
 from services.mcp.discovery import content
 from services.specs import CallResult, TurnProgress, Verdict
 from services.testing.fake_tools import OBJECT
 from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm
+from services.turn import read_result
 
 LINES = ("fake__lines", {"count": 6000})
 
@@ -32,7 +33,7 @@ def test_the_cut_says_where_to_read_on():
 def test_parts_follow_each_other_without_a_gap():
     whole, start, seen = "x" * 45_000 + "end", 0, ""
     while True:
-        said = reading.part(whole, "call_1", start).text
+        said = read_result.part(whole, "call_1", start).text
         body, _, note = said.rpartition("\n\n[")
         seen += body
         if "This is the end" in note:
@@ -43,12 +44,12 @@ def test_parts_follow_each_other_without_a_gap():
 
 def test_a_start_that_is_not_there():
     for start in (-1, 3, "1", None, True):
-        assert reading.part("abc", "call_1", start).outcome == "invalid_args"
+        assert read_result.part("abc", "call_1", start).outcome == "invalid_args"
 
 
 async def test_the_tool_is_offered_once_something_was_cut(fake):
     answer = CallResult(outcome="ok", text="the rest", display="the rest")
-    journal = MemoryJournal({reading.NAME: Verdict(kind="answered", result=answer)})
+    journal = MemoryJournal({read_result.NAME: Verdict(kind="answered", result=answer)})
     async with ScriptedLlm(
         Reply("", [LINES]),
         Reply("", [("read_result", {"id": "call_1", "start": 9})]),

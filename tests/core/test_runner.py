@@ -8,8 +8,8 @@ import time
 from memory_store import MemoryStore
 from runners import answer
 
-from services.runner import Runner
 from services.specs import CallResult, ToolCall, TurnResult
+from services.turn.runner import Runner
 
 
 def test_runs_a_turn_to_its_end(store, start):

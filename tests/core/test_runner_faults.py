@@ -8,8 +8,8 @@ from memory_store import MemoryStore
 from runners import answer
 
 from services.errors import LlmRateLimited
-from services.queue_host import MAX_TRIES
 from services.specs import Limits, ToolCall, TurnResult
+from services.turn.queue_host import MAX_TRIES
 
 
 def test_a_failure_ends_the_turn_with_its_code(store, start):

@@ -8,10 +8,10 @@ import time
 from memory_store import MemoryStore
 from runners import answer
 
-from services.ports import TurnsLocked
-from services.queue_host import MAX_TRIES
-from services.runner import Runner
 from services.specs import CallResult, Limits, ToolCall, TurnResult
+from services.turn.ports import TurnsLocked
+from services.turn.queue_host import MAX_TRIES
+from services.turn.runner import Runner
 
 CALL = ToolCall(id="call_1", alias="x", round=1, arguments={})
 

@@ -6,7 +6,7 @@ import threading
 
 from runners import answer
 
-from services.runner import Runner
+from services.turn.runner import Runner
 
 
 class AtOnce(concurrent.futures.Executor):

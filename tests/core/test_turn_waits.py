@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from turns import Turn, request_of, tools_of, turn
 
+from services.llm.transcript import DIFFERS
 from services.specs import Limits, Verdict
 from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm
-from services.transcript import DIFFERS
 
 
 async def test_a_call_that_asks_waits_for_the_others_and_then_holds_nothing(fake):

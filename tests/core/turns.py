@@ -5,12 +5,12 @@ import asyncio
 import langchain_mcp_adapters.sessions  # noqa: F401  takes a second that no test should measure
 from conftest import POLICY, spec_of
 
-from services.ai_client import run_turn
 from services.mcp.pool.pool import Pool
-from services.names import make_aliases
 from services.specs import Limits, LlmSpec, ToolSpec, TurnProgress, TurnRequest
 from services.testing.memory_journal import MemoryJournal
-from services.toolbox import Toolbox
+from services.turn.ai_client import run_turn
+from services.turn.names import make_aliases
+from services.turn.toolset import Toolbox
 
 
 def tools_of(fake, server_id=1, only=None):

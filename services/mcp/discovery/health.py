@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
-from ... import const, rpc
+from ... import const, jsonrpc
 from ...errors import ConnectFailed, EngineError, ServerRefused, ServerTimeout
 from ...net.egress import EgressPolicy
 from ...oauth.flow import OAuth
@@ -78,7 +78,7 @@ async def _once(spec: ServerSpec, policy: EgressPolicy, oauth: OAuth | None) -> 
             try:
                 await session.request("ping", timeout=const.CONNECT_TIMEOUT)
             except ServerRefused as error:
-                if error.rpc_code != rpc.METHOD_NOT_FOUND:
+                if error.rpc_code != jsonrpc.METHOD_NOT_FOUND:
                     raise
             else:
                 return

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ... import const, large, rpc, text
+from ... import const, jsonrpc, large, text
 from ...errors import ProtocolError, ServerRefused
 from ...specs import ServerSpec
 from ..discovery import content
@@ -176,7 +176,7 @@ class Offers:
                 found += await large.apply(_each, page, read)
             return found
         except ServerRefused as error:
-            if error.rpc_code == rpc.METHOD_NOT_FOUND:  # resources without templates are common
+            if error.rpc_code == jsonrpc.METHOD_NOT_FOUND:  # resources without templates are common
                 return []
             raise
 

@@ -7,7 +7,7 @@ legacy revisions, then the HTTP+SSE of 2024-11-05. What worked is worth remember
 from collections.abc import Callable
 from typing import Any
 
-from ... import rpc
+from ... import jsonrpc
 from ...errors import (
     ConfigError,
     EngineError,
@@ -75,7 +75,7 @@ async def open_session(
             await session.opened()
             return session
         except (ServerRefused, ProtocolError, SessionLost) as error:
-            if getattr(error, "rpc_code", 0) in rpc.MODERN_ERRORS and not _speaks_legacy(error):
+            if getattr(error, "rpc_code", 0) in jsonrpc.MODERN_ERRORS and not _speaks_legacy(error):
                 raise
             failures.append((way, error))
         except ServerTimeout as error:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from ... import rpc, text
+from ... import jsonrpc, text
 from ...errors import InputRequired, ProtocolError, ServerRefused
 from ...schemas import input_form
 
@@ -73,7 +73,7 @@ def required_by_error(error: ServerRefused) -> InputRequired | None:
     """The pages that the user has to visit before the call is made (MCP 2025-11-25, -32042)."""
     data = error.data if isinstance(error.data, Mapping) else {}
     asked = data.get("elicitations")
-    if error.rpc_code != rpc.URL_REQUIRED or not isinstance(asked, list) or not asked:
+    if error.rpc_code != jsonrpc.URL_REQUIRED or not isinstance(asked, list) or not asked:
         return None
     if len(asked) > MAX_QUESTIONS:
         raise ProtocolError("The MCP server asks too many questions at once.")

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from ... import const, large, rpc, text
+from ... import const, jsonrpc, large, text
 from ...errors import (
     AuthRequired,
     EngineError,
@@ -73,9 +73,9 @@ class ModernSession(Session):
         try:
             return await self._round_trip(request)
         except ServerRefused as error:
-            if error.rpc_code == rpc.UNSUPPORTED_VERSION and _offers_ours(error.data):
+            if error.rpc_code == jsonrpc.UNSUPPORTED_VERSION and _offers_ours(error.data):
                 return await self._round_trip(request)
-            if error.rpc_code == rpc.HEADER_MISMATCH and request.method == "tools/call":
+            if error.rpc_code == jsonrpc.HEADER_MISMATCH and request.method == "tools/call":
                 request.schema = await self._schema_now(request.params["name"])
                 return await self._round_trip(request)
             raise
@@ -130,14 +130,14 @@ class ModernSession(Session):
             "POST",
             self.spec.url,
             headers=headers,
-            content=rpc.dump(message),
+            content=jsonrpc.dump(message),
             extensions={"timeout": {**timeout, "read": None}},
         )
 
     async def _answer(self, response: httpx.Response, request: Request) -> dict[str, Any]:
         if http.is_json(response):
             body = await large.parse(await http.read(response, const.WIRE_CAP))
-            return rpc.normal_answer(body, request.id)
+            return jsonrpc.normal_answer(body, request.id)
         if not http.is_stream(response):
             raise ProtocolError(detail=f"content type {http.content_type(response)[:100]!r}")
         decoder, noise, size = Decoder(const.WIRE_CAP), Noise(const.WIRE_CAP), 0
@@ -150,7 +150,7 @@ class ModernSession(Session):
                     continue
                 message = await large.parse(event.data)
                 if not (isinstance(message, dict) and isinstance(message.get("method"), str)):
-                    answer = rpc.normal_answer(message, request.id)
+                    answer = jsonrpc.normal_answer(message, request.id)
                     await http.drain(response)
                     return answer
                 if noise.passes(len(event.data)):
@@ -165,7 +165,7 @@ class ModernSession(Session):
             request.progressed(params.get("progress"), params.get("total"), params.get("message"))
         return None
 
-    async def _refused(self, response: httpx.Response, request_id: rpc.Id) -> dict[str, Any]:
+    async def _refused(self, response: httpx.Response, request_id: jsonrpc.Id) -> dict[str, Any]:
         """The JSON-RPC error that a refusal carries.
 
         :raises ServerError: it carries none, or the status says more
@@ -176,17 +176,17 @@ class ModernSession(Session):
         )
         if isinstance(error, AuthRequired | RateLimited):
             raise error
-        message = rpc.parse(body)
+        message = jsonrpc.parse(body)
         if not (isinstance(message, dict) and isinstance(message.get("error"), Mapping)):
             raise error
         try:
-            answer = rpc.normal_answer(message, request_id)
+            answer = jsonrpc.normal_answer(message, request_id)
         except ProtocolError:
             raise error from None
         code = answer["error"]["code"]
-        if code in rpc.MODERN_ERRORS or (self.info and code == rpc.METHOD_NOT_FOUND):
+        if code in jsonrpc.MODERN_ERRORS or (self.info and code == jsonrpc.METHOD_NOT_FOUND):
             return answer
-        if self.info and response.status_code == 400 and code in rpc.NOT_UNDERSTOOD:
+        if self.info and response.status_code == 400 and code in jsonrpc.NOT_UNDERSTOOD:
             raise SessionExpired(detail=error.detail)  # another server answers here now
         if not self.info or isinstance(error, SessionExpired):
             raise error

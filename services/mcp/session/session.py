@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import httpx
 
-from ... import const, rpc, text
+from ... import const, jsonrpc, text
 from ...errors import EngineError, ServerTimeout, SessionExpired, SessionLost
 from ...net import faults
 from ...net.egress import EgressPolicy
@@ -56,7 +56,7 @@ class Request:
     schema: Mapping[str, Any] | None = None
     on_progress: OnProgress | None = None
     on_input: OnInput | None = None
-    id: rpc.Id | None = None
+    id: jsonrpc.Id | None = None
     limit: asyncio.Timeout | None = None
 
     @contextlib.contextmanager

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import anyio
 import httpx
 
-from ... import const, large, rpc
+from ... import const, jsonrpc, large
 from ...aside import Aside
 from ...errors import EngineError, ProtocolError, ServerTimeout, SessionLost
 from ...net import faults, http
@@ -74,11 +74,11 @@ class GuardTransport(httpx.AsyncBaseTransport):
     ):
         self.cap = cap
         self.aside = aside or Aside()
-        self.faults: dict[rpc.Id, EngineError] = {}
-        self.flights: dict[rpc.Id, Flight] = {}
+        self.faults: dict[jsonrpc.Id, EngineError] = {}
+        self.flights: dict[jsonrpc.Id, Flight] = {}
         self.aborted: set[str] = set()
-        self.resumable: dict[str, rpc.Id] = {}
-        self.asked: dict[str, rpc.Id] = {}
+        self.resumable: dict[str, jsonrpc.Id] = {}
+        self.asked: dict[str, jsonrpc.Id] = {}
         self._inner = inner
         self._legacy = LegacyStream(self, on_lost) if legacy else None
         self._behind: set[asyncio.Task] = set()
@@ -87,7 +87,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
 
     # ------------------------------------------------------------ for the session
 
-    def abort(self, request_id: rpc.Id) -> None:
+    def abort(self, request_id: jsonrpc.Id) -> None:
         """Stop working for this request; its connection is closed."""
         if flight := self.flights.get(request_id):
             flight.abort()
@@ -95,17 +95,17 @@ class GuardTransport(httpx.AsyncBaseTransport):
             self.aborted.add(str(request_id))
             self.flights.pop(request_id, None)
 
-    def fail(self, request_id: rpc.Id, error: EngineError) -> dict[str, Any]:
+    def fail(self, request_id: jsonrpc.Id, error: EngineError) -> dict[str, Any]:
         """Remember why the request failed. Returns the JSON-RPC error that stands for it."""
         self.faults[request_id] = error
         self.flights.pop(request_id, None)
-        return rpc.error(request_id, str(error))
+        return jsonrpc.error(request_id, str(error))
 
     # ------------------------------------------------------------ httpx
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if request.method == "POST":
-            message = rpc.parse(await request.aread())
+            message = jsonrpc.parse(await request.aread())
             request_id = (
                 message.get("id") if isinstance(message, dict) and "method" in message else None
             )
@@ -132,7 +132,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
 
     # ------------------------------------------------------------ requests
 
-    async def _request(self, request: httpx.Request, request_id: rpc.Id) -> httpx.Response:
+    async def _request(self, request: httpx.Request, request_id: jsonrpc.Id) -> httpx.Response:
         flight = self.flights[request_id] = Flight()
         try:
             response = await flight.run(http.send(self._inner, request))
@@ -146,7 +146,11 @@ class GuardTransport(httpx.AsyncBaseTransport):
         return httpx.Response(200, json=self.fail(request_id, error), request=request)
 
     async def _answer(
-        self, request: httpx.Request, response: httpx.Response, request_id: rpc.Id, flight: Flight
+        self,
+        request: httpx.Request,
+        response: httpx.Response,
+        request_id: jsonrpc.Id,
+        flight: Flight,
     ) -> httpx.Response:
         await http.check_encoding(response)
         if http.is_stream(response):
@@ -154,8 +158,8 @@ class GuardTransport(httpx.AsyncBaseTransport):
             return http.with_body(response, request, stream=stream)
         if http.is_json(response):
             body = await flight.run(http.read(response, self.cap))
-            answer = rpc.answer_in(await large.parse(body), request_id)
-            content = rpc.dump(self.aside.without_large(answer, len(body)))
+            answer = jsonrpc.answer_in(await large.parse(body), request_id)
+            content = jsonrpc.dump(self.aside.without_large(answer, len(body)))
             self.flights.pop(request_id, None)
             return http.with_body(response, request, content=content)
         await response.aclose()
@@ -176,7 +180,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
         with contextlib.suppress(Exception), anyio.move_on_after(NOTIFY_TIMEOUT):
             await http.refusal(await http.send(self._inner, request), in_session=False)
 
-    async def _post_behind(self, request: httpx.Request, request_id: rpc.Id) -> None:
+    async def _post_behind(self, request: httpx.Request, request_id: jsonrpc.Id) -> None:
         flight = self.flights[request_id]
         try:
             response = await flight.run(http.send(self._inner, request))
@@ -216,7 +220,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
         self._short_listens = SHORT_LISTENS
         return httpx.Response(405, request=request)
 
-    async def _resume(self, request: httpx.Request, request_id: rpc.Id) -> httpx.Response:
+    async def _resume(self, request: httpx.Request, request_id: jsonrpc.Id) -> httpx.Response:
         """The stream of one answer broke and may go on (2025-11-25, basic/transports, resumability)."""
         flight = self.flights.get(request_id) or Flight()
         try:
@@ -231,7 +235,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
         except Exception as caught:
             error = faults.of_exception(caught)
         lost = SessionLost(detail=f"the stream could not be resumed: {error.detail or error}")
-        stream = rpc.event(self.fail(request_id, lost))
+        stream = jsonrpc.event(self.fail(request_id, lost))
         headers = {"content-type": "text/event-stream"}
         return httpx.Response(200, headers=headers, content=stream, request=request)
 

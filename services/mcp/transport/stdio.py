@@ -13,7 +13,7 @@ from typing import Any
 
 import anyio
 
-from ... import const, large, rpc, text
+from ... import const, jsonrpc, large, text
 from ...aside import Aside
 from ...errors import ConfigError, EngineError, ProtocolError, ResultTooLarge, ServerPaused
 from ...specs import ServerSpec
@@ -226,19 +226,19 @@ async def _message(line: bytearray, noise: Noise, aside: Aside) -> dict[str, Any
         return message if noise.passes(size) else None
     request_id = message.get("id")
     try:
-        answer = aside.without_large(rpc.normal_answer(message, request_id), size)
+        answer = aside.without_large(jsonrpc.normal_answer(message, request_id), size)
     except ProtocolError:
         return None
     except ResultTooLarge as error:
-        return rpc.error(request_id, str(error))
+        return jsonrpc.error(request_id, str(error))
     noise.answered()
     return answer
 
 
 def _failed(line: bytearray, error: EngineError) -> dict[str, Any] | None:
     """The error for the request that an answer was for which is too large."""
-    found = rpc.ID.search(line, 0, large.SMALL)
-    return rpc.error(int(found[1]), str(error)) if found else None
+    found = jsonrpc.ID.search(line, 0, large.SMALL)
+    return jsonrpc.error(int(found[1]), str(error)) if found else None
 
 
 async def _lines(stdout: asyncio.StreamReader) -> AsyncIterator[bytearray]:

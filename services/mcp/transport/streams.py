@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import httpx
 
-from ... import large, rpc
+from ... import jsonrpc, large
 from ...errors import EngineError, ProtocolError, ResultTooLarge, SessionLost
 from ...net import faults
 from ...net.sse import Decoder, Event
@@ -42,7 +42,7 @@ class AnswerStream(httpx.AsyncByteStream):
         self,
         guard: "GuardTransport",
         response: httpx.Response,
-        request_id: rpc.Id,
+        request_id: jsonrpc.Id,
         flight: "Flight",
     ):
         self._guard = guard
@@ -74,7 +74,7 @@ class AnswerStream(httpx.AsyncByteStream):
         else:
             error = SessionLost("The connection ended before the MCP server had answered.")
         if self._flight.aborted or self._event_id is None or not isinstance(error, SessionLost):
-            yield rpc.event(self._guard.fail(self._id, error))
+            yield jsonrpc.event(self._guard.fail(self._id, error))
             return
         self._guard.resumable[self._event_id] = self._id
         if not self._retry_known:
@@ -101,10 +101,10 @@ class AnswerStream(httpx.AsyncByteStream):
                 return b"", False
             if "id" in message:
                 self._guard.asked[str(message["id"])] = self._id
-            event.data = rpc.dump(message)
+            event.data = jsonrpc.dump(message)
             return event.encode(), False
-        answer = rpc.normal_answer(message, self._id)
-        event.data = rpc.dump(self._guard.aside.without_large(answer, size))
+        answer = jsonrpc.normal_answer(message, self._id)
+        event.data = jsonrpc.dump(self._guard.aside.without_large(answer, size))
         self._guard.flights.pop(self._id, None)
         return event.encode(), True
 
@@ -134,9 +134,9 @@ class ListenStream(httpx.AsyncByteStream):
                     if event.event != "message" or not event.data:
                         yield Event(id=event.id, retry=event.retry).encode()
                     elif noise.passes(len(event.data)):
-                        message = rpc.parse(event.data)
+                        message = jsonrpc.parse(event.data)
                         if isinstance(message, dict) and isinstance(message.get("method"), str):
-                            event.data = rpc.dump(message)
+                            event.data = jsonrpc.dump(message)
                             yield event.encode()
         finally:
             self._guard.listen_ended(time.monotonic() - begun)
@@ -164,7 +164,7 @@ class LegacyStream(httpx.AsyncByteStream):
         self._pump = asyncio.get_running_loop().create_task(self._read())
 
     def inject(self, message: dict[str, Any]) -> None:
-        self._queue.put_nowait(Event(rpc.dump(message)).encode())
+        self._queue.put_nowait(Event(jsonrpc.dump(message)).encode())
 
     async def __aiter__(self):
         while (item := await self._queue.get()) is not None:
@@ -203,33 +203,33 @@ class LegacyStream(httpx.AsyncByteStream):
         if isinstance(message, dict) and isinstance(message.get("method"), str):
             if not self._noise.passes(size):
                 return None
-            event.data = rpc.dump(message)
+            event.data = jsonrpc.dump(message)
             return event.encode()
         self._noise.answered()
         request_id = self._asked(message, event.data)
         if request_id is None:
             return None
         try:
-            answer = rpc.normal_answer(message, request_id)
-            event.data = rpc.dump(self._guard.aside.without_large(answer, size))
+            answer = jsonrpc.normal_answer(message, request_id)
+            event.data = jsonrpc.dump(self._guard.aside.without_large(answer, size))
             self._guard.flights.pop(request_id, None)
         except (ProtocolError, ResultTooLarge) as error:
             return self._failed(request_id, error)
         return event.encode()
 
-    def _failed(self, request_id: rpc.Id | None, error: EngineError) -> bytes | None:
+    def _failed(self, request_id: jsonrpc.Id | None, error: EngineError) -> bytes | None:
         if request_id is None:
             return None
-        return Event(rpc.dump(self._guard.fail(request_id, error))).encode()
+        return Event(jsonrpc.dump(self._guard.fail(request_id, error))).encode()
 
-    def _asked(self, message: Any, raw: bytes | bytearray) -> rpc.Id | None:
+    def _asked(self, message: Any, raw: bytes | bytearray) -> jsonrpc.Id | None:
         """Which request a message answers; a damaged one counts for the only request that there is."""
         flights = self._guard.flights
         if isinstance(message, dict):
             for request_id in flights:
-                if rpc.is_for(message, request_id):
+                if jsonrpc.is_for(message, request_id):
                     return request_id
-        elif (match := rpc.ID.search(raw, 0, large.SMALL)) and int(match[1]) in flights:
+        elif (match := jsonrpc.ID.search(raw, 0, large.SMALL)) and int(match[1]) in flights:
             return int(match[1])
         late = isinstance(message, dict) and str(message.get("id")) in self._guard.aborted
         return next(iter(flights)) if len(flights) == 1 and not late else None

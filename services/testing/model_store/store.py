@@ -5,8 +5,8 @@ from dataclasses import replace
 from ...errors import InputRequired, LeaseLost, SignInRequired, TurnGone
 from ...mcp.session import elicitation
 from ...mcp.session.elicitation import InputAnswer, InputRequest
-from ...ports import Claim, Loaded
 from ...specs import CallResult, ToolCall, TurnProgress, Verdict
+from ...turn.ports import Claim, Loaded
 from .rows import Call, NumberTaken, Question, Turn
 from .turn_queue import TurnQueue
 

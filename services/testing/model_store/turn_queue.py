@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from ...errors import LeaseLost, TurnGone
-from ...ports import Claim
+from ...turn.ports import Claim
 from .rows import OPEN, Turn
 
 

@@ -13,8 +13,8 @@ from unittest import mock
 # Libraries that the engine imports on first use would keep the clock of the world in which that was.
 import langsmith.run_helpers  # noqa: F401
 
-from services import ai_client
 from services.mcp.pool import pool
+from services.turn import ai_client
 
 from .servers import MemorySession
 

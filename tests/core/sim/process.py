@@ -1,9 +1,10 @@
 """One process of the installation: a runner with its loop, its pool of MCP sessions and its threads."""
 
-from services import ai_client, const, toolbox
+from services import const
 from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
-from services.runner import DRAIN_TIMEOUT, Runner
+from services.turn import ai_client, toolset
+from services.turn.runner import DRAIN_TIMEOUT, Runner
 
 from .chat_model import ChatModel
 from .loop import SimLoop
@@ -154,7 +155,7 @@ class Process:
     # ------------------------------------------------------------ the engine, as the host wires it
 
     async def run(self, request, progress, journal, stop):
-        box = toolbox.Toolbox(request, self.pool)
+        box = toolset.Toolbox(request, self.pool)
         model = ChatModel(self, journal, box)
         return await ai_client.run_turn(
             request, progress, journal, box, stop, chat_model=model, clock=self.clock

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from services import rpc
+from services import jsonrpc
 from services.errors import (
     ConnectFailed,
     ServerRefused,
@@ -120,7 +120,7 @@ class MemorySession(Session):
         if wants == "page" and arrival.token not in world.visited:
             world.asks[asked] += 1
             error = {"elicitations": [{**PAGE, "elicitationId": "1"}]}
-            return _raise(ServerRefused.of_rpc(rpc.URL_REQUIRED, "Visit a page first.", error))
+            return _raise(ServerRefused.of_rpc(jsonrpc.URL_REQUIRED, "Visit a page first.", error))
         if wants == "sign_in" and not world.people.is_signed_in(arrival.realm, arrival.server):
             world.asks[asked] += 1
             world.people.hear_of_sign_in(arrival.realm, arrival.server)

@@ -23,7 +23,7 @@ class Outage:
 
 
 class Connection:
-    """The store as one process reaches it; implements `services.ports.Store`."""
+    """The store as one process reaches it; implements `services.turn.ports.Store`."""
 
     def __init__(self, world, process, database):
         self._world = world

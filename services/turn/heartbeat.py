@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from . import const
+from .. import const
 from .ports import Claim, Store, StoreGone
 
 _logger = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import LlmProtocolError, LlmRejected
+from ..errors import LlmProtocolError, LlmRejected
 
 CUT = "The arguments were cut off. Call the tool again with shorter arguments."
 NOT_JSON = "The arguments are not a valid JSON object."

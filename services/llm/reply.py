@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import const, llm
+from .. import const
+from ..specs import TurnRequest
+from . import client
 from .answer import Answer
-from .specs import TurnRequest
 from .tool_protocol import PROTOCOLS, RESULTS, Functions
 
 
@@ -20,8 +21,8 @@ async def reply(request: TurnRequest, functions: Functions, timeout: float) -> A
     """
     protocol = PROTOCOLS["prompt"]
     answer = protocol.answer(functions, is_last=True)
-    async with llm.open_model(request.llm) as model:
-        await llm.stream(
+    async with client.open_model(request.llm) as model:
+        await client.stream(
             model,
             protocol.messages(request.system_prompt, request.history, functions),
             request.llm,

@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..errors import LlmError, LlmProtocolError, LlmRateLimited, LlmTimeout, LlmUnavailable
+from ..specs import LlmSpec
 from . import llm_errors
 from .answer import Answer, flatten
-from .errors import LlmError, LlmProtocolError, LlmRateLimited, LlmTimeout, LlmUnavailable
-from .specs import LlmSpec
 
 RETRY_DELAY = 0.5  # s before the one retry
 MAX_RETRY_DELAY = 10.0  # s, an endpoint that asks for more is not waited for
@@ -27,7 +27,7 @@ async def open_model(spec: LlmSpec):
     """
     import httpx  # noqa: PLC0415
 
-    from .net.transport import ssl_context  # noqa: PLC0415
+    from ..net.transport import ssl_context  # noqa: PLC0415
 
     # llama.cpp closes kept-alive connections after a stream, so none are kept
     limits = httpx.Limits(max_connections=10, max_keepalive_connections=0)

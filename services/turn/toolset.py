@@ -4,15 +4,15 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import approval, const, large, names, reading, text
-from .errors import EngineError, ServerTimeout, SessionExpired, SessionLost
-from .mcp.discovery import content
-from .mcp.pool.pool import Pool
-from .mcp.session.elicitation import OnInput
-from .mcp.session.session import OnProgress
-from .openapi import operations, recall
-from .schemas import arguments, schema
-from .specs import (
+from .. import const, large, text
+from ..errors import EngineError, ServerTimeout, SessionExpired, SessionLost
+from ..mcp.discovery import content
+from ..mcp.pool.pool import Pool
+from ..mcp.session.elicitation import OnInput
+from ..mcp.session.session import OnProgress
+from ..openapi import operations, recall
+from ..schemas import arguments, schema
+from ..specs import (
     CallResult,
     Executed,
     Limits,
@@ -22,6 +22,7 @@ from .specs import (
     ToolSpec,
     TurnRequest,
 )
+from . import approval, names, read_result
 
 MAX_FUNCTIONS = 127  # OpenAI takes 128 tools of one request, one may be ours
 MAX_DESCRIPTION = 1_024  # characters, OpenAI function description
@@ -52,7 +53,7 @@ class Toolbox:
             return tool.problem
         if tool.server_id not in self._servers:
             return "Its server is not available."
-        is_taken = tool.alias in self._tools or tool.alias == reading.NAME
+        is_taken = tool.alias in self._tools or tool.alias == read_result.NAME
         if is_taken or not names.LEGAL.fullmatch(tool.alias):
             return "Its name cannot be offered to a language model."
         if len(self.functions) >= MAX_FUNCTIONS:
@@ -78,9 +79,9 @@ class Toolbox:
 
     def let_read_on(self, messages: Iterable[Mapping[str, Any]]) -> None:
         """From now on offer to read on, if a result among these messages was cut."""
-        if reading.NAME not in self._tools and reading.is_wanted(messages):
-            self.functions.append(reading.FUNCTION)
-            self._tools[reading.NAME] = reading.TOOL
+        if read_result.NAME not in self._tools and read_result.is_wanted(messages):
+            self.functions.append(read_result.FUNCTION)
+            self._tools[read_result.NAME] = read_result.TOOL
 
     def resolve(self, alias: str) -> tuple[ToolSpec, ServerSpec | None] | None:
         """The tool that an alias means, None if it was not offered. Ours has no server."""

@@ -11,15 +11,16 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from . import files, llm, text, tool_protocol, transcript
-from .answer import Answer
+from .. import text
+from ..errors import LlmError, LlmNoTools, LlmProtocolError, LlmTimeout
+from ..llm import client, files, tool_protocol, transcript
+from ..llm.answer import Answer
+from ..openapi import recall
+from ..render import markdown
+from ..specs import ToolCall, TurnProgress, TurnRequest, TurnResult
 from .calls import Calls, Reports
-from .errors import LlmError, LlmNoTools, LlmProtocolError, LlmTimeout
-from .openapi import recall
 from .ports import Journal
-from .render import markdown
-from .specs import ToolCall, TurnProgress, TurnRequest, TurnResult
-from .toolbox import Toolbox
+from .toolset import Toolbox
 
 MAX_NOTICES = 10  # sentences about tools that were left out, at the start of a turn
 MAX_CALLS = 20  # calls of one answer; what a model asks beyond it is refused
@@ -55,7 +56,7 @@ async def run_turn(
     """
     async with contextlib.AsyncExitStack() as stack:
         if chat_model is None:
-            chat_model = await stack.enter_async_context(llm.open_model(request.llm))
+            chat_model = await stack.enter_async_context(client.open_model(request.llm))
         return await _Turn(request, progress, journal, toolbox, stop, chat_model, clock).run()
 
 
@@ -220,7 +221,7 @@ class _Turn:
             await self._emit_blocks(stream.feed(delta))
 
         try:
-            await llm.stream(
+            await client.stream(
                 protocol.bound(self.model, functions),
                 protocol.messages(prompt, messages, functions),
                 self.request.llm,

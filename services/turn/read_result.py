@@ -7,7 +7,7 @@ in any process, with the rights of its conversation.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .specs import CallResult, ToolSpec
+from ..specs import CallResult, ToolSpec
 
 NAME = "read_result"
 PART = 20_000  # characters of one answer

@@ -9,13 +9,13 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 
-from . import const, large
-from .errors import EngineError, LeaseLost, TurnGone
+from .. import const, large
+from ..errors import EngineError, LeaseLost, TurnGone
+from ..render import markdown
+from ..specs import TurnProgress, TurnResult
 from .heartbeat import BEATS, Heartbeat
 from .journal import TurnJournal, Writer
 from .ports import Claim, Ending, Store, StoreGone
-from .render import markdown
-from .specs import TurnProgress, TurnResult
 
 _logger = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ import mimetypes
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import const
-from . import text as texts
+from .. import const
+from .. import text as texts
 
 MAX_BYTES = 8 * 1024 * 1024  # of one file
 MAX_FILES = 10  # of one message

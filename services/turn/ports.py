@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from .errors import InputRequired, SignInRequired
-from .mcp.session.elicitation import InputAnswer, InputRequest
-from .specs import CallResult, ToolCall, TurnProgress, TurnRequest, Verdict
+from ..errors import InputRequired, SignInRequired
+from ..mcp.session.elicitation import InputAnswer, InputRequest
+from ..specs import CallResult, ToolCall, TurnProgress, TurnRequest, Verdict
 
 
 class StoreGone(Exception):

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Any
 
-from . import const
-from .errors import InputRequired, LeaseLost, SignInRequired, TurnGone
-from .mcp.session.elicitation import InputAnswer, InputRequest
+from .. import const
+from ..errors import InputRequired, LeaseLost, SignInRequired, TurnGone
+from ..mcp.session.elicitation import InputAnswer, InputRequest
+from ..specs import CallResult, ToolCall, TurnProgress, Verdict
 from .ports import Claim, StoreGone, TurnsLocked
-from .specs import CallResult, ToolCall, TurnProgress, Verdict
 
 _logger = logging.getLogger(__name__)
 

@@ -2,8 +2,8 @@
 
 import re
 
-from . import text
-from .errors import (
+from .. import text
+from ..errors import (
     LlmAuthFailed,
     LlmContextTooLong,
     LlmError,
@@ -15,7 +15,7 @@ from .errors import (
     LlmTimeout,
     LlmUnavailable,
 )
-from .net.faults import retry_after
+from ..net.faults import retry_after
 
 MAX_SAID = 20_000  # characters of an endpoint's words that are looked at
 _CONTEXT = re.compile(

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from .errors import InputRequired, SignInRequired
-from .mcp.session.elicitation import InputAnswer, InputRequest, OnInput
-from .mcp.session.session import OnProgress
+from ..errors import InputRequired, SignInRequired
+from ..mcp.session.elicitation import InputAnswer, InputRequest, OnInput
+from ..mcp.session.session import OnProgress
+from ..specs import CallResult, Executed, ToolCall, Verdict
 from .ports import Journal
-from .specs import CallResult, Executed, ToolCall, Verdict
-from .toolbox import Toolbox, failure, refusal
+from .toolset import Toolbox, failure, refusal
 
 PROGRESS_INTERVAL = 0.1  # s between two progress events of one call
 PROGRESS_QUICK = 100  # events of a call, then they come every second

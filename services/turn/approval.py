@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..specs import TrustLevel
 from . import conditions
-from .specs import TrustLevel
 
 Policy = Literal["auto", "ask", "never"]
 Reason = Literal["", "never", "rule", "tool", "tainted", "destructive", "unknown"]

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from . import llm, transcript
+from ..errors import LlmNoTools, LlmRejected
+from ..specs import LlmSpec
+from . import client, transcript
 from .answer import Answer, AskedCall
-from .errors import LlmNoTools, LlmRejected
 from .prompt_reader import PromptReader
-from .specs import LlmSpec
 
 INSTRUCTIONS = """\
 You can use tools. To use them, answer with one JSON object of this form and nothing else:
@@ -119,7 +119,7 @@ async def find(
     answer = Answer()
     question = transcript.to_langchain("", [{"role": "user", "content": PROBE_QUESTION}])
     try:
-        await llm.stream(
+        await client.stream(
             model.bind_tools([PROBE]),
             question,
             spec,
