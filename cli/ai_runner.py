@@ -29,7 +29,7 @@ class AiRunner(Command):
             sys.exit(
                 "Name the databases to serve: -d DB[,DB…] or db_name in the configuration file."
             )
-        from odoo.addons.woow_paas_platform.runtime import process  # noqa: PLC0415
+        from odoo.addons.woow_paas_platform.runtime import listeners, process  # noqa: PLC0415
         from odoo.modules.registry import Registry  # noqa: PLC0415
 
         stopped = threading.Event()
@@ -39,7 +39,7 @@ class AiRunner(Command):
             registry = Registry(name)
             if "woow_paas_platform.ai_turn" not in registry:
                 sys.exit(f"The module woow_paas_platform is not installed in {name}.")
-            process.serve(name)
+            listeners.serve(name)
         _logger.info("The AI runner serves %s.", ", ".join(names))
         stopped.wait()
         _logger.info("The AI runner stops: it claims nothing more and lets its turns end.")

@@ -4,7 +4,7 @@ import re
 from odoo import http
 from odoo.http import Response, request
 
-from ..runtime import process, streams
+from ..runtime import listeners, streams
 from ..runtime.admission import RETRY_AFTER
 from ..runtime.api_error import ApiError
 from .chat import ROUTE, visible_or_404
@@ -28,7 +28,7 @@ class StreamController(http.Controller):
         after = self._last_event_id() or query_int("after", 0)
         if turn._is_streamed_until(after):
             return Response(status=204)
-        if process.is_full(request.db, request.env.uid):
+        if listeners.is_full(request.db, request.env.uid):
             raise ApiError(
                 503,
                 "busy",
@@ -39,7 +39,7 @@ class StreamController(http.Controller):
         if turn.events_pruned:
             final = streams.frame(1, json.dumps(turn._final_event()))
             return Response([final] if not after else [], headers=HEADERS)
-        body = streams.tail(request.db, turn.id, after, process.stream_mode(), request.env.uid)
+        body = streams.tail(request.db, turn.id, after, streams.mode(), request.env.uid)
         return Response(body, headers=HEADERS, direct_passthrough=True)
 
     def _last_event_id(self):

@@ -7,7 +7,7 @@ from odoo.tools import json_default
 
 from ..services import text
 from ..services.errors import EngineError
-from . import process, sentences
+from . import listeners, sentences
 from .api_error import ApiError, error_body
 
 TURNED_AWAY = (
@@ -30,7 +30,7 @@ class Waiting(Response):
         self._work = work
 
     def __call__(self, environ, start_response):
-        with process.places(self._dbname).of(self._uid) as has_place:
+        with listeners.places(self._dbname).of(self._uid) as has_place:
             if has_place:
                 self._answer()
             else:

@@ -6,6 +6,7 @@ Called in the listening thread, so what may wait is done in another one.
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from odoo.tools import config
 
@@ -21,10 +22,14 @@ OTHER_PROCESS_DELAY = 0.05  # s, the process that queued a turn goes first
 
 
 class Ears:
-    """Those of one database."""
+    """Those of one database.
 
-    def __init__(self, dbname: str):
+    :param forget_hub: takes a hub out of use; ``(hub, even_used=False)``, returns whether it ends
+    """
+
+    def __init__(self, dbname: str, forget_hub: Callable[..., bool]):
         self._dbname = dbname
+        self._forget_hub = forget_hub
         self._rung = threading.Event()
         self._helper: threading.Thread | None = None
 
@@ -113,7 +118,7 @@ class Ears:
             self._dbname in config["db_name"]
         ):  # its operator named it: turns are awaited at any time
             return False
-        if not process.forget_hub(hub):
+        if not self._forget_hub(hub):
             return False
         if runner := process.running():
             runner.detach(self._dbname)
@@ -121,7 +126,7 @@ class Ears:
 
     def gone(self, hub) -> None:
         """Nothing of it is remembered: a database of this name, or the addon in it, may come again."""
-        process.forget_hub(hub, even_used=True)
+        self._forget_hub(hub, even_used=True)
         process.applied().pop(self._dbname, None)
         if runner := process.running():
             runner.detach(self._dbname)

@@ -11,33 +11,28 @@ import threading
 
 import odoo
 from odoo.modules import module as odoo_module
-from odoo.service import server
 from odoo.service.server import CommonServer
 from odoo.tools import config
 
 from ..services import forks
 from ..services.errors import EngineError, ServerTimeout
 from ..services.turn.ports import StoreGone
-from . import settings
-from .hub import Hub
-from .places import Places, at_most
+from . import server_jobs, settings
+from .places import at_most
 from .server_store import ServerStore
 from .store import OdooStore
 
 _logger = logging.getLogger(__name__)
 
 ENDS = "Odoo is being stopped or restarted. Try again in a moment."
-STREAMS_PER_READER = 24  # of one person in a threaded server; and a quarter of the places at most
 
 
 class _Process:
     """The state of one process id."""
 
     def __init__(self):
-        self.lock = threading.RLock()  # held for moments only
+        self.lock = threading.Lock()  # held for moments only
         self.making = threading.Lock()  # held while the runner is made
-        self.hubs: dict[str, Hub] = {}
-        self.places: dict[str, Places] = {}
         self.runner = None
         self.engine = None
         self.dedicated = False
@@ -98,11 +93,11 @@ def runner():
             made.start()
             threading.Thread(target=engine.load, name="woow-ai-load", daemon=True).start()
             _process.engine, _process.runner = engine, made
-            _see_the_end()
+            see_the_end()
         return _process.runner
 
 
-def _see_the_end():
+def see_the_end():
     """Whoever listens may be called to run turns in the very moment in which the process ends."""
     with _process.lock:
         if not _process.sees_its_end:
@@ -132,51 +127,9 @@ def shutdown():
         _process.runner.stop(min(longest, DRAIN_TIMEOUT))
 
 
-def hub(dbname: str) -> Hub:
-    with _process.lock:
-        if dbname not in _process.hubs:
-            from .ears import Ears  # noqa: PLC0415 ears needs this module
-
-            _see_the_end()
-            _process.hubs[dbname] = Hub(dbname, Ears(dbname))
-        return _process.hubs[dbname]
-
-
-def subscribe(dbname: str, turn_id: int, after: int, reader: int | None):
-    """:return: the hub and the `Subscription`, which keeps the hub from ending"""
-    with _process.lock:
-        return (found := hub(dbname)), found.subscribe(turn_id, after, reader)
-
-
-def forget_hub(ending: Hub, even_used: bool = False) -> bool:
-    """:return: whether nobody gets this hub any more"""
-    with _process.lock:
-        if ending.count() and not even_used:
-            return False
-        if _process.hubs.get(ending.dbname) is ending:
-            del _process.hubs[ending.dbname]
-            if places := _process.places.get(ending.dbname):
-                places.rest()
-    return True
-
-
-def places(dbname: str) -> Places:
-    """Where requests that wait for a server take their place."""
-    with _process.lock:
-        return _process.places.setdefault(dbname, Places(dbname))
-
-
-def ensure_listening(dbname: str) -> None:
-    """Called for each request: cheap when the listener runs. Tests run turns themselves."""
-    if dbname and dbname not in _process.hubs and not odoo_module.current_test:
-        hub(dbname)
-
-
-def serve(dbname: str) -> None:
-    """Run this database's turns here, whatever `in_process_runner` says (`odoo-bin ai_runner`)."""
+def dedicate() -> None:
+    """Run turns in this process whatever `in_process_runner` says (`odoo-bin ai_runner`)."""
     _process.dedicated = True
-    run_turns(dbname)
-    hub(dbname)
 
 
 def runs_turns() -> bool:
@@ -218,29 +171,6 @@ def submit(work) -> None:
 
 def running_count() -> int:
     return _process.runner.count() if _process.runner is not None else 0
-
-
-def is_full(dbname: str, reader: int) -> bool:
-    """Whether this process holds as many streams as its operator allows, or as one reader may have.
-
-    A threaded server gives each stream a thread for a minute; some of those stay for other requests.
-    """
-    places = settings.get().max_streams
-    httpd = getattr(server.server, "httpd", None)
-    if threads := not is_evented() and getattr(httpd, "max_http_threads", None):
-        places = min(places, (threads * 3 + 3) // 4)
-    if sum(h.count() for h in list(_process.hubs.values())) >= places:
-        return True
-    share = max(1, places // 4)
-    return hub(dbname).count(reader) >= (share if is_evented() else min(STREAMS_PER_READER, share))
-
-
-def stream_mode():
-    from .streams import Mode  # noqa: PLC0415 streams needs this module
-
-    if is_evented():
-        return Mode.TAIL
-    return Mode.SHORT if is_prefork_worker() else Mode.MINUTE
 
 
 def discover(spec):
@@ -292,9 +222,7 @@ async def _write_behind(function, dbname, *args):
 
 
 async def _sync_behind(dbname, server_ids):
-    from . import background  # noqa: PLC0415 background needs this module
-
-    await background.sync(_process.engine, _process.runner, ServerStore(dbname), server_ids)
+    await server_jobs.sync(_process.engine, _process.runner, ServerStore(dbname), server_ids)
 
 
 def revoke_later(grants) -> None:

@@ -10,7 +10,7 @@ from odoo.modules.registry import Registry
 from odoo.service import server
 from odoo.tools import config
 
-from . import db, process, settings
+from . import db, listeners, process, settings
 
 _logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ def registry_loaded(dbname: str) -> None:
     elif isinstance(server.server, server.PreforkServer):
         _follow_workers()
     elif _is_threaded_server():
-        process.ensure_listening(dbname)
+        listeners.ensure_listening(dbname)
 
 
 def _is_threaded_server() -> bool:
@@ -51,7 +51,7 @@ def _follow_workers() -> None:
         started(worker)
         for dbname, registry in list(Registry.registries.items()):
             if db.MARK in registry:
-                process.ensure_listening(dbname)
+                listeners.ensure_listening(dbname)
 
     server.WorkerHTTP.start = start
 
@@ -61,7 +61,7 @@ def turns_wait(dbname: str) -> None:
     if odoo_module.current_test or not settings.get().in_process_runner:
         return
     if _is_threaded_server():
-        process.ensure_listening(dbname)
+        listeners.ensure_listening(dbname)
     elif isinstance(server.server, server.PreforkServer) and config["http_enable"]:
         threading.Thread(target=_knock, args=(dbname,), name="woow-ai-knock", daemon=True).start()
 

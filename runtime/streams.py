@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from odoo.tools import config
 
-from . import process
+from . import listeners, process
 from .hub import Event, read_events
 
 KEEPALIVE = 15.0  # s between two comment lines
@@ -24,6 +24,12 @@ class Mode(enum.Enum):
     SHORT = "prefork worker: what the log has, and close, so that no worker is pinned"
 
 
+def mode() -> Mode:
+    if process.is_evented():
+        return Mode.TAIL
+    return Mode.SHORT if process.is_prefork_worker() else Mode.MINUTE
+
+
 def tail(
     dbname: str, turn_id: int, after: int, mode: Mode, reader: int | None = None
 ) -> Iterator[bytes]:
@@ -36,7 +42,7 @@ def tail(
         yield from map(_frame, _replay(dbname, turn_id, after))
         return
     yield b"retry: 1000\n\n"
-    hub, subscription = process.subscribe(dbname, turn_id, after, reader)
+    hub, subscription = listeners.subscribe(dbname, turn_id, after, reader)
     try:
         # Subscribed first, read afterwards: nothing falls between.
         for event in _replay(dbname, turn_id, after):

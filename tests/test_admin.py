@@ -8,7 +8,7 @@ from odoo import Command, fields
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import Form, tagged
 
-from ..runtime import background, limits
+from ..runtime import background, limits, server_jobs
 from ..runtime.engine import Engine
 from ..services.errors import ServerTimeout
 from ..services.mcp.discovery import health
@@ -209,8 +209,8 @@ class TestAdmin(AiCase):
                 return "tools"
 
         store = Store()
-        with self.assertLogs("odoo.addons.woow_paas_platform.runtime.background", "ERROR"):
-            asyncio.run(background.sync(Engine(), Host(), store, [1, 2, 3, 4], 7))
+        with self.assertLogs("odoo.addons.woow_paas_platform.runtime.server_jobs", "ERROR"):
+            asyncio.run(server_jobs.sync(Engine(), Host(), store, [1, 2, 3, 4], 7))
         self.assertEqual(sorted(kept[0] for kept in store.kept), [1, 2, 4])
         self.assertIsInstance(dict(kept[:2] for kept in store.kept)[1], ServerTimeout)
 

@@ -2,7 +2,7 @@ from unittest.mock import patch
 
 from odoo.tests import tagged
 
-from ..runtime import process
+from ..runtime import listeners
 from ..services import errors
 from .common import AiHttpCase
 
@@ -24,7 +24,7 @@ class TestErrorSentences(AiHttpCase):
     def test_more_streams_than_allowed_are_told_to_wait(self):
         turn = self._ask(self.member)
         self._sign_in(self.member)
-        with patch.object(process, "is_full", lambda *_: True):
+        with patch.object(listeners, "is_full", lambda *_: True):
             answer = self.url_open(turn._stream_url())
         self.assertEqual((answer.status_code, answer.json()["error"]["code"]), (503, "busy"))
         self.assertGreater(int(answer.headers["Retry-After"]), 0)

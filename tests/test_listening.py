@@ -12,7 +12,7 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 from psycopg2 import errors
 
-from ..runtime import db, ears, hub, process, serving, settings
+from ..runtime import db, ears, hub, listeners, process, serving, settings
 from ..runtime.line import Line
 from ..services.errors import EngineError
 from ..services.turn.ports import StoreGone
@@ -156,13 +156,13 @@ class TestListening(AiCase):
         deaf, done = self._deaf(), []
         runner = SimpleNamespace(detach=done.append)
         engine = SimpleNamespace(leave=lambda dbname: done.append(f"left {dbname}"))
-        self.patch(process._process, "hubs", {self.dbname: deaf})
+        self.patch(listeners._listeners, "hubs", {self.dbname: deaf})
         self.patch(process._process, "applied", {self.dbname: "digest"})
         self.patch(process, "running", lambda: runner)
         self.patch(process, "submit", lambda work: work(engine))
-        ears.Ears(self.dbname).gone(deaf)
+        ears.Ears(self.dbname, listeners.forget_hub).gone(deaf)
         self.assertEqual(done, [self.dbname, f"left {self.dbname}"])
-        self.assertFalse(process._process.hubs or process.applied())
+        self.assertFalse(listeners._listeners.hubs or process.applied())
 
     def _raise(self, code):
         """Let PostgreSQL itself raise it."""
@@ -175,17 +175,17 @@ class TestListening(AiCase):
 
     def test_one_person_does_not_take_all_streams(self):
         deaf = self._deaf()
-        self.patch(process._process, "hubs", {self.dbname: deaf})
+        self.patch(listeners._listeners, "hubs", {self.dbname: deaf})
         options = SimpleNamespace(max_streams=20)
         self.patch(settings, "get", lambda: options)
         for evented in (True, False):
             with self.subTest(evented=evented):
                 self.patch(process, "is_evented", lambda evented=evented: evented)
                 taken = []
-                while not process.is_full(self.dbname, self.member.id):
+                while not listeners.is_full(self.dbname, self.member.id):
                     taken.append(deaf.subscribe(1, 0, self.member.id))
                 self.assertEqual(len(taken), 5)
-                self.assertFalse(process.is_full(self.dbname, self.owner.id))
+                self.assertFalse(listeners.is_full(self.dbname, self.owner.id))
                 for subscription in taken:
                     deaf.unsubscribe(subscription)
 
@@ -206,7 +206,7 @@ class TestListening(AiCase):
         with broken as apply, self.assertLogs(logger, "ERROR"):
             for _time in range(2):
                 runner.attached.clear()
-                listening = ears.Ears(self.dbname)
+                listening = ears.Ears(self.dbname, listeners.forget_hub)
                 listening.queued(own=False)
                 self.assertTrue(runner.attached.wait(10))
                 listening._helper.join(10)
@@ -221,7 +221,7 @@ class TestListening(AiCase):
 
     def test_a_server_listens_before_the_first_request(self):
         began = []
-        self.patch(process, "ensure_listening", began.append)
+        self.patch(listeners, "ensure_listening", began.append)
         self.patch(server, "server", server.ThreadedServer(None))
         self.patch(serving, "config", {"test_enable": False, "stop_after_init": False})
         serving.registry_loaded(self.dbname)

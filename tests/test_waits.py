@@ -10,7 +10,7 @@ from unittest.mock import patch
 from odoo.tests import TransactionCase, tagged
 from odoo.tools import config
 
-from ..runtime import places, process
+from ..runtime import listeners, places
 from ..services.testing.fake_tools import text
 from .common import SCHEMA, AiHttpCase, served_mcp
 from .recall_data import PLAN, RecallData
@@ -59,7 +59,7 @@ class TestWaits(RecallData, AiHttpCase):
     def _fill(self):
         """Requests of the internal user hold all places until the test ends."""
         for _ in range(LIMIT):
-            self.enterContext(process.places(self.dbname).of(self.internal.id))
+            self.enterContext(listeners.places(self.dbname).of(self.internal.id))
 
     def test_a_place_is_held_while_a_server_answers(self):
         for _ in range(LIMIT + 1):

@@ -122,6 +122,7 @@ SHARED = {  # what databases of a process may share, and why
     "services/large.py _worker": "one thread that reads large bodies, one after another",
     "runtime/db.py _pools": "everything in it is by database",
     "runtime/hub.py _readers": "how many connections at once, nothing else",
+    "runtime/listeners.py _listeners": "everything in it is by database",
     "runtime/process.py _process": "everything in it is by database",
     "runtime/server_files.py _known": "the operator's file",
     "runtime/server_files.py _lock": "the same",
