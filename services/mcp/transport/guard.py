@@ -8,8 +8,7 @@ not, it writes a JSON-RPC error itself and keeps the typed error in `faults` for
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import httpx
@@ -18,41 +17,12 @@ from ... import const, jsonrpc, large
 from ...aside import Aside
 from ...errors import EngineError, ProtocolError, ServerTimeout, SessionLost
 from ...net import faults, http
+from .flight import Aborted, Flight
 from .streams import AnswerStream, LegacyStream, ListenStream
 
 CLOSE_TIMEOUT = 1.0  # s, the DELETE that ends a session
 NOTIFY_TIMEOUT = 5.0  # s, a notification that must arrive before the next message
 SHORT_LISTENS = 3  # streams in a row that end at once, then the server is not listened to any more
-
-_T = TypeVar("_T")
-
-
-class Aborted(Exception):
-    """The caller does not wait for this request any more."""
-
-
-class Flight:
-    """One request on its way; may be aborted from another task of the loop."""
-
-    def __init__(self):
-        self.aborted = False
-        self._scope: anyio.CancelScope | None = None
-
-    async def run(self, awaitable: Awaitable[_T]) -> _T:
-        """:raises Aborted: `abort` was called before or meanwhile"""
-        try:
-            with anyio.CancelScope() as self._scope:
-                if self.aborted:
-                    self._scope.cancel()
-                return await awaitable
-        finally:
-            self._scope = None
-        raise Aborted
-
-    def abort(self) -> None:
-        self.aborted = True
-        if self._scope is not None:
-            self._scope.cancel()
 
 
 class GuardTransport(httpx.AsyncBaseTransport):

@@ -5,7 +5,7 @@ import contextlib
 import math
 import time
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import httpx
@@ -14,10 +14,8 @@ from ... import jsonrpc, large
 from ...errors import EngineError, ProtocolError, ResultTooLarge, SessionLost
 from ...net import faults
 from ...net.sse import Decoder, Event
+from .flight import Flight, Guard
 from .noise import Noise
-
-if TYPE_CHECKING:
-    from .guard import Flight, GuardTransport
 
 DRAIN_TIMEOUT = 0.05  # s, a drained response leaves its connection to the next request
 POST_TIMEOUT = (
@@ -40,10 +38,10 @@ class AnswerStream(httpx.AsyncByteStream):
 
     def __init__(
         self,
-        guard: "GuardTransport",
+        guard: Guard,
         response: httpx.Response,
         request_id: jsonrpc.Id,
-        flight: "Flight",
+        flight: Flight,
     ):
         self._guard = guard
         self._response = response
@@ -121,7 +119,7 @@ class AnswerStream(httpx.AsyncByteStream):
 class ListenStream(httpx.AsyncByteStream):
     """The stream of what a server says by itself. Events that are no messages are left out."""
 
-    def __init__(self, guard: "GuardTransport", response: httpx.Response):
+    def __init__(self, guard: Guard, response: httpx.Response):
         self._guard = guard
         self._response = response
 
@@ -149,7 +147,7 @@ class ListenStream(httpx.AsyncByteStream):
 class LegacyStream(httpx.AsyncByteStream):
     """The one stream of HTTP+SSE (2024-11-05) that carries every answer, and the faults of the POSTs."""
 
-    def __init__(self, guard: "GuardTransport", on_lost):
+    def __init__(self, guard: Guard, on_lost):
         self.ended = False
         self._guard = guard
         self._on_lost = on_lost

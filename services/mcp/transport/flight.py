@@ -1,0 +1,55 @@
+"""One request on its way, and what its stream may ask of the guard."""
+
+from collections.abc import Awaitable
+from typing import Any, Protocol, TypeVar
+
+import anyio
+
+from ... import jsonrpc
+from ...aside import Aside
+from ...errors import EngineError
+
+_T = TypeVar("_T")
+
+
+class Aborted(Exception):
+    """The caller does not wait for this request any more."""
+
+
+class Flight:
+    """One request on its way; may be aborted from another task of the loop."""
+
+    def __init__(self):
+        self.aborted = False
+        self._scope: anyio.CancelScope | None = None
+
+    async def run(self, awaitable: Awaitable[_T]) -> _T:
+        """:raises Aborted: `abort` was called before or meanwhile"""
+        try:
+            with anyio.CancelScope() as self._scope:
+                if self.aborted:
+                    self._scope.cancel()
+                return await awaitable
+        finally:
+            self._scope = None
+        raise Aborted
+
+    def abort(self) -> None:
+        self.aborted = True
+        if self._scope is not None:
+            self._scope.cancel()
+
+
+class Guard(Protocol):
+    """What a stream knows of the transport that it belongs to, see `guard.GuardTransport`."""
+
+    cap: int
+    aside: Aside
+    flights: dict[jsonrpc.Id, Flight]
+    resumable: dict[str, jsonrpc.Id]
+    asked: dict[str, jsonrpc.Id]
+    aborted: set[str]
+
+    def fail(self, request_id: jsonrpc.Id, error: EngineError) -> dict[str, Any]: ...
+    def listen_ended(self, seconds: float) -> None: ...
+    async def posted(self, timeout: float) -> None: ...
