@@ -1,0 +1,113 @@
+"""The rooms of the house: which package may import which, and no circle anywhere.
+
+A new arrow is a decision: it goes into `ARROWS` and into docs/architecture.md, or the import is in the wrong package.
+"""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PRODUCT = ("services", "runtime", "models", "controllers", "wizards", "cli")
+# ``services`` itself is the vocabulary, which everything below may use: const, errors, specs, text, …
+ARROWS = {
+    "services": "",
+    "services.net": "services",
+    "services.schemas": "services",
+    "services.render": "services",
+    "services.oauth": "services services.net",
+    "services.catalog": "services services.net",
+    "services.mcp.transport": "services services.net",
+    "services.mcp.session": "services services.net services.schemas services.oauth services.mcp.transport",
+    "services.mcp.discovery": "services services.net services.oauth services.mcp.transport services.mcp.session",
+    "services.mcp.pool": (
+        "services services.net services.oauth services.mcp.transport services.mcp.session services.mcp.discovery"
+    ),
+    "services.mcp.features": "services services.mcp.session services.mcp.discovery services.mcp.pool",
+    "services.openapi": "services services.net services.schemas services.mcp.discovery",
+    "services.llm": "services services.net",
+    "services.turn": (
+        "services services.schemas services.render services.mcp.session services.mcp.discovery services.mcp.pool"
+        " services.openapi services.llm"
+    ),
+}
+FLOORS = ("services", "runtime", "models", "wizards", "controllers")
+
+
+def modules() -> dict[str, Path]:
+    """``{"services.net.egress": path}`` of everything that the addon runs, but for doubles of tests."""
+    found = {}
+    for top in PRODUCT:
+        for path in (ROOT / top).rglob("*.py"):
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            if path.stem != "__init__" and not name.startswith("services.testing"):
+                found[name] = path
+    return found
+
+
+def imports(name: str, path: Path, known: set[str]) -> set[str]:
+    """The addon's own modules that ``name`` imports, wherever in the file it does."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        base = name.split(".")[: -node.level] + (node.module or "").split(".")
+        base = [part for part in base if part]
+        for alias in node.names:
+            longest = ".".join([*base, alias.name])
+            found.add(longest if longest in known else ".".join(base))
+    return found & known
+
+
+def package(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+@pytest.fixture(scope="module")
+def graph() -> dict[str, set[str]]:
+    known = modules()
+    return {name: imports(name, path, set(known)) for name, path in known.items()}
+
+
+def test_no_module_imports_itself_by_a_detour(graph):
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_the_engine_has_the_arrows_that_the_table_allows(graph):
+    seen = {name: set() for name in ARROWS}
+    for name, others in graph.items():
+        if name.startswith("services"):
+            seen.setdefault(package(name), set())
+            seen[package(name)] |= {package(other) for other in others} - {package(name)}
+    assert seen == {name: set(allowed.split()) for name, allowed in ARROWS.items()}
+
+
+def test_no_package_needs_itself_by_a_detour():
+    TopologicalSorter({name: allowed.split() for name, allowed in ARROWS.items()}).prepare()
+
+
+def test_nothing_imports_from_a_higher_floor(graph):
+    upward = [
+        f"{name} -> {other}"
+        for name, others in graph.items()
+        for other in others
+        if (below := name.partition(".")[0]) in FLOORS
+        and (above := other.partition(".")[0]) in FLOORS
+        and FLOORS.index(above) > FLOORS.index(below)
+    ]
+    assert not upward
+
+
+def test_a_folder_can_be_looked_over():
+    crowded = {}
+    for top in ("services",):
+        for folder in (ROOT / top, *(ROOT / top).rglob("*/")):
+            files = [path for path in folder.glob("*.py") if path.stem != "__init__"]
+            if len(files) > 15:
+                crowded[str(folder.relative_to(ROOT))] = len(files)
+    assert not crowded
