@@ -3,7 +3,7 @@
 from odoo import http
 from odoo.http import request
 
-from ..models.ai_turn import PROMPT_CHARS
+from ..models.turn.ai_turn import PROMPT_CHARS
 from ..runtime import db, process
 from ..runtime.after_commit import AfterCommit
 from ..runtime.api_error import ApiError, error_body

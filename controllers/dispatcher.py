@@ -6,9 +6,9 @@ from odoo.exceptions import AccessDenied, AccessError, MissingError, UserError, 
 from odoo.http import Json2Dispatcher, Response, SessionExpiredException, request
 from werkzeug.exceptions import HTTPException
 
-from ..models.ai_turn import TooManyTurns
-from ..models.conversation_quota import TooManyConversations
-from ..models.mcp_check import PERIOD, TooManyChecks
+from ..models.conversation.discuss_channel_quota import TooManyConversations
+from ..models.mcp.mcp_check import PERIOD, TooManyChecks
+from ..models.turn.ai_turn import TooManyTurns
 from ..runtime import sentences
 from ..runtime.api_error import ApiError, error_body
 from ..services import large, text

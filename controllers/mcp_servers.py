@@ -5,7 +5,7 @@ import json
 from odoo import http
 from odoo.http import request
 
-from ..models.mcp_server_api import name_of
+from ..models.mcp.mcp_server_api import name_of
 from ..runtime.api_error import ApiError
 from ..services.catalog.mcp_json import MAX_NAME
 from .chat import ROUTE, conversation_or_404, server_names, visible_or_404

@@ -3,8 +3,8 @@
 from odoo import http
 from odoo.http import Response, request
 
-from ..models.mcp_check import PERIOD, TooManyChecks
-from ..models.mcp_server_oauth import CALLBACK, CLIENT, SIGN_IN, START
+from ..models.mcp.mcp_check import PERIOD, TooManyChecks
+from ..models.oauth.mcp_server import CALLBACK, CLIENT, SIGN_IN, START
 from ..runtime import background, db, process
 from ..runtime.after_commit import LeadsTo
 from ..services import const

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
-from ..models import ai_turn
+from ..models.turn import ai_turn
 from ..runtime import settings
 from ..runtime.server_store import ServerStore
 from ..runtime.store import OdooStore

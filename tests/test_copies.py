@@ -81,7 +81,7 @@ class TestOtherKey(AiHttpCase):
         self.env.flush_all()
         self.now = settings.get()
         self.enterContext(patch.object(settings, "get", lambda: self.now))
-        self.enterContext(mute_logger("odoo.addons.woow_paas_platform.models.secret_mixin"))
+        self.enterContext(mute_logger("odoo.addons.woow_paas_platform.models.mixins.secret_mixin"))
         self.former = self.now.secret_keys
         self._use(Fernet.generate_key().decode())
 

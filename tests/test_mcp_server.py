@@ -3,7 +3,7 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 from psycopg2 import IntegrityError
 
-from ..models import mcp_server_discovery
+from ..models.mcp import mcp_server_discovery
 from ..services.mcp.discovery.discovery import Discovery
 from ..services.mcp.session.session import ServerInfo
 from ..services.specs import DiscoveredTool

@@ -151,7 +151,7 @@ class TestSecrets(AiCase):
         self.assertNotEqual(chinese, english)
         self.assertIn("TOKEN", chinese)
 
-    @mute_logger("odoo.addons.woow_paas_platform.models.secret_mixin")
+    @mute_logger("odoo.addons.woow_paas_platform.models.mixins.secret_mixin")
     def test_all_secrets_move_to_a_new_key(self):
         old, new = settings.get(), Fernet.generate_key().decode()
         self.server.write({"api_key": "s3cret-key", "headers_json": '{"X": "y"}'})

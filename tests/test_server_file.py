@@ -19,7 +19,7 @@ env = { TOKEN = "s3cret" }
 """
 LOGGERS = (
     "odoo.addons.woow_paas_platform.runtime.server_files",
-    "odoo.addons.woow_paas_platform.models.mcp_server_file",
+    "odoo.addons.woow_paas_platform.models.operator_file.mcp_server",
 )
 
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 from odoo.tests import tagged
 from odoo.tests.common import release_test_lock
 
-from ..models.mcp_check import MAX_CHECKS
+from ..models.mcp.mcp_check import MAX_CHECKS
 from ..runtime import places, process
 from ..services.errors import SignInRequired
 from ..services.oauth import flow

@@ -340,7 +340,7 @@ class TestStore(AiHttpCase):
         self.assertEqual((final["type"], final["code"]), ("error", "llm_auth_failed"))
         self.assertIn("administrator", final["message"])
 
-    @mute_logger("odoo.addons.woow_paas_platform.models.secret_mixin")
+    @mute_logger("odoo.addons.woow_paas_platform.models.mixins.secret_mixin")
     def test_an_unreadable_secret_fails_the_turn_with_a_sentence(self):
         self.provider.api_key_encrypted = "damaged"
         claim = self._claim()

@@ -1,0 +1,7 @@
+from . import mcp_tool_direct
+from . import approval_rule
+from . import ai_assistant
+from . import tool_grant
+from . import tool_call
+from . import mcp_tool
+from . import toolbox_operation

@@ -1,0 +1,56 @@
+from odoo import api, fields, models
+from odoo.exceptions import ValidationError
+
+from ...services.turn import conditions
+from ...services.turn.approval import Rule
+
+
+class ApprovalRule(models.Model):
+    """When a tool runs, asks or is refused: for one assistant or for all, for all calls or by arguments."""
+
+    _name = "woow_paas_platform.approval_rule"
+    _description = "Approval Rule"
+    _order = "sequence, id"
+    _rec_name = "tool_id"
+
+    sequence = fields.Integer(default=10, help="The first rule that applies decides.")
+    tool_id = fields.Many2one(
+        "woow_paas_platform.mcp_tool", required=True, ondelete="cascade", index=True
+    )
+    assistant_id = fields.Many2one(
+        "ai.assistant", ondelete="cascade", index="btree_not_null", help="Empty: every assistant."
+    )
+    condition = fields.Char(
+        help="Compares arguments of the call, for example: amount > 1000 and currency != 'TWD'. "
+        "Empty: every call. A call that does not have the argument is not let through.",
+    )
+    policy = fields.Selection(
+        [("auto", "Run"), ("ask", "Ask first"), ("never", "Never run")],
+        required=True,
+        default="ask",
+    )
+
+    @api.constrains("condition")
+    def _check_condition(self):
+        for rule in self.filtered("condition"):
+            try:
+                conditions.check(rule.condition)
+            except conditions.ConditionError as error:
+                raise ValidationError(
+                    self.env._(
+                        "The condition of a rule cannot be read. Write a comparison of arguments, such as "
+                        "“amount > 1000”. %(problem)s",
+                        problem=str(error),
+                    )
+                ) from error
+
+    @api.model
+    def _rules_of(self, tool, assistant):
+        """The rules that may apply, those of the assistant first."""
+        rules = self.search(
+            [("tool_id", "=", tool.id), ("assistant_id", "in", (False, assistant.id))]
+        )
+        return [
+            Rule(rule.policy, rule.condition or "")
+            for rule in rules.sorted(lambda rule: not rule.assistant_id)
+        ]

@@ -1,0 +1,227 @@
+"""Decisions of people about calls: who has to be asked, and what becomes of the answer."""
+
+import json
+
+from odoo import fields, models
+
+from ...services.errors import EngineError
+from ...services.schemas import schema
+from ...services.specs import Verdict
+from ...services.turn import approval
+from ..turn.ai_turn_wait import utc
+
+NOBODY_TO_ASK = (
+    "This call needs the user's permission, and nobody can be asked here. "
+    "Tell the user to ask for it in a conversation with the assistant."
+)
+
+
+def _dig(data, path):
+    for key in path:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
+class ToolCall(models.Model):
+    _inherit = "woow_paas_platform.tool_call"
+
+    approval = fields.Selection(
+        [
+            ("pending", "Waits for a decision"),
+            ("granted", "Allowed before"),
+            ("approved", "Allowed"),
+            ("denied", "Denied"),
+            ("expired", "Not decided in time"),
+            ("cancelled", "Not decided"),
+        ],
+        readonly=True,
+        help="Empty: nobody had to be asked.",
+    )
+    approval_reason = fields.Char(readonly=True, help="Why the person was asked.")
+    approval_choices = fields.Json(readonly=True)
+    decision = fields.Selection(
+        [
+            ("approve_once", "Allow once"),
+            ("approve_conversation", "Allow in this conversation"),
+            ("approve_always", "Allow always"),
+            ("deny", "Deny"),
+        ],
+        readonly=True,
+    )
+    decision_reason = fields.Char(readonly=True)
+    decided_by_id = fields.Many2one("res.users", "Decided by", readonly=True, ondelete="set null")
+    decided_at = fields.Datetime(readonly=True)
+    is_changed = fields.Boolean("Arguments Changed", readonly=True)
+    asked_arguments = fields.Json(
+        readonly=True, help="What the model had asked for, if the person changed the arguments."
+    )
+
+    def _approval_verdict(self):
+        """Whether the call may start now, read anew each time.
+
+        :return: a `Verdict` that denies or asks, None when nothing is in the way
+        """
+        self.ensure_one()
+        tool = self.tool_id
+        if not tool and not self.operation_id:
+            return None
+        decision = self._policy_decision()
+        if decision.policy == "never":
+            return Verdict(kind="deny", reason="An administrator does not allow this call.")
+        if self.approval in ("denied", "expired"):
+            return Verdict(kind="deny", reason=self._denial())
+        if decision.policy == "auto":
+            return None
+        Grant = self.env["woow_paas_platform.tool_grant"]
+        if self.approval == "approved":
+            return None
+        is_grantable = decision.grantable and bool(tool)
+        if is_grantable and Grant._is_granted(self.turn_id, tool):
+            self.approval = "granted"
+            return None
+        if not self.turn_id._is_private():
+            return Verdict(kind="deny", reason=NOBODY_TO_ASK)
+        self.write(
+            {
+                "approval": "pending",
+                "approval_reason": decision.reason,
+                "approval_choices": list(decision.choices if is_grantable else approval.ONCE),
+            }
+        )
+        return Verdict(kind="ask")
+
+    def _policy_decision(self):
+        source = self.tool_id or self.operation_id
+        return source._decision(
+            self.arguments or {},
+            self.turn_id.assistant_id,
+            is_tainted=approval.is_destructive(source._annotations())
+            and self._comes_after_untrusted_result(),
+        )
+
+    def _comes_after_untrusted_result(self):
+        """Whether the model has read what a stranger may have written, in this turn or an earlier one."""
+        turn = self.turn_id
+        read = turn._calls_with_taken_over().filtered(lambda call: call.round < self.round)
+        for earlier in turn._earlier_turns():
+            read |= earlier._calls_with_taken_over()
+        read.fetch(["outcome", "tool_id", "operation_id"])  # not the results, which may be long
+        return any(call._may_be_a_strangers() for call in read)
+
+    def _may_be_a_strangers(self):
+        tool = self.tool_id
+        return (
+            self.outcome in ("ok", "error")
+            and not self.operation_id
+            and approval.is_untrusted(tool._annotations(), tool.server_id.trust_level or "none")
+        )
+
+    def _input_schema(self):
+        """What the arguments must fit."""
+        return json.loads((self.tool_id or self.operation_id).input_schema or "{}")
+
+    def _keeps_fixed(self, arguments):
+        """Whether these arguments leave alone what the conversation's record has filled in."""
+        before = self.arguments or {}
+        for name in self.fixed or []:
+            part, _dot, inner = name.partition(".")
+            path = [name] if name in before else [part, inner]
+            if _dig(before, path) != _dig(arguments, path):
+                return False
+        return True
+
+    def _changed_arguments(self):
+        """What the person made of the arguments, None if they are the model's own."""
+        return self.arguments or {} if self.is_changed else None
+
+    def _denial(self):
+        """What the model is told."""
+        if self.approval == "expired":
+            return "The user did not decide about this call in time, so it was not made."
+        if self.decision_reason:
+            return f"The user denied this call. The user's reason: {self.decision_reason}"
+        return "The user denied this call."
+
+    def _decide(self, decision, arguments=None, reason=None):
+        """Record the person's word; the caller has checked the person and the arguments."""
+        for call in self:
+            changed = arguments is not None and arguments != (call.arguments or {})
+            call.write(
+                {
+                    "approval": "denied" if decision == "deny" else "approved",
+                    "decision": decision,
+                    "decision_reason": reason or False,
+                    "decided_by_id": self.env.uid,
+                    "decided_at": fields.Datetime.now(),
+                }
+            )
+            if changed:
+                call.write(
+                    {
+                        "is_changed": True,
+                        "asked_arguments": call.arguments,
+                        "arguments": arguments,
+                    }
+                )
+            scope = {"approve_conversation": "conversation", "approve_always": "always"}
+            if decision in scope:
+                # sudo: tool_grant - people have no create access; made for who decides
+                self.env["woow_paas_platform.tool_grant"].sudo()._grant(
+                    call.turn_id, call.tool_id, scope[decision]
+                )
+            call.turn_id._append_events([call._decided_event()])
+
+    def _decided_event(self):
+        event = {
+            "type": "decided",
+            "id": self.call_id,
+            "decision": self.decision or "expired",
+            "by": self.decided_by_id.name or "",
+            "reason": self.decision_reason or "",
+        }
+        if (arguments := self._changed_arguments()) is not None:
+            event["args"] = arguments
+        return event
+
+    def _approval_event(self):
+        self.ensure_one()
+        try:
+            form = schema.clean(self._input_schema())
+        except EngineError:
+            form = {"type": "object"}
+        return {
+            "type": "approval_required",
+            "id": self.call_id,
+            "tool": self.tool_name,
+            "server": self.server_name or "",
+            "title": self.title or self.tool_name,
+            "args": self.arguments or {},
+            "fixed": self.fixed or [],
+            "schema": form,
+            "choices": self.approval_choices,
+            "reason": self._approval_sentence(),
+            "expires_at": utc(self.turn_id.waiting_until),
+        }
+
+    def _approval_sentence(self):
+        _ = self.env._
+        return {
+            "rule": _("A rule asks for your decision on calls like this one."),
+            "tool": _("Every call of this tool needs your permission."),
+            "tainted": _(
+                "This tool can destroy something, and the assistant has read what a stranger may have written."
+            ),
+            "destructive": _("This tool can destroy something."),
+        }.get(self.approval_reason, _("Nobody has said yet that this tool is harmless."))
+
+    def _api_format(self):
+        data = super()._api_format()
+        if self.approval:
+            data["approval"] = {
+                "state": self.approval,
+                "decision": self.decision or None,
+                "reason": self.decision_reason or "",
+                "by": self.decided_by_id.name or "",
+                "at": utc(self.decided_at) if self.decided_at else None,
+            }
+        return data

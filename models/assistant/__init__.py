@@ -1,0 +1,2 @@
+from . import ai_config
+from . import ai_assistant

@@ -1,0 +1,165 @@
+from odoo import api, fields, models
+from odoo.exceptions import ValidationError
+
+from ...runtime import limits
+
+
+class AiAssistant(models.Model):
+    """Somebody to chat with: a provider, a system prompt and the tools it may use."""
+
+    _name = "ai.assistant"
+    _description = "AI Assistant"
+    _inherit = ["woow_paas_platform.company.mixin"]
+    _order = "sequence, id"
+
+    name = fields.Char(required=True, translate=True)
+    active = fields.Boolean(default=True)
+    sequence = fields.Integer(default=10)
+    description = fields.Char(
+        translate=True, help="One line that tells people what it is good for."
+    )
+    partner_id = fields.Many2one(
+        "res.partner",
+        string="Contact",
+        required=True,
+        readonly=True,
+        copy=False,
+        ondelete="restrict",
+        help="Author of the assistant's messages. It has no login.",
+    )
+    config_id = fields.Many2one(
+        "ai.config",
+        string="Provider",
+        required=True,
+        ondelete="restrict",
+        check_company=True,
+        groups="woow_paas_platform.group_admin",
+    )
+    system_prompt = fields.Text(
+        groups="woow_paas_platform.group_admin",
+        default="You are a helpful assistant. Use the tools to look things up instead of guessing.",
+    )
+    group_ids = fields.Many2many(
+        "res.groups",
+        string="Available to",
+        help="Leave empty to offer it to every signed-in user, portal users too.",
+    )
+    mcp_server_ids = fields.Many2many(
+        "woow_paas_platform.mcp_server",
+        "ai_assistant_mcp_server_rel",
+        "assistant_id",
+        "server_id",
+        string="MCP Servers",
+        domain=[("scope", "=", "system")],
+        check_company=True,
+        context={"active_test": False},
+        groups="woow_paas_platform.group_admin",
+    )
+    mcp_tool_disabled_ids = fields.Many2many(
+        "woow_paas_platform.mcp_tool",
+        "ai_assistant_mcp_tool_disabled_rel",
+        "assistant_id",
+        "tool_id",
+        string="Disabled Tools",
+        domain="[('server_id', 'in', mcp_server_ids)]",
+        context={"active_test": False},
+        groups="woow_paas_platform.group_admin",
+    )
+    max_rounds = fields.Integer(
+        default=lambda self: limits.get(self.env, "max_rounds"),
+        required=True,
+        help="How often the assistant may go from the model to the tools and back in one turn.",
+    )
+    confirm_round = fields.Integer(
+        default=0, help="The turn asks before this round. 0 means never."
+    )
+    tool_count = fields.Integer("Tools", compute="_compute_tool_count", compute_sudo=True)
+    turn_count = fields.Integer(
+        "Turns", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
+    )
+    call_count = fields.Integer(
+        "Tool Calls", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
+    )
+
+    _max_rounds_range = models.Constraint(
+        "CHECK (max_rounds BETWEEN 0 AND 50)",
+        "The number of rounds must lie between 0 and 50.",
+    )
+
+    @api.depends("mcp_server_ids.tool_ids.active", "mcp_tool_disabled_ids")
+    def _compute_tool_count(self):
+        for assistant in self:
+            assistant.tool_count = len(assistant._system_tools())
+
+    def _compute_turn_count(self):
+        turns = dict(
+            self.env["woow_paas_platform.ai_turn"]._read_group(
+                [("assistant_id", "in", self.ids)], ["assistant_id"], ["__count"]
+            )
+        )
+        calls = dict(
+            self.env["woow_paas_platform.tool_call"]._read_group(
+                [("turn_id.assistant_id", "in", self.ids)], ["turn_id.assistant_id"], ["__count"]
+            )
+        )
+        for assistant in self:
+            assistant.turn_count = turns.get(assistant, 0)
+            assistant.call_count = calls.get(assistant, 0)
+
+    @api.constrains("mcp_server_ids")
+    def _check_mcp_servers(self):
+        limit = limits.get(self.env, "max_servers_per_assistant")
+        for assistant in self:
+            if len(assistant.mcp_server_ids) > limit:
+                raise ValidationError(
+                    self.env._(
+                        "An assistant can use at most %(limit)s MCP servers.",
+                        limit=limit,
+                    )
+                )
+            if assistant.mcp_server_ids.filtered(lambda s: s.scope != "system"):
+                raise ValidationError(
+                    self.env._("An assistant can only use MCP servers of the system scope.")
+                )
+
+    @api.model_create_multi
+    def create(self, vals_list):
+        for vals in vals_list:
+            if not vals.get("partner_id"):
+                contact = {"name": vals.get("name"), "company_id": vals.get("company_id")}
+                # sudo: res.partner - the contact is made by us, holds only the assistant's name
+                partner = self.env["res.partner"].sudo().create(contact)
+                vals["partner_id"] = partner.id
+        return super().create(vals_list)
+
+    def write(self, vals):
+        result = super().write(vals)
+        # sudo: res.partner - the assistant's own contact follows its name and its company
+        for assistant in self.sudo():
+            if "name" in vals:
+                assistant.partner_id.name = assistant.name
+            if "company_id" in vals:
+                assistant.partner_id.company_id = assistant.company_id
+        return result
+
+    def action_chat(self):
+        """Open the chat with a new conversation of this assistant."""
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_chat_action")
+        return {**action, "params": {"assistant_id": self.id}}
+
+    def action_view_turns(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_turn_action")
+        return {**action, "domain": [("assistant_id", "=", self.id)], "context": {}}
+
+    def action_view_calls(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.tool_call_action")
+        return {**action, "domain": [("assistant_id", "=", self.id)], "context": {}}
+
+    def _system_tools(self):
+        """Tools of the assistant's own servers that are switched on everywhere."""
+        self.ensure_one()
+        servers = self.mcp_server_ids.filtered(lambda s: s.active and s.scope == "system")
+        return servers.tool_ids.filtered("is_usable") - self.mcp_tool_disabled_ids

@@ -1,0 +1,189 @@
+import logging
+import os
+
+from odoo import api, fields, models
+from odoo.exceptions import ValidationError
+
+from ...runtime import process, sentences
+from ...services import const, packages
+from ...services.errors import EngineError, LlmSwitchedOff, PackageMissing
+from ...services.net import egress
+from ...services.specs import LlmSpec
+
+_logger = logging.getLogger(__name__)
+
+DEMO_TOOLS = (
+    "echo",
+    "get-structured-content",
+    "get-sum",
+    "get-tiny-image",
+    "get_current_time",
+    "trigger-long-running-operation",
+)
+
+
+class AiConfig(models.Model):
+    """An OpenAI-compatible provider."""
+
+    _name = "ai.config"
+    _description = "AI Provider"
+    _inherit = ["woow_paas_platform.api_key.mixin", "woow_paas_platform.company.mixin"]
+    _order = "sequence, id"
+
+    name = fields.Char(required=True)
+    active = fields.Boolean(
+        default=True,
+        help="Off counts at once: nothing is sent there, and turns that run are stopped.",
+    )
+    sequence = fields.Integer(default=10)
+    api_base_url = fields.Char(
+        "API Base URL",
+        required=True,
+        default="https://api.openai.com/v1",
+        help="Address of an OpenAI-compatible API, up to and including its version.",
+    )
+    model = fields.Char(required=True, help="Name of the model, as the provider writes it.")
+    temperature = fields.Float(default=0.0, help="0 gives the most repeatable answers.")
+    max_tokens = fields.Integer("Max. Tokens", help="Longest answer, in tokens. 0 leaves it open.")
+    tool_protocol = fields.Selection(
+        [
+            ("auto", "Find out"),
+            ("native", "Function calling"),
+            ("prompt", "In the prompt"),
+        ],
+        required=True,
+        default="auto",
+        help="How the model is told of tools and how it calls them. Function calling is best where the model has it. "
+        "In the prompt works with every model: tools are described in the prompt and called by JSON in the answer. "
+        "“Find out” asks the model once, before its first answer with tools, and remembers.",
+    )
+    missing_packages = fields.Char(compute="_compute_missing_packages")
+    found_protocol = fields.Selection(
+        [("native", "Function calling"), ("prompt", "In the prompt")],
+        "Found Out",
+        compute="_compute_found_protocol",
+        store=True,
+        copy=False,
+        help="How the model turned out to call tools. Another model or address is asked anew.",
+    )
+    supports_vision = fields.Boolean("Reads Images")
+    stream_usage = fields.Boolean(
+        "Ask for Usage",
+        default=True,
+        help="Some endpoints refuse this option of streamed answers: switch it off for them.",
+    )
+    first_token_timeout = fields.Float(
+        "First Word Within",
+        required=True,
+        default=const.LLM_FIRST_TOKEN_TIMEOUT,
+        help="Seconds of silence before an answer begins. A model on a slow machine needs more.",
+    )
+    idle_timeout = fields.Float(
+        "Next Word Within",
+        required=True,
+        default=const.LLM_IDLE_TIMEOUT,
+        help="Seconds of silence in the middle of an answer.",
+    )
+    assistant_ids = fields.One2many("ai.assistant", "config_id", string="Assistants")
+
+    _timeouts_positive = models.Constraint(
+        "CHECK (first_token_timeout > 0 AND idle_timeout > 0)", "Time-outs must be positive."
+    )
+
+    @api.depends("api_base_url", "model", "tool_protocol")
+    def _compute_found_protocol(self):
+        """What was found out about one model says nothing about another."""
+        self.found_protocol = False
+
+    def _remember_protocol(self, found):
+        """Keep what a turn has found out about the model; a choice of an administrator stays."""
+        for config in self:
+            if config.tool_protocol == "auto" and found and config.found_protocol != found:
+                config.found_protocol = found
+
+    @api.constrains("api_base_url")
+    def _check_api_base_url(self):
+        for config in self:
+            if not config.api_base_url.startswith(("http://", "https://")):
+                raise ValidationError(
+                    self.env._("The API base URL must begin with http:// or https://.")
+                )
+
+    @api.constrains("company_id")
+    def _check_company_of_assistants(self):
+        self.with_context(active_test=False).assistant_ids._check_company(["config_id"])
+
+    @api.onchange("api_base_url")
+    def _onchange_api_base_url(self):
+        return self._told_of_move()
+
+    def _secret_facts(self):
+        """The key belongs to who was at the address when it was entered."""
+        return super()._secret_facts() | {"api_key": egress.origin(self.api_base_url)}
+
+    def write(self, vals):
+        result = super().write(vals)
+        if vals.get("active") is False:
+            # sudo: ai_turn - whoever asked; who may switch the provider ends what it is used for
+            turns = self.env["woow_paas_platform.ai_turn"].sudo()
+            using = [("state", "=", "running"), ("assistant_id.config_id", "in", self.ids)]
+            for turn in turns.search(using):
+                turn._request_stop()
+        return result
+
+    def _compute_missing_packages(self):
+        """A sentence when this host lacks what talks to a provider."""
+        names = packages.missing(packages.MODELS)
+        said = names and sentences.translated(self.env, str(PackageMissing(", ".join(names))))
+        self.missing_packages = said or False
+
+    def _llm_spec(self):
+        """How the provider is asked; there is no other way to it.
+
+        :raises LlmSwitchedOff: nobody asks it now
+        :raises SecretUnreadable: see `SecretMixin._read_secret`
+        """
+        self.ensure_one()
+        if not self.active:
+            raise LlmSwitchedOff
+        return LlmSpec(
+            id=self.id,
+            base_url=self.api_base_url.rstrip("/"),
+            model=self.model,
+            api_key=self._read_secret("api_key"),
+            temperature=self.temperature,
+            max_tokens=self.max_tokens or None,
+            tool_protocol=self.tool_protocol,
+            found_protocol=self.found_protocol or "",
+            supports_vision=self.supports_vision,
+            stream_usage=self.stream_usage,
+            first_token_timeout=self.first_token_timeout,
+            idle_timeout=self.idle_timeout,
+        )
+
+    @api.model
+    def _demo_refresh(self):
+        """Point the demo data at this start's model and MCP servers (environment ``WOOW_AI_DEMO_*``)."""
+        ref = self.env.ref
+        if (provider := ref("woow_paas_platform.ai_config_demo", False)) and (
+            url := os.environ.get("WOOW_AI_DEMO_LLM_URL")
+        ):
+            provider.write(
+                {
+                    "api_base_url": url,
+                    "model": os.environ.get("WOOW_AI_DEMO_LLM_MODEL", provider.model),
+                    "api_key": os.environ.get("WOOW_AI_DEMO_LLM_KEY", ""),
+                }
+            )
+        for name in ("everything", "time"):
+            server = ref(f"woow_paas_platform.mcp_server_demo_{name}", False)
+            if server and (url := os.environ.get(f"WOOW_AI_DEMO_MCP_{name.upper()}_URL")):
+                server.url = url
+                try:
+                    server._apply_discovery(process.discover(server._server_spec()))
+                except EngineError as error:
+                    _logger.warning("The demo's MCP server %s is not there: %s", name, error)
+        if assistant := ref("woow_paas_platform.ai_assistant_demo", False):
+            # A small model chooses better among few tools, and get-env shows its server's environment.
+            tools = assistant.mcp_server_ids.tool_ids
+            assistant.mcp_tool_disabled_ids = tools.filtered(lambda t: t.name not in DEMO_TOOLS)

@@ -1,0 +1,63 @@
+import re
+from urllib.parse import urlsplit
+
+from odoo import models
+from odoo.http import request
+
+from ...runtime import listeners
+from ...runtime.api_error import ApiError
+
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+
+def _is_same_origin(headers):
+    """Whether no page of another site has sent this request with the person's session.
+
+    Browsers leave out `Sec-Fetch-Site` over plain http, and then still name the `Origin` of what is no GET.
+    Programs send neither.
+    """
+    if (site := headers.get("Sec-Fetch-Site")) is not None:
+        return site in ("same-origin", "none")
+    if (origin := headers.get("Origin")) is None:
+        return True
+    # sudo: ir.config_parameter - the address of this Odoo, which the caller knows
+    base = request.env["ir.config_parameter"].sudo().get_param("web.base.url", "")
+    here = {request.httprequest.host, urlsplit(base).netloc} - {""}
+    try:
+        asked_from = urlsplit(origin)
+        # Proxies often pass the host without its port.
+        return not here.isdisjoint({asked_from.netloc, asked_from.hostname})
+    except ValueError:
+        return False
+
+
+class IrHttp(models.AbstractModel):
+    _inherit = "ir.http"
+
+    @classmethod
+    def _auth_method_woow_ai(cls):
+        """An Odoo API key (stateless) or the session; never a guest.
+
+        `auth="bearer"` falls back to the session for page navigations only, not for `fetch` and
+        `EventSource`, so this is our own.
+        """
+        headers = request.httprequest.headers
+        if match := re.match(r"^bearer\s+(\S+)$", headers.get("Authorization", ""), re.IGNORECASE):
+            # "rpc" stands for global keys, as in Odoo's own bearer authentication
+            uid = request.env["res.users.apikeys"]._check_credentials(
+                scope="rpc", key=match.group(1)
+            )
+            if not uid:
+                raise ApiError.unauthenticated()
+            request.update_env(user=uid)
+            request.session.can_save = False
+            return
+        if request.env.uid in [None, *cls._get_public_users()]:
+            raise ApiError.unauthenticated()
+        if request.httprequest.method not in SAFE_METHODS and not _is_same_origin(headers):
+            raise ApiError(403, "cross_site", "Requests from other sites are not accepted.")
+
+    @classmethod
+    def _pre_dispatch(cls, rule, args):
+        listeners.ensure_listening(request.db)
+        return super()._pre_dispatch(rule, args)

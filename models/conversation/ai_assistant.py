@@ -1,0 +1,46 @@
+from odoo import models
+
+
+class AiAssistant(models.Model):
+    _inherit = "ai.assistant"
+
+    def _offered_mcp_servers(self, person, service=None):
+        """The servers that a chat of this person may use now; none if assistant or service is closed to them.
+
+        Those of the assistant, of the cloud service, and the person's own.
+
+        :return: `mcp_server` records with sudo
+        """
+        # sudo: ai.assistant, mcp_server - whether the person may use assistant and service is checked with
+        # that person's rights
+        assistant = self.sudo()
+        Server = assistant.env["woow_paas_platform.mcp_server"]
+        for record in (assistant, service):
+            if record and not record.with_user(person).sudo(False).has_access("read"):
+                return Server
+        if not assistant.active:
+            return Server
+        own = assistant.mcp_server_ids.filtered(lambda s: s.active and s.scope == "system")
+        return own | Server._of_person(person, service)
+
+    def _mcp_config(self, offered, selected):
+        """Each of the offered servers, whether it is on, and what it costs."""
+        # sudo: ai.assistant - switches of tools, to count those that are on
+        disabled = self.sudo().mcp_tool_disabled_ids
+        data = []
+        for server in offered.sorted(lambda server: (server.scope, server.name)):
+            tools = server.tool_ids.filtered("is_usable") - disabled
+            data.append(
+                {
+                    "id": server.id,
+                    "name": server.name,
+                    "title": server.title or "",
+                    "description": server.description or "",
+                    "scope": server.scope,
+                    "state": server.state,
+                    "tool_count": len(tools),
+                    "token_estimate": sum(tools.mapped("token_estimate")),
+                    "enabled": server in selected,
+                }
+            )
+        return {"enabled_servers": selected.mapped("name"), "servers": data}

@@ -1,0 +1,37 @@
+from odoo import fields, models
+
+from ...services.llm import files
+
+
+class AiTurn(models.Model):
+    _inherit = "woow_paas_platform.ai_turn"
+
+    attachment_ids = fields.Many2many(
+        "ir.attachment", string="Files of the Question", readonly=True, copy=False
+    )
+
+    def _question_message(self, pictures=0):
+        """:param pictures: how many the model may still be shown
+        :return: the person's message, see `services.llm.files.question`
+        """
+        # sudo: ir.attachment - the person has sent them with this question
+        attached = self.sudo().attachment_ids.sorted("id")[: files.MAX_FILES]
+        return files.question(
+            self.prompt or "",
+            (file._ai_file() for file in attached if file.file_size <= files.MAX_BYTES),
+            pictures,
+        )
+
+    def _pictures_of_calls(self):
+        """``{call id: pictures}`` that tools of this turn have returned, for models with vision."""
+        # sudo: ir.attachment - files of the turn's own calls
+        calls = self._calls_with_taken_over().sudo()
+        shown = {
+            call.call_id: [
+                files.picture(file._ai_file())
+                for file in call.attachment_ids
+                if file.mimetype in files.PICTURES
+            ]
+            for call in calls.sorted("id", reverse=True)[: files.MAX_PICTURES]
+        }
+        return {call_id: pictures for call_id, pictures in shown.items() if pictures}

@@ -1,0 +1,263 @@
+import json
+
+from markupsafe import Markup
+from odoo import api, fields, models
+from odoo.exceptions import AccessError, UserError, ValidationError
+from odoo.tools import SQL
+
+from ...runtime import notify
+from ..turn.ai_turn import CONVERSATION
+
+NAME_CHARS = 120  # characters of a conversation's name
+FIXED = frozenset(  # set when the conversation is made, by the system only
+    {
+        "woow_assistant_id",
+        "woow_user_id",
+        "woow_cloud_service_id",
+        "woow_res_model",
+        "woow_res_id",
+        "woow_turn_ids",
+        "woow_mcp_config",
+    }
+)
+
+
+class DiscussChannel(models.Model):
+    """A conversation with an assistant is a channel of its own type with two fixed members."""
+
+    _inherit = "discuss.channel"
+
+    channel_type = fields.Selection(
+        selection_add=[(CONVERSATION, "AI Conversation")],
+        ondelete={CONVERSATION: "cascade"},
+    )
+    woow_assistant_id = fields.Many2one(
+        "ai.assistant", "AI Assistant", readonly=True, ondelete="set null", index="btree_not_null"
+    )
+    woow_user_id = fields.Many2one(
+        "res.users",
+        "AI Conversation of",
+        readonly=True,
+        ondelete="cascade",
+        index="btree_not_null",
+    )
+    woow_cloud_service_id = fields.Many2one(
+        "woow_paas_platform.cloud_service", "Cloud Service", readonly=True, ondelete="set null"
+    )
+    woow_res_model = fields.Char("About Model", readonly=True)
+    woow_res_id = fields.Many2oneReference("About", model_field="woow_res_model", readonly=True)
+    woow_turn_ids = fields.One2many(
+        "woow_paas_platform.ai_turn", "channel_id", "AI Turns", readonly=True
+    )
+
+    @api.model_create_multi
+    def create(self, vals_list):
+        channels = super().create(vals_list)
+        if not self.env.su and any(
+            # sudo: discuss.channel - only whether it is a conversation, nothing is shown
+            channel.channel_type == CONVERSATION or any(channel[name] for name in FIXED)
+            for channel in channels.sudo()
+        ):
+            raise AccessError(self.env._("Conversations with assistants are made in the chat."))
+        return channels
+
+    def write(self, vals):
+        if not self.env.su and not FIXED.isdisjoint(vals):
+            raise AccessError(
+                self.env._("Who talks to whom, and about what, does not change in a conversation.")
+            )
+        return super().write(vals)
+
+    def unlink(self):
+        """The calls go with their turns; that there were some, the statistics still tell."""
+        # sudo: discuss.channel - only numbers are kept, and nothing of it if the deletion is refused
+        channels = self.sudo()
+        turns = channels.woow_turn_ids
+        if turns:
+            self.env["woow_paas_platform.tool_call_sum"]._fold(SQL("turn_id = ANY(%s)", turns.ids))
+        for channel in turns.channel_id | channels.filtered("woow_assistant_id"):
+            notify.conversation_over(self.env.cr, channel.id)
+        return super().unlink()
+
+    @api.model
+    def _create_ai_conversation(self, assistant, cloud_service=None, name=None, record=None):
+        """The one way to make a conversation of the current user.
+
+        :param record: what it is about; its actions are offered beside the assistant's tools
+        :raises AccessError: the user may not use the assistant, the cloud service or the record
+        """
+        assistant.check_access("read")
+        if cloud_service:
+            cloud_service.check_access("read")
+        if record:
+            record.check_access("read")
+        # sudo: ai.assistant - its contact's id only
+        partners = self.env.user.partner_id | assistant.sudo().partner_id
+        # sudo: discuss.channel - people cannot create this type themselves; the members are fixed here
+        channel = self.sudo().create(
+            {
+                "name": (name or "").strip()[:NAME_CHARS] or self.env._("New conversation"),
+                "channel_type": CONVERSATION,
+                "woow_assistant_id": assistant.id,
+                "woow_user_id": self.env.uid,
+                "woow_cloud_service_id": cloud_service.id if cloud_service else False,
+                "woow_res_model": record._name if record else False,
+                "woow_res_id": record.id if record else False,
+                "channel_member_ids": [
+                    fields.Command.create({"partner_id": partner.id}) for partner in partners
+                ],
+            }
+        )
+        return channel.sudo(False)
+
+    @api.model
+    def _ai_conversations(self, limit=30, before=None, cloud_service=None):
+        """The caller's own conversations, the latest first.
+
+        :param cloud_service: only those about it
+        """
+        domain = [("channel_type", "=", CONVERSATION), ("woow_user_id", "=", self.env.uid)]
+        if before:
+            domain.append(("id", "<", before))
+        if cloud_service:
+            domain.append(("woow_cloud_service_id", "=", cloud_service.id))
+        return self.search(domain, order="id desc", limit=limit)
+
+    def _own_conversation(self):
+        """The record when it is a conversation of the caller, else an empty set."""
+        # sudo: discuss.channel - decides only whether the record is the caller's own
+        own = (
+            self.sudo()
+            .exists()
+            .filtered(lambda c: c.channel_type == CONVERSATION and c.woow_user_id == self.env.user)
+        )
+        return own.sudo(False)
+
+    def _about(self, user):
+        """The record that the conversation is about, with this person's rights; empty without them."""
+        # sudo: discuss.channel - which record it is; reading it is up to the person's rights
+        model, res_id = self.sudo().woow_res_model, self.sudo().woow_res_id
+        if not model or not res_id or model not in self.env:
+            return None
+        record = self.env[model].with_user(user).sudo(False).browse(res_id).exists()
+        return record if record and record.has_access("read") else None
+
+    def _running_turn(self):
+        return self.env["woow_paas_platform.ai_turn"].search(
+            [("channel_id", "=", self.id), ("state", "in", ("queued", "running", "waiting"))],
+            order="id",
+            limit=1,
+        )
+
+    def _last_turn(self):
+        return self.env["woow_paas_platform.ai_turn"].search(
+            [("channel_id", "=", self.id), ("hidden", "=", 0)], order="id desc", limit=1
+        )
+
+    def _turn_of_token(self, client_token):
+        Turn = self.env["woow_paas_platform.ai_turn"]
+        if not client_token:
+            return Turn
+        return Turn.search([("channel_id", "=", self.id), ("client_token", "=", client_token)])
+
+    def _ask(self, content, client_token=None, message=None, attachments=None):
+        """Post the person's message and queue its turn.
+
+        :param message: the message, when it was posted already (Discuss)
+        :param attachments: files that the message is to carry, see `_files_to_send`
+        :raises AccessError: the assistant is no longer available to the person
+        """
+        self.ensure_one()
+        self.woow_assistant_id.check_access("read")
+        attached = message.attachment_ids if message else attachments
+        # sudo: ir.attachment - the names of the caller's own files
+        names = attached.sudo().mapped("name") if attached else []
+        self._name_after_first_message(content or ", ".join(names))
+        return self.env["woow_paas_platform.ai_turn"]._start(
+            self, content, client_token, message, attachments=attachments
+        )
+
+    def _rename_ai_conversation(self, name):
+        # sudo: discuss.channel - portal users may not write channels, but name their own conversation
+        self.sudo().name = name.strip()[:NAME_CHARS] or self.env._("New conversation")
+
+    def _delete_ai_conversation(self):
+        """Messages, turns, events and calls go with it."""
+        running = self.sudo().woow_turn_ids.filtered(
+            lambda t: t.state in ("queued", "running", "waiting")
+        )
+        if running:
+            raise UserError(self.env._("Stop the answer before you delete the conversation."))
+        # sudo: discuss.channel - people may not delete channels, but their own conversation
+        self.sudo().unlink()
+
+    def _notify_get_recipients(self, message, msg_vals=False, **kwargs):
+        """In a conversation with an assistant nobody else is written to, whoever is named in a message."""
+        found = super()._notify_get_recipients(message, msg_vals, **kwargs)
+        if self.channel_type != CONVERSATION:
+            return found
+        # sudo: discuss.channel.member - who hears of a message
+        members = self.sudo().channel_member_ids.partner_id.ids
+        return [recipient for recipient in found if recipient["id"] in members]
+
+    def _post_answer(self, assistant, html, silent=False):
+        """Post as the assistant; the runner's last act of a turn."""
+        return self._post_as_assistant(
+            assistant,
+            body=Markup(html),  # noqa: S704 rendered by services/render, raw HTML escaped
+            silent=silent,
+            message_type="comment",
+        )
+
+    def _post_as_assistant(self, assistant, **values):
+        # sudo: discuss.channel - the author is the assistant's contact, which has no login
+        channel = self.sudo().with_context(woow_ai_no_turn=True, woow_ai_push_later=True)
+        return channel.message_post(
+            author_id=channel._contact_of(assistant).id, subtype_xmlid="mail.mt_comment", **values
+        )
+
+    def _contact_of(self, assistant):
+        """Who speaks for an assistant; of one that was deleted the contact stays in its conversation."""
+        members = self.channel_member_ids.partner_id - self.woow_user_id.partner_id
+        of_conversation = members[:1] if self.channel_type == CONVERSATION else members.browse()
+        return assistant.partner_id or of_conversation or self.env.ref("base.partner_root")
+
+    def _web_push_send_notification(
+        self, devices, private_key, public_key, payload_by_lang=None, payload=None
+    ):
+        """Odoo would ask the push service of each browser here and now, for five seconds each and again when
+        the transaction is repeated; what an assistant posts is sent by Odoo's cron, after the commit."""
+        if not self.env.context.get("woow_ai_push_later"):
+            return super()._web_push_send_notification(
+                devices, private_key, public_key, payload_by_lang, payload
+            )
+        payloads = payload_by_lang or {}
+        # sudo: mail.push - the rows that Odoo itself makes for many devices
+        self.env["mail.push"].sudo().create(
+            [
+                {
+                    "mail_push_device_id": device.id,
+                    "payload": json.dumps(payloads.get(device.partner_id.lang, payload)),
+                }
+                for device in devices
+            ]
+        )
+        return self.env.ref("mail.ir_cron_web_push_notification")._trigger()
+
+    def _name_after_first_message(self, content):
+        """A conversation without a name of its own is called after what was first asked."""
+        # sudo: discuss.channel - see `_rename_ai_conversation`
+        channel = self.sudo()
+        if channel.name == self.env._("New conversation"):
+            channel.name = " ".join(content.split())[:60]
+
+    @api.constrains("channel_member_ids")
+    def _check_conversation_members(self):
+        # sudo: discuss.channel - a constraint, nothing is shown
+        for channel in self.sudo().filtered(lambda c: c.channel_type == CONVERSATION):
+            allowed = channel.woow_user_id.partner_id | channel.woow_assistant_id.partner_id
+            members = channel.channel_member_ids
+            if members.guest_id or members.partner_id - allowed:
+                raise ValidationError(
+                    self.env._("Nobody can be added to a conversation with an assistant.")
+                )

@@ -1,0 +1,113 @@
+"""What one person may keep: so many conversations, and so many files in them."""
+
+from odoo import api, models
+from odoo.exceptions import UserError
+
+from ...runtime import limits
+from ...runtime.api_error import ApiError
+from ...services.llm.files import MAX_BYTES
+
+MEGABYTE = 1024 * 1024
+MAX_UNSENT_BYTES = 8 * MAX_BYTES  # of one person; what was attached first goes first
+
+
+class TooManyConversations(UserError):
+    """One person has as many as are kept."""
+
+
+class DiscussChannel(models.Model):
+    _inherit = "discuss.channel"
+
+    @api.model
+    def _create_ai_conversation(self, *args, **kwargs):
+        self._check_conversation_count()
+        return super()._create_ai_conversation(*args, **kwargs)
+
+    @api.model
+    def _check_conversation_count(self):
+        """:raises TooManyConversations: the caller has as many as one person may"""
+        limit = limits.get(self.env, "max_conversations_per_person")
+        # sudo: discuss.channel - the caller's own, counted
+        own = self.sudo().search_count([("woow_user_id", "=", self.env.uid)], limit=limit)
+        if own >= limit:
+            raise TooManyConversations(
+                self.env._(
+                    "You have %(limit)s conversations, and no more can be kept. Delete some first.",
+                    limit=limit,
+                )
+            )
+
+    def _attach_content(self, name, content, source=None):
+        """:raises ApiError: the caller keeps as many files as one person may"""
+        self._check_size(content)
+        count, size = self._room_for_files()
+        if count < 1 or size < len(content):
+            raise ApiError(
+                422,
+                "storage_full",
+                self.env._(
+                    "Your conversations hold as many files as can be kept."
+                    " Delete conversations that you no longer need."
+                ),
+            )
+        self._drop_unsent(len(content))
+        return super()._attach_content(name, content, source)
+
+    def _keep_files(self, files):
+        """As far as the conversation's person has room for them; a thread of a channel is nobody's."""
+        if self.woow_user_id:
+            files = _fitting(files, *self._room_for_files())
+        return super()._keep_files(files)
+
+    def _room_for_files(self):
+        """(number, bytes) of files that still fit into the conversations of this one's person."""
+        self.ensure_one()
+        # sudo: discuss.channel - whose conversation it is
+        person = self.sudo().woow_user_id
+        self.env["ir.attachment"].flush_model(["res_model", "res_id", "file_size"])
+        self.env.cr.execute(
+            """
+            SELECT COUNT(*), COALESCE(SUM(file.file_size), 0)
+              FROM ir_attachment file
+              JOIN discuss_channel channel ON channel.id = file.res_id
+             WHERE file.res_model = 'discuss.channel' AND channel.woow_user_id = %s
+            """,
+            [person.id],
+        )
+        count, size = self.env.cr.fetchone()
+        return (
+            limits.get(self.env, "max_files_per_person") - count,
+            limits.get(self.env, "max_file_megabytes_per_person") * MEGABYTE - size,
+        )
+
+    def _drop_unsent(self, size):
+        """Make room for so many bytes among what the caller has attached anywhere and not sent."""
+        # sudo: discuss.channel, ir.attachment - the caller's own conversations and files
+        own = self.sudo().search([("woow_user_id", "=", self.env.uid)])
+        attached = (
+            self.env["ir.attachment"]
+            .sudo()
+            .search(
+                [
+                    ("res_model", "=", self._name),
+                    ("res_id", "in", own.ids),
+                    ("create_uid", "=", self.env.uid),
+                ],
+                order="id desc",
+            )
+        )
+        for file in attached - own.woow_turn_ids.attachment_ids:
+            size += file.file_size
+            if size > MAX_UNSENT_BYTES:
+                file.unlink()
+
+
+def _fitting(files, count, size):
+    """Those of the files, in their order, that fit into so many bytes."""
+    fitting = []
+    for file in files:
+        length = len(file["data"]) * 3 // 4  # base64
+        if len(fitting) < count and length <= size:
+            fitting.append(file)
+            size -= length
+    return fitting

@@ -1,0 +1,2 @@
+from . import mcp_server
+from . import server_credential

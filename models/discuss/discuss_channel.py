@@ -1,0 +1,121 @@
+"""What a message that a person posts in Discuss sets going. Nothing waits here: a turn is queued."""
+
+from markupsafe import Markup
+from odoo import api, fields, models
+from odoo.exceptions import AccessError, UserError
+from odoo.tools import html2plaintext
+
+from ..conversation.discuss_channel import CONVERSATION
+
+
+class DiscussChannel(models.Model):
+    _inherit = "discuss.channel"
+
+    woow_ai_mentions = fields.Boolean(
+        "Assistants Answer Mentions",
+        help="Who mentions an AI assistant here gets its answer in a thread that everybody here can read.",
+    )
+
+    def write(self, vals):
+        if "woow_ai_mentions" in vals and not self._may_allow_ai_mentions():
+            raise AccessError(
+                self.env._("Only who made a channel decides whether assistants answer in it.")
+            )
+        return super().write(vals)
+
+    def _may_allow_ai_mentions(self):
+        if self.env.su or self.env.user.has_group("woow_paas_platform.group_admin"):
+            return True
+        return all(channel.create_uid == self.env.user for channel in self)
+
+    # ------------------------------------------------------------ a message was posted
+
+    def _message_post_after_hook(self, message, msg_vals):
+        result = super()._message_post_after_hook(message, msg_vals)
+        if self._is_said_by_a_person(message):
+            if self.channel_type == CONVERSATION:
+                self._answer_in_conversation(message)
+            elif message.partner_ids:
+                self._answer_mentions(message)
+        return result
+
+    def _is_said_by_a_person(self, message):
+        return (
+            not self.env.context.get("woow_ai_no_turn")
+            and message.message_type == "comment"
+            and message.author_id == self.env.user.partner_id
+        )
+
+    def _answer_in_conversation(self, message):
+        # sudo: Discuss posts with sudo; the rights that count are the person's
+        channel = self.sudo(False)
+        content = html2plaintext(message.body, include_references=False).strip()
+        is_empty = not content and not message.attachment_ids
+        if is_empty or channel.woow_user_id != self.env.user:
+            return
+        if not channel.sudo().woow_assistant_id.active:  # sudo: ai.assistant - whether it is there
+            raise UserError(self.env._("This assistant is not available any more."))
+        try:
+            channel._ask(content, message=message)
+        except AccessError as error:
+            raise UserError(self.env._("This assistant is not available any more.")) from error
+
+    def _answer_mentions(self, message):
+        """Each mentioned assistant answers in a thread of the message, where the owner allowed it."""
+        # sudo: discuss.channel - reads the switch of the channel that the person writes in
+        if not (self.sudo().parent_channel_id or self.sudo()).woow_ai_mentions:
+            return
+        assistants = self._assistants_of(message.partner_ids)
+        content = html2plaintext(message.body, include_references=False).strip()
+        if not assistants or not content:
+            return
+        # sudo: discuss.channel - the owner allowed the thread; its members are the channel's own
+        channel = self.sudo()
+        thread = channel if channel.parent_channel_id else channel._create_sub_channel(message.id)
+        Turn = self.env["woow_paas_platform.ai_turn"].sudo(False)
+        for assistant in assistants:
+            Turn._start(thread.sudo(False), content, message=message, assistant=assistant)
+
+    @api.model
+    def _assistants_of(self, partners):
+        """The assistants with these contacts that the person may use."""
+        return self.env["ai.assistant"].sudo(False).search([("partner_id", "in", partners.ids)])
+
+    def _get_allowed_message_partner_ids(self, partner_ids):
+        """Where the owner allowed it, an assistant can be mentioned though it is no member."""
+        allowed = super()._get_allowed_message_partner_ids(partner_ids)
+        # sudo: discuss.channel - reads the switch of the channel that the person writes in
+        if (self.sudo().parent_channel_id or self.sudo()).woow_ai_mentions:
+            partners = self.env["res.partner"].browse(partner_ids)
+            # sudo: ai.assistant - the contact's id only, of assistants that the person may use
+            allowed += self._assistants_of(partners).sudo().partner_id.ids
+        return list(dict.fromkeys(allowed))
+
+    def _to_store_defaults(self, target):
+        return [*super()._to_store_defaults(target), "woow_ai_mentions"]
+
+    # ------------------------------------------------------------ the assistant posts
+
+    def _assistant_member(self, assistant):
+        # sudo: discuss.channel.member - the assistant's own membership
+        members = self.sudo().channel_member_ids
+        return members.filtered(lambda member: member.partner_id == assistant.partner_id)
+
+    def _show_typing(self, assistant, is_typing):
+        self._assistant_member(assistant)._notify_typing(is_typing)
+
+    def _mark_read_by(self, user, message):
+        """The answer was watched in the chat; Discuss does not call it unread."""
+        # sudo: discuss.channel.member - the membership of the turn's own user
+        member = self.sudo().channel_member_ids.filtered(lambda m: m.partner_id == user.partner_id)
+        if member:
+            member._set_last_seen_message(message, notify=False)
+            member._set_new_message_separator(message.id + 1)
+
+    def _post_ending(self, assistant, sentence):
+        """Say in Discuss why there is no (whole) answer; chats show it at the turn."""
+        self._post_as_assistant(
+            assistant,
+            body=Markup('<div class="o_mail_notification">%s</div>') % sentence,
+            message_type="notification",
+        )

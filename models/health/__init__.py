@@ -1,0 +1,3 @@
+from . import mcp_server
+from . import mcp_server_process
+from . import mcp_server_state

@@ -1,0 +1,79 @@
+from datetime import timedelta
+
+from odoo import api, fields, models
+
+from ...runtime import sentences
+from ...services import text
+
+KEPT_DAYS = 7  # that a process which says nothing more is remembered
+
+
+class McpServerProcess(models.Model):
+    """What one process of Odoo knows of a server: each has connections, and a patience, of its own."""
+
+    _name = "woow_paas_platform.mcp_server_process"
+    _description = "MCP Server as One Process Sees It"
+    _order = "write_date desc, id desc"
+
+    server_id = fields.Many2one(
+        "woow_paas_platform.mcp_server", required=True, readonly=True, ondelete="cascade"
+    )
+    name = fields.Char("Process", required=True, readonly=True, help="Host and process.")
+    state = fields.Selection(
+        [
+            ("closed", "Asks it"),
+            ("open", "Leaves it alone"),
+            ("half_open", "Tries it again"),
+        ],
+        required=True,
+        readonly=True,
+        default="closed",
+        help="After three failures in a row a process leaves a server alone for 30 seconds; the next call after that "
+        "tries it again.",
+    )
+    reason = fields.Char(readonly=True, help="What the last failure said.")
+    reason_sentence = fields.Char("Reason of the Pause", compute="_compute_reason_sentence")
+    since = fields.Datetime(readonly=True)
+    stderr = fields.Text(
+        "Output", readonly=True, prefetch=False, help="The last that the server's process wrote."
+    )
+
+    _server_process_unique = models.UniqueIndex(
+        "(server_id, name)", "A process has one word on a server."
+    )
+
+    @api.depends("reason")
+    @api.depends_context("lang")
+    def _compute_reason_sentence(self):
+        for process in self:
+            reason = process.reason
+            process.reason_sentence = reason and sentences.translated(self.env, reason)
+
+    @api.model
+    def _put(self, server_id, name, **values):
+        """Write down what a process has learned. A server that is gone meanwhile is nobody's business."""
+        server = self.env["woow_paas_platform.mcp_server"].browse(server_id).exists()
+        if not server:
+            return
+        row = self.search([("server_id", "=", server_id), ("name", "=", name)])
+        if row:
+            row.write(values)
+        else:
+            self.create({"server_id": server_id, "name": name, **values})
+        server._tell_admins()
+
+    @api.model
+    def _put_state(self, server_id, name, state, reason):
+        """:param reason: the engine's sentence"""
+        self._put(
+            server_id,
+            name,
+            state=state,
+            reason=text.storable(reason) or False,
+            since=fields.Datetime.now(),
+        )
+
+    @api.autovacuum
+    def _gc_processes(self):
+        old = fields.Datetime.now() - timedelta(days=KEPT_DAYS)
+        self.search([("write_date", "<", old)]).unlink()

@@ -1,0 +1,227 @@
+import uuid
+
+from odoo import api, fields, models
+from odoo.exceptions import AccessError, ValidationError
+from odoo.fields import Domain
+
+from ...runtime import limits, sentences
+from ...services import const
+from ...services.errors import ConfigError
+from ...services.net import egress
+
+PLACE = {"scope", "cloud_service_id", "owner_user_id"}  # whose a server is
+
+
+class McpServer(models.Model):
+    """A registered MCP server: where it is, who may use it, how it is."""
+
+    _name = "woow_paas_platform.mcp_server"
+    _description = "MCP Server"
+    _inherit = [
+        "woow_paas_platform.readonly.mixin",
+        "mail.thread",
+        "mail.activity.mixin",
+        "woow_paas_platform.api_key.mixin",
+        "woow_paas_platform.company.mixin",
+    ]
+    _order = "sequence, name, id"
+    _rec_names_search = ["name", "title"]
+
+    name = fields.Char(required=True, help="Short name; the model sees it before each tool's name.")
+    title = fields.Char(help="What people read instead of the name. The model sees the name.")
+    mcp_id = fields.Char(
+        "MCP ID",
+        default=lambda self: str(uuid.uuid4()),
+        readonly=True,
+        copy=False,
+        help="Names the server in the action recall API.",
+    )
+    sequence = fields.Integer(default=10)
+    active = fields.Boolean(
+        default=True, tracking=True, help="Off counts at once, also for running turns."
+    )
+    auto_start = fields.Boolean(
+        "Connect at the Start",
+        help="Its tools are read again whenever Odoo, or a runner, starts.",
+    )
+    description = fields.Text()
+    url = fields.Char("URL", tracking=True, help="Endpoint of the server (streamable HTTP or SSE).")
+    transport = fields.Selection(
+        [
+            ("auto", "Automatic"),
+            ("streamable_http", "Streamable HTTP"),
+            ("sse", "SSE (legacy)"),
+            ("stdio", "Command (stdio)"),
+        ],
+        required=True,
+        default="auto",
+    )
+    scope = fields.Selection(
+        [("system", "System"), ("user", "User")], required=True, default="system", index=True
+    )
+    cloud_service_id = fields.Many2one(
+        "woow_paas_platform.cloud_service", ondelete="cascade", index="btree_not_null"
+    )
+    owner_user_id = fields.Many2one(
+        "res.users", string="Personal Server of", ondelete="cascade", index="btree_not_null"
+    )
+    trust_level = fields.Selection(
+        [
+            ("none", "Not trusted"),
+            ("annotations", "Its annotations are trusted"),
+            ("full", "Fully trusted"),
+        ],
+        required=True,
+        default="none",
+        tracking=True,
+        help="What the server says of its tools (read-only, idempotent …) counts only when trusted.",
+    )
+    review_new_tools = fields.Boolean(
+        help="New tools are offered only after somebody has looked at them. "
+        "Tools whose definition changes later always wait."
+    )
+    connect_timeout = fields.Float(default=const.CONNECT_TIMEOUT, help="Seconds.")
+    call_timeout = fields.Float(default=const.CALL_TIMEOUT, help="Seconds.")
+    tool_ids = fields.One2many(
+        "woow_paas_platform.mcp_tool", "server_id", string="Tools", context={"active_test": False}
+    )
+
+    _mcp_id_unique = models.UniqueIndex("(mcp_id)", "Each MCP server has an ID of its own.")
+    _name_unique = models.UniqueIndex(
+        "(name, scope, COALESCE(cloud_service_id, 0), COALESCE(owner_user_id, 0))",
+        "There is already an MCP server of this name here.",
+    )
+    _scope_owner = models.Constraint(
+        "CHECK ((scope = 'system' AND cloud_service_id IS NULL AND owner_user_id IS NULL)"
+        " OR (scope = 'user' AND (cloud_service_id IS NULL) <> (owner_user_id IS NULL)))",
+        "A system server belongs to nobody; a user server belongs to one cloud service or one person.",
+    )
+    _company_of_system = models.Constraint(
+        "CHECK (company_id IS NULL OR scope = 'system')",
+        "Only a system server can be of one company: a user server is of its service or its person.",
+    )
+    _url_unless_stdio = models.Constraint(
+        "CHECK (transport = 'stdio' OR COALESCE(url, '') <> '')", "An MCP server needs an address."
+    )
+    _timeouts_positive = models.Constraint(
+        "CHECK (connect_timeout > 0 AND connect_timeout <= 60"
+        " AND call_timeout > 0 AND call_timeout <= 600)",
+        "Time-outs must be positive; a connection may take 60 seconds and a call 600 at most.",
+    )
+
+    def _init_column(self, column_name):
+        """Servers that are there already get an id each, not one for all."""
+        if column_name != "mcp_id":
+            return super()._init_column(column_name)
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_mcp_server SET mcp_id = gen_random_uuid() WHERE mcp_id IS NULL"
+        )
+        return None
+
+    @api.depends("name", "title")
+    def _compute_display_name(self):
+        for server in self:
+            server.display_name = server.title or server.name
+
+    @api.constrains("url", "transport")
+    def _check_url(self):
+        for server in self.filtered(lambda server: server.transport != "stdio"):
+            try:
+                egress.check_url(server.url or "")
+            except ConfigError as error:
+                raise ValidationError(sentences.translated(self.env, str(error))) from error
+
+    @api.constrains("company_id")
+    def _check_company_of_assistants(self):
+        # sudo: ai.assistant - those of other companies use it, too
+        Assistant = self.env["ai.assistant"].sudo().with_context(active_test=False)
+        Assistant.search([("mcp_server_ids", "in", self.ids)])._check_company(["mcp_server_ids"])
+
+    @api.constrains("scope", "cloud_service_id", "owner_user_id")
+    def _check_number(self):
+        """Each one is asked again and again: nobody turns this Odoo against a list of addresses."""
+        limit = limits.get(self.env, "max_servers_per_assistant")
+        for name in ("cloud_service_id", "owner_user_id"):
+            owners = self[name]
+            # sudo: mcp_server - a number, nothing is shown
+            counts = (
+                self.sudo()
+                .with_context(active_test=False)
+                ._read_group([(name, "in", owners.ids)], [name], ["__count"])
+            )
+            if any(count > limit for _owner, count in counts):
+                raise ValidationError(
+                    self.env._(
+                        "A cloud service or a person can have at most %(limit)s MCP servers.",
+                        limit=limit,
+                    )
+                )
+
+    @api.model
+    def _check_place(self, place):
+        """Asked before a row is written: a name that is taken would tell who may not know of the names there.
+
+        :param place: ``{"scope", "cloud_service_id", "owner_user_id"}``; what is missing is the default
+        :raises AccessError: the caller may not manage servers there
+        """
+        if self.env.su:
+            return
+        place = self.default_get(list(PLACE)) | {name: place[name] for name in PLACE & place.keys()}
+        rules = self.env["ir.rule"]._compute_domain(self._name, "write")
+        # sudo: mcp_server - the rules read the place's workspace, nothing is shown
+        if not self.new(place).sudo().filtered_domain(rules):
+            raise AccessError(self.env._("You may not add MCP servers there."))
+
+    @api.model_create_multi
+    def create(self, vals_list):
+        for vals in vals_list:
+            self._check_place(vals)
+        servers = super().create(vals_list)
+        servers.filtered(lambda server: not server.active)._reset_state()
+        servers.filtered("active")._sync_after_commit()
+        return servers
+
+    def write(self, vals):
+        if vals.keys() & PLACE:
+            for server in self:
+                self._check_place(
+                    {
+                        "scope": server.scope,
+                        "cloud_service_id": server.cloud_service_id.id,
+                        "owner_user_id": server.owner_user_id.id,
+                        **vals,
+                    }
+                )
+        self._lock()
+        result = super().write(vals)
+        if vals.keys() & {"active", "url", "api_key", "api_key_env", "headers_json", "transport"}:
+            self._reset_state()
+        if vals.keys() & {"url", "transport"}:
+            # sudo: mcp_server - readonly; what the old address spoke says nothing about the new one
+            self.sudo().write({"detected_transport": False, "protocol_version": False})
+        if vals.get("active"):
+            self._sync_after_commit()
+        return result
+
+    def unlink(self):
+        self._lock()
+        return super().unlink()
+
+    def _lock(self):
+        """Who writes while the background does is run again, and Odoo's log has no error of it."""
+        self.env.cr.execute(
+            "SELECT id FROM woow_paas_platform_mcp_server WHERE id = ANY(%s) ORDER BY id"
+            " FOR NO KEY UPDATE",
+            [self.ids],
+            log_exceptions=False,
+        )
+
+    @api.model
+    def _of_person(self, person, cloud_service):
+        """The user servers of a chat: those of its cloud service, and the person's own; both may be empty."""
+        own = Domain.FALSE
+        if person:
+            own |= Domain("owner_user_id", "=", person.id)
+        if cloud_service:
+            own |= Domain("cloud_service_id", "=", cloud_service.id)
+        return self.search(Domain("scope", "=", "user") & own)

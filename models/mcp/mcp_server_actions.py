@@ -1,0 +1,166 @@
+from odoo import api, fields, models
+
+from ...runtime import sentences
+
+
+class McpServer(models.Model):
+    """The buttons of the form and the list."""
+
+    _inherit = "woow_paas_platform.mcp_server"
+
+    tool_count = fields.Integer("Number of Tools", compute="_compute_tool_count")
+    review_count = fields.Integer("Tools to Review", compute="_compute_tool_count")
+    credential_count = fields.Integer(
+        "Personal Keys",
+        compute="_compute_credential_count",
+        groups="woow_paas_platform.group_admin",
+    )
+    call_count = fields.Integer("Tool Calls", compute="_compute_call_count")
+    total_call_count = fields.Integer(
+        "Calls Ever Made",
+        compute="_compute_total_call_count",
+        groups="woow_paas_platform.group_admin",
+    )
+
+    @api.depends("tool_ids.available", "tool_ids.review_state")
+    def _compute_tool_count(self):
+        for server in self:
+            tools = server.tool_ids.filtered("available")
+            server.tool_count = len(tools)
+            server.review_count = len(
+                tools.filtered(lambda t: t.review_state in ("new", "changed"))
+            )
+
+    def _compute_credential_count(self):
+        counts = self._counts("woow_paas_platform.server_credential")
+        for server in self:
+            server.credential_count = counts.get(server, 0)
+
+    def _compute_call_count(self):
+        counts = self._counts("woow_paas_platform.tool_call")
+        for server in self:
+            server.call_count = counts.get(server, 0)
+
+    def _compute_total_call_count(self):
+        counts = self.env["woow_paas_platform.tool_call_report"]._calls_by("server_id", self)
+        for server in self:
+            server.total_call_count = counts.get(server, 0)
+
+    def _counts(self, model):
+        """How many records of the model each server has: ``{server: number}``."""
+        in_these = [("server_id", "in", self.ids)]
+        return dict(self.env[model]._read_group(in_these, ["server_id"], ["__count"]))
+
+    def action_test_connection(self):
+        """Show the test of `POST /api/mcp/servers/<id>/test`, step by step."""
+        self.ensure_one()
+        self.check_access("write")
+        return {
+            "type": "ir.actions.client",
+            "tag": "woow_mcp_server_test",
+            "params": {"server_id": self.id},
+        }
+
+    def action_sync_tools(self):
+        """Read `tools/list` in the background and bring the tool records up to date; what came of it is notified."""
+        self.check_access("write")
+        self._sync_after_commit(notify=True)
+        if len(self) > 1:
+            return self._notify(
+                self.env._(
+                    "The tools of %(count)s servers are being read. Their states follow in a moment.",
+                    count=len(self),
+                ),
+                kind="info",
+            )
+        return self._notify(
+            self.env._(
+                "The tools of “%(server)s” are being read. What came of it follows in a moment.",
+                server=self.name,
+            ),
+            kind="info",
+        )
+
+    def _tell_synced(self, uid, added, changed, gone):
+        """Notify who has asked for a sync, in their language.
+
+        :param uid: None where nobody waits for it
+        """
+        if not uid:
+            return
+        user = self.env["res.users"].browse(uid)
+        server = self.with_context(lang=user.lang)
+        if added or changed or gone:
+            message = server.env._(
+                "“%(server)s”: %(added)s new tools, %(changed)s changed, %(gone)s no longer offered.",
+                server=server.name,
+                added=added,
+                changed=changed,
+                gone=gone,
+            )
+        else:
+            message = server.env._(
+                "“%(server)s” is up to date: %(count)s tools.",
+                server=server.name,
+                count=server.tool_count,
+            )
+        user._bus_send("simple_notification", {"type": "success", "message": message})
+
+    def _tell_failed(self, uid, error):
+        """As `_tell_synced`."""
+        if not uid:
+            return
+        user = self.env["res.users"].browse(uid)
+        message = sentences.of_error(self.with_user(user).with_context(lang=user.lang).env, error)
+        user._bus_send(
+            "simple_notification", {"type": "danger", "title": self.name, "message": message}
+        )
+
+    def action_enable(self):
+        self.write({"active": True})
+
+    def action_disable(self):
+        self.write({"active": False})
+
+    def action_view_tools(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.mcp_tool_action")
+        return {
+            **action,
+            "domain": [("server_id", "=", self.id)],
+            "context": {"active_test": False},
+        }
+
+    def action_review_tools(self):
+        action = self.action_view_tools()
+        return {**action, "context": {**action["context"], "search_default_to_review": 1}}
+
+    def action_view_statistics(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id(
+            "woow_paas_platform.tool_call_report_action"
+        )
+        return {**action, "domain": [("server_id", "=", self.id)], "context": {}}
+
+    def action_view_credentials(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id(
+            "woow_paas_platform.server_credential_action"
+        )
+        return {**action, "domain": [("server_id", "=", self.id)]}
+
+    def action_view_calls(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.tool_call_action")
+        return {**action, "domain": [("server_id", "=", self.id)], "context": {}}
+
+    def _notify(self, message, kind="success"):
+        return {
+            "type": "ir.actions.client",
+            "tag": "display_notification",
+            "params": {
+                "type": kind,
+                "message": message,
+                "next": {"type": "ir.actions.client", "tag": "soft_reload"},
+            },
+        }

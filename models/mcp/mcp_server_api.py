@@ -1,0 +1,201 @@
+from urllib.parse import urlsplit
+
+from odoo import api, models
+from odoo.fields import Datetime, Domain
+
+from ...runtime import sentences
+from ...services.catalog import mcp_json
+
+
+class McpServer(models.Model):
+    """What the API and the portal say of servers, and to whom.
+
+    Rules decide who manages a server. Of system servers everybody of their company who signs in sees name and
+    tools (document 004, §4.2), never address, headers or errors: they may tell of the inside of a network.
+    """
+
+    _inherit = "woow_paas_platform.mcp_server"
+
+    @api.model
+    def _system_domain(self):
+        """The system servers that the caller sees as everybody does."""
+        return Domain("scope", "=", "system") & Domain(
+            self._check_company_domain(self.env.companies.ids)
+        )
+
+    @api.model
+    def _listed(self, cloud_service=None):
+        """The servers that the caller may see, oldest first.
+
+        :param cloud_service: of the user scope only those of this service
+        """
+        domain = [("cloud_service_id", "=", cloud_service.id)] if cloud_service else []
+        managed = self.with_context(active_test=False).search(domain)
+        # sudo: mcp_server - what is shown of them is up to `_api_data`
+        return (managed | self.sudo().search(self._system_domain()).sudo(False)).sorted("id")
+
+    def _visible(self):
+        """The servers among these that the caller may see."""
+        managed = self.exists()._filtered_access("read")
+        # sudo: mcp_server - see `_listed`
+        seen = self._system_domain() & Domain("active", "=", True)
+        system = (self - managed).sudo().exists().filtered_domain(seen)
+        return managed | system.sudo(False)
+
+    def _api_data(self, with_tools=False):
+        """One server as JSON; more of it for who may change it."""
+        self.ensure_one()
+        manages = self.has_access("write")
+        # sudo: mcp_server - a manager reads all but secrets, everybody else only what is listed here
+        server = self.sudo()
+        tools = server.tool_ids.filtered("available")
+        usable = tools.filtered("is_usable")
+        data = {
+            "id": server.id,
+            "name": server.name,
+            "title": server.title or "",
+            "description": server.description or "",
+            "scope": server.scope,
+            "active": server.active,
+            "state": server.state,
+            "tool_count": len(tools),
+            "active_tool_count": len(usable),
+            "token_estimate": sum(usable.mapped("token_estimate")),
+            "can_edit": manages,
+        }
+        if manages:
+            data |= server._managed_data()
+        if with_tools:
+            shown = server.tool_ids if manages else usable
+            data["tools"] = [tool._api_data() for tool in shown.sorted("name")]
+        return data
+
+    def _managed_data(self):
+        service = self.cloud_service_id
+        return {
+            "url": self.url or "",
+            "template": self.template_code or "",
+            "transport": self.transport,
+            "has_api_key": self.has_api_key,
+            "header_names": self._header_names(),
+            "trust_level": self.trust_level,
+            "connect_timeout": self.connect_timeout,
+            "call_timeout": self.call_timeout,
+            "cloud_service": {"id": service.id, "name": service.name} if service else None,
+            "is_personal": bool(self.owner_user_id),
+            "state_message": self.state_sentence or "",
+            "protocol_version": self.protocol_version or "",
+            "last_sync": _utc(self.last_sync),
+            "last_attempt": _utc(self.last_attempt),
+        }
+
+    def _header_names(self):
+        return [name for name in (self.header_names or "").split(", ") if name]
+
+    def _tell_admins(self):
+        """The pages of owners read a server again, too."""
+        result = super()._tell_admins()
+        # sudo: workspace_access - only to address its owner and admins on the bus
+        for server in self.sudo():
+            access = server.cloud_service_id.workspace_id.access_ids
+            managers = access.filtered(lambda a: a.role in ("owner", "admin")).user_id
+            for partner in (managers | server.owner_user_id).partner_id:
+                partner._bus_send("woow_ai/mcp_server", {"id": server.id})
+        return result
+
+    def _remove_api_key(self):
+        self.check_access("write")
+        # sudo: mcp_server - the store is readable by nobody; who may write the server may empty it
+        self.sudo().api_key_encrypted = False
+
+    @api.model
+    def _free_name(self, wanted, place):
+        """The name, with a number where it is taken already.
+
+        :param place: ``{"scope", "cloud_service_id", "owner_user_id"}`` of the server
+        """
+        taken, name, number = set(self._names_in(place)), wanted, 2
+        while name in taken:
+            name, number = f"{wanted} {number}", number + 1
+        return name
+
+    @api.model
+    def _names_in(self, place):
+        """The names that are taken in a place.
+
+        :raises AccessError: the caller may not add a server there
+        """
+        self._check_place(place)
+        domain = [(field, "=", value) for field, value in place.items()]
+        # sudo: mcp_server - names in the place where the caller is about to add one
+        return self.sudo().with_context(active_test=False).search(domain).mapped("name")
+
+    @api.model
+    def _import_servers(self, document, place):
+        """Make a server of each entry of an ``mcpServers`` document that can be one.
+
+        :raises AccessError: the caller may not add servers there, and learns no name of those that are there
+        :return: (servers, ``[{"name", "message"}]`` of what was left out or is still missing)
+        :raises ConfigError: it is no such document
+        """
+        found, skipped = mcp_json.read(document)
+        notes = [
+            {"name": entry.name, "message": sentences.translated(self.env, entry.message)}
+            for entry in skipped
+        ]
+        known = set(self._names_in(place))
+        servers = self
+        for entry in found:
+            if entry.name in known:
+                message = self.env._("There is already an MCP server of this name here.")
+                notes.append({"name": entry.name, "message": message})
+                continue
+            known.add(entry.name)
+            servers |= self.create({**place, **_vals_of_import(entry)})
+            if entry.missing:
+                message = self.env._(
+                    "Added. Enter what the document did not hold: %(names)s.",
+                    names=", ".join(entry.missing),
+                )
+                notes.append({"name": entry.name, "message": message})
+        return servers, notes
+
+    def _export_servers(self):
+        """The ``mcpServers`` document of these servers, without secrets; stdio servers stay with the operator."""
+        return mcp_json.write(
+            {
+                "name": server.name,
+                "url": server.url,
+                "transport": server.transport,
+                "description": server.description or "",
+                "has_api_key": server.has_api_key,
+                "header_names": server._header_names(),
+            }
+            for server in self
+            if server.url
+        )
+
+
+def name_of(url):
+    """A name for a server that got none: ``https://mcp.example.com/mcp`` is "example"."""
+    try:
+        labels = (urlsplit(url).hostname or "").split(".")
+    except ValueError:  # the constraint says what is wrong with it
+        labels = []
+    telling = [label for label in labels if label not in ("", "www", "api", "mcp")]
+    return telling[0] if telling and not telling[0].isdecimal() else "server"
+
+
+def _vals_of_import(entry):
+    return {
+        "name": entry.name,
+        "url": entry.url,
+        "transport": entry.transport,
+        "description": entry.description,
+        "api_key": entry.api_key,
+        "headers_json": entry.headers_json,
+    }
+
+
+def _utc(moment):
+    return Datetime.to_string(moment).replace(" ", "T") + "Z" if moment else None

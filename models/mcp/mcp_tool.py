@@ -1,0 +1,220 @@
+import hashlib
+import json
+
+from odoo import api, fields, models
+from odoo.exceptions import AccessError, ValidationError
+
+from ...runtime import limits, sentences
+from ...services.specs import ToolSpec
+from ...services.turn import approval, names
+
+
+class McpTool(models.Model):
+    """A tool as its server described it. `active` is the people's switch, `available` the server's word."""
+
+    _name = "woow_paas_platform.mcp_tool"
+    _description = "MCP Tool"
+    _inherit = ["woow_paas_platform.callable.mixin"]
+    _order = "server_id, name, id"
+
+    name = fields.Char(required=True, readonly=True)
+    title = fields.Char(readonly=True)
+    description = fields.Text(readonly=True)
+    input_schema = fields.Text(readonly=True, help="JSON Schema, as the server sent it.")
+    output_schema = fields.Text(readonly=True)
+    annotations = fields.Text(readonly=True)
+    server_id = fields.Many2one(
+        "woow_paas_platform.mcp_server", required=True, ondelete="cascade", index=True
+    )
+    active = fields.Boolean(default=True, help="Off counts at once, also for running turns.")
+    available = fields.Boolean(default=True, readonly=True, help="The last sync saw it.")
+    is_usable = fields.Boolean(compute="_compute_is_usable")
+    alias = fields.Char(compute="_compute_alias", help="The name that the model sees.")
+    definition_hash = fields.Char(readonly=True)
+    approval_policy = fields.Selection(
+        [
+            ("default", "By its annotations"),
+            ("auto", "Always run"),
+            ("ask", "Ask first"),
+            ("never", "Never run"),
+        ],
+        required=True,
+        default="default",
+    )
+    token_estimate = fields.Integer(
+        "Tokens", readonly=True, help="About what the definition costs in each request, in tokens."
+    )
+    total_call_count = fields.Integer(
+        "Calls Ever Made",
+        compute="_compute_total_call_count",
+        groups="woow_paas_platform.group_admin",
+    )
+
+    _server_name_unique = models.Constraint(
+        "UNIQUE (server_id, name)", "The server already has a tool of this name."
+    )
+
+    @api.depends("active", "available", "review_state", "server_id.active")
+    def _compute_is_usable(self):
+        for tool in self:
+            is_on = tool.active and tool.available and tool.server_id.active
+            tool.is_usable = is_on and tool.review_state == "approved"
+
+    @api.depends("name", "server_id.name")
+    def _compute_alias(self):
+        for tool in self:
+            # sudo: mcp_server - only its name, which every caller of the tool sees anyway
+            server = tool.sudo().server_id
+            tool.alias = names.make_aliases([(server.name or "", tool.name or "")])[0]
+
+    def _compute_total_call_count(self):
+        counts = self.env["woow_paas_platform.tool_call_report"]._calls_by("tool_id", self)
+        for tool in self:
+            tool.total_call_count = counts.get(tool, 0)
+
+    @api.depends("name", "title", "server_id.name")
+    def _compute_display_name(self):
+        for tool in self:
+            # sudo: mcp_server - see `_compute_alias`
+            tool.display_name = f"{tool.sudo().server_id.name}.{tool.name}"
+
+    def write(self, vals):
+        if not self.env.su and vals.keys() - {"active", "approval_policy"}:
+            raise AccessError(self.env._("A tool's definition comes from its server."))
+        return super().write(vals)
+
+    @api.model
+    def _vals_from_discovery(self, found):
+        schema = json.dumps(dict(found.input_schema), ensure_ascii=False)
+        definition = json.dumps(
+            [
+                found.name,
+                found.title,
+                found.description,
+                dict(found.input_schema),
+                found.output_schema,
+                dict(found.annotations),
+            ],
+            sort_keys=True,
+        )
+        return {
+            "name": found.name,
+            "title": found.title,
+            "description": found.description,
+            "input_schema": schema,
+            "output_schema": json.dumps(found.output_schema) if found.output_schema else False,
+            "annotations": json.dumps(dict(found.annotations)),
+            "definition_hash": hashlib.sha256(definition.encode()).hexdigest(),
+            "token_estimate": (len(schema) + len(found.description or "") + len(found.name)) // 4,
+            "warning_codes": [list(warning) for warning in found.warnings],
+            "available": True,
+        }
+
+    @api.constrains("active")
+    def _check_number(self):
+        """A model that is shown too many tools chooses badly, and each one costs tokens."""
+        limit = limits.get(self.env, "max_tools_per_server")
+        # sudo: mcp_tool - a number, nothing is shown
+        counts = self.sudo()._read_group(
+            [("server_id", "in", self.filtered("active").server_id.ids), ("active", "=", True)],
+            ["server_id"],
+            ["__count"],
+        )
+        for server, count in counts:
+            if count > limit:
+                raise ValidationError(
+                    self.env._(
+                        "“%(server)s” can have at most %(limit)s tools switched on."
+                        " Switch others off first.",
+                        server=server.display_name,
+                        limit=limit,
+                    )
+                )
+
+    def action_enable(self):
+        self.write({"active": True})
+
+    def action_disable(self):
+        self.write({"active": False})
+
+    def action_view_statistics(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id(
+            "woow_paas_platform.tool_call_report_action"
+        )
+        return {**action, "domain": [("tool_id", "=", self.id)], "context": {}}
+
+    def _may_repeat(self):
+        """Whether a call that was cut may run again; none of a tool that is gone."""
+        return bool(self) and approval.is_repeatable(
+            self._annotations(), self.server_id.trust_level
+        )
+
+    def _is_offered_to(self, user):
+        """Whether this person may use the tool at all, whatever its switches say.
+
+        Tools come with an assistant that the person may chat with, with a server of the person or of a
+        cloud service that the person is a member of, or with the right to manage them.
+        """
+        self.ensure_one()
+        if self.with_user(user).sudo(False).has_access("write"):
+            return True
+        # sudo: mcp_tool, ai.assistant - reads servers and switches to decide, shows nothing of them
+        tool = self.sudo()
+        server = tool.server_id
+        if server.scope == "user":
+            service = server.cloud_service_id.with_user(user).sudo(False)
+            return server.owner_user_id == user or bool(service and service.has_access("read"))
+        Assistant = self.env["ai.assistant"].with_user(user).sudo(False)
+        return bool(self._offered_by(Assistant.search([("active", "=", True)])))
+
+    def _offered_by(self, assistants):
+        # sudo: mcp_tool, ai.assistant - reads servers and switches to decide, shows nothing of them
+        tool = self.sudo()
+        if tool.server_id.scope == "user":
+            return assistants
+        return assistants.filtered(
+            lambda one: (
+                tool.server_id in one.sudo().mcp_server_ids
+                and tool not in one.sudo().mcp_tool_disabled_ids
+            )
+        )
+
+    def _switch_refusal(self):
+        self.ensure_one()
+        # sudo: mcp_tool - the switches of a tool that the caller may use
+        tool = self.sudo()
+        if reason := tool._quarantine_reason():
+            return reason
+        return "" if tool.is_usable else "This tool is switched off."
+
+    def _tool_spec(self):
+        self.ensure_one()
+        return self._tool_specs()[0]
+
+    def _tool_specs(self, problems=None):
+        """Frozen copies with aliases that are unique among them, in a stable order.
+
+        :param problems: why servers cannot be used now, by their ids
+        """
+        problems = problems or {}
+        tools = self.sorted(lambda tool: (tool.server_id.id, tool.name))
+        aliases = names.make_aliases([(tool.server_id.name, tool.name) for tool in tools])
+        return tuple(
+            ToolSpec(
+                id=tool.id,
+                server_id=tool.server_id.id,
+                name=tool.name,
+                alias=alias,
+                title=tool.title or "",
+                description=tool.description or "",
+                input_schema=json.loads(tool.input_schema or "{}"),
+                output_schema=json.loads(tool.output_schema or "{}"),
+                annotations=tool._annotations(),
+                definition=tool._definition(),
+                problem=sentences.translated(self.env, problems[tool.server_id.id].outline)
+                if tool.server_id.id in problems
+                else "",
+            )
+            for tool, alias in zip(tools, aliases, strict=True)
+        )

@@ -1,0 +1,200 @@
+import logging
+
+from odoo import api, fields, models
+from odoo.tools import SQL
+
+from ...runtime import vault
+from ...services.errors import ConfigError, SecretUnreadable
+
+_logger = logging.getLogger(__name__)
+
+NEUTRALIZED = (
+    "This is a neutralized copy of a database. Switch it on first if it is to be asked from here."
+)
+LOOKED_AT = 200  # secrets of each kind that a look at the health tries to open
+
+
+class SecretMixin(models.AbstractModel):
+    """Write-only inputs over encrypted stores.
+
+    A model pairs an input `secret` (computed to ``""``, its inverse skips empty values) with a store
+    `secret_encrypted` (``groups=fields.NO_ACCESS``, ``copy=False``): people write it, nobody reads it back.
+    """
+
+    _name = "woow_paas_platform.secret.mixin"
+    _description = "Encrypted write-only secrets"
+
+    secret_problem = fields.Char(
+        "Secrets That Cannot Be Read",
+        compute="_compute_secret_problem",
+        compute_sudo=True,
+        exportable=False,
+    )
+
+    def _blank_secrets(self, *names):
+        for record in self:
+            for name in names:
+                record[name] = ""
+
+    def _store_secret(self, name):
+        for record in self:
+            if value := record[name]:
+                # sudo: the store is readable by nobody; who may write the record may replace its secret
+                record.sudo()[f"{name}_encrypted"] = vault.encrypt(value)
+
+    @api.model
+    def _is_neutralized(self):
+        # sudo: ir.config_parameter - whether Odoo has neutralised this copy
+        Parameter = self.env["ir.config_parameter"].sudo()
+        return bool(Parameter.get_param("database.is_neutralized"))
+
+    def _check_copy(self):
+        """:raises ConfigError: this is a neutralized copy of a database, and nobody has switched it on there"""
+        if not self.active and self._is_neutralized():
+            raise ConfigError(NEUTRALIZED)
+
+    # ------------------------------------------------------------ what secrets were entered for
+
+    def _secret_facts(self):
+        """What each secret was entered for: once that is another, the secret is void.
+
+        :return: ``{name: anything that compares}``, of inputs and of what else `_forget_secrets` knows
+        """
+        self.ensure_one()
+        return {}
+
+    def write(self, vals):
+        """Nobody has a secret sent elsewhere, or takes it along: it stays behind unless it is entered anew."""
+        before = self._facts_of_secrets()
+        result = super().write(vals)
+        self._forget_moved(before, {name for name in vals if vals[name]})
+        return result
+
+    def _facts_of_secrets(self):
+        # sudo: what it was is compared with what it is, and shown to nobody
+        return {record: record.sudo()._secret_facts() for record in self}
+
+    def _forget_moved(self, before, entered=()):
+        """The one place that decides which secrets are void now.
+
+        :param before: `_facts_of_secrets` of then
+        :param entered: names of the secrets that came with the change
+        """
+        for record, facts in before.items():
+            if moved := record._moved_secrets(facts) - set(entered):
+                record._forget_secrets(moved)
+
+    def _moved_secrets(self, facts):
+        now = self.sudo()._secret_facts()  # sudo: see `_facts_of_secrets`
+        return {name for name, fact in facts.items() if now.get(name) != fact}
+
+    def _held_secrets(self):
+        """Names of the secrets that are stored, of those in `_secret_facts`."""
+        self.ensure_one()
+        record = self.sudo()  # sudo: that there is one is known to who manages the record
+        names = {name for name in record._secret_facts() if f"{name}_encrypted" in record}
+        return {name for name in names if record[f"{name}_encrypted"]}
+
+    def _told_of_move(self):
+        """What a form says while secrets are about to stay behind.
+
+        :return: as an onchange answers
+        """
+        before = self._origin
+        if not before:
+            return None
+        moved = self._moved_secrets(before.sudo()._secret_facts()) & before._held_secrets()
+        if not any(name not in self or not self[name] for name in moved):
+            return None
+        warning = {
+            "type": "notification",
+            "title": self.env._("Enter the secrets again"),
+            "message": self.env._(
+                "Keys, headers and sign-ins stay with the old address and the old owner. Enter those that count now."
+            ),
+        }
+        return {"warning": warning}
+
+    def _forget_secrets(self, names):
+        stores = [f"{name}_encrypted" for name in names]
+        # sudo: the stores are readable by nobody; emptied only
+        self.sudo().write({store: False for store in stores if store in self})
+
+    def _read_secret(self, name):
+        """:raises SecretUnreadable: the operator's key does not open it"""
+        self.ensure_one()
+        try:
+            # sudo: the store is readable by nobody; callers hand the value to the engine, never to a client
+            return vault.decrypt(self.sudo()[f"{name}_encrypted"])
+        except SecretUnreadable:
+            _logger.warning("%s of %s does not decrypt with the current key.", name, self)
+            raise
+
+    # ------------------------------------------------------------ another key than they were encrypted with
+
+    @api.depends(lambda self: [name for name in self._fields if name.endswith("_encrypted")])
+    @api.depends_context("lang")
+    def _compute_secret_problem(self):
+        stores = [name for name in self._fields if name.endswith("_encrypted")]
+        for record in self:
+            closed = [name for name in stores if not vault.opens(record[name])]
+            record.secret_problem = record._sentence_of_closed(closed) if closed else False
+
+    def _sentence_of_closed(self, stores):
+        inputs = (self._fields.get(name.removesuffix("_encrypted")) for name in stores)
+        labels = [field._description_string(self.env) for field in inputs if field]
+        return self.env._(
+            "What is stored here was encrypted with another secret key than this Odoo has, and cannot be read: "
+            "%(secrets)s. Enter it again, or let the operator add the former key to secret_key.",
+            secrets=", ".join(labels) or self.display_name,
+        )
+
+    @api.model
+    def _stored_secrets(self):
+        """Each column that holds secrets: (model, name of the field)."""
+        for model in self.env.values():
+            if not model._abstract and model._auto and isinstance(model, SecretMixin):
+                for name in model._fields:
+                    if name.endswith("_encrypted"):
+                        yield model, name
+
+    @api.model
+    def _count_unreadable(self):
+        """How many stored secrets no key opens, of the newest `LOOKED_AT` of each kind."""
+        count = 0
+        for model, name in self._stored_secrets():
+            column, table = SQL.identifier(name), SQL.identifier(model._table)
+            newest = SQL(
+                "SELECT %s FROM %s WHERE %s <> '' ORDER BY id DESC LIMIT %s",
+                column,
+                table,
+                column,
+                LOOKED_AT,
+            )
+            count += sum(not vault.opens(token) for (token,) in self.env.execute_query(newest))
+        return count
+
+    @api.model
+    def _rotate_secrets(self):
+        """Encrypt each stored secret of the database with the newest key.
+
+        :return: (how many were, “table.column id” of those that no key opens)
+        """
+        done, failed = 0, []
+        for model, name in self._stored_secrets():
+            table, column = SQL.identifier(model._table), SQL.identifier(name)
+            self.env.cr.execute(
+                SQL("SELECT id, %s FROM %s WHERE %s <> '' FOR UPDATE", column, table, column)
+            )
+            for record_id, token in self.env.cr.fetchall():
+                try:
+                    fresh = vault.rotate(token)
+                except SecretUnreadable:
+                    failed.append(f"{model._table}.{name} {record_id}")
+                    continue
+                self.env.cr.execute(
+                    SQL("UPDATE %s SET %s = %s WHERE id = %s", table, column, fresh, record_id)
+                )
+                done += 1
+        self.env.invalidate_all()
+        return done, failed

@@ -1,0 +1,184 @@
+from dataclasses import replace
+
+from odoo import api, fields, models
+from odoo.exceptions import ValidationError
+
+from ...runtime import tokens
+from ...services.oauth import flow
+from ...services.specs import OAuthSpec
+
+SIGN_IN = "woow_paas_platform.mcp_sign_in"
+START = "/api/ai/oauth/start"
+CALLBACK = "/api/ai/oauth/callback"
+CLIENT = "/api/ai/oauth/client.json"
+BY_A_PERSON = ("oauth_server", "oauth_user")
+SIGN_INS = "sign_ins"  # tokens that were given out, among the names of secrets
+
+
+class McpServer(models.Model):
+    """How a server knows who calls: by a key, or by tokens that it gives out (OAuth 2.1)."""
+
+    _inherit = "woow_paas_platform.mcp_server"
+
+    authorization = fields.Selection(
+        [
+            ("key", "Key, headers or nothing"),
+            ("oauth_server", "OAuth, one sign-in for everybody"),
+            ("oauth_user", "OAuth, each person signs in"),
+            ("oauth_client", "OAuth, client credentials"),
+        ],
+        required=True,
+        default="key",
+        tracking=True,
+        help="With one sign-in for everybody, all chats act with the rights of who signed in.",
+    )
+    oauth_client_id = fields.Char(
+        "Client ID",
+        help="Only where this Odoo was registered by hand; else it makes itself known.",
+    )
+    oauth_client_secret = fields.Char(
+        "Client Secret",
+        compute="_compute_oauth_client_secret",
+        inverse="_inverse_oauth_client_secret",
+        help="Stored encrypted. Leave empty to keep the current secret.",
+    )
+    oauth_client_secret_encrypted = fields.Char(groups=fields.NO_ACCESS, copy=False)
+    oauth_issuer = fields.Char(
+        "Authorization Server",
+        help="Issuer at which the client is registered. The client secret goes nowhere else.",
+    )
+    oauth_callbacks = fields.Text(
+        "Callback Addresses",
+        compute="_compute_oauth_callbacks",
+        help="To register with the client. The second one is used where people are sent to a page of another server.",
+    )
+    oauth_scope = fields.Char(
+        "Rights", help="Scopes to ask for, separated by blanks. Empty: those that the server names."
+    )
+    sign_in_ids = fields.One2many(
+        SIGN_IN, "server_id", "Sign-ins", domain=[("is_active", "=", True)], copy=False
+    )
+
+    @api.depends("oauth_issuer")
+    def _compute_oauth_callbacks(self):
+        # sudo: ir.config_parameter - the address of this Odoo, which its people know
+        shared = f"{self.sudo().browse().get_base_url()}{CALLBACK}"
+        for server in self:
+            own = flow.callback_of(server.oauth_issuer) if server.oauth_issuer else ""
+            server.oauth_callbacks = f"{shared}\n{shared}/{own}" if own else shared
+
+    @api.depends("oauth_client_secret_encrypted")
+    def _compute_oauth_client_secret(self):
+        self._blank_secrets("oauth_client_secret")
+
+    def _inverse_oauth_client_secret(self):
+        self._store_secret("oauth_client_secret")
+
+    @api.constrains("authorization", "oauth_client_id", "oauth_issuer", "transport")
+    def _check_oauth(self):
+        for server in self.filtered(lambda server: server.authorization != "key"):
+            if server.transport == "stdio":
+                raise ValidationError(self.env._("A command takes no OAuth tokens."))
+            if server.oauth_client_id and not server.oauth_issuer:
+                raise ValidationError(
+                    self.env._("Enter the authorization server at which the client is registered.")
+                )
+            if server.authorization == "oauth_client" and not server.oauth_client_id:
+                raise ValidationError(self.env._("Client credentials need a client ID."))
+
+    def write(self, vals):
+        result = super().write(vals)
+        if vals.get("oauth_client_secret"):
+            self._forget_secrets({SIGN_INS})
+        return result
+
+    def _secret_facts(self):
+        client = (self.oauth_client_id, self.oauth_issuer, self._place())
+        wanted = (self.url, self.authorization, self.oauth_scope)
+        return super()._secret_facts() | {"oauth_client_secret": client, SIGN_INS: (client, wanted)}
+
+    def _forget_secrets(self, names):
+        if SIGN_INS in names:
+            # sudo: mcp_sign_in - who may write the server decides where its tokens come from
+            self.env[SIGN_IN].sudo().search([("server_id", "in", self.ids)]).unlink()
+        return super()._forget_secrets(names)
+
+    def _held_secrets(self):
+        held = super()._held_secrets()
+        if self.sudo().sign_in_ids:  # sudo: mcp_sign_in - that there are some, not whose
+            held.add(SIGN_INS)
+        return held
+
+    def unlink(self):
+        # sudo: mcp_sign_in - who may delete the server signs everybody out of it
+        self.env[SIGN_IN].sudo().search([("server_id", "in", self.ids)]).unlink()
+        return super().unlink()
+
+    def _asked_by_odoo(self):
+        """Those that Odoo can ask without a person."""
+        return self.filtered(lambda server: server.authorization != "oauth_user")
+
+    def _acts_for_one(self):
+        return self.authorization == "oauth_user" or super()._acts_for_one()
+
+    def _server_spec(self, person=None):
+        spec = super()._server_spec(person)
+        if self.authorization == "key":
+            return spec
+        return replace(spec, api_key="", oauth=self._oauth_spec())
+
+    def _oauth_spec(self):
+        """How the current user gets a token."""
+        base = self.get_base_url()
+        is_client = self.authorization == "oauth_client"
+        return OAuthSpec(
+            key=tokens.key_of(
+                self,
+                self.env.uid if self.authorization == "oauth_user" else 0,
+                0 if is_client else self.env.uid,
+            ),
+            redirect_uri=f"{base}{CALLBACK}",
+            grant="client_credentials" if is_client else "authorization_code",
+            scope=self.oauth_scope or "",
+            client_metadata_url=f"{base}{CLIENT}" if base.startswith("https:") else "",
+            client_id=self.oauth_client_id or "",
+            client_secret=self._read_secret("oauth_client_secret"),
+            client_issuer=self.oauth_issuer or "",
+        )
+
+    def _can_sign_in(self, user):
+        """Whether this user's sign-in is one that the server wants: everybody's own, or a manager's."""
+        self.ensure_one()
+        if self.authorization == "oauth_user":
+            return True
+        own = self.with_user(user).sudo(False)
+        return self.authorization == "oauth_server" and own.has_access("write")
+
+    def _sign_in(self, make=False):
+        """The current user's credential, or the one that all share.
+
+        :return: sudo'd, empty where there is none
+        """
+        self.ensure_one()
+        # sudo: mcp_sign_in - found by the server and the current user only
+        SignIn = self.env[SIGN_IN].sudo()
+        user_id = self.env.uid if self.authorization == "oauth_user" else 0
+        return SignIn._of(self.id, user_id, tokens.address_of(self), make=make)
+
+    def _managed_data(self):
+        is_wanted = self.authorization in BY_A_PERSON
+        sign_in = self._sign_in() if is_wanted else None
+        return super()._managed_data() | {
+            "authorization": self.authorization,
+            "oauth_client_id": self.oauth_client_id or "",
+            "has_oauth_client_secret": bool(self.oauth_client_secret_encrypted),
+            "oauth_issuer": self.oauth_issuer or "",
+            "oauth_scope": self.oauth_scope or "",
+            "sign_in_url": f"{START}/{self.id}" if is_wanted else None,
+            "sign_in_id": sign_in.id if sign_in and sign_in.is_active else None,
+        }
+
+    def action_sign_in(self):
+        self.ensure_one()
+        self.check_access("write")
+        return {"type": "ir.actions.act_url", "url": f"{START}/{self.id}", "target": "new"}

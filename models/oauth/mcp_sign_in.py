@@ -1,0 +1,146 @@
+import json
+from datetime import timedelta
+
+from odoo import api, fields, models
+
+from ...runtime import process, sentences, vault
+from ...services.errors import SecretUnreadable
+
+EPOCH = fields.Datetime.to_datetime("1970-01-01")
+
+
+class McpSignIn(models.Model):
+    """A credential that an MCP server gave out: of everybody who uses it, or of one person.
+
+    Nobody reads its tokens.
+    """
+
+    _name = "woow_paas_platform.mcp_sign_in"
+    _description = "Sign-in to an MCP Server"
+    _inherit = ["woow_paas_platform.secret.mixin"]
+    _order = "id desc"
+    _rec_name = "server_id"
+
+    server_id = fields.Many2one(
+        "woow_paas_platform.mcp_server", required=True, readonly=True, ondelete="cascade"
+    )
+    user_id = fields.Many2one(
+        "res.users", "Person", readonly=True, ondelete="cascade", index=True, help="Empty: shared."
+    )
+    address = fields.Char(required=True, readonly=True, help="Tokens go to this address only.")
+    issuer = fields.Char(readonly=True)
+    scope = fields.Char("Rights", readonly=True)
+    is_active = fields.Boolean("Signed in", readonly=True, help="There is a token.")
+    since = fields.Datetime(readonly=True)
+    expires_at = fields.Datetime(readonly=True)
+    error = fields.Char(readonly=True, help="Why the last sign-in did not work.")
+    grant_encrypted = fields.Text(groups=fields.NO_ACCESS, copy=False)
+    renewed_by = fields.Char(
+        groups=fields.NO_ACCESS, copy=False, help="Who renews the token right now."
+    )
+    renewed_until = fields.Datetime(groups=fields.NO_ACCESS, copy=False)
+
+    _credential_unique = models.UniqueIndex("(server_id, COALESCE(user_id, 0), address)")
+
+    def unlink(self):
+        """Signing out: the tokens are forgotten here, and then given back where they came from."""
+        # sudo: mcp_sign_in - tokens, read only to be given back
+        grants = list(filter(None, (sign_in._grant_or_none() for sign_in in self.sudo())))
+        result = super().unlink()
+        self._give_back(grants)
+        return result
+
+    def _give_back(self, grants):
+        """:param grants: of `services.oauth.flow.Grant`"""
+        if grants:
+            self.env.cr.postcommit.add(lambda: process.revoke_later(grants))
+
+    @api.model
+    def _of(self, server_id, user_id, address, make=False):
+        """:param user_id: 0 for the shared one"""
+        values = {"server_id": server_id, "user_id": user_id or False, "address": address}
+        domain = [(name, "=", value) for name, value in values.items()]
+        found = self.search(domain)
+        if found or not make:
+            return found
+        # In SQL, because another process may do the same now: the loser is repeated and sees the row.
+        self.env.cr.execute(
+            """
+            INSERT INTO woow_paas_platform_mcp_sign_in (server_id, user_id, address, create_date, write_date)
+                 SELECT id, %s, %s, now() AT TIME ZONE 'UTC', now() AT TIME ZONE 'UTC'
+                   FROM woow_paas_platform_mcp_server WHERE id = %s
+            ON CONFLICT DO NOTHING
+            """,
+            [user_id or None, address, server_id],
+        )
+        return self.search(domain)
+
+    @api.model
+    def _own(self):
+        """What the current user has signed in to."""
+        return self.search([("user_id", "=", self.env.uid), ("is_active", "=", True)])
+
+    def _grant(self):
+        """:return: `services.oauth.flow.Grant` or None"""
+        token = self.grant_encrypted
+        return json.loads(vault.decrypt(token)) if token else None
+
+    def _grant_or_none(self):
+        try:
+            return self._grant()
+        except SecretUnreadable:
+            return None
+
+    def _keep(self, grant):
+        """Of an empty set, which is a sign-in that was ended while it was renewed, nothing is kept.
+
+        :param grant: `services.oauth.flow.Grant`; without a token nobody has signed in yet
+        """
+        if not self:
+            return self._give_back([grant])
+        self.ensure_one()
+        ends, is_active = grant.get("expires_at"), bool(grant.get("access_token"))
+        self.write(
+            {
+                "grant_encrypted": vault.encrypt(json.dumps(grant)),
+                "issuer": grant.get("issuer"),
+                "scope": grant.get("scope") or False,
+                "is_active": is_active,
+                "since": is_active and (self.since or fields.Datetime.now()),
+                "expires_at": EPOCH + timedelta(seconds=ends) if ends else False,
+            }
+        )
+
+    def _signed_in(self):
+        """The current user has signed in: the calls that waited for it go on."""
+        self.error = False
+        own = [("sign_in_id", "=", self.id), ("user_id", "=", self.env.uid)]
+        self.env["woow_paas_platform.mcp_sign_in_request"].search(own).unlink()
+        waiting = [
+            ("kind", "=", "sign_in"),
+            ("action", "=", False),
+            ("call_id.server_id", "=", self.server_id.id),
+        ]
+        if self.user_id:
+            waiting.append(("call_id.turn_id.user_id", "=", self.user_id.id))
+        for turn in self.env["woow_paas_platform.call_question"].search(waiting).call_id.turn_id:
+            turn._lock_for_decision()
+            turn._open_questions().filtered_domain(waiting)._answer("accept")
+            turn._go_on_when_decided()
+
+    def _error_sentence(self):
+        return sentences.translated(self.env, self.error) if self.error else ""
+
+    def _sign_in_data(self):
+        """What a person may know of it: ``{id, server, issuer, scope, since}``."""
+        return [
+            {
+                "id": sign_in.id,
+                # sudo: mcp_server - the name of a server that the person has signed in to
+                "server": sign_in.sudo().server_id.display_name,
+                "issuer": sign_in.issuer or "",
+                "scope": sign_in.scope or "",
+                "since": fields.Datetime.to_string(sign_in.since).replace(" ", "T") + "Z",
+            }
+            for sign_in in self
+        ]

@@ -1,0 +1,189 @@
+import logging
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from odoo import api, fields, models
+from odoo.exceptions import AccessError
+
+from ...runtime import notify, server_files, settings
+from ...services import const
+from ...services.catalog import environments
+from ...services.errors import ConfigError
+from ...services.specs import ServerSpec
+
+_logger = logging.getLogger(__name__)
+
+# What stays an administrator's for a server of the file: switches, trust, order and whose it is.
+STILL_OURS = {"active", "company_id", "trust_level", "review_new_tools", "sequence"}
+GONE = "This MCP server is no longer in the operator's file."
+JUST_NOW = timedelta(minutes=1)  # another process has started it already
+
+
+class McpServer(models.Model):
+    """Servers of the operator's ``mcp_servers.toml``. The row is what people see of such a server; its command,
+    environment and headers are in the file only, so nothing in the database ever becomes a process."""
+
+    _inherit = "woow_paas_platform.mcp_server"
+
+    managed_by_file = fields.Boolean(readonly=True, copy=False)
+    file_digest = fields.Char(readonly=True, copy=False)
+    env_type = fields.Selection(
+        [
+            ("preinstalled", "Installed on the host"),
+            ("dynamic_injected", "Package fetched at the start"),
+            ("custom_image", "Container image"),
+        ],
+        "Environment",
+        readonly=True,
+        copy=False,
+    )
+    env_config = fields.Json("Environment's Configuration", readonly=True, copy=False)
+
+    _stdio_by_file = models.Constraint(
+        "CHECK (transport <> 'stdio' OR managed_by_file IS TRUE"
+        " OR (template_code IS NOT NULL AND scope = 'system'))",
+        "Servers that are started by a command come from the operator's file, or from a template that it releases.",
+    )
+
+    # ------------------------------------------------------------ what people may do
+
+    def write(self, vals):
+        if not self.env.su and vals.keys() - STILL_OURS and any(self.mapped("managed_by_file")):
+            raise AccessError(self._sentence_read_only())
+        result = super().write(vals)
+        if vals.get("active") is False:
+            for server in self:
+                notify.server_off(self.env.cr, server.id)
+        return result
+
+    @api.ondelete(at_uninstall=False)
+    def _unlink_except_managed(self):
+        if not self.env.su and any(self.mapped("managed_by_file")):
+            raise AccessError(self._sentence_read_only())
+
+    def unlink(self):
+        for server in self:
+            notify.server_off(self.env.cr, server.id)
+        return super().unlink()
+
+    def _sentence_read_only(self):
+        return self.env._("This server is managed by the operator's file and changed only there.")
+
+    def action_start(self):
+        """Switch a server of the file on and start it, to see whether it can be."""
+        self.ensure_one()
+        self.with_context(woow_no_sync=True).active = True  # it is read right now
+        return self.action_sync_tools()
+
+    def action_stop(self):
+        """Switch it off; its processes end at once."""
+        self.action_disable()
+        return True
+
+    # ------------------------------------------------------------ the file
+
+    @api.model
+    def _apply_file(self, is_first=False):
+        """Bring the rows up to date; entries that did not change are left alone.
+
+        In a neutralised copy of a database nothing is switched on.
+        """
+        is_copy = self._is_neutralized()
+        self.env.cr.execute("SELECT pg_advisory_xact_lock(hashtext('woow_mcp_servers_file'))")
+        wanted = server_files.current().servers
+        rows = self.with_context(active_test=False).search([("scope", "=", "system")])
+        taken = {row.name: row for row in rows}
+        for name, entry in wanted.items():
+            row = taken.get(name)
+            if row and not row.managed_by_file:
+                _logger.error(
+                    "A system server is called %r already: the one of the file is left out.", name
+                )
+                continue
+            if row and row.file_digest == entry.digest:
+                continue
+            vals = self._vals_of_entry(entry)
+            is_on = entry.enabled and (row.active if row and is_copy else not is_copy)
+            if row:
+                row.write({**vals, "active": is_on})
+                notify.server_off(
+                    self.env.cr, row.id
+                )  # sessions with the old command or address end
+            else:
+                self.create({**vals, "active": is_on})
+        for row in rows.filtered("managed_by_file"):
+            if row.name not in wanted and row.file_digest:
+                row.write({"active": False, "file_digest": False})
+                row._set_state("disabled", GONE)
+        self._apply_releases()
+        if is_first:
+            self._start_with_odoo()
+
+    @api.model
+    def _vals_of_entry(self, entry):
+        return {
+            "name": entry.name,
+            "title": entry.display_name or False,
+            "description": entry.description or False,
+            "scope": "system",
+            "transport": entry.transport,
+            "url": entry.url or False,
+            "call_timeout": entry.timeout,
+            "auto_start": entry.auto_start,
+            "header_names": ", ".join(entry.headers) or False,
+            "managed_by_file": True,
+            "env_type": entry.env_type if entry.transport == "stdio" else False,
+            "env_config": dict(entry.env_config) or False,
+            "file_digest": entry.digest,
+        }
+
+    @api.model
+    def _start_with_odoo(self):
+        before = fields.Datetime.now() - JUST_NOW
+        self.search(
+            [
+                ("auto_start", "=", True),
+                "|",
+                ("last_attempt", "=", False),
+                ("last_attempt", "<", before),
+            ]
+        )._sync_after_commit()
+
+    def _file_entry(self):
+        """How the operator says that this server is asked.
+
+        :raises ConfigError: the file has no such server any more
+        """
+        entry = server_files.current().servers.get(self.name)
+        if entry is None:
+            raise ConfigError(GONE)
+        return entry
+
+    def _server_spec(self, person=None):
+        """:param person: matters to servers outside the file only
+        :raises ConfigError: the file does not say any more how it is asked"""
+        self.ensure_one()
+        if not self.managed_by_file and self.transport != "stdio":
+            return super()._server_spec(person)
+        entry = self._file_entry()
+        spec = ServerSpec(
+            **self._spec_of_row(person),
+            url=entry.url,
+            transport=entry.transport,
+            headers=entry.headers,
+            call_timeout=self.call_timeout,
+        )
+        return replace(spec, **_process_of(entry)) if entry.transport == "stdio" else spec
+
+
+def _process_of(entry):
+    """What of a `ServerSpec` says how the process is started."""
+    options = settings.get()
+    return {
+        "command": environments.command(entry, container_runtime=options.container_runtime),
+        "env": environments.variables(entry, cache=Path(options.tool_cache)),
+        "secrets": entry.blotted,
+        "connect_timeout": entry.time_to_start,
+        "sync_timeout": entry.time_to_start + const.SYNC_TIMEOUT,
+    }

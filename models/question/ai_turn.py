@@ -1,0 +1,29 @@
+from odoo import models
+
+
+class AiTurn(models.Model):
+    _inherit = "woow_paas_platform.ai_turn"
+
+    def _open_questions(self):
+        """Those that the turn waits for."""
+        calls = self.call_ids.filtered(lambda call: not call.outcome)
+        return calls.question_ids.filtered(lambda asked: not asked.action and not asked.is_held)
+
+    def _question(self, public_id):
+        """The question of an id on the wire, or an empty recordset."""
+        return self.call_ids.question_ids.filtered(lambda asked: asked._public_id() == public_id)
+
+    def _is_undecided(self):
+        return super()._is_undecided() or bool(self._open_questions())
+
+    def _waiting_for(self):
+        asked = [question._event() for question in self._open_questions()]
+        return super()._waiting_for() + (asked if self.state == "waiting" else [])
+
+    def _expire_decisions(self):
+        self._open_questions()._answer("expired")
+        return super()._expire_decisions()
+
+    def _close_open_calls(self):
+        self.call_ids.filtered(lambda call: not call.outcome).question_ids._close()
+        return super()._close_open_calls()

@@ -1,0 +1,148 @@
+"""What servers ask the person in the middle of a call, and what becomes of the answers."""
+
+import json
+
+from odoo import fields, models
+
+from ...runtime import notify, vault
+from ...services.mcp.session import elicitation
+from ...services.schemas import input_form
+from ..turn.ai_turn_wait import utc
+
+
+class CallQuestion(models.Model):
+    """One question of a server: a form, or a page to visit. Written by the runner, answered once.
+
+    Most end the call, which goes on when all of its questions are answered. A server of an older revision
+    keeps its session waiting (`is_held`), for as long as `expires_at` says.
+    """
+
+    _name = "woow_paas_platform.call_question"
+    _description = "Question of an MCP Server"
+    _order = "id"
+    _rec_name = "message"
+
+    call_id = fields.Many2one(
+        "woow_paas_platform.tool_call", required=True, readonly=True, ondelete="cascade", index=True
+    )
+    kind = fields.Selection(
+        [("form", "Form"), ("url", "Page to visit")], required=True, readonly=True
+    )
+    key = fields.Char(readonly=True, help="The server's own name of the question.")
+    ask_round = fields.Integer(readonly=True)
+    message = fields.Text(readonly=True)
+    schema = fields.Json(readonly=True)
+    url = fields.Char("URL", readonly=True)
+    host = fields.Char(readonly=True, help="Where the page is.")
+    is_held = fields.Boolean(readonly=True, help="The server waits in its session.")
+    expires_at = fields.Datetime(readonly=True)
+    action = fields.Selection(
+        [
+            ("accept", "Answered"),
+            ("decline", "Declined"),
+            ("cancel", "Dismissed"),
+            ("expired", "Not answered in time"),
+        ],
+        readonly=True,
+        help="Empty: it is open.",
+    )
+    content_encrypted = fields.Char(groups=fields.NO_ACCESS, copy=False)
+    answered_by_id = fields.Many2one("res.users", "Answered by", readonly=True, ondelete="set null")
+    answered_at = fields.Datetime(readonly=True)
+
+    def _public_id(self):
+        return f"question-{self.id}"
+
+    def _is_open(self):
+        """Whether an answer still counts."""
+        turn = self.call_id.turn_id
+        is_asked = turn.state == ("running" if self.is_held else "waiting")
+        return not self.action and is_asked and not self.call_id.outcome
+
+    def _choices(self):
+        return ["accept", "decline", "cancel"]
+
+    def _problems(self, content):
+        """What is wrong with an answer: ``{field: code}``, see `services.schemas.input_form.problems`."""
+        return input_form.problems(content, self.schema or {}) if self.kind == "form" else {}
+
+    def _answer(self, action, content=None):
+        """Record the answer; the caller has checked the person and the content.
+
+        Only a turn that waits has told of its questions and has a log that is nobody's. The runner writes
+        the `decided` event of a question that it holds open, and when it lets go of the turn it sees what was
+        answered meanwhile; a question that was answered before anybody was asked leaves no event.
+        """
+        turn = self.call_id.turn_id
+        for question in self:
+            question.write(
+                {
+                    "action": action,
+                    "content_encrypted": vault.encrypt(json.dumps(content)) if content else False,
+                    "answered_by_id": False if action == "expired" else self.env.uid,
+                    "answered_at": fields.Datetime.now(),
+                }
+            )
+            if turn.state == "waiting":
+                turn._append_events([question._decided_event()])
+            else:
+                notify.answered(self.env.cr, turn.id)
+
+    def _as_answer(self):
+        """:return: `services.mcp.session.elicitation.InputAnswer`"""
+        said = self.action if self.action in ("accept", "decline") else "cancel"
+        content = json.loads(vault.decrypt(self.content_encrypted) or "{}")
+        return elicitation.InputAnswer(action=said, content=content)
+
+    def _as_request(self):
+        return elicitation.InputRequest(
+            message=self.message or "", schema=self.schema or {}, url=self.url or ""
+        )
+
+    def _close(self):
+        """The call is over: nobody is asked any more, and what was answered is forgotten."""
+        self.filtered(lambda question: not question.action).action = "cancel"
+        self.content_encrypted = False
+
+    # ------------------------------------------------------------ events
+
+    def _expiry(self):
+        moment = self.expires_at or self.call_id.turn_id.waiting_until
+        return utc(moment) if moment else None
+
+    def _event(self):
+        self.ensure_one()
+        call = self.call_id
+        return {
+            "type": "input_required",
+            "id": self._public_id(),
+            "call_id": call.call_id,
+            "kind": self.kind,
+            "tool": call.tool_name,
+            "server": call.server_name or "",
+            "title": call.title or call.tool_name,
+            "message": self.message or "",
+            "schema": self.schema or {},
+            "url": self.url or "",
+            "host": self.host or "",
+            "choices": self._choices(),
+            "expires_at": self._expiry(),
+        }
+
+    def _api_format(self):
+        """One entry of a call's ``questions``, see docs/api.md."""
+        event = self._event()
+        names = ("id", "kind", "message", "host", "server")
+        return {
+            **{name: event[name] for name in names},
+            "decision": self.action or "cancel",
+            "by": self.answered_by_id.name or "",
+        }
+
+    def _decided_event(self):
+        return {
+            "type": "decided",
+            "id": self._public_id(),
+            "decision": self.action,
+            "by": self.answered_by_id.name or "",
+        }

@@ -1,0 +1,2 @@
+from . import mcp_tool
+from . import mcp_tool_review

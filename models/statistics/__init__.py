@@ -1,0 +1,2 @@
+from . import tool_call_sum
+from . import tool_call_report

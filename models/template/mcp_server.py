@@ -1,0 +1,164 @@
+import json
+
+from odoo import api, fields, models
+from odoo.exceptions import UserError
+from odoo.tools.misc import clean_context
+
+from ...runtime import notify, sentences, server_files, vault
+from ...services.catalog import stdio_templates
+from ...services.errors import ConfigError
+
+TEMPLATE = "woow_paas_platform.mcp_template"
+NO_VALUES = "What this MCP server needs is not filled in any more. Fill it in again."
+NOT_RELEASED = "The operator's file does not release this template any more."
+# What makes it the server that it is; everything else is an administrator's.
+FIXED = {"transport", "scope", "cloud_service_id", "owner_user_id", "url"}
+
+
+class McpServer(models.Model):
+    """System servers of a template with a command that the operator's file releases.
+
+    The row holds what was filled in, encrypted; what is started stands in the file and in the engine, see
+    `services.catalog.stdio_templates`. `file_digest` is that of the release, empty while it cannot be started.
+    """
+
+    _inherit = "woow_paas_platform.mcp_server"
+
+    template_code = fields.Char("Template", readonly=True, copy=False)
+    template_values_encrypted = fields.Text(groups=fields.NO_ACCESS, copy=False)
+
+    @api.model
+    def _create_of_template(self, template, values, vals):
+        """
+        :param template: one with a command
+        :param values: ``{name of a field: text}``
+        :param vals: further columns, the place among them
+        :raises UserError: a value does not fit
+        """
+        if vals["scope"] != "system":
+            raise UserError(
+                self.env._("Servers of this template are for everybody: add it as a system server.")
+            )
+        given = template._given(values)
+        release = self._release(template.code)
+        self._check_fits(release, given)
+        # sudo: mcp_server - these columns are Odoo's own; the rules decide below, before anything is committed
+        plain = self.env(su=True, context=clean_context(self.env.context))
+        server = self.with_env(plain).create(
+            {
+                "description": template.description,
+                "call_timeout": release.timeout,
+                **vals,
+                "transport": "stdio",
+                "template_code": template.code,
+                "file_digest": release.digest,
+                **self._stored(given),
+            }
+        )
+        server = server.with_env(self.env)
+        server.check_access("write")
+        return server
+
+    def _change_template_values(self, values):
+        """Values that are not among these stay; an empty one is removed.
+
+        :raises UserError: it is of no template, or a value does not fit
+        """
+        self.ensure_one()
+        self.check_access("write")
+        template = self.env[TEMPLATE].search([("code", "=", self.template_code)])
+        if not template:
+            raise UserError(self.env._("This server is of no template."))
+        try:
+            known = self._template_values()
+        except ConfigError:
+            known = {}  # all is needed again
+        given = template._given({**known, **values})
+        release = self._release(self.template_code)
+        self._check_fits(release, given)
+        # sudo: mcp_server - readable by nobody; who may write the server may fill it in anew
+        self.sudo().write({"file_digest": release.digest, **self._stored(given)})
+        self._started_anew()
+
+    def action_change_template_values(self):
+        """Show the form of the template again, empty."""
+        self.ensure_one()
+        self.check_access("write")
+        return {
+            "type": "ir.actions.client",
+            "tag": "woow_mcp_server_template",
+            "params": {"server_id": self.id, "template": self.template_code},
+        }
+
+    def write(self, vals):
+        if not self.env.su and vals.keys() & FIXED and any(self.mapped("template_code")):
+            raise UserError(
+                self.env._("A server of this template stays what it is: delete it and add another.")
+            )
+        return super().write(vals)
+
+    @staticmethod
+    def _stored(given):
+        return {"template_values_encrypted": vault.encrypt(json.dumps(given))}
+
+    def _template_values(self):
+        """:raises ConfigError: there are none, as in a copy of the database, or no key opens them"""
+        stored = self._read_secret("template_values")
+        if not stored:
+            raise ConfigError(NO_VALUES)
+        return json.loads(stored)
+
+    @api.model
+    def _release(self, code):
+        """:raises ConfigError: the operator's file releases no such template"""
+        release = server_files.current().templates.get(code)
+        if release is None:
+            raise ConfigError(NOT_RELEASED)
+        return release
+
+    @api.model
+    def _check_fits(self, release, given):
+        try:
+            stdio_templates.filled(release, given)
+        except ConfigError as error:
+            raise UserError(sentences.translated(self.env, str(error))) from error
+
+    # ------------------------------------------------------------ the file
+
+    def _file_entry(self):
+        if not self.template_code:
+            return super()._file_entry()
+        return stdio_templates.filled(self._release(self.template_code), self._template_values())
+
+    @api.model
+    def _apply_releases(self):
+        """Bring the servers of templates up to date; those whose release did not change are left alone."""
+        released = server_files.current().templates
+        of_templates = [("template_code", "!=", False)]
+        for server in self.with_context(active_test=False).search(of_templates):
+            release = released.get(server.template_code)
+            if server.file_digest != (release.digest if release else False):
+                server._apply_release(release)
+
+    def _apply_release(self, release):
+        """What is not released (any more, or not for these values) is switched off until it is."""
+        self.ensure_one()
+        try:
+            self._file_entry()
+        except ConfigError as error:
+            if self.active:
+                self.write({"active": False, "file_digest": False})
+                self._set_state("disabled", str(error))
+            return
+        was_off = not self.file_digest
+        self.file_digest = release.digest
+        if was_off:
+            self.active = not self._is_neutralized()
+        else:
+            self._started_anew()
+
+    def _started_anew(self):
+        """Processes that run as it was before end, and its tools are read again."""
+        notify.server_off(self.env.cr, self.id)
+        self._reset_state()
+        self.filtered("active")._sync_after_commit()

@@ -1,0 +1,47 @@
+from odoo import fields, models
+
+
+class McpTemplateField(models.Model):
+    """One question of a template's form."""
+
+    _name = "woow_paas_platform.mcp_template_field"
+    _description = "Field of a Template"
+    _order = "sequence, id"
+
+    template_id = fields.Many2one(
+        "woow_paas_platform.mcp_template", required=True, ondelete="cascade", index=True
+    )
+    sequence = fields.Integer(default=10)
+    name = fields.Char(required=True, help="Stable name, for programs.")
+    label = fields.Char(required=True, translate=True)
+    placeholder = fields.Char()
+    help = fields.Char(translate=True)
+    required = fields.Boolean()
+    secret = fields.Boolean()
+    target = fields.Selection(
+        [
+            ("address", "The address"),
+            ("path", "A part of the address"),
+            ("api_key", "The API key"),
+            ("header", "A header"),
+            ("description", "The description"),
+            ("command", "What is started"),
+        ],
+        required=True,
+    )
+    header = fields.Char(help="Name of the header.")
+
+    _name_unique = models.Constraint(
+        "UNIQUE (template_id, name)", "The template already has a field of this name."
+    )
+
+    def _api_data(self):
+        self.ensure_one()
+        return {
+            "name": self.name,
+            "label": self.label,
+            "placeholder": self.placeholder or "",
+            "help": self.help or "",
+            "required": self.required,
+            "secret": self.secret,
+        }

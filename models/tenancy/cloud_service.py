@@ -1,0 +1,119 @@
+from odoo import api, fields, models
+
+from ...services import text
+
+
+class CloudService(models.Model):
+    """A service that a workspace runs. Its own MCP servers serve only its own chats."""
+
+    _name = "woow_paas_platform.cloud_service"
+    _description = "Cloud Service"
+    _order = "name, id"
+
+    name = fields.Char(required=True)
+    active = fields.Boolean(default=True)
+    description = fields.Text()
+    workspace_id = fields.Many2one(
+        "woow_paas_platform.workspace", required=True, ondelete="cascade", index=True
+    )
+    state = fields.Selection(
+        [
+            ("pending", "Pending"),
+            ("deploying", "Deploying"),
+            ("running", "Running"),
+            ("stopped", "Stopped"),
+            ("error", "Error"),
+        ],
+        required=True,
+        default="pending",
+    )
+    reference_id = fields.Char(help="Identifier of the service where it runs.")
+    user_mcp_server_ids = fields.One2many(
+        "woow_paas_platform.mcp_server",
+        "cloud_service_id",
+        string="MCP Servers",
+        domain=[("scope", "=", "user")],
+    )
+    link_ids = fields.One2many(
+        "woow_paas_platform.service_link", "cloud_service_id", string="Linked Records"
+    )
+    conversation_count = fields.Integer(
+        "Conversations",
+        compute="_compute_conversation_count",
+        groups="woow_paas_platform.group_admin",
+    )
+    is_manager = fields.Boolean(compute="_compute_is_manager", search="_search_is_manager")
+
+    @api.depends_context("uid")
+    def _compute_is_manager(self):
+        for service in self:
+            # sudo: workspace - reads only the caller's own role
+            role = service.sudo().workspace_id._role_of(self.env.user)
+            service.is_manager = role in ("owner", "admin")
+
+    def _compute_conversation_count(self):
+        # sudo: discuss.channel - a number for administrators, not what was said
+        counts = dict(
+            self.env["discuss.channel"]
+            .sudo()
+            ._read_group(
+                [("woow_cloud_service_id", "in", self.ids)], ["woow_cloud_service_id"], ["__count"]
+            )
+        )
+        for service in self:
+            service.conversation_count = counts.get(service, 0)
+
+    def write(self, vals):
+        """In another workspace others manage its servers: what is secret about them stays behind."""
+        if "workspace_id" not in vals:
+            return super().write(vals)
+        # sudo: mcp_server - switched-off ones too; emptied only
+        servers = self.sudo().with_context(active_test=False).user_mcp_server_ids
+        before = servers._facts_of_secrets()
+        result = super().write(vals)
+        servers._forget_moved(before)
+        return result
+
+    def _search_is_manager(self, operator, value):
+        if operator != "in":
+            return NotImplemented
+        managed = [
+            (
+                "workspace_id.access_ids",
+                "any!",
+                [("user_id", "=", self.env.uid), ("role", "in", ("owner", "admin"))],
+            )
+        ]
+        return managed if True in value else ["!", *managed]
+
+    def action_chat(self):
+        """Open the chat with a new conversation about this service."""
+        self.ensure_one()
+        self.check_access("read")
+        # sudo: ir.actions.client - the chat, which every internal user may open
+        action = (
+            self.env["ir.actions.actions"].sudo()._for_xml_id("woow_paas_platform.ai_chat_action")
+        )
+        return {**action, "params": {"cloud_service_id": self.id}}
+
+    def action_view_conversations(self):
+        """Turns by conversation: what people said stays in their chats."""
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_turn_action")
+        return {
+            **action,
+            "domain": [("cloud_service_id", "=", self.id)],
+            "context": {"search_default_group_channel": 1},
+        }
+
+    def _prompt_facts(self):
+        """Name, state and description for the system prompt: never a secret or a raw value."""
+        self.ensure_one()
+        states = dict(self._fields["state"]._description_selection(self.env))
+        facts = [
+            f"Name: {text.quoted(self.name, 200)}",
+            f"State: {states[self.state]}",
+        ]
+        if self.description:
+            facts.append(f"Description: {text.quoted(self.description, 2_000)}")
+        return "\n".join(facts)

@@ -1,0 +1,344 @@
+from odoo import api, fields, models
+from odoo.exceptions import UserError
+from odoo.tools import plaintext2html
+
+from ...runtime import notify, serving
+
+PROMPT_CHARS = 32_000  # characters of one message
+
+CONVERSATION = "woow_ai_chat"  # type of the channels that hold a conversation with an assistant
+MAX_OPEN_TURNS = 100  # of one person
+
+FINAL_STATES = ("done", "failed", "stopped")
+
+
+class TooManyTurns(UserError):
+    """One person has too many turns that wait."""
+
+
+class AiTurn(models.Model):
+    """One message of a person and everything that the assistant does about it: a durable job.
+
+    Rows are written by the runner (`runtime/store.py`) and by the few methods here, never by people.
+    """
+
+    _name = "woow_paas_platform.ai_turn"
+    _description = "AI Turn"
+    _order = "id desc"
+
+    channel_id = fields.Many2one(
+        "discuss.channel", required=True, readonly=True, ondelete="cascade"
+    )
+    assistant_id = fields.Many2one("ai.assistant", readonly=True, ondelete="set null", index=True)
+    user_id = fields.Many2one(
+        "res.users", required=True, readonly=True, ondelete="cascade", index=True
+    )
+    cloud_service_id = fields.Many2one(
+        "woow_paas_platform.cloud_service", readonly=True, ondelete="set null"
+    )
+    message_id = fields.Many2one("mail.message", "Question", readonly=True, ondelete="set null")
+    answer_message_id = fields.Many2one(
+        "mail.message", "Answer", readonly=True, ondelete="set null"
+    )
+    prompt = fields.Text(readonly=True)
+    is_from_discuss = fields.Boolean(
+        readonly=True, help="Asked in Discuss, so answered for Discuss."
+    )
+    retry_of_id = fields.Many2one(
+        "woow_paas_platform.ai_turn",
+        "Retry of",
+        readonly=True,
+        ondelete="set null",
+        help="The turn on the same question whose finished calls this one takes over.",
+    )
+    retry_ids = fields.One2many(
+        "woow_paas_platform.ai_turn", "retry_of_id", "Retries", readonly=True
+    )
+    client_token = fields.Char(readonly=True, help="Makes sending the same message twice harmless.")
+    state = fields.Selection(
+        [
+            ("queued", "Queued"),
+            ("running", "Running"),
+            ("waiting", "Waiting for a person"),
+            ("done", "Done"),
+            ("failed", "Failed"),
+            ("stopped", "Stopped"),
+        ],
+        required=True,
+        readonly=True,
+        default="queued",
+    )
+    round = fields.Integer(readonly=True)
+    transcript = fields.Json(
+        readonly=True, prefetch=False, help="The turn's progress, on disk after every step."
+    )
+    usage = fields.Json(readonly=True)
+    error_code = fields.Char(readonly=True)
+    error_message = fields.Char(readonly=True)
+    lease_owner = fields.Char(
+        readonly=True,
+        groups="woow_paas_platform.group_admin",
+        help="Host and process that run the turn.",
+    )
+    lease_epoch = fields.Integer(readonly=True, default=0)
+    lease_until = fields.Datetime(readonly=True)
+    stop_requested = fields.Boolean(readonly=True)
+    started_at = fields.Datetime(readonly=True)
+    ended_at = fields.Datetime(readonly=True)
+    events_pruned = fields.Boolean(readonly=True)
+    call_ids = fields.One2many(
+        "woow_paas_platform.tool_call", "turn_id", "Tool Calls", readonly=True
+    )
+
+    _queued = models.Index("(id) WHERE state = 'queued'")
+    _one_runs = models.UniqueIndex(
+        "(channel_id) WHERE state = 'running'",
+        "Another answer of this conversation is being written.",
+    )
+    _open = models.Index("(id) WHERE state IN ('queued', 'running')")
+    _open_of_user = models.Index("(user_id) WHERE state IN ('queued', 'running', 'waiting')")
+    _held = models.Index("(lease_until) WHERE state = 'running'")
+    _channel = models.Index("(channel_id, id)")
+    _question = models.Index("(message_id) WHERE message_id IS NOT NULL")
+    _answer = models.Index("(answer_message_id) WHERE answer_message_id IS NOT NULL")
+    _ended = models.Index("(ended_at) WHERE ended_at IS NOT NULL AND events_pruned IS NOT TRUE")
+    _client_token_unique = models.UniqueIndex(
+        "(channel_id, client_token) WHERE client_token IS NOT NULL",
+        "This message was sent already.",
+    )
+
+    _retry_unique = models.UniqueIndex(
+        "(retry_of_id) WHERE retry_of_id IS NOT NULL",
+        "This answer is being retried already.",
+    )
+
+    def _register_hook(self):
+        super()._register_hook()
+        serving.registry_loaded(self.env.cr.dbname)
+
+    @api.depends("prompt")
+    def _compute_display_name(self):
+        for turn in self:
+            prompt = (turn.prompt or "").strip().split("\n")[0]
+            turn.display_name = prompt[:60] or f"#{turn.id}"
+
+    # ------------------------------------------------------------ life of a turn
+
+    @api.model
+    def _start(
+        self, channel, content, client_token=None, message=None, assistant=None, attachments=None
+    ):
+        """Queue a turn for the current user; the caller has checked the access to the channel.
+
+        :param message: the question, when it stands in the channel already (Discuss)
+        :param assistant: who answers, when it is not the conversation's own (a mention)
+        :param attachments: files that belong to the question; those of `message` do
+        """
+        self._check_open_turns()
+        is_from_discuss = bool(message)
+        assistant = assistant or channel.woow_assistant_id
+        if len(content) > PROMPT_CHARS:
+            raise UserError(
+                self.env._(
+                    "The message is too long: at most %(limit)s characters can be sent.",
+                    limit=PROMPT_CHARS,
+                )
+            )
+        if not message:
+            message = channel.with_context(woow_ai_no_turn=True).message_post(
+                body=plaintext2html(content),
+                message_type="comment",
+                subtype_xmlid="mail.mt_comment",
+                attachment_ids=attachments.ids if attachments else [],
+            )
+            if attachments:
+                # sudo: mail.message - Odoo leaves out files that portal users have not put into its own composer
+                message.sudo().attachment_ids |= attachments
+        # sudo: ai_turn - people have no write access; the turn is bound to the caller
+        turn = self.sudo().create(
+            {
+                "channel_id": channel.id,
+                "assistant_id": assistant.id,
+                "cloud_service_id": channel.woow_cloud_service_id.id,
+                "user_id": self.env.uid,
+                "message_id": message.id,
+                "prompt": content,
+                # sudo: mail.message - the caller's own
+                "attachment_ids": message.sudo().attachment_ids.ids,
+                "client_token": client_token or False,
+                "is_from_discuss": is_from_discuss,
+            }
+        )
+        if is_from_discuss:
+            channel._show_typing(turn.assistant_id, True)
+        turn._append_events([{"type": "state", "state": "queued"}])
+        notify.queued(self.env.cr, turn.id)
+        return turn.sudo(False)
+
+    def _check_open_turns(self):
+        """:raises TooManyTurns: the person has queued more than anybody reads"""
+        # sudo: ai_turn - the caller's own, counted
+        mine = [("user_id", "=", self.env.uid), ("state", "in", ("queued", "running", "waiting"))]
+        if self.sudo().search_count(mine, limit=MAX_OPEN_TURNS) >= MAX_OPEN_TURNS:
+            raise TooManyTurns(
+                self.env._("Too many of your messages wait for an answer. Try again in a moment.")
+            )
+
+    def _append_events(self, events):
+        """Write events of a turn that no runner holds; the caller's transaction owns the row.
+
+        :raises RuntimeError: a runner numbers the events of this turn
+        """
+        self.ensure_one()
+        if self.state == "running":
+            raise RuntimeError("The log of a running turn is its runner's.")
+        last = self._last_seq()
+        # sudo: ai_turn_event - the log is written by the system only
+        self.env["woow_paas_platform.ai_turn_event"].sudo().create(
+            [
+                {"turn_id": self.id, "seq": seq, "payload": payload}
+                for seq, payload in enumerate(events, last + 1)
+            ]
+        )
+        notify.events(self.env.cr, [(self.id, last + len(events))])
+
+    def _end(self, state, text_html="", usage=None, error=None):
+        """Post the answer and close the turn, with every call and question of it that is open.
+
+        :param error: ``(code, sentence)`` or None
+        :return: the last events, for who writes the log to append
+        """
+        self.ensure_one()
+        last = self._close_open_calls()
+        message = self.env["mail.message"]
+        if text_html:
+            message = self.channel_id._post_answer(
+                self.assistant_id,
+                text_html + str(self._call_summary()),
+                silent=not self.is_from_discuss,
+            )
+        code, sentence = error or (False, False)
+        self.write(
+            {
+                "state": state,
+                "answer_message_id": message.id,
+                "usage": usage or self.usage,
+                "error_code": code,
+                "error_message": sentence,
+                "ended_at": fields.Datetime.now(),
+                "lease_owner": False,
+                "lease_until": False,
+            }
+        )
+        self._tell_discuss(message)
+        if usage is not None:
+            last.append({"type": "usage", **usage})
+        return [*last, {"type": "state", "state": state}, self._final_event()]
+
+    def _close_open_calls(self):
+        """Give every call that has no result its one: nobody runs it any more.
+
+        One that had started is unknown, any other cancelled.
+
+        :return: their `tool_result` events
+        """
+        open_calls = self.call_ids.filtered(lambda call: not call.outcome)
+        for call in open_calls:
+            outcome = "unknown" if call.started_at else "cancelled"
+            call.write({"outcome": outcome, "llm_text": "The call was not finished."})
+        return [call._result_event() for call in open_calls]
+
+    def _error_sentence(self, code, fallback):
+        """What the person reads, in the person's language; `fallback` is the engine's English one."""
+        _ = self.env._
+        sentences = {
+            "internal_error": _(
+                "Something went wrong. The administrator finds the details in the log."
+            ),
+            "turn_timeout": _("The answer took too long and was ended. Try again."),
+            "secret_unreadable": _(
+                "A stored secret cannot be read. An administrator must enter it again."
+            ),
+            "llm_auth_failed": _(
+                "The language model refused the API key. An administrator must check it."
+            ),
+            "llm_model_not_found": _(
+                "The provider does not know this model. An administrator must check its name."
+            ),
+            "llm_rate_limited": _("The language model is busy. Try again in a moment."),
+            "llm_unavailable": _("The language model cannot be reached. Try again in a moment."),
+            "llm_context_too_long": _(
+                "The conversation is too long for this model. Start a new one."
+            ),
+            "llm_rejected": _("The language model rejected the request."),
+            "llm_no_tools": _(
+                "This model has no function calling. An administrator can let it call tools in the prompt."
+            ),
+            "llm_timeout": _("The language model did not answer in time. Try again."),
+            "llm_protocol_error": _(
+                "The answer of the language model was cut or damaged. Try again."
+            ),
+            "llm_switched_off": _(
+                "The provider of this assistant is switched off. An administrator can switch it on again."
+            ),
+        }
+        # What the engine says where it knows more than the code does.
+        narrower = {
+            "The quota of the language model is used up. An administrator must check it.": _(
+                "The quota of the language model is used up. An administrator must check it."
+            ),
+            "The answer took too long and was ended.": sentences["turn_timeout"],
+            "The language model called tools instead of answering. Try again.": _(
+                "The language model called tools instead of answering. Try again."
+            ),
+        }
+        return narrower.get(fallback) or sentences.get(code, fallback)
+
+    def _final_event(self):
+        self.ensure_one()
+        if self.state == "failed":
+            return {
+                "type": "error",
+                "code": self.error_code,
+                "message": self.error_message,
+                "message_id": self.answer_message_id.id or None,
+            }
+        return {
+            "type": "done",
+            "message_id": self.answer_message_id.id or None,
+            "state": self.state,
+        }
+
+    # ------------------------------------------------------------ what the API says
+
+    def _stream_url(self):
+        return f"/api/ai/turns/{self.id}/stream"
+
+    def _last_seq(self):
+        self.env.cr.execute(
+            "SELECT COALESCE(MAX(seq), 0) FROM woow_paas_platform_ai_turn_event WHERE turn_id = %s",
+            [self.id],
+        )
+        return self.env.cr.fetchone()[0]
+
+    def _is_streamed_until(self, seq):
+        """Whether nothing follows `seq`: the turn ended and its last event was seen."""
+        return self.state in FINAL_STATES and seq >= max(self._last_seq(), 1)
+
+    def _running_data(self):
+        return {
+            "id": self.id,
+            "state": self.state,
+            "stream_url": self._stream_url(),
+            "last_seq": self._last_seq(),
+        }
+
+    def _ended_data(self):
+        error = {"code": self.error_code, "message": self.error_message}
+        return {
+            "id": self.id,
+            "state": self.state,
+            "tool_calls": [call._api_format() for call in self._calls_with_taken_over()],
+            "usage": self.usage or None,
+            "error": error if self.error_code else None,
+        }

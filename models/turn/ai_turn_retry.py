@@ -1,0 +1,83 @@
+"""Another try at the same question, which repeats no call that was made."""
+
+from odoo import models
+
+from ...runtime import notify
+from ...services.render import markdown
+
+
+class AiTurn(models.Model):
+    _inherit = "woow_paas_platform.ai_turn"
+
+    def _retry(self):
+        """Queue a new turn on the same question; it takes over every call of this one and repeats none.
+
+        :raises AccessError: the assistant is no longer available to the person
+        """
+        self.ensure_one()
+        self.assistant_id.check_access("read")
+        self._check_open_turns()
+        # sudo: ai_turn - people have no write access; the caller may read, so owns, the turn
+        old = self.sudo()
+        turn = old.create(
+            {
+                "channel_id": old.channel_id.id,
+                "assistant_id": old.assistant_id.id,
+                "cloud_service_id": old.cloud_service_id.id,
+                "user_id": old.user_id.id,
+                "message_id": old.message_id.id,
+                "prompt": old.prompt,
+                "attachment_ids": old.attachment_ids.ids,
+                "retry_of_id": old.id,
+                "transcript": old._transcript_for_retry(),
+            }
+        )
+        events = [{"type": "state", "state": "queued"}]
+        events += old._events_for_retry(turn.transcript)
+        turn._append_events(events)
+        notify.queued(self.env.cr, turn.id)
+        return turn.sudo(False)
+
+    def _events_for_retry(self, transcript):
+        """What the new turn begins with: what was said up to the last call, and the calls."""
+        rows = {call.call_id: call for call in self._calls_with_taken_over()}
+        events = []
+        said = [message for message in transcript["messages"] if message["role"] == "assistant"]
+        for step, message in enumerate(said):
+            if message["content"].strip():
+                html = markdown.render(message["content"])
+                events.append({"type": "text_block", "index": step, "html": html, "step": step})
+            for call in (rows.pop(asked["id"], None) for asked in message["tool_calls"]):
+                events += [call._call_event(), call._result_event()] if call else []
+        for call in rows.values():
+            events += [call._call_event(), call._result_event()]
+        return events
+
+    def _transcript_for_retry(self):
+        """The transcript up to the last call; a call without a message gets the one of its row."""
+        rows = {call.call_id: call for call in self._calls_with_taken_over()}
+        kept = (self.transcript or {}).get("messages", [])
+        answered = {message["call_id"] for message in kept if message["role"] == "tool"}
+        messages, rounds = [], 0
+        for message in kept:
+            if message["role"] == "tool":
+                messages.append(message)
+            elif calls := message.get("tool_calls"):
+                rounds += 1
+                messages.append(message)
+                messages += [
+                    rows[call["id"]]._tool_message()
+                    for call in calls
+                    if call["id"] not in answered and call["id"] in rows
+                ]
+        return {"step": rounds, "round": rounds, "messages": messages}
+
+    def _calls_with_taken_over(self):
+        """The turn's calls, after those of the turns that it retries."""
+        self.ensure_one()
+        earlier = (
+            self.retry_of_id._calls_with_taken_over()
+            if self.retry_of_id
+            else self.call_ids.browse()
+        )
+        return earlier + self.call_ids

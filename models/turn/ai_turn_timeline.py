@@ -1,0 +1,69 @@
+"""A turn that ended as the stream told it: what was said and done, in order, without its events."""
+
+from odoo import models
+from odoo.tools import SQL, html2plaintext
+
+from ...services.render import markdown
+
+
+class AiTurn(models.Model):
+    _inherit = "woow_paas_platform.ai_turn"
+
+    def _timelines(self, answers):
+        """The order of text, calls and remarks of these turns, for the history.
+
+        :param answers: the HTML of each turn's answer by the turn's id
+        :return: ``{turn id: [entry]}``; an entry is ``{"type": "text_block", "html", "text"}``,
+            ``{"type": "tool_call", "id"}`` of a call in ``tool_calls``, or an event of the stream
+        """
+        kept = self._kept_of_transcripts()
+        return {
+            turn.id: turn._timeline(*kept.get(turn.id, ((), ())), answers.get(turn.id, ""))
+            for turn in self
+        }
+
+    def _kept_of_transcripts(self):
+        """``{turn id: (assistant's messages, asides)}``; the results of tools stay in the database."""
+        self.flush_recordset(["transcript"])
+        rows = self.env.execute_query(
+            SQL(
+                """
+                SELECT id, jsonb_path_query_array(transcript, %s), transcript -> 'asides'
+                  FROM woow_paas_platform_ai_turn WHERE id = ANY(%s)
+                """,
+                '$.messages[*] ? (@.role == "assistant")',
+                self.ids,
+            )
+        )
+        return {turn_id: (said or (), asides or ()) for turn_id, said, asides in rows}
+
+    def _timeline(self, said, asides, answer):
+        self.ensure_one()
+        calls = {call.call_id for call in self._calls_with_taken_over()}
+        entries, is_answered = [], False
+        for step, message in enumerate(said):
+            entries += [aside["event"] for aside in asides if aside["step"] == step]
+            asked = [call["id"] for call in message.get("tool_calls") or () if call["id"] in calls]
+            content = message.get("content") or ""
+            is_last = step == len(said) - 1
+            if is_last and (not asked or _is_same(content, answer)):
+                is_answered = True
+                entries += _block(answer, content)
+            elif content.strip():
+                entries += _block(markdown.render(content), content)
+            entries += [{"type": "tool_call", "id": call_id} for call_id in asked]
+            calls.difference_update(asked)
+        entries += [{"type": "tool_call", "id": call_id} for call_id in sorted(calls)]
+        entries += [aside["event"] for aside in asides if aside["step"] >= len(said)]
+        if not is_answered:
+            entries += _block(answer, html2plaintext(answer).strip())
+        return entries
+
+
+def _block(html, text):
+    return [{"type": "text_block", "html": html, "text": text}] if html else []
+
+
+def _is_same(content, html):
+    """Whether the answer repeats what was said before the last calls: it was stopped during them."""
+    return html2plaintext(markdown.render(content)).strip() == html2plaintext(html).strip()
