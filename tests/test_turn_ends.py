@@ -86,6 +86,7 @@ class TestTurnEnds(TurnByHandCase):
         self._open_calls()
         self._wait()
         self.assertEqual(self.turn._request_stop(), "stopped")
+        self.assertFalse(self.turn.waiting_until or self.turn.waiting_round)
         self._assert_closed()
 
     def test_the_answer_of_an_assistant_that_was_deleted_has_its_author(self):

@@ -133,6 +133,7 @@ class AiTurn(models.Model):
         return [{"type": "state", "state": "queued"}]
 
     def _close_open_calls(self):
+        self.write({"waiting_round": 0, "waiting_until": False})
         self._pending_calls().approval = "cancelled"
         return super()._close_open_calls()
 
