@@ -1,6 +1,6 @@
-# Every target is one call of tools/dev; run `make help`.
+# Every target is one call of dev; run `make help`.
 PYTHON ?= python3
-DEV = $(PYTHON) -m tools.dev
+DEV = $(PYTHON) -m dev
 
 .PHONY: help demo test simulate conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat package deployment compatibility clean
 .DEFAULT_GOAL := help
@@ -60,7 +60,7 @@ package:  ## Make the archive that an app store, OCA or an addons path takes, in
 
 deployment:  ## Follow docs/deployment.md: its configuration, units, containers' commands and a real nginx
 	@$(DEV) setup
-	@.dev/venv/bin/python -m tools.dev.try_deployment
+	@.dev/venv/bin/python -m dev.checks.try_deployment
 
 compatibility:  ## Install, test and use the addon in other people's Odoos: ONLY=debian-12 for one of them
 	@$(DEV) compatibility $(ONLY)

@@ -40,7 +40,7 @@ export default [
         },
     },
     {
-        files: ["tools/**/*.cjs"],
+        files: ["dev/**/*.cjs"],
         languageOptions: { sourceType: "commonjs", globals: globals.node },
     },
 ];

@@ -9,9 +9,11 @@ import time
 
 import httpx
 
+from dev import processes
+from dev.checks import testbed
+from dev.paths import LOGS
+from dev.servers import mcp_servers
 from services.testing.scripted_llm import Reply, ScriptedLlm
-from tools.dev import mcp_servers, processes, testbed
-from tools.dev.paths import LOGS
 
 ROUNDS = 20
 TIME = ("time__get_current_time", {"timezone": "UTC"})

@@ -8,8 +8,8 @@ import statistics
 
 from playwright.sync_api import sync_playwright
 
+from dev.setup import chromium
 from services.testing.scripted_llm import Reply
-from tools.dev import chromium
 
 from .bed import TIME, TURN_TABLE, Person, deployment, row
 

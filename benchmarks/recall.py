@@ -15,11 +15,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dev import processes
+from dev.checks import testbed
+from dev.checks.testbed import OdooServer
+from dev.servers import mcp_servers
 from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
 from services.specs import ServerSpec
-from tools.dev import mcp_servers, processes, testbed
-from tools.dev.testbed import OdooServer
 
 P99_LIMIT = 2_000  # ms, document 002, 8.2
 RETRIEVAL = "/api/agent-retrieval/in/v1"

@@ -14,8 +14,9 @@ from collections import Counter
 
 import psutil
 
-from tools.dev import processes, venvs
-from tools.dev.odoo_server import OdooProcess
+from dev import processes
+from dev.servers.odoo_server import OdooProcess
+from dev.setup import venvs
 
 from . import soak_people, soak_trouble
 from .bed import deployment

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import psutil
 
-from tools.dev import mcp_servers, processes
-from tools.dev.paths import LOGS
+from dev import processes
+from dev.paths import LOGS
+from dev.servers import mcp_servers
 
 HERE = Path(__file__).parent
 FOLDER = LOGS / "soak"

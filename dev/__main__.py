@@ -1,7 +1,7 @@
-"""Entry point of ``python3 -m tools.dev``."""
+"""Entry point of ``python3 -m dev``."""
 
 import sys
 
-from tools.dev.cli import main
+from dev.cli import main
 
 sys.exit(main())

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools.dev.paths import cache_home
-from tools.dev.progress import say
+from dev.paths import cache_home
+from dev.progress import say
 
 MARKER = ".complete"
 

@@ -7,15 +7,17 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from tools.dev import compatibility, demo, lint, node, package, runners, venvs
-from tools.dev.cache import try_lock
-from tools.dev.instance import Instance, prepare_links
-from tools.dev.paths import DEV, ROOT
-from tools.dev.progress import DevError, say, warn
+from dev.cache import try_lock
+from dev.checks import compatibility, lint, package, runners
+from dev.demo import demo
+from dev.paths import DEV, ROOT
+from dev.progress import DevError, say, warn
+from dev.servers.instance import Instance, prepare_links
+from dev.setup import node, venvs
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python3 -m tools.dev", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python3 -m dev", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("setup", help="get Odoo, the Python and Node environments").set_defaults(
         run=_setup
@@ -28,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     test.add_argument("arguments", nargs="*", help="more arguments for pytest, after --")
     test.set_defaults(run=lambda options: runners.run_tests(options.only, options.arguments))
     tried = commands.add_parser("compatibility", help="try the addon in other people's Odoos")
-    tried.add_argument("names", nargs="*", help="of tools/dev/environments.py")
+    tried.add_argument("names", nargs="*", help="of dev/setup/environments.py")
     tried.set_defaults(run=lambda options: compatibility.run_all(options.names))
     odoo = commands.add_parser("odoo", help="run odoo-bin with a development database")
     odoo.add_argument("args", nargs=argparse.REMAINDER)
@@ -86,7 +88,7 @@ def _odoo(options: argparse.Namespace) -> int:
 
 
 def _i18n(_options: argparse.Namespace) -> int:
-    return subprocess.call([str(venvs.main() / "bin/python"), "-m", "tools.dev.i18n"], cwd=ROOT)
+    return subprocess.call([str(venvs.main() / "bin/python"), "-m", "dev.checks.i18n"], cwd=ROOT)
 
 
 def _simulate(options: argparse.Namespace) -> int:

@@ -5,8 +5,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tools.dev.processes import die_with_parent
-from tools.dev.progress import DevError
+from dev.processes import die_with_parent
+from dev.progress import DevError
 
 
 def run(

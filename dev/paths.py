@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 ADDON = "woow_paas_platform"
-ROOT = Path(__file__).resolve().parents[2]
-TOOLS = ROOT / "tools"
+ROOT = Path(__file__).resolve().parents[1]
+REQUIREMENTS = ROOT / "dev/requirements"
 DEV = ROOT / ".dev"
 LOGS = DEV / "logs"
 REPORTS = DEV / "reports"

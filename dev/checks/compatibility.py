@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.dev import environments, processes, runners, testbed
-from tools.dev.environments import Environment
-from tools.dev.instance import Instance
-from tools.dev.paths import ADDON, LOGS, REPORTS, ROOT
-from tools.dev.postgres import Postgres
-from tools.dev.progress import DevError, say, step
+from dev import processes
+from dev.checks import runners, testbed
+from dev.paths import ADDON, LOGS, REPORTS, ROOT
+from dev.progress import DevError, say, step
+from dev.servers.instance import Instance
+from dev.servers.postgres import Postgres
+from dev.setup import environments
+from dev.setup.environments import Environment
 
 CHOICE = "COMPATIBILITY"  # the variable that names one environment to the e2e test
 TIME_LIMIT = 2400  # s, for all Odoo tests with a browser on a busy machine

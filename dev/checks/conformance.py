@@ -12,11 +12,11 @@ import time
 import tomllib
 from pathlib import Path
 
-from tools.dev import node
-from tools.dev.paths import DEV, ROOT, VENV
-from tools.dev.processes import die_with_parent
-from tools.dev.progress import say
-from tools.dev.report import Outcome
+from dev.checks.report import Outcome
+from dev.paths import DEV, ROOT, VENV
+from dev.processes import die_with_parent
+from dev.progress import say
+from dev.setup import node
 
 NODE = 22  # the oldest version that the suite runs on
 REVISIONS = ("2025-11-25", "2026-07-28")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import polib
 
-from tools.dev import addon
-from tools.dev.instance import Instance
-from tools.dev.paths import ADDON, ROOT
-from tools.dev.progress import say, step
+from dev.paths import ADDON, ROOT
+from dev.progress import say, step
+from dev.servers import addon
+from dev.servers.instance import Instance
 
 LANGUAGES = ("zh_TW", "zh_CN")
 CATALOGUES = ROOT / "i18n"

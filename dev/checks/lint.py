@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.dev import node, venvs
-from tools.dev.instance import prepare_links
-from tools.dev.paths import ADDON, ADDONS, DEV, ROOT, VENV, link
-from tools.dev.progress import say
+from dev.paths import ADDON, ADDONS, DEV, ROOT, VENV, link
+from dev.progress import say
+from dev.servers.instance import prepare_links
+from dev.setup import node, venvs
 
 # Checks of pylint-odoo that do not fit this addon.
 NOT_OURS = (

@@ -6,9 +6,9 @@ What is left out stands in ``.gitattributes``, so that an archive which GitHub o
 import ast
 from pathlib import Path
 
-from tools.dev.commands import run
-from tools.dev.paths import ADDON, DEV, ROOT
-from tools.dev.progress import say, warn
+from dev.commands import run
+from dev.paths import ADDON, DEV, ROOT
+from dev.progress import say, warn
 
 
 def build(folder: Path = DEV / "dist") -> Path:

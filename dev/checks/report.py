@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.dev.progress import say
+from dev.progress import say
 
 SLOWEST = 10  # tests that the summary names
 

@@ -17,23 +17,15 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools.dev import (
-    addon,
-    chromium,
-    conformance,
-    environments,
-    node,
-    odoo_log,
-    processes,
-    report,
-    testbed,
-    venvs,
-)
-from tools.dev.cache import try_lock
-from tools.dev.instance import Instance, prepare_links
-from tools.dev.paths import ADDON, ADDONS, DEV, LOGS, REPORTS, ROOT, VENV
-from tools.dev.processes import die_with_parent
-from tools.dev.progress import DevError, say, step
+from dev import processes
+from dev.cache import try_lock
+from dev.checks import conformance, report, testbed
+from dev.paths import ADDON, ADDONS, DEV, LOGS, REPORTS, ROOT, VENV
+from dev.processes import die_with_parent
+from dev.progress import DevError, say, step
+from dev.servers import addon, odoo_log
+from dev.servers.instance import Instance, prepare_links
+from dev.setup import chromium, environments, node, venvs
 
 RUNNERS = ("core", "odoo", "e2e", "conformance")
 OTHER_FOLDERS = ("core", "e2e", "conformance")  # of tests/, not pytest-odoo's

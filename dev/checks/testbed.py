@@ -10,17 +10,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tools.dev import addon, odoo_tree, processes, venvs
-from tools.dev.commands import run
-from tools.dev.instance import Instance
-from tools.dev.odoo_server import OdooProcess
-from tools.dev.paths import ADDON, REPORTS
-from tools.dev.progress import DevError
+from dev import processes
+from dev.commands import run
+from dev.paths import ADDON, REPORTS
+from dev.progress import DevError
+from dev.servers import addon
+from dev.servers.instance import Instance
+from dev.servers.odoo_server import OdooProcess
+from dev.setup import odoo_tree, venvs
 
 if TYPE_CHECKING:
     import httpx
 
-    from tools.dev.mock_llms import MockLlm
+    from dev.servers.mock_llms import MockLlm
 
 TEMPLATE = "woow_template"
 WITHOUT_ADDON = "woow_without_addon"

@@ -20,11 +20,13 @@ from typing import Any
 
 import yaml
 
-from tools.dev import mcp_servers, mock_llms, processes, testbed
-from tools.dev.instance import ODOO_BIN, Instance
-from tools.dev.odoo_server import answers
-from tools.dev.paths import LOGS, ROOT, VENV
-from tools.dev.progress import DevError, say
+from dev import processes
+from dev.checks import testbed
+from dev.paths import LOGS, ROOT, VENV
+from dev.progress import DevError, say
+from dev.servers import mcp_servers, mock_llms
+from dev.servers.instance import ODOO_BIN, Instance
+from dev.servers.odoo_server import answers
 
 PAGE = ROOT / "docs/deployment.md"
 CONFIG = "/etc/odoo/odoo.conf"  # names of the page …

@@ -10,12 +10,15 @@ from contextlib import ExitStack
 from types import FrameType
 from urllib.parse import urlsplit
 
-from tools.dev import addon, llm, mcp_servers, node, processes, venvs
-from tools.dev.cache import try_lock
-from tools.dev.instance import Instance
-from tools.dev.odoo_server import OdooProcess
-from tools.dev.paths import DEV
-from tools.dev.progress import DevError, say, step, warn
+from dev import processes
+from dev.cache import try_lock
+from dev.demo import llm
+from dev.paths import DEV
+from dev.progress import DevError, say, step, warn
+from dev.servers import addon, mcp_servers
+from dev.servers.instance import Instance
+from dev.servers.odoo_server import OdooProcess
+from dev.setup import node, venvs
 
 DATABASE = "woow_demo"
 HTTP_PORT, GEVENT_PORT = 8069, 8072  # Odoo's own defaults

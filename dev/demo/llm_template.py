@@ -7,7 +7,7 @@ server starts; it is not copied into this project.
 
 from typing import NamedTuple
 
-from tools.dev.progress import DevError
+from dev.progress import DevError
 
 
 class Change(NamedTuple):

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tools.dev.commands import run
-from tools.dev.instance import Instance
-from tools.dev.paths import ADDON, ROOT
-from tools.dev.progress import DevError, step, warn
+from dev.commands import run
+from dev.paths import ADDON, ROOT
+from dev.progress import DevError, step, warn
+from dev.servers.instance import Instance
 
 OPENING_MARK = "@@opening@@"
 # What Odoo reads into the database; code in services/, runtime/ and static/ counts without an update.
@@ -37,7 +37,7 @@ if "ai.config" in env and hasattr(env["ai.config"], "_demo_refresh"):
 OPENING = f"""
 import json
 from types import SimpleNamespace
-from odoo.addons.{ADDON}.services.toolbox import Toolbox
+from odoo.addons.{ADDON}.services.turn.toolset import Toolbox
 
 assistant = env.ref("{ADDON}.ai_assistant_demo")
 tools = assistant._system_tools() - assistant.mcp_tool_disabled_ids

@@ -9,12 +9,13 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.dev import odoo_tree, processes
-from tools.dev.paths import ADDON, ADDONS, DEV, LOGS, ROOT, VENV, link
-from tools.dev.postgres import Postgres
+from dev import processes
+from dev.paths import ADDON, ADDONS, DEV, LOGS, ROOT, VENV, link
+from dev.servers.postgres import Postgres
+from dev.setup import odoo_tree
 
 ODOO_BIN = DEV / "odoo-bin"
-NOT_ODOOS = frozenset({"tools", "node_modules", "__pycache__"})
+NOT_ODOOS = frozenset({"dev", "node_modules", "__pycache__"})
 LAUNCHER = """#!{python}
 # Generated. A script and not "python -m odoo", because the prefork server starts its gevent process from argv[0].
 import odoo.cli

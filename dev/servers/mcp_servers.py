@@ -7,8 +7,9 @@
 from pathlib import Path
 from typing import Literal
 
-from tools.dev import node, processes, venvs
-from tools.dev.paths import LOGS
+from dev import processes
+from dev.paths import LOGS
+from dev.setup import node, venvs
 
 LOOPBACK = Path(__file__).with_name("loopback.cjs")
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.dev import node, processes
-from tools.dev.paths import LOGS, VENV
+from dev import processes
+from dev.paths import LOGS, VENV
+from dev.setup import node
 
 
 class MockLlm(processes.Service):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.dev.paths import ADDON, ROOT
+from dev.paths import ADDON, ROOT
 
 RECORD = re.compile(
     r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} \d+ (?P<level>[A-Z]+) (?P<database>\S+) (?P<message>.*)$"

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.dev import processes
-from tools.dev.instance import Instance
-from tools.dev.paths import LOGS, ROOT
+from dev import processes
+from dev.paths import LOGS, ROOT
+from dev.servers.instance import Instance
 
 START_TIMEOUT = 180  # seconds; the first page compiles assets
 
@@ -62,7 +62,7 @@ class OdooProcess:
                 [
                     sys.executable,
                     "-m",
-                    "tools.dev.proxy",
+                    "dev.servers.proxy",
                     f"--port={self.port}",
                     f"--http-port={self.http_port}",
                     f"--gevent-port={self.gevent_port}",

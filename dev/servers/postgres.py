@@ -15,11 +15,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.dev import processes
-from tools.dev.cache import digest
-from tools.dev.commands import run
-from tools.dev.paths import VENV
-from tools.dev.progress import DevError, step
+from dev import processes
+from dev.cache import digest
+from dev.commands import run
+from dev.paths import VENV
+from dev.progress import DevError, step
 
 PORT = 5432  # names the socket's file; nothing listens on TCP
 LONGEST_SOCKET_PATH = 100  # bytes; sockaddr_un allows 107

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
-from tools.dev.commands import run
+from dev.commands import run
 
 QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
 

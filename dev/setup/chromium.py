@@ -2,8 +2,8 @@
 
 import shutil
 
-from tools.dev import apt
-from tools.dev.progress import DevError, step
+from dev.progress import DevError, step
+from dev.setup import apt
 
 NAMES = ("google-chrome", "chromium", "chromium-browser", "google-chrome-stable")  # Odoo's order
 

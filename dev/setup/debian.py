@@ -9,8 +9,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.dev.commands import run
-from tools.dev.progress import DevError
+from dev.commands import run
+from dev.progress import DevError
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 

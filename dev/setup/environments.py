@@ -14,21 +14,21 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.dev import debian, odoo_tree, venvs
-from tools.dev.cache import build_once, digest
-from tools.dev.commands import run
-from tools.dev.paths import ROOT, TOOLS
-from tools.dev.progress import DevError, step
+from dev.cache import build_once, digest
+from dev.commands import run
+from dev.paths import REQUIREMENTS, ROOT
+from dev.progress import DevError, step
+from dev.setup import debian, odoo_tree, venvs
 
-REQUIREMENTS = ROOT / "requirements.txt"
-PINS = TOOLS / "odoo-pins.txt"
+OURS = ROOT / "requirements.txt"
+PINS = REQUIREMENTS / "odoo-pins.txt"
 PACKAGES = {
     "debian": [],  # they are there
     "pins": [PINS],
-    "ubuntu": [PINS, TOOLS / "ubuntu-24.04.txt"],
-    "newest": [TOOLS / "requirements-odoo.txt"],
+    "ubuntu": [PINS, REQUIREMENTS / "ubuntu-24.04.txt"],
+    "newest": [REQUIREMENTS / "odoo.txt"],
 }
-DEBIAN_LIST = TOOLS / "debian-12.txt"
+DEBIAN_LIST = REQUIREMENTS / "debian-12.txt"
 # Odoo's tests use it to talk to Chromium; people who only use Odoo do not have it.
 FOR_TESTS = ("websocket-client",)
 OWN_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -66,7 +66,7 @@ class Environment:
         :raises DevError: this machine lacks the interpreter
         """
         interpreter, libraries = self._interpreter()
-        texts = [file.read_text() for file in (REQUIREMENTS, *PACKAGES[self.packages])]
+        texts = [file.read_text() for file in (OURS, *PACKAGES[self.packages])]
         today = time.strftime("%F") if self.packages == "newest" else ""
         parts = (*texts, str(interpreter), str(odoo_tree.odoo_path()), str(self), today)
 
@@ -129,7 +129,7 @@ class Environment:
         lowest = entry / "lowest.txt"
         lowest.write_text("".join(f"{bound}\n" for bound in lowest_bounds()) if self.lowest else "")
         run(
-            [*python, "--report", entry / REPORT, "-r", REQUIREMENTS, "-c", lowest],
+            [*python, "--report", entry / REPORT, "-r", OURS, "-c", lowest],
             what="Installing what the addon asks for",
         )
         run([*python, *FOR_TESTS], what="Installing what Odoo's tests ask for")
@@ -164,7 +164,7 @@ def odoos() -> set[str]:
 
 def lowest_bounds() -> list[str]:
     """``name==version`` for each requirement of the addon's that has a lower bound."""
-    found = re.findall(r"^([\w.-]+)[^#\n]*?>=([\d.]+)", REQUIREMENTS.read_text(), re.M)
+    found = re.findall(r"^([\w.-]+)[^#\n]*?>=([\d.]+)", OURS.read_text(), re.M)
     return [f"{name}=={version}" for name, version in found]
 
 

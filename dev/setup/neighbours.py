@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from tools.dev import odoo_tree, venvs
-from tools.dev.cache import build_once, digest
-from tools.dev.commands import run
-from tools.dev.paths import ADDONS, VENV
-from tools.dev.progress import step
+from dev.cache import build_once, digest
+from dev.commands import run
+from dev.paths import ADDONS, VENV
+from dev.progress import step
+from dev.setup import odoo_tree, venvs
 
 PACKAGES = ("odoo-addon-queue_job==19.0.2.4.0.1", "openupgradelib==3.13.7")
 

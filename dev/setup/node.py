@@ -8,11 +8,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.dev import venvs
-from tools.dev.cache import build_once, digest
-from tools.dev.commands import run
-from tools.dev.paths import DEV, ROOT, link
-from tools.dev.progress import step
+from dev.cache import build_once, digest
+from dev.commands import run
+from dev.paths import DEV, ROOT, link
+from dev.progress import step
+from dev.setup import venvs
 
 OLDEST = 20
 # dbhub would bring the drivers of six more databases
@@ -62,7 +62,7 @@ def command(program: str, *arguments: str) -> list[str | Path]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """``python -m tools.dev.node PROGRAM …``, for pre-commit's hooks."""
+    """``python -m dev.setup.node PROGRAM …``, for pre-commit's hooks."""
     return subprocess.call([str(part) for part in command(*arguments)])
 
 

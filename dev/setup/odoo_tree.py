@@ -4,10 +4,10 @@ import os
 import re
 from pathlib import Path
 
-from tools.dev import debian
-from tools.dev.cache import build_once
-from tools.dev.paths import cache_home
-from tools.dev.progress import DevError, say, step, warn
+from dev.cache import build_once
+from dev.paths import cache_home
+from dev.progress import DevError, say, step, warn
+from dev.setup import debian
 
 TESTED_VERSION = "19.0.0+dfsg-1"
 ASSET_PACKAGES = (
@@ -92,7 +92,7 @@ def _download(entry: Path) -> list[Path]:
 
 
 def _add_selfie_segmentation(entry: Path) -> None:
-    from tools.dev import node
+    from dev.setup import node
 
     target = entry / "tree/usr/lib/python3/dist-packages/odoo/addons" / SELFIE_FILE
     if target.exists():

@@ -8,11 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.dev import apt, odoo_tree
-from tools.dev.cache import build_once, digest
-from tools.dev.commands import run
-from tools.dev.paths import ROOT, TOOLS, VENV, link
-from tools.dev.progress import DevError, step
+from dev.cache import build_once, digest
+from dev.commands import run
+from dev.paths import REQUIREMENTS, ROOT, VENV, link
+from dev.progress import DevError, step
+from dev.setup import apt, odoo_tree
 
 # The interpreter behind any environment that this code itself runs in, so that the cache's names stay the same.
 PYTHON = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
@@ -25,9 +25,9 @@ def main() -> Path:
     odoo = odoo_tree.odoo_path()
     files = [
         ROOT / "requirements.txt",
-        TOOLS / "requirements-odoo.txt",
-        TOOLS / "requirements-dev.txt",
-        TOOLS / "constraints.txt",
+        REQUIREMENTS / "odoo.txt",
+        REQUIREMENTS / "dev.txt",
+        REQUIREMENTS / "constraints.txt",
     ]
 
     def build(entry: Path) -> None:
@@ -48,8 +48,8 @@ def main() -> Path:
 
 
 def extra(kind: str, *, options: tuple[str, ...] = ()) -> Path:
-    """A small environment of its own, made from ``tools/requirements-<kind>.txt``."""
-    requirements = TOOLS / f"requirements-{kind}.txt"
+    """A small environment of its own, made from ``dev/requirements/<kind>.txt``."""
+    requirements = REQUIREMENTS / f"{kind}.txt"
 
     def build(entry: Path) -> None:
         create(entry)

@@ -9,10 +9,10 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from tools.dev import package
-from tools.dev.paths import ADDON, ROOT
+from dev.checks import package
+from dev.paths import ADDON, ROOT
 
-DEVELOPMENT = ("tools", "benchmarks", "tests/core", "tests/e2e", "tests/conformance", ".ci")
+DEVELOPMENT = ("dev", "benchmarks", "tests/core", "tests/e2e", "tests/conformance", ".ci")
 DEVELOPMENT_FILES = {"Makefile", "package.json", "package-lock.json", "pyproject.toml", ".npmrc"}
 MANIFEST = ast.literal_eval((ROOT / "__manifest__.py").read_text())
 LARGEST = 6_000_000  # bytes
@@ -75,7 +75,7 @@ def test_each_import_of_the_addon_is_met(files):
                     missing.append(f"{name}:{node.lineno}")
             elif isinstance(node, ast.Import | ast.ImportFrom):
                 modules = [getattr(node, "module", None) or one.name for one in node.names]
-                if {module.split(".")[0] for module in modules} & {"tools", "benchmarks"}:
+                if {module.split(".")[0] for module in modules} & {"dev", "benchmarks"}:
                     missing.append(f"{name}:{node.lineno}")
     assert missing == []
 

@@ -1,6 +1,6 @@
 """What ``make test`` makes of a run: nothing is left out without a word."""
 
-from tools.dev import report
+from dev.checks import report
 
 JUNIT = """<testsuites><testsuite>
 <testcase classname="tests.test_turn.TestTurn" name="test_stop" time="0.5"/>

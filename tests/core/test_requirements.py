@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from dev.setup import environments
 from services import packages
-from tools.dev import environments
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("services", "runtime", "models", "controllers", "wizards", "cli")

@@ -1,6 +1,6 @@
 """axe-core, the judge of accessibility, in a page of Playwright: https://github.com/dequelabs/axe-core"""
 
-from tools.dev import node
+from dev.setup import node
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 

@@ -10,12 +10,15 @@ from counter import Counter, register
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from waiting import PATIENCE, eventually
 
-from tools.dev import chromium, mcp_servers, mock_llms, processes, testbed
-from tools.dev.instance import Instance
-from tools.dev.mcp_servers import McpServer
-from tools.dev.mock_llms import FaultLlm, ScriptedLlm
-from tools.dev.paths import LOGS
-from tools.dev.testbed import OdooServer
+from dev import processes
+from dev.checks import testbed
+from dev.checks.testbed import OdooServer
+from dev.paths import LOGS
+from dev.servers import mcp_servers, mock_llms
+from dev.servers.instance import Instance
+from dev.servers.mcp_servers import McpServer
+from dev.servers.mock_llms import FaultLlm, ScriptedLlm
+from dev.setup import chromium
 
 expect.set_options(timeout=PATIENCE * 1000)  # ms
 

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from tools.dev import processes
+from dev import processes
 
 HERE = Path(__file__).parent
 SERVERS = "woow_paas_platform.mcp_server"

@@ -10,7 +10,9 @@ from chat import first
 from conftest import WORKER
 from playwright.sync_api import expect
 
-from tools.dev import neighbours, odoo_log, testbed
+from dev.checks import testbed
+from dev.servers import odoo_log
+from dev.setup import neighbours
 
 APPS = ("website", "sale_management", "crm", "project", "hr", "account", "im_livechat")
 MODULES = {"website": ("website",), "all": (*APPS, "base_automation", "queue_job")}

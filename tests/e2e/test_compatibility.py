@@ -10,8 +10,9 @@ import re
 import pytest
 from chat import Chat, calls, first, of, then
 
-from tools.dev import compatibility, environments, testbed
-from tools.dev.paths import ADDON
+from dev.checks import compatibility, testbed
+from dev.paths import ADDON
+from dev.setup import environments
 
 CHOSEN = os.environ.get(compatibility.CHOICE)
 NAMES = [CHOSEN] if CHOSEN else environments.SHORT

@@ -4,7 +4,7 @@ import pytest
 from chat import first
 from waiting import eventually
 
-from tools.dev import testbed
+from dev.checks import testbed
 
 STATE = "SELECT state FROM woow_paas_platform_ai_turn ORDER BY id DESC LIMIT 1"
 ASK = (

@@ -7,7 +7,7 @@ from pathlib import Path
 from conftest import E2E_LOGS
 from playwright.sync_api import expect
 
-from tools.dev import processes
+from dev import processes
 
 PROGRAM = Path(__file__).with_name("described_server.py")
 SERVER = "woow_paas_platform.mcp_server"

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from dev import processes
+from dev.servers import mcp_servers
+from dev.setup import node, venvs
 from services.mcp.discovery.discovery import discover
 from services.mcp.features.prompts_resources import Offers
 from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
 from services.specs import ServerSpec
-from tools.dev import mcp_servers, node, processes, venvs
 
 POLICY = EgressPolicy.parse("127.0.0.1:*")
 SLOW_START = {"connect_timeout": 60, "sync_timeout": 60}

@@ -6,7 +6,7 @@ import pytest
 from chat import Chat, calls, first, of, then
 from conftest import WORKER
 
-from tools.dev import testbed
+from dev.checks import testbed
 
 HIDING = str(Path(__file__).parent / "hiding")
 SERVERS = "woow_paas_platform.mcp_server"

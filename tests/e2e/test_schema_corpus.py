@@ -6,13 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from jsonschema import Draft202012Validator
 
+from dev.servers import mcp_servers
+from dev.setup import node, venvs
 from services.mcp.discovery.discovery import discover
 from services.net.egress import EgressPolicy
 from services.openapi import recall
 from services.schemas import schema
 from services.specs import ServerSpec
 from services.turn import names
-from tools.dev import mcp_servers, node, venvs
 
 # name: (command, the least number of tools that it has)
 SERVERS = {

@@ -5,7 +5,7 @@ import pytest
 from chat import Chat, calls, first, then
 from waiting import eventually
 
-from tools.dev import venvs
+from dev.setup import venvs
 
 SERVER = "woow_paas_platform.mcp_server"
 ZONE = "Pacific/Chatham"  # nobody else's processes have it in their arguments

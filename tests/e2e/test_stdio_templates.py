@@ -8,7 +8,8 @@ from chat import Chat, calls, first, then
 from playwright.sync_api import expect
 from waiting import eventually
 
-from tools.dev import mcp_servers, node
+from dev.servers import mcp_servers
+from dev.setup import node
 
 SERVER = "woow_paas_platform.mcp_server"
 TOOL = "woow_paas_platform.mcp_tool"

@@ -7,7 +7,8 @@ import pytest
 from chat import Chat, first
 from waiting import eventually
 
-from tools.dev import odoo_log, testbed
+from dev.checks import testbed
+from dev.servers import odoo_log
 
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 KEPT = {  # rows that Odoo itself keeps or writes meanwhile, by table

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from waiting import eventually
 
-from tools.dev import odoo_tree, package, testbed
+from dev.checks import package, testbed
+from dev.setup import odoo_tree
 
 DUMP = Path(__file__).parents[1] / "upgrade/19.0.1.0.0.sql.xz"
 SECRET_KEY = "dmVyc2lvbi0xOS4wLjEuMC4wLW9mLXRoZS1kdW1wLi4="  # of the dump

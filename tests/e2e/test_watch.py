@@ -5,7 +5,7 @@ from chat import Chat
 from counter import Counter
 from waiting import eventually
 
-from tools.dev import processes
+from dev import processes
 
 SERVER = "woow_paas_platform.mcp_server"
 PROCESS = "woow_paas_platform.mcp_server_process"

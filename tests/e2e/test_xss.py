@@ -12,8 +12,8 @@ from waiting import eventually
 from xss_corpus import PAYLOADS
 from xss_trap import Trap
 
+from dev import processes
 from services import text
-from tools.dev import processes
 
 PROGRAM = Path(__file__).with_name("evil_server.py")
 HALVES = ((0, 48), (48, 96))  # a server has 50 tools at most, a form 50 fields
