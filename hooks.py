@@ -44,7 +44,7 @@ def uninstall_hook(env):
     Assistants' contacts that something else needs are archived instead.
     """
     from .models.turn.ai_turn import CONVERSATION  # noqa: PLC0415 not on a Python that is too old
-    from .runtime.limits import PREFIX  # noqa: PLC0415
+    from .tools.limits import PREFIX  # noqa: PLC0415
 
     env = env(context={**env.context, "active_test": False})
     contacts = env["ai.assistant"].search([]).partner_id

@@ -21,7 +21,7 @@ class AiSecrets(Command):
         names = config["db_name"]
         if not names:
             sys.exit("Name the databases: -d DB[,DB…] or db_name in the configuration file.")
-        from odoo.addons.woow_paas_platform.runtime import db  # noqa: PLC0415
+        from odoo.addons.woow_paas_platform.tools import db  # noqa: PLC0415
 
         unreadable = 0
         for name in names:

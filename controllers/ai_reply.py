@@ -4,13 +4,14 @@ from odoo import http
 from odoo.http import request
 
 from ..models.turn.ai_turn import PROMPT_CHARS
-from ..runtime import db, process
+from ..runtime import process
 from ..runtime.after_commit import AfterCommit
-from ..runtime.api_error import ApiError, error_body
 from ..runtime.places import at_most
 from ..services.errors import EngineError
 from ..services.llm import reply
 from ..services.specs import TurnRequest
+from ..tools import db
+from ..tools.api_error import ApiError, error_body
 from .chat import ROUTE, visible_or_404
 from .dispatcher import body
 from .execute import MAX_CALLS

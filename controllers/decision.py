@@ -1,9 +1,9 @@
 from odoo import http
 from odoo.http import request
 
-from ..runtime.api_error import ApiError
 from ..services import text
 from ..services.schemas import arguments as checks
+from ..tools.api_error import ApiError
 from .chat import ROUTE, visible_or_404
 from .dispatcher import body
 

@@ -9,10 +9,10 @@ from werkzeug.exceptions import HTTPException
 from ..models.conversation.discuss_channel_quota import TooManyConversations
 from ..models.mcp.mcp_check import PERIOD, TooManyChecks
 from ..models.turn.ai_turn import TooManyTurns
-from ..runtime import sentences
-from ..runtime.api_error import ApiError, error_body
 from ..services import large, text
 from ..services.errors import ConfigError, EngineError, ResultTooLarge
+from ..tools import sentences
+from ..tools.api_error import ApiError, error_body
 
 _logger = logging.getLogger(__name__)
 

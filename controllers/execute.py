@@ -5,12 +5,13 @@ import uuid
 from odoo import http
 from odoo.http import request
 
-from ..runtime import direct_call, process, sentences
-from ..runtime.api_error import ApiError
+from ..runtime import direct_call, process
 from ..services import text
 from ..services.errors import EngineError
 from ..services.schemas import arguments as checks
 from ..services.specs import CallResult, ToolCall
+from ..tools import sentences
+from ..tools.api_error import ApiError
 from .chat import ROUTE
 from .dispatcher import body
 

@@ -2,9 +2,10 @@ from odoo import http
 from odoo.http import request
 from odoo.modules.module import get_manifest
 
-from ..runtime import process, settings
+from ..runtime import process
 from ..services import packages
 from ..services.errors import SecretUnreadable
+from ..tools import settings
 
 
 class HealthController(http.Controller):

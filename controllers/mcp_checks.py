@@ -2,10 +2,11 @@
 
 from odoo import http
 
-from ..runtime import db, process, sentences
+from ..runtime import process
 from ..runtime.after_commit import AfterCommit
-from ..runtime.api_error import ApiError, error_body
 from ..services.errors import EngineError
+from ..tools import db, sentences
+from ..tools.api_error import ApiError, error_body
 from .chat import ROUTE
 from .mcp_servers import SERVER, managed_or_404
 

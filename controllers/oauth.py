@@ -5,10 +5,11 @@ from odoo.http import Response, request
 
 from ..models.mcp.mcp_check import PERIOD, TooManyChecks
 from ..models.oauth.mcp_server import CALLBACK, CLIENT, SIGN_IN, START
-from ..runtime import background, db, process
+from ..runtime import background, process
 from ..runtime.after_commit import LeadsTo
 from ..services import const
 from ..services.errors import AuthRequired, ConfigError, EngineError, SignInRequired
+from ..tools import db
 from .chat import ROUTE, visible_or_404
 from .mcp_servers import SERVER
 

@@ -14,10 +14,10 @@ from ..models.recall.action_type_recall import (
     TOOL_NOT_FOUND,
 )
 from ..runtime import direct_call, process
-from ..runtime.api_error import ApiError, error_body
 from ..services import text
 from ..services.schemas import arguments
 from ..services.specs import CallResult, ToolCall
+from ..tools.api_error import ApiError, error_body
 from .chat import ROUTE
 from .dispatcher import body
 

@@ -6,7 +6,7 @@ from odoo.http import Response, request
 
 from ..runtime import listeners, streams
 from ..runtime.admission import RETRY_AFTER
-from ..runtime.api_error import ApiError
+from ..tools.api_error import ApiError
 from .chat import ROUTE, visible_or_404
 from .dispatcher import query_int
 

@@ -7,8 +7,9 @@ from odoo.tools import json_default
 
 from ..services import text
 from ..services.errors import EngineError
-from . import listeners, sentences
-from .api_error import ApiError, error_body
+from ..tools import sentences
+from ..tools.api_error import ApiError, error_body
+from . import listeners
 
 TURNED_AWAY = (
     "Too many of your requests wait for an answer already. Try again when one of them has ended."

@@ -16,7 +16,8 @@ from odoo import fields
 from ..services import text
 from ..services.errors import EngineError
 from ..services.specs import CallResult, Executed, ToolCall
-from . import db, process
+from ..tools import db
+from . import process
 from .after_commit import AfterCommit
 from .places import at_most
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from odoo.tools import config
 
 from ..services.turn.ports import StoreGone
-from . import db, process, server_files
+from ..tools import db, server_files
+from . import process
 from .hub import FREE_WORK
 from .server_store import ServerStore
 from .store import OdooStore

@@ -18,9 +18,9 @@ from typing import Protocol
 from psycopg2 import sql
 
 from ..services.turn.ports import StoreGone
-from . import db
-from .line import Line
-from .notify import CHANNEL, process_id
+from ..tools import db
+from ..tools.line import Line
+from ..tools.notify import CHANNEL, process_id
 
 _logger = logging.getLogger(__name__)
 

@@ -6,7 +6,8 @@ from odoo.modules import module as odoo_module
 from odoo.service import server
 
 from ..services import forks
-from . import process, settings
+from ..tools import settings
+from . import process
 from .ears import Ears
 from .hub import Hub
 from .places import Places

@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..services.errors import EngineError
-from . import db, process, sentences
+from ..tools import db, sentences
+from ..tools.api_error import ApiError, error_body
+from . import process
 from .after_commit import AfterCommit
-from .api_error import ApiError, error_body
 
 CONNECT_ALLOWANCE = 5.0  # s beside a request's own limit, to open the session
 

@@ -17,7 +17,8 @@ from odoo.tools import config
 from ..services import forks
 from ..services.errors import EngineError, ServerTimeout
 from ..services.turn.ports import StoreGone
-from . import server_jobs, settings
+from ..tools import settings
+from . import server_jobs
 from .places import at_most
 from .server_store import ServerStore
 from .store import OdooStore

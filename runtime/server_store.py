@@ -4,7 +4,7 @@ import logging
 
 from ..services.errors import EngineError
 from ..services.turn.ports import StoreGone
-from . import db
+from ..tools import db
 
 _logger = logging.getLogger(__name__)
 

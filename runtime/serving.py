@@ -10,7 +10,8 @@ from odoo.modules.registry import Registry
 from odoo.service import server
 from odoo.tools import config
 
-from . import db, listeners, process, settings
+from ..tools import db, settings
+from . import listeners, process
 
 _logger = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from ..services.errors import EngineError, LeaseLost, TurnGone
 from ..services.specs import TurnProgress, Verdict
 from ..services.turn import read_result
 from ..services.turn.ports import Claim, Loaded, TurnsLocked
-from . import db, notify
+from ..tools import db, notify
 from .turn_queue import TURN, TurnQueue
 
 _logger = logging.getLogger(__name__)

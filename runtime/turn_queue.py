@@ -11,8 +11,8 @@ from psycopg2.errors import UniqueViolation
 
 from ..services.turn.heartbeat import BEATS
 from ..services.turn.ports import Claim
-from . import copies, db, notify, settings
-from .line import Line
+from ..tools import copies, db, notify, settings
+from ..tools.line import Line
 
 TURN = "woow_paas_platform.ai_turn"
 STOPS = """

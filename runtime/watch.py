@@ -6,8 +6,8 @@ import math
 import time
 
 from ..services.turn.ports import StoreGone
-from . import db
-from .notify import process_id
+from ..tools import db
+from ..tools.notify import process_id
 
 _logger = logging.getLogger(__name__)
 

@@ -14,11 +14,12 @@ from odoo import Command
 from odoo.addons.base.tests.common import HttpCase
 from odoo.tests import TransactionCase, new_test_user
 
-from ..runtime import process, server_files, settings
+from ..runtime import process
 from ..runtime.store import OdooStore
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
 from ..services.testing.fake_mcp import FakeMcp
 from ..services.turn.ports import Ending
+from ..tools import server_files, settings
 
 TAIPEI = {"city": "Taipei"}
 SCHEMA = json.dumps({"type": "object", "properties": {"city": {"type": "string"}}})

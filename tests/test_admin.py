@@ -8,11 +8,12 @@ from odoo import Command, fields
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import Form, tagged
 
-from ..runtime import background, limits, server_jobs
+from ..runtime import background, server_jobs
 from ..runtime.engine import Engine
 from ..services.errors import ServerTimeout
 from ..services.mcp.discovery import health
 from ..services.specs import DiscoveredTool
+from ..tools import limits
 from .common import AiCase, retention
 
 

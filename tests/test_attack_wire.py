@@ -10,7 +10,6 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 
 from ..models.turn import ai_turn
-from ..runtime import settings
 from ..runtime.server_store import ServerStore
 from ..runtime.store import OdooStore
 from ..services.specs import (
@@ -22,6 +21,7 @@ from ..services.specs import (
     TurnProgress,
 )
 from ..services.turn.ports import Ending
+from ..tools import settings
 from .common import AiHttpCase
 
 POISON = "a\0b\ud800c"  # PostgreSQL takes neither NUL nor a lone surrogate

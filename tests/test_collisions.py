@@ -6,7 +6,7 @@ import threading
 from odoo.tests import tagged
 from psycopg2.errors import SerializationFailure
 
-from ..runtime import db
+from ..tools import db
 from .test_turn_races import TURN, RaceCase
 
 SERVER = "woow_paas_platform.mcp_server"

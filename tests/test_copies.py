@@ -7,8 +7,8 @@ from cryptography.fernet import Fernet
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
-from ..runtime import copies, settings, vault
 from ..services.errors import SecretUnreadable
+from ..tools import copies, settings, vault
 from .common import AiCase, AiHttpCase, OdooStore
 
 SIGN_IN = "woow_paas_platform.mcp_sign_in"

@@ -12,10 +12,11 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 from psycopg2 import errors
 
-from ..runtime import db, ears, hub, listeners, process, serving, settings
-from ..runtime.line import Line
+from ..runtime import ears, hub, listeners, process, serving
 from ..services.errors import EngineError
 from ..services.turn.ports import StoreGone
+from ..tools import db, settings
+from ..tools.line import Line
 from .common import AiCase
 
 

@@ -3,10 +3,10 @@ from datetime import timedelta
 from odoo import fields
 from odoo.tests import tagged
 
-from ..runtime import notify
 from ..services.errors import InputRequired, SignInRequired
 from ..services.mcp.session.elicitation import InputRequest
 from ..services.specs import CallResult
+from ..tools import notify
 from .common import TAIPEI, TurnByHandCase
 
 FORM = {

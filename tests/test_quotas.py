@@ -6,8 +6,8 @@ from unittest.mock import patch
 from odoo.tests import tagged
 
 from ..models.conversation import discuss_channel_quota, tool_call
-from ..runtime import limits
 from ..services.specs import CallResult
+from ..tools import limits
 from .common import TAIPEI, TurnByHandCase
 
 FILE = base64.b64encode(b"x" * 400).decode()

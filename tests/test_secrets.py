@@ -8,9 +8,9 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 from odoo.tools.misc import file_open
 
-from ..runtime import sentences, settings
 from ..services.errors import ConfigError
 from ..services.net.egress import EgressPolicy
+from ..tools import sentences, settings
 from .common import AiCase
 
 

@@ -5,8 +5,8 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 from psycopg2 import IntegrityError
 
-from ..runtime import server_files
 from ..services.errors import ConfigError
+from ..tools import server_files
 from .common import AiCase, OperatorFile
 
 STDIO = """
@@ -18,7 +18,7 @@ command = "cat"
 env = { TOKEN = "s3cret" }
 """
 LOGGERS = (
-    "odoo.addons.woow_paas_platform.runtime.server_files",
+    "odoo.addons.woow_paas_platform.tools.server_files",
     "odoo.addons.woow_paas_platform.models.operator_file.mcp_server",
 )
 

@@ -8,10 +8,11 @@ from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 from odoo.tools import file_open, mute_logger
 
-from ..runtime import db, process
+from ..runtime import process
 from ..runtime.tokens import AWAY, OdooTokens, address_of, key_of
 from ..services.errors import ServerError
 from ..services.turn.ports import StoreGone
+from ..tools import db
 from .common import AiCase
 
 SIGN_IN = "woow_paas_platform.mcp_sign_in"

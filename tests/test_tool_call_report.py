@@ -1,7 +1,7 @@
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 
-from ..runtime import limits
+from ..tools import limits
 from .common import AiCase, retention
 
 SUMS = "woow_paas_platform.tool_call_sum"

@@ -5,8 +5,8 @@ from odoo.modules.module import get_module_path
 from odoo.tests import tagged
 from odoo.tools.translate import TranslationModuleReader
 
-from ..runtime import sentences
 from ..services import errors
+from ..tools import sentences
 from .common import AiCase, AiHttpCase
 
 MODULE = "woow_paas_platform"

@@ -8,13 +8,13 @@ from odoo import SUPERUSER_ID, Command, api
 from odoo.modules.registry import Registry
 from odoo.tests import BaseCase, get_db_name, new_test_user, tagged
 
-from ..runtime import db
 from ..runtime.store import OdooStore
 from ..services.errors import InputRequired
 from ..services.llm.transcript import DIFFERS
 from ..services.mcp.session.elicitation import InputRequest
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
 from ..services.turn.ports import Ending
+from ..tools import db
 
 TURN = "woow_paas_platform.ai_turn"
 CALL = "woow_paas_platform.tool_call"

@@ -5,10 +5,11 @@ import asyncio
 from odoo.exceptions import AccessError
 from odoo.tests import tagged
 
-from ..runtime import notify, watch
+from ..runtime import watch
 from ..services.mcp.discovery.discovery import Discovery
 from ..services.mcp.session.session import ServerInfo
 from ..services.specs import DiscoveredTool
+from ..tools import notify
 from .common import AiHttpCase
 
 DEAD = "The MCP server cannot be reached. Check its address."

@@ -6,8 +6,8 @@ from odoo.exceptions import AccessError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
-from ..runtime import settings
 from ..services.errors import BlockedAddress, ConfigError, HostUnreachable
+from ..tools import settings
 from .common import AiHttpCase
 
 INSIDE = "10.0.0.5"

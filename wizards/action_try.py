@@ -4,7 +4,7 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError
 
 from ..models.recall.action_type_recall import ACCOUNT_HEADERS
-from ..runtime.api_error import ApiError
+from ..tools.api_error import ApiError
 
 
 class ActionTry(models.TransientModel):

@@ -1,7 +1,7 @@
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
-from ...runtime import limits
+from ...tools import limits
 
 
 class AiAssistant(models.Model):

@@ -4,11 +4,12 @@ import os
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
-from ...runtime import process, sentences
+from ...runtime import process
 from ...services import const, packages
 from ...services.errors import EngineError, LlmSwitchedOff, PackageMissing
 from ...services.net import egress
 from ...services.specs import LlmSpec
+from ...tools import sentences
 
 _logger = logging.getLogger(__name__)
 

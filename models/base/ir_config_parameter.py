@@ -1,6 +1,6 @@
 from odoo import api, models
 
-from ...runtime import copies
+from ...tools import copies
 
 
 class IrConfigParameter(models.Model):

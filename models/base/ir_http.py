@@ -5,7 +5,7 @@ from odoo import models
 from odoo.http import request
 
 from ...runtime import listeners
-from ...runtime.api_error import ApiError
+from ...tools.api_error import ApiError
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 

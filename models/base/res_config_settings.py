@@ -1,7 +1,7 @@
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
-from ...runtime import limits, server_files
+from ...tools import limits, server_files
 
 
 def _limit(name, string, help_):

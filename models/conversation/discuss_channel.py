@@ -5,7 +5,7 @@ from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tools import SQL
 
-from ...runtime import notify
+from ...tools import notify
 from ..turn.ai_turn import CONVERSATION
 
 NAME_CHARS = 120  # characters of a conversation's name

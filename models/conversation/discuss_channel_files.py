@@ -5,9 +5,9 @@ import binascii
 
 from odoo import models
 
-from ...runtime.api_error import ApiError
 from ...services import text
 from ...services.llm import files
+from ...tools.api_error import ApiError
 
 NAME_CHARS = 120  # characters of a file's name
 MAX_UNSENT = (

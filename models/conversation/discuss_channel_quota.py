@@ -3,9 +3,9 @@
 from odoo import api, models
 from odoo.exceptions import UserError
 
-from ...runtime import limits
-from ...runtime.api_error import ApiError
 from ...services.llm.files import MAX_BYTES
+from ...tools import limits
+from ...tools.api_error import ApiError
 
 MEGABYTE = 1024 * 1024
 MAX_UNSENT_BYTES = 8 * MAX_BYTES  # of one person; what was attached first goes first

@@ -5,8 +5,8 @@ from urllib.parse import unquote
 
 from odoo import models
 
-from ...runtime.api_error import ApiError
 from ...services.llm import files
+from ...tools.api_error import ApiError
 
 
 class DiscussChannel(models.Model):

@@ -4,10 +4,10 @@ import os
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
-from ...runtime import settings
 from ...services.errors import ConfigError, KeyMissing
 from ...services.net import egress
 from ...services.specs import ServerSpec, way_of_record
+from ...tools import settings
 
 OTHERS_READ = "Where others read along, your own key or sign-in for this MCP server is not used."
 OWN_KEYS = "own_keys"  # those that people added for themselves, among the names of secrets

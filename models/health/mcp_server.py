@@ -4,9 +4,10 @@ from markupsafe import escape
 from odoo import SUPERUSER_ID, api, fields, models
 from odoo.exceptions import AccessError
 
-from ...runtime import background, db, limits, sentences, server_files
+from ...runtime import background
 from ...services import text
 from ...services.errors import AuthRequired
+from ...tools import db, limits, sentences, server_files
 
 DOWN_AFTER = 2  # failed checks in a row; the first one only makes it degraded
 TELL_AFTER = 3  # failed checks in a row until its owner is told

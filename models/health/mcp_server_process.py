@@ -2,8 +2,8 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 
-from ...runtime import sentences
 from ...services import text
+from ...tools import sentences
 
 KEPT_DAYS = 7  # that a process which says nothing more is remembered
 

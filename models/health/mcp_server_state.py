@@ -1,6 +1,6 @@
 from odoo import api, fields, models
 
-from ...runtime import notify
+from ...tools import notify
 
 
 class McpServer(models.Model):

@@ -4,10 +4,10 @@ from odoo import api, fields, models
 from odoo.exceptions import AccessError, ValidationError
 from odoo.fields import Domain
 
-from ...runtime import limits, sentences
 from ...services import const
 from ...services.errors import ConfigError
 from ...services.net import egress
+from ...tools import limits, sentences
 
 PLACE = {"scope", "cloud_service_id", "owner_user_id"}  # whose a server is
 

@@ -1,6 +1,6 @@
 from odoo import api, fields, models
 
-from ...runtime import sentences
+from ...tools import sentences
 
 
 class McpServer(models.Model):

@@ -3,8 +3,8 @@ from urllib.parse import urlsplit
 from odoo import api, models
 from odoo.fields import Datetime, Domain
 
-from ...runtime import sentences
 from ...services.catalog import mcp_json
+from ...tools import sentences
 
 
 class McpServer(models.Model):

@@ -2,7 +2,8 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 
-from ...runtime import background, db, limits
+from ...runtime import background
+from ...tools import db, limits
 
 MAX_KNOWN = 2_000  # tools of one server, with those that it has no more
 

@@ -4,9 +4,9 @@ import json
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, ValidationError
 
-from ...runtime import limits, sentences
 from ...services.specs import ToolSpec
 from ...services.turn import approval, names
+from ...tools import limits, sentences
 
 
 class McpTool(models.Model):

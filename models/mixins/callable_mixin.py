@@ -1,7 +1,7 @@
 from odoo import models
 
-from ...runtime import sentences
 from ...services.turn import approval
+from ...tools import sentences
 
 
 class CallableMixin(models.AbstractModel):

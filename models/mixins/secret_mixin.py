@@ -3,8 +3,8 @@ import logging
 from odoo import api, fields, models
 from odoo.tools import SQL
 
-from ...runtime import vault
 from ...services.errors import ConfigError, SecretUnreadable
+from ...tools import vault
 
 _logger = logging.getLogger(__name__)
 

@@ -3,8 +3,9 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 
-from ...runtime import process, sentences, vault
+from ...runtime import process
 from ...services.errors import SecretUnreadable
+from ...tools import sentences, vault
 
 EPOCH = fields.Datetime.to_datetime("1970-01-01")
 

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 
-from ...runtime import vault
 from ...services.oauth import flow
+from ...tools import vault
 
 KEPT = timedelta(days=8)  # a turn that waits may begin its sign-in anew for so long
 

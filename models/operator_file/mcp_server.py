@@ -6,11 +6,11 @@ from pathlib import Path
 from odoo import api, fields, models
 from odoo.exceptions import AccessError
 
-from ...runtime import notify, server_files, settings
 from ...services import const
 from ...services.catalog import environments
 from ...services.errors import ConfigError
 from ...services.specs import ServerSpec
+from ...tools import notify, server_files, settings
 
 _logger = logging.getLogger(__name__)
 

@@ -4,9 +4,9 @@ import json
 
 from odoo import fields, models
 
-from ...runtime import notify, vault
 from ...services.mcp.session import elicitation
 from ...services.schemas import input_form
+from ...tools import notify, vault
 from ..turn.ai_turn_wait import utc
 
 

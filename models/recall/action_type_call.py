@@ -5,10 +5,10 @@ from odoo import api, models
 from odoo.exceptions import AccessError
 from odoo.fields import Domain
 
-from ...runtime import sentences
 from ...services.errors import UnusableSchema
 from ...services.openapi import recall
 from ...services.turn import names
+from ...tools import sentences
 
 MAX_CANDIDATES = 50  # records that are compared with the arguments of one direct call
 

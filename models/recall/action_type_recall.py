@@ -3,10 +3,10 @@ from urllib.parse import quote
 
 from odoo import api, models
 
-from ...runtime.api_error import ApiError
 from ...services.errors import UnusableSchema
 from ...services.openapi import recall
 from ...services.turn import names
+from ...tools.api_error import ApiError
 
 _logger = logging.getLogger(__name__)
 

@@ -2,8 +2,8 @@ from ast import literal_eval
 
 from odoo import models
 
-from ...runtime.api_error import ApiError
 from ...services.openapi import recall
+from ...tools.api_error import ApiError
 
 
 class ActionType(models.Model):

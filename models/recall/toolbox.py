@@ -4,12 +4,13 @@ import uuid
 from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
 
-from ...runtime import background, sentences
+from ...runtime import background
 from ...services import const
 from ...services.errors import ConfigError, EngineError
 from ...services.net import egress
 from ...services.openapi import loader, parser
 from ...services.specs import ServerSpec
+from ...tools import sentences
 
 
 class Toolbox(models.Model):

@@ -4,9 +4,9 @@ from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import UserError
 
-from ...runtime import limits
 from ...services import text
 from ...services.mcp.discovery import definition_diff
+from ...tools import limits
 
 PINNED = ("title", "description", "input_schema", "output_schema", "annotations")
 JSON_FIELDS = ("input_schema", "output_schema", "annotations")

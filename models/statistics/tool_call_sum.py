@@ -1,7 +1,7 @@
 from odoo import api, fields, models
 from odoo.tools import SQL
 
-from ...runtime import limits
+from ...tools import limits
 
 CALLS = "woow_paas_platform.tool_call"
 

@@ -4,9 +4,9 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError
 from odoo.tools.misc import clean_context
 
-from ...runtime import notify, sentences, server_files, vault
 from ...services.catalog import stdio_templates
 from ...services.errors import ConfigError
+from ...tools import notify, sentences, server_files, vault
 
 TEMPLATE = "woow_paas_platform.mcp_template"
 NO_VALUES = "What this MCP server needs is not filled in any more. Fill it in again."

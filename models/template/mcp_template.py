@@ -3,7 +3,7 @@ from urllib.parse import quote
 from odoo import api, fields, models
 from odoo.exceptions import UserError
 
-from ...runtime import server_files
+from ...tools import server_files
 
 
 class McpTemplate(models.Model):

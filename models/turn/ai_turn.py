@@ -2,7 +2,8 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError
 from odoo.tools import plaintext2html
 
-from ...runtime import notify, serving
+from ...runtime import serving
+from ...tools import notify
 
 PROMPT_CHARS = 32_000  # characters of one message
 

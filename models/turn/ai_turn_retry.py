@@ -2,8 +2,8 @@
 
 from odoo import models
 
-from ...runtime import notify
 from ...services.render import markdown
+from ...tools import notify
 
 
 class AiTurn(models.Model):

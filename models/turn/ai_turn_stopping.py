@@ -6,7 +6,7 @@ from odoo import api, models
 from odoo.tools import SQL
 from psycopg2.errors import LockNotAvailable
 
-from ...runtime import notify
+from ...tools import notify
 
 
 class AiTurn(models.Model):

@@ -2,7 +2,8 @@
 
 from odoo import api, models
 
-from ...runtime import db, limits, process, serving, turn_queue
+from ...runtime import process, serving, turn_queue
+from ...tools import db, limits
 
 RETENTION_BATCH = 500  # turns, or calls, that one transaction of the cron prunes
 

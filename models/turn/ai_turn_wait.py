@@ -6,7 +6,7 @@ from datetime import timedelta
 from markupsafe import Markup
 from odoo import api, fields, models
 
-from ...runtime import db, limits, notify
+from ...tools import db, limits, notify
 
 _logger = logging.getLogger(__name__)
 

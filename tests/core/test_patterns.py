@@ -355,7 +355,7 @@ OURS = {
     "models.ir_http.IrHttp._auth_method_woow_ai": "one header of a request, which the HTTP server caps; linear",
     "controllers.stream.StreamController._last_event_id": "fixed length",
     "controllers.portal": "fixed length",
-    "runtime.sentences._pattern": "one group in a sentence of ours",
+    "tools.sentences._pattern": "one group in a sentence of ours",
 }
 
 

@@ -120,12 +120,12 @@ SHARED = {  # what databases of a process may share, and why
     "services/schemas/arguments.py _until": "one check",
     "services/net/resolver.py _of_loops": "public names; shares are by database and server",
     "services/large.py _worker": "one thread that reads large bodies, one after another",
-    "runtime/db.py _pools": "everything in it is by database",
+    "tools/db.py _pools": "everything in it is by database",
     "runtime/hub.py _readers": "how many connections at once, nothing else",
     "runtime/listeners.py _listeners": "everything in it is by database",
     "runtime/process.py _process": "everything in it is by database",
-    "runtime/server_files.py _known": "the operator's file",
-    "runtime/server_files.py _lock": "the same",
+    "tools/server_files.py _known": "the operator's file",
+    "tools/server_files.py _lock": "the same",
     "runtime/tokens.py _owner": "one task",
 }
 HARMLESS = {"_logger", "_lt"}
