@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 import time
 import uuid
@@ -24,22 +23,11 @@ _logger = logging.getLogger(__name__)
 _owner: ContextVar[str] = ContextVar("owner")  # of the lock that the running task holds
 
 
-def key_of(server, user_id, signer_id):
-    """The name of a credential, ``OAuthSpec.key``: ``database/server/user/signer/address``.
-
-    :param user_id: whose it is, 0 if everybody's
-    :param signer_id: who would sign in now
-    """
-    return f"{server.env.cr.dbname}/{server.id}/{user_id}/{signer_id}/{address_of(server)}"
-
-
-def address_of(server):
-    """Changes with the server's address: its tokens go nowhere else."""
-    return hashlib.sha256(server.url.encode()).hexdigest()[:16]
-
-
 class OdooTokens:
-    """:param write: ``await write(function, *args)`` runs a blocking function in the executor"""
+    """A credential's key is `mcp_server._credential_key`: ``database/server/user/signer/address``.
+
+    :param write: ``await write(function, *args)`` runs a blocking function in the executor
+    """
 
     def __init__(self, write):
         self._write = write

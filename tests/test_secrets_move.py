@@ -1,6 +1,5 @@
 from odoo.tests import tagged
 
-from ..runtime.tokens import address_of
 from .common import AiCase, AiHttpCase
 
 SIGN_IN = "woow_paas_platform.mcp_sign_in"
@@ -20,7 +19,7 @@ class WithSecrets:
                 "oauth_client_secret": "s3cret-client",
             }
         )
-        sign_in = self.env[SIGN_IN]._of(server.id, 0, address_of(server), make=True)
+        sign_in = self.env[SIGN_IN]._of(server.id, 0, server._address_digest(), make=True)
         sign_in._keep({"access_token": "", "issuer": "https://login.example.com"})
         sign_in.is_active = True  # without a token nothing has to be given back
         # as before a server stopped to want them

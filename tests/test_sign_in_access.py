@@ -9,7 +9,7 @@ from odoo.tests import tagged
 from odoo.tools import file_open, mute_logger
 
 from ..runtime import process
-from ..runtime.tokens import AWAY, OdooTokens, address_of, key_of
+from ..runtime.tokens import AWAY, OdooTokens
 from ..services.errors import ServerError
 from ..services.turn.ports import StoreGone
 from ..tools import db
@@ -27,7 +27,7 @@ class TestSignInAccess(AiCase):
         super().setUpClass()
         SignIn = cls.env[SIGN_IN]
         cls.server.authorization = "oauth_user"
-        address = address_of(cls.server)
+        address = cls.server._address_digest()
         cls.own = SignIn._of(cls.server.id, cls.member.id, address, make=True)
         cls.shared = SignIn._of(cls.user_server.id, 0, "a", make=True)
         for sign_in in cls.own | cls.shared:
@@ -90,7 +90,10 @@ class TestSignInAccess(AiCase):
             return work(self.env(su=True))
 
         async def renew():
-            store, key = OdooTokens(write), key_of(self.server, self.member.id, self.member.id)
+            store, key = (
+                OdooTokens(write),
+                self.server._credential_key(self.member.id, self.member.id),
+            )
             async with store.lock(key):
                 self.own.with_user(self.member).unlink()
                 await store.save(key, {"access_token": "renewed"})
@@ -110,7 +113,10 @@ class TestSignInAccess(AiCase):
             return work(self.env(su=True))
 
         async def renew(token, meanwhile):
-            store, key = OdooTokens(write), key_of(self.server, self.member.id, self.member.id)
+            store, key = (
+                OdooTokens(write),
+                self.server._credential_key(self.member.id, self.member.id),
+            )
             async with store.lock(key):
                 await meanwhile()
                 await store.save(key, {"access_token": token})

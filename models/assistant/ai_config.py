@@ -4,12 +4,11 @@ import os
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
-from ...runtime import process
 from ...services import const, packages
 from ...services.errors import EngineError, LlmSwitchedOff, PackageMissing
 from ...services.net import egress
 from ...services.specs import LlmSpec
-from ...tools import sentences
+from ...tools import host, sentences
 
 _logger = logging.getLogger(__name__)
 
@@ -181,7 +180,7 @@ class AiConfig(models.Model):
             if server and (url := os.environ.get(f"WOOW_AI_DEMO_MCP_{name.upper()}_URL")):
                 server.url = url
                 try:
-                    server._apply_discovery(process.discover(server._server_spec()))
+                    server._apply_discovery(host.current().discover(server._server_spec()))
                 except EngineError as error:
                     _logger.warning("The demo's MCP server %s is not there: %s", name, error)
         if assistant := ref("woow_paas_platform.ai_assistant_demo", False):

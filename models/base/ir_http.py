@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 from odoo import models
 from odoo.http import request
 
-from ...runtime import listeners
+from ...tools import host
 from ...tools.api_error import ApiError
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -59,5 +59,5 @@ class IrHttp(models.AbstractModel):
 
     @classmethod
     def _pre_dispatch(cls, rule, args):
-        listeners.ensure_listening(request.db)
+        host.current().listen(request.db)
         return super()._pre_dispatch(rule, args)

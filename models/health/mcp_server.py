@@ -4,10 +4,9 @@ from markupsafe import escape
 from odoo import SUPERUSER_ID, api, fields, models
 from odoo.exceptions import AccessError
 
-from ...runtime import background
 from ...services import text
 from ...services.errors import AuthRequired
-from ...tools import db, limits, sentences, server_files
+from ...tools import db, host, limits, sentences, server_files
 
 DOWN_AFTER = 2  # failed checks in a row; the first one only makes it degraded
 TELL_AFTER = 3  # failed checks in a row until its owner is told
@@ -212,7 +211,7 @@ class McpServer(models.Model):
         """Ask the servers whose last check is old enough, all at once and in the background."""
         dbname = self.env.cr.dbname
         if ids := db.transaction(dbname, lambda env: env[self._name]._take_due_for_check().ids):
-            background.check_later(dbname, ids)
+            host.current().check_later(dbname, ids)
 
     @api.model
     def _take_due_for_check(self):

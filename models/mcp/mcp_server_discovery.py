@@ -2,8 +2,7 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 
-from ...runtime import background
-from ...tools import db, limits
+from ...tools import db, host, limits
 
 MAX_KNOWN = 2_000  # tools of one server, with those that it has no more
 
@@ -25,7 +24,7 @@ class McpServer(models.Model):
         """Read the tools of servers again that were not read for long, in the background."""
         dbname = self.env.cr.dbname
         if ids := db.transaction(dbname, lambda env: env[self._name]._take_due_for_sync().ids):
-            background.sync_later(dbname, ids)
+            host.current().sync_later(dbname, ids)
 
     @api.model
     def _take_due_for_sync(self):
@@ -50,7 +49,7 @@ class McpServer(models.Model):
         ids, dbname, uid = self.ids, self.env.cr.dbname, self.env.uid if notify else None
         if ids and not self.env.context.get("woow_no_sync"):
             self._count_checks()
-            self.env.cr.postcommit.add(lambda: background.sync_later(dbname, ids, uid))
+            self.env.cr.postcommit.add(lambda: host.current().sync_later(dbname, ids, uid))
 
     def _record_way(self, transport, protocol_version):
         """What a session has found out: tried first from now on."""

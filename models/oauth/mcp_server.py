@@ -1,9 +1,9 @@
+import hashlib
 from dataclasses import replace
 
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
-from ...runtime import tokens
 from ...services.oauth import flow
 from ...services.specs import OAuthSpec
 
@@ -132,8 +132,7 @@ class McpServer(models.Model):
         base = self.get_base_url()
         is_client = self.authorization == "oauth_client"
         return OAuthSpec(
-            key=tokens.key_of(
-                self,
+            key=self._credential_key(
                 self.env.uid if self.authorization == "oauth_user" else 0,
                 0 if is_client else self.env.uid,
             ),
@@ -145,6 +144,21 @@ class McpServer(models.Model):
             client_secret=self._read_secret("oauth_client_secret"),
             client_issuer=self.oauth_issuer or "",
         )
+
+    def _credential_key(self, user_id, signer_id):
+        """The name of a credential, ``OAuthSpec.key``: ``database/server/user/signer/address``.
+
+        :param user_id: whose it is, 0 if everybody's
+        :param signer_id: who would sign in now
+        """
+        self.ensure_one()
+        address = self._address_digest()
+        return f"{self.env.cr.dbname}/{self.id}/{user_id}/{signer_id}/{address}"
+
+    def _address_digest(self):
+        """Changes with the server's address: its tokens go nowhere else."""
+        self.ensure_one()
+        return hashlib.sha256(self.url.encode()).hexdigest()[:16]
 
     def _can_sign_in(self, user):
         """Whether this user's sign-in is one that the server wants: everybody's own, or a manager's."""
@@ -163,7 +177,7 @@ class McpServer(models.Model):
         # sudo: mcp_sign_in - found by the server and the current user only
         SignIn = self.env[SIGN_IN].sudo()
         user_id = self.env.uid if self.authorization == "oauth_user" else 0
-        return SignIn._of(self.id, user_id, tokens.address_of(self), make=make)
+        return SignIn._of(self.id, user_id, self._address_digest(), make=make)
 
     def _managed_data(self):
         is_wanted = self.authorization in BY_A_PERSON

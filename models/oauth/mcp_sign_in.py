@@ -3,9 +3,8 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 
-from ...runtime import process
 from ...services.errors import SecretUnreadable
-from ...tools import sentences, vault
+from ...tools import host, sentences, vault
 
 EPOCH = fields.Datetime.to_datetime("1970-01-01")
 
@@ -54,7 +53,7 @@ class McpSignIn(models.Model):
     def _give_back(self, grants):
         """:param grants: of `services.oauth.flow.Grant`"""
         if grants:
-            self.env.cr.postcommit.add(lambda: process.revoke_later(grants))
+            self.env.cr.postcommit.add(lambda: host.current().revoke_later(grants))
 
     @api.model
     def _of(self, server_id, user_id, address, make=False):

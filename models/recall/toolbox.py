@@ -4,13 +4,12 @@ import uuid
 from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
 
-from ...runtime import background
 from ...services import const
 from ...services.errors import ConfigError, EngineError
 from ...services.net import egress
 from ...services.openapi import loader, parser
 from ...services.specs import ServerSpec
-from ...tools import sentences
+from ...tools import host, sentences
 
 
 class Toolbox(models.Model):
@@ -147,7 +146,7 @@ class Toolbox(models.Model):
             raise UserError(sentences.translated(self.env, str(error))) from error
         box_id, url, uid = self.id, self.document_url, self.env.uid
         dbname = self.env.cr.dbname
-        self.env.cr.postcommit.add(lambda: background.import_later(dbname, box_id, url, uid))
+        self.env.cr.postcommit.add(lambda: host.current().import_later(dbname, box_id, url, uid))
         return {
             "type": "ir.actions.client",
             "tag": "display_notification",

@@ -2,8 +2,7 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError
 from odoo.tools import plaintext2html
 
-from ...runtime import serving
-from ...tools import notify
+from ...tools import host, notify
 
 PROMPT_CHARS = 32_000  # characters of one message
 
@@ -115,7 +114,7 @@ class AiTurn(models.Model):
 
     def _register_hook(self):
         super()._register_hook()
-        serving.registry_loaded(self.env.cr.dbname)
+        host.current().registry_loaded(self.env.cr.dbname)
 
     @api.depends("prompt")
     def _compute_display_name(self):

@@ -2,8 +2,7 @@
 
 from odoo import api, models
 
-from ...runtime import process, serving, turn_queue
-from ...tools import db, limits
+from ...tools import db, host, limits
 
 RETENTION_BATCH = 500  # turns, or calls, that one transaction of the cron prunes
 
@@ -17,9 +16,7 @@ class AiTurn(models.Model):
         dbname = self.env.cr.dbname
         calls = "woow_paas_platform.tool_call"
         db.transaction(dbname, lambda env: env[calls]._close_lost_direct_calls())
-        process.store(dbname).sweep()
-        if db.raw(dbname, turn_queue.has_left):
-            serving.turns_wait(dbname)
+        host.current().sweep(dbname)
 
     @api.model
     def _cron_retention(self):

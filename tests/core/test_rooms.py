@@ -4,13 +4,14 @@ A new arrow is a decision: it goes into `ARROWS` and into docs/architecture.md, 
 """
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PRODUCT = ("services", "runtime", "models", "controllers", "wizards", "cli")
+PRODUCT = ("services", "tools", "models", "runtime", "wizards", "controllers", "cli")
 # ``services`` itself is the vocabulary, which everything below may use: const, errors, specs, text, …
 ARROWS = {
     "services": "",
@@ -33,7 +34,29 @@ ARROWS = {
         " services.openapi services.llm"
     ),
 }
-FLOORS = ("services", "runtime", "models", "wizards", "controllers")
+# Between the features of models: whom they import, extend, relate to or look up by name.
+FEATURES = {
+    "mixins": "assistant approval",
+    "tenancy": "mcp recall",
+    "assistant": "mixins mcp turn",
+    "mcp": "mixins tenancy assistant credential review turn statistics",
+    "credential": "mixins mcp",
+    "health": "mcp",
+    "operator_file": "mcp",
+    "template": "mcp",
+    "oauth": "mixins mcp question",
+    "review": "assistant mcp recall approval",
+    "recall": "mixins tenancy mcp",
+    "turn": "tenancy assistant mcp recall statistics",
+    "statistics": "assistant mcp turn",
+    "approval": "tenancy assistant mcp recall turn",
+    "question": "oauth turn",
+    "conversation": "tenancy assistant mcp turn statistics",
+    "discuss": "assistant turn conversation",
+    "base": "oauth statistics",
+}
+# models ask the process through the port in tools/host.py
+FLOORS = ("services", "tools", "models", "runtime", "wizards", "controllers")
 
 
 def modules() -> dict[str, Path]:
@@ -105,9 +128,41 @@ def test_nothing_imports_from_a_higher_floor(graph):
 
 def test_a_folder_can_be_looked_over():
     crowded = {}
-    for top in ("services",):
+    for top in ("services", "tools", "models", "runtime", "dev"):
         for folder in (ROOT / top, *(ROOT / top).rglob("*/")):
             files = [path for path in folder.glob("*.py") if path.stem != "__init__"]
             if len(files) > 15:
                 crowded[str(folder.relative_to(ROOT))] = len(files)
     assert not crowded
+
+
+def test_a_feature_names_the_models_that_the_table_allows():
+    """By import, by `_inherit`, as a relation, or out of the environment."""
+    trees = {path: ast.parse(path.read_text()) for path in sorted((ROOT / "models").glob("*/*.py"))}
+    owner = {}
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_name":
+                owner[node.value.value] = path.parent.name
+    seen = {path.parent.name: set() for path in trees}
+    for path, tree in trees.items():
+        feature = path.parent.name
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                seen[feature].add(owner.get(node.value, feature))
+            elif isinstance(node, ast.ImportFrom) and node.level == 2 and node.module:
+                seen[feature].add(node.module.partition(".")[0])
+        seen[feature].discard(feature)
+    assert seen == {name: set(allowed.split()) for name, allowed in FEATURES.items()}
+
+
+def test_models_do_not_reach_the_runtime_by_name():
+    named = [
+        f"{path}:{node.lineno}"
+        for path in (ROOT / "models").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.search(r"\bruntime\.[a-z]", node.value)
+    ]
+    assert not named

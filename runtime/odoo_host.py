@@ -1,0 +1,35 @@
+"""The host that models ask, see `tools/host.py`."""
+
+from ..tools import db, host
+from . import background, listeners, process, serving, turn_queue
+
+
+class OdooHost:
+    def registry_loaded(self, dbname):
+        serving.registry_loaded(dbname)
+
+    def listen(self, dbname):
+        listeners.ensure_listening(dbname)
+
+    def sweep(self, dbname):
+        process.store(dbname).sweep()
+        if db.raw(dbname, turn_queue.has_left):
+            serving.turns_wait(dbname)
+
+    def discover(self, spec):
+        return process.discover(spec)
+
+    def sync_later(self, dbname, server_ids, uid=None):
+        background.sync_later(dbname, server_ids, uid)
+
+    def check_later(self, dbname, server_ids):
+        background.check_later(dbname, server_ids)
+
+    def import_later(self, dbname, box_id, url, uid):
+        background.import_later(dbname, box_id, url, uid)
+
+    def revoke_later(self, grants):
+        process.revoke_later(grants)
+
+
+host.install(OdooHost())

@@ -1,0 +1,58 @@
+"""Port to the process: what models ask of it, without knowing how it runs turns or reaches servers.
+
+`runtime` installs the one host of the process when the addon is loaded, see `runtime/odoo_host.py`.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from ..services.specs import ServerSpec
+
+
+class Host(Protocol):
+    """What a process does for models. Nothing but `discover` waits for a server."""
+
+    def registry_loaded(self, dbname: str) -> None:
+        """Begin to listen where this kind of process does so without a request."""
+
+    def listen(self, dbname: str) -> None:
+        """Listen to a database; cheap where this process does so already."""
+
+    def sweep(self, dbname: str) -> None:
+        """Give back what dead runners held, and see that somebody takes what waits; commits by itself."""
+
+    def discover(self, spec: ServerSpec) -> Any:
+        """Connect to a server and read its tools, at most `spec.sync_timeout` seconds.
+
+        :return: `services.mcp.pool.pool.Discovery`
+        :raises EngineError: with a sentence
+        """
+
+    def sync_later(self, dbname: str, server_ids: list[int], uid: int | None = None) -> None:
+        """Read the tools of servers in the background, after the commit that wants it.
+
+        :param uid: who is notified of what came of it
+        """
+
+    def check_later(self, dbname: str, server_ids: list[int]) -> None:
+        """Ask many servers at once, in the background, whether they are well."""
+
+    def import_later(self, dbname: str, box_id: int, url: str, uid: int) -> None:
+        """Read the OpenAPI document of a toolbox in the background, as this person."""
+
+    def revoke_later(self, grants: Iterable[Any]) -> None:
+        """Give tokens back in the background, after the commit that forgot them.
+
+        :param grants: `services.oauth.flow.Grant` of each sign-in that ended
+        """
+
+
+_installed: list[Host] = []
+
+
+def install(host: Host) -> None:
+    _installed[:] = [host]
+
+
+def current() -> Host:
+    return _installed[0]
