@@ -29,7 +29,8 @@ class AiRunner(Command):
             sys.exit(
                 "Name the databases to serve: -d DB[,DB…] or db_name in the configuration file."
             )
-        from odoo.addons.woow_paas_platform.runtime import listeners, process  # noqa: PLC0415
+        from odoo.addons.woow_paas_platform.runtime import process  # noqa: PLC0415
+        from odoo.addons.woow_paas_platform.runtime.turns import listeners  # noqa: PLC0415
         from odoo.modules.registry import Registry  # noqa: PLC0415
 
         stopped = threading.Event()

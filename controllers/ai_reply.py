@@ -5,8 +5,8 @@ from odoo.http import request
 
 from ..models.turn.ai_turn import PROMPT_CHARS
 from ..runtime import process
-from ..runtime.after_commit import AfterCommit
-from ..runtime.places import at_most
+from ..runtime.web.after_commit import AfterCommit
+from ..runtime.web.places import at_most
 from ..services.errors import EngineError
 from ..services.llm import reply
 from ..services.specs import TurnRequest

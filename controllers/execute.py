@@ -5,7 +5,8 @@ import uuid
 from odoo import http
 from odoo.http import request
 
-from ..runtime import direct_call, process
+from ..runtime import process
+from ..runtime.web import direct_call
 from ..services import text
 from ..services.errors import EngineError
 from ..services.schemas import arguments as checks

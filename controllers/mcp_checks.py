@@ -3,7 +3,7 @@
 from odoo import http
 
 from ..runtime import process
-from ..runtime.after_commit import AfterCommit
+from ..runtime.web.after_commit import AfterCommit
 from ..services.errors import EngineError
 from ..tools import db, sentences
 from ..tools.api_error import ApiError, error_body

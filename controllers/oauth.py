@@ -5,8 +5,9 @@ from odoo.http import Response, request
 
 from ..models.mcp.mcp_check import PERIOD, TooManyChecks
 from ..models.oauth.mcp_server import CALLBACK, CLIENT, SIGN_IN, START
-from ..runtime import background, process
-from ..runtime.after_commit import LeadsTo
+from ..runtime import process
+from ..runtime.servers import background
+from ..runtime.web.after_commit import LeadsTo
 from ..services import const
 from ..services.errors import AuthRequired, ConfigError, EngineError, SignInRequired
 from ..tools import db

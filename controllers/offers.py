@@ -8,7 +8,7 @@ from dataclasses import asdict
 from odoo import http
 from odoo.http import request
 
-from ..runtime import offers
+from ..runtime.web import offers
 from ..services.errors import ConfigError
 from ..services.llm import files
 from ..services.mcp.features import uri_template

@@ -13,7 +13,8 @@ from ..models.recall.action_type_recall import (
     TOOL_CALL_FAILED,
     TOOL_NOT_FOUND,
 )
-from ..runtime import direct_call, process
+from ..runtime import process
+from ..runtime.web import direct_call
 from ..services import text
 from ..services.schemas import arguments
 from ..services.specs import CallResult, ToolCall

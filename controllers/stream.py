@@ -4,8 +4,8 @@ import re
 from odoo import http
 from odoo.http import Response, request
 
-from ..runtime import listeners, streams
-from ..runtime.admission import RETRY_AFTER
+from ..runtime.turns import listeners, streams
+from ..runtime.web.admission import RETRY_AFTER
 from ..tools.api_error import ApiError
 from .chat import ROUTE, visible_or_404
 from .dispatcher import query_int

@@ -45,7 +45,7 @@ MODELS = (
 class Engine:
     """:param policy: where connections may go
     :param capacity: turns at a time; each may use as many servers as an assistant has
-    :param watch: is told what the pool learns of servers, see `runtime.watch.ServerWatch`
+    :param watch: is told what the pool learns of servers, see `runtime.servers.watch.ServerWatch`
     :param tokens: the `services.oauth.flow.TokenStore`
     """
 

@@ -1,7 +1,9 @@
 """The host that models ask, see `tools/host.py`."""
 
 from ..tools import db, host
-from . import background, listeners, process, serving, turn_queue
+from . import process
+from .servers import background
+from .turns import listeners, serving, turn_queue
 
 
 class OdooHost:

@@ -18,10 +18,10 @@ from ..services import forks
 from ..services.errors import EngineError, ServerTimeout
 from ..services.turn.ports import StoreGone
 from ..tools import settings
-from . import server_jobs
-from .places import at_most
-from .server_store import ServerStore
-from .store import OdooStore
+from .servers import server_jobs
+from .servers.server_store import ServerStore
+from .turns.store import OdooStore
+from .web.places import at_most
 
 _logger = logging.getLogger(__name__)
 
@@ -76,8 +76,8 @@ def runner():
         if _process.runner is None:
             from ..services.turn.runner import Runner  # noqa: PLC0415
             from .engine import Engine  # noqa: PLC0415
-            from .tokens import OdooTokens  # noqa: PLC0415
-            from .watch import ServerWatch  # noqa: PLC0415
+            from .servers.tokens import OdooTokens  # noqa: PLC0415
+            from .servers.watch import ServerWatch  # noqa: PLC0415
 
             options = settings.get()
             watch = ServerWatch(_write_behind, _sync_behind)

@@ -15,7 +15,7 @@ from odoo.addons.base.tests.common import HttpCase
 from odoo.tests import TransactionCase, new_test_user
 
 from ..runtime import process
-from ..runtime.store import OdooStore
+from ..runtime.turns.store import OdooStore
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
 from ..services.testing.fake_mcp import FakeMcp
 from ..services.turn.ports import Ending

@@ -2,7 +2,7 @@
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ..runtime.store import OdooStore
+from ..runtime.turns.store import OdooStore
 from .store_pair import StorePair
 
 

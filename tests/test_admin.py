@@ -8,8 +8,8 @@ from odoo import Command, fields
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import Form, tagged
 
-from ..runtime import background, server_jobs
 from ..runtime.engine import Engine
+from ..runtime.servers import background, server_jobs
 from ..services.errors import ServerTimeout
 from ..services.mcp.discovery import health
 from ..services.specs import DiscoveredTool
@@ -210,7 +210,7 @@ class TestAdmin(AiCase):
                 return "tools"
 
         store = Store()
-        with self.assertLogs("odoo.addons.woow_paas_platform.runtime.server_jobs", "ERROR"):
+        with self.assertLogs("odoo.addons.woow_paas_platform.runtime.servers.server_jobs", "ERROR"):
             asyncio.run(server_jobs.sync(Engine(), Host(), store, [1, 2, 3, 4], 7))
         self.assertEqual(sorted(kept[0] for kept in store.kept), [1, 2, 4])
         self.assertIsInstance(dict(kept[:2] for kept in store.kept)[1], ServerTimeout)

@@ -6,7 +6,7 @@ from odoo.tests import new_test_user, tagged
 from odoo.tools import mute_logger
 
 from ..models.mcp.mcp_check import MAX_CHECKS, TooManyChecks
-from ..runtime import background
+from ..runtime.servers import background
 from ..services.errors import ServerRefused
 from .common import AiCase, AiHttpCase
 

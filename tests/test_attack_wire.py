@@ -10,8 +10,8 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 
 from ..models.turn import ai_turn
-from ..runtime.server_store import ServerStore
-from ..runtime.store import OdooStore
+from ..runtime.servers.server_store import ServerStore
+from ..runtime.turns.store import OdooStore
 from ..services.specs import (
     CallResult,
     DiscoveredTool,
@@ -95,7 +95,7 @@ class TestAttackOnTheStore(AiHttpCase):
     def test_tools_that_cannot_be_stored_do_not_hold_up_other_servers(self):
         tool = DiscoveredTool(name="x", input_schema={"title": "\ud800"})
         discovery = SimpleNamespace(tools=[tool], protocol_version="", transport="sse")
-        with mute_logger("odoo.addons.woow_paas_platform.runtime.server_store"):
+        with mute_logger("odoo.addons.woow_paas_platform.runtime.servers.server_store"):
             ServerStore(self.env.cr.dbname).synced(self.server.id, discovery)
         self.env.invalidate_all()
         self.assertEqual(self.server.state, "error")

@@ -6,7 +6,7 @@ from odoo.tests import new_test_user, tagged
 from odoo.tools import mute_logger
 from psycopg2.errors import CheckViolation
 
-from ..runtime.store import OdooStore
+from ..runtime.turns.store import OdooStore
 from ..services.errors import EngineError
 from .common import TAIPEI, AiHttpCase
 

@@ -6,7 +6,7 @@ from unittest.mock import patch
 from odoo.http import _generate_routing_rules
 from odoo.tests import tagged
 
-from ..runtime import places
+from ..runtime.web import places
 from ..services.testing.fake_tools import text
 from .common import AiHttpCase, served_mcp
 from .recall_data import PLAN, RETRIEVAL, RecallData

@@ -2,7 +2,7 @@ from unittest.mock import patch
 
 from odoo.tests import tagged
 
-from ..runtime import listeners
+from ..runtime.turns import listeners
 from ..services import errors
 from .common import AiHttpCase
 

@@ -4,8 +4,8 @@ from unittest.mock import patch
 from odoo import fields, sql_db
 from odoo.tests import tagged
 
-from ..runtime import hub
-from ..runtime.store import OdooStore
+from ..runtime.turns import hub
+from ..runtime.turns.store import OdooStore
 from .common import AiHttpCase
 
 OLD = 10_000  # turns that ended long ago

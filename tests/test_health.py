@@ -4,7 +4,7 @@ from unittest.mock import patch
 from odoo import fields
 from odoo.tests import tagged
 
-from ..runtime import background
+from ..runtime.servers import background
 from ..services.errors import AuthRequired, ConnectFailed, ServerTimeout
 from .common import AiCase
 from .test_mcp_server import discovery, tool

@@ -12,7 +12,8 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 from psycopg2 import errors
 
-from ..runtime import ears, hub, listeners, process, serving
+from ..runtime import process
+from ..runtime.turns import ears, hub, listeners, serving
 from ..services.errors import EngineError
 from ..services.turn.ports import StoreGone
 from ..tools import db, settings
@@ -64,7 +65,7 @@ class TestListening(AiCase):
         deaf._looked = -hub.LOOK_INTERVAL
         return deaf
 
-    @mute_logger("odoo.addons.woow_paas_platform.runtime.hub")
+    @mute_logger("odoo.addons.woow_paas_platform.runtime.turns.hub")
     def test_nothing_that_is_heard_ends_the_listening(self):
         heard = Heard(fear="server_off")
         self.patch(hub, "LISTEN_TIMEOUT", 0.1)
@@ -203,7 +204,7 @@ class TestListening(AiCase):
         self.patch(process._process, "applied", {})
         self.patch(ears.server_files, "current", lambda: SimpleNamespace(digest="x"))
         broken = patch.object(ears.ServerStore, "apply_file", side_effect=ValueError("NUL"))
-        logger = "odoo.addons.woow_paas_platform.runtime.ears"
+        logger = "odoo.addons.woow_paas_platform.runtime.turns.ears"
         with broken as apply, self.assertLogs(logger, "ERROR"):
             for _time in range(2):
                 runner.attached.clear()

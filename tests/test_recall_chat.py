@@ -3,7 +3,7 @@ from dataclasses import asdict
 from odoo.exceptions import AccessError, UserError
 from odoo.tests import tagged
 
-from ..runtime.store import OdooStore
+from ..runtime.turns.store import OdooStore
 from ..services.specs import ToolCall, TurnProgress
 from ..services.turn.toolset import Toolbox
 from .common import AiHttpCase

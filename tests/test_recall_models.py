@@ -9,7 +9,7 @@ from odoo import fields
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import Form, tagged
 
-from ..runtime import background
+from ..runtime.servers import background
 from ..services.testing import fake_api
 from .common import AiCase
 from .recall_data import RecallData

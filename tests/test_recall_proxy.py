@@ -8,7 +8,7 @@ from odoo.exceptions import ConcurrencyError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
-from ..runtime import direct_call
+from ..runtime.web import direct_call
 from ..services.testing.fake_api import FakeApi
 from ..services.testing.fake_http import respond
 from ..services.testing.fake_tools import text

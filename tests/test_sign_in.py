@@ -7,7 +7,8 @@ from odoo.tests import tagged
 from odoo.tests.common import release_test_lock
 
 from ..models.mcp.mcp_check import MAX_CHECKS
-from ..runtime import places, process
+from ..runtime import process
+from ..runtime.web import places
 from ..services.errors import SignInRequired
 from ..services.oauth import flow
 from ..services.specs import CallResult

@@ -9,7 +9,7 @@ from odoo.tests import tagged
 from odoo.tools import file_open, mute_logger
 
 from ..runtime import process
-from ..runtime.tokens import AWAY, OdooTokens
+from ..runtime.servers.tokens import AWAY, OdooTokens
 from ..services.errors import ServerError
 from ..services.turn.ports import StoreGone
 from ..tools import db

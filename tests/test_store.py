@@ -5,7 +5,7 @@ from odoo import fields
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
-from ..runtime.store import OdooStore
+from ..runtime.turns.store import OdooStore
 from ..services.errors import EngineError, LeaseLost, TurnGone
 from ..services.llm.transcript import DIFFERS
 from ..services.specs import CallResult, ServerSpec, ToolCall, TurnProgress
@@ -166,7 +166,7 @@ class TestStore(AiHttpCase):
         self.env.flush_all()
         (beside,) = self.store.claim("one", 1, LEASE)
         another = [(2, {"type": "text", "content": "another"}), (3, {"type": "text"})]
-        with mute_logger("odoo.addons.woow_paas_platform.runtime.store"):
+        with mute_logger("odoo.addons.woow_paas_platform.runtime.turns.store"):
             self.assertEqual(self.store.append({claim: another, beside: another}), {claim})
         with self.assertRaises(LeaseLost):
             self.store.save_step(claim, asdict(TurnProgress()), (), another)

@@ -2,7 +2,7 @@ from dataclasses import asdict
 
 from odoo.tests import tagged
 
-from ..runtime.store import OdooStore
+from ..runtime.turns.store import OdooStore
 from ..services.specs import TurnProgress
 from .common import AiHttpCase
 

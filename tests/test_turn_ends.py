@@ -4,7 +4,7 @@ from odoo.addons.mail.models import mail_thread
 from odoo.exceptions import ValidationError
 from odoo.tests import tagged
 
-from ..runtime import direct_call
+from ..runtime.web import direct_call
 from ..services.errors import EngineError, InputRequired
 from ..services.mcp.session.elicitation import InputRequest
 from ..services.specs import CallResult, ToolCall

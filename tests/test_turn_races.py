@@ -8,7 +8,7 @@ from odoo import SUPERUSER_ID, Command, api
 from odoo.modules.registry import Registry
 from odoo.tests import BaseCase, get_db_name, new_test_user, tagged
 
-from ..runtime.store import OdooStore
+from ..runtime.turns.store import OdooStore
 from ..services.errors import InputRequired
 from ..services.llm.transcript import DIFFERS
 from ..services.mcp.session.elicitation import InputRequest

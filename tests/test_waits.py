@@ -10,7 +10,8 @@ from unittest.mock import patch
 from odoo.tests import TransactionCase, tagged
 from odoo.tools import config
 
-from ..runtime import listeners, places
+from ..runtime.turns import listeners
+from ..runtime.web import places
 from ..services.testing.fake_tools import text
 from .common import SCHEMA, AiHttpCase, served_mcp
 from .recall_data import PLAN, RecallData

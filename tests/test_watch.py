@@ -5,7 +5,7 @@ import asyncio
 from odoo.exceptions import AccessError
 from odoo.tests import tagged
 
-from ..runtime import watch
+from ..runtime.servers import watch
 from ..services.mcp.discovery.discovery import Discovery
 from ..services.mcp.session.session import ServerInfo
 from ..services.specs import DiscoveredTool

@@ -14,7 +14,7 @@ from dev.progress import DevError, step, warn
 from dev.servers.instance import Instance
 
 OPENING_MARK = "@@opening@@"
-# What Odoo reads into the database; code in services/, runtime/ and static/ counts without an update.
+# What Odoo reads into the database; code in services/, tools/, runtime/ and static/ counts without an update.
 UPDATED_FROM = (
     "models",
     "security",

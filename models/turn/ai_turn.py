@@ -19,7 +19,7 @@ class TooManyTurns(UserError):
 class AiTurn(models.Model):
     """One message of a person and everything that the assistant does about it: a durable job.
 
-    Rows are written by the runner (`runtime/store.py`) and by the few methods here, never by people.
+    Rows are written by the runner (`runtime/turns/store.py`) and by the few methods here, never by people.
     """
 
     _name = "woow_paas_platform.ai_turn"

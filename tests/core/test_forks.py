@@ -49,5 +49,6 @@ def test_what_is_read_beside_the_loop_is_read_in_a_child_too():
 
 
 def test_one_place_knows_of_forks():
-    files = [*ROOT.glob("services/*.py"), *ROOT.glob("runtime/*.py"), *ROOT.glob("models/*.py")]
+    folders = ("services", "tools", "models", "runtime")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     assert [path.name for path in files if "register_at_fork" in path.read_text()] == ["forks.py"]

@@ -28,7 +28,7 @@ from services.schemas import input_form
 from services.turn import names
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("services", "models", "controllers", "runtime")
+FOLDERS = ("services", "tools", "models", "controllers", "runtime")
 MOST = 0.05  # s of the processor for one text: so long may a loop stand still
 GROWTH = 2.6  # times as long for twice the text
 RUNS = 3
@@ -352,7 +352,7 @@ OURS = {
     "services.net.egress.EgressPolicy.parse": "the operator's configuration",
     "services.catalog.server_file_reader": "the operator's file",
     "services.catalog.stdio_templates._of_form": "forms are of our templates; a value has at most 4 kB",
-    "models.ir_http.IrHttp._auth_method_woow_ai": "one header of a request, which the HTTP server caps; linear",
+    "models.base.ir_http.IrHttp._auth_method_woow_ai": "one header of a request, which the HTTP server caps; linear",
     "controllers.stream.StreamController._last_event_id": "fixed length",
     "controllers.portal": "fixed length",
     "tools.sentences._pattern": "one group in a sentence of ours",

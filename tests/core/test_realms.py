@@ -121,12 +121,13 @@ SHARED = {  # what databases of a process may share, and why
     "services/net/resolver.py _of_loops": "public names; shares are by database and server",
     "services/large.py _worker": "one thread that reads large bodies, one after another",
     "tools/db.py _pools": "everything in it is by database",
-    "runtime/hub.py _readers": "how many connections at once, nothing else",
-    "runtime/listeners.py _listeners": "everything in it is by database",
+    "runtime/turns/hub.py _readers": "how many connections at once, nothing else",
+    "runtime/turns/listeners.py _listeners": "everything in it is by database",
     "runtime/process.py _process": "everything in it is by database",
+    "tools/host.py _installed": "the host, which is told the database",
     "tools/server_files.py _known": "the operator's file",
     "tools/server_files.py _lock": "the same",
-    "runtime/tokens.py _owner": "one task",
+    "runtime/servers/tokens.py _owner": "one task",
 }
 HARMLESS = {"_logger", "_lt"}
 
@@ -151,7 +152,7 @@ def state_of(path):
 def test_nothing_else_is_shared():
     found = {
         f"{path.relative_to(ROOT)} {name}"
-        for folder in ("services", "runtime")
+        for folder in ("services", "tools", "runtime")
         for path in sorted((ROOT / folder).rglob("*.py"))
         if "testing" not in path.parts
         for name in state_of(path)

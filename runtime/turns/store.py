@@ -13,12 +13,12 @@ from dataclasses import replace
 from odoo import fields
 from odoo.tools import SQL
 
-from ..services import text
-from ..services.errors import EngineError, LeaseLost, TurnGone
-from ..services.specs import TurnProgress, Verdict
-from ..services.turn import read_result
-from ..services.turn.ports import Claim, Loaded, TurnsLocked
-from ..tools import db, notify
+from ...services import text
+from ...services.errors import EngineError, LeaseLost, TurnGone
+from ...services.specs import TurnProgress, Verdict
+from ...services.turn import read_result
+from ...services.turn.ports import Claim, Loaded, TurnsLocked
+from ...tools import db, notify
 from .turn_queue import TURN, TurnQueue
 
 _logger = logging.getLogger(__name__)

@@ -7,9 +7,9 @@ asked with a button is notified.
 import asyncio
 import logging
 
-from ..services import const
-from ..services.errors import EngineError
-from ..services.turn.ports import StoreGone
+from ...services import const
+from ...services.errors import EngineError
+from ...services.turn.ports import StoreGone
 
 _logger = logging.getLogger(__name__)
 

@@ -5,11 +5,11 @@ import json
 from odoo.http import Response
 from odoo.tools import json_default
 
-from ..services import text
-from ..services.errors import EngineError
-from ..tools import sentences
-from ..tools.api_error import ApiError, error_body
-from . import listeners
+from ...services import text
+from ...services.errors import EngineError
+from ...tools import sentences
+from ...tools.api_error import ApiError, error_body
+from ..turns import listeners
 
 TURNED_AWAY = (
     "Too many of your requests wait for an answer already. Try again when one of them has ended."

@@ -1,6 +1,7 @@
 """Jobs about servers that begin after a commit: no request, no cron and no cursor waits for them."""
 
-from . import process, server_jobs
+from .. import process
+from . import server_jobs
 from .server_store import ServerStore
 
 

@@ -11,9 +11,9 @@ import threading
 import psycopg2
 from odoo.tools import config
 
-from ..services.turn.ports import StoreGone
-from ..tools import settings
-from ..tools.line import Line
+from ...services.turn.ports import StoreGone
+from ...tools import settings
+from ...tools.line import Line
 
 END_MARGIN = 15.0  # s of Odoo's limit that stay for what a request does beside waiting
 PATIENCE = 5.0  # s for one statement

@@ -13,11 +13,11 @@ from typing import Any
 
 from odoo import fields
 
-from ..services import text
-from ..services.errors import EngineError
-from ..services.specs import CallResult, Executed, ToolCall
-from ..tools import db
-from . import process
+from ...services import text
+from ...services.errors import EngineError
+from ...services.specs import CallResult, Executed, ToolCall
+from ...tools import db
+from .. import process
 from .after_commit import AfterCommit
 from .places import at_most
 

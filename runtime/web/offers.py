@@ -8,10 +8,10 @@ import asyncio
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..services.errors import EngineError
-from ..tools import db, sentences
-from ..tools.api_error import ApiError, error_body
-from . import process
+from ...services.errors import EngineError
+from ...tools import db, sentences
+from ...tools.api_error import ApiError, error_body
+from .. import process
 from .after_commit import AfterCommit
 
 CONNECT_ALLOWANCE = 5.0  # s beside a request's own limit, to open the session

@@ -9,10 +9,10 @@ import time
 from odoo.modules import module as odoo_module
 from psycopg2.errors import UniqueViolation
 
-from ..services.turn.heartbeat import BEATS
-from ..services.turn.ports import Claim
-from ..tools import copies, db, notify, settings
-from ..tools.line import Line
+from ...services.turn.heartbeat import BEATS
+from ...services.turn.ports import Claim
+from ...tools import copies, db, notify, settings
+from ...tools.line import Line
 
 TURN = "woow_paas_platform.ai_turn"
 STOPS = """

@@ -5,9 +5,9 @@ import logging
 import math
 import time
 
-from ..services.turn.ports import StoreGone
-from ..tools import db
-from ..tools.notify import process_id
+from ...services.turn.ports import StoreGone
+from ...tools import db
+from ...tools.notify import process_id
 
 _logger = logging.getLogger(__name__)
 

@@ -2,9 +2,9 @@
 
 import logging
 
-from ..services.errors import EngineError
-from ..services.turn.ports import StoreGone
-from ..tools import db
+from ...services.errors import EngineError
+from ...services.turn.ports import StoreGone
+from ...tools import db
 
 _logger = logging.getLogger(__name__)
 

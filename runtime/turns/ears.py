@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 from odoo.tools import config
 
-from ..services.turn.ports import StoreGone
-from ..tools import db, server_files
-from . import process
+from ...services.turn.ports import StoreGone
+from ...tools import db, server_files
+from .. import process
+from ..servers.server_store import ServerStore
 from .hub import FREE_WORK
-from .server_store import ServerStore
 from .store import OdooStore
 
 _logger = logging.getLogger(__name__)

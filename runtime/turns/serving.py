@@ -10,8 +10,9 @@ from odoo.modules.registry import Registry
 from odoo.service import server
 from odoo.tools import config
 
-from ..tools import db, settings
-from . import listeners, process
+from ...tools import db, settings
+from .. import process
+from . import listeners
 
 _logger = logging.getLogger(__name__)
 
@@ -22,7 +23,7 @@ EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 what is compared, not bound
 def registry_loaded(dbname: str) -> None:
     """A registry with this addon is ready, in whatever kind of process."""
     if process.is_evented():
-        from . import admission  # noqa: PLC0415
+        from ..web import admission  # noqa: PLC0415
 
         admission.install()
     elif isinstance(server.server, server.PreforkServer):

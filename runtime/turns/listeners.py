@@ -5,12 +5,12 @@ import threading
 from odoo.modules import module as odoo_module
 from odoo.service import server
 
-from ..services import forks
-from ..tools import settings
-from . import process
+from ...services import forks
+from ...tools import settings
+from .. import process
+from ..web.places import Places
 from .ears import Ears
 from .hub import Hub
-from .places import Places
 
 STREAMS_PER_READER = 24  # of one person in a threaded server; and a quarter of the places at most
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from odoo.tools import config
 
-from . import listeners, process
+from .. import process
+from . import listeners
 from .hub import Event, read_events
 
 KEEPALIVE = 15.0  # s between two comment lines

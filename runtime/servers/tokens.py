@@ -9,9 +9,9 @@ from contextvars import ContextVar
 
 from odoo import SUPERUSER_ID
 
-from ..services.errors import AuthRequired, ServerError
-from ..services.turn.ports import StoreGone
-from ..tools import db
+from ...services.errors import AuthRequired, ServerError
+from ...services.turn.ports import StoreGone
+from ...tools import db
 
 SIGN_IN = "woow_paas_platform.mcp_sign_in"
 REQUEST = "woow_paas_platform.mcp_sign_in_request"

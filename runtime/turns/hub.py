@@ -17,10 +17,10 @@ from typing import Protocol
 
 from psycopg2 import sql
 
-from ..services.turn.ports import StoreGone
-from ..tools import db
-from ..tools.line import Line
-from ..tools.notify import CHANNEL, process_id
+from ...services.turn.ports import StoreGone
+from ...tools import db
+from ...tools.line import Line
+from ...tools.notify import CHANNEL, process_id
 
 _logger = logging.getLogger(__name__)
 
