@@ -75,6 +75,14 @@
         ],
         "woow_paas_platform.assets_chat": [
             "woow_paas_platform/static/src/core/**/*.js",
+            "woow_paas_platform/static/src/markdown/**/*",
+            "woow_paas_platform/static/src/tool_call/**/*",
+            "woow_paas_platform/static/src/questions/**/*",
+            "woow_paas_platform/static/src/turn/**/*",
+            "woow_paas_platform/static/src/thread/**/*",
+            "woow_paas_platform/static/src/conversations/**/*",
+            "woow_paas_platform/static/src/commands/**/*",
+            "woow_paas_platform/static/src/composer/**/*",
             "woow_paas_platform/static/src/ai_chat/**/*",
         ],
         "woow_paas_platform.assets_chat_portal": [
@@ -89,6 +97,8 @@
         "woow_paas_platform.assets_servers": [
             "woow_paas_platform/static/src/core/**/*.js",
             "woow_paas_platform/static/src/mcp_servers/**/*",
+            "woow_paas_platform/static/src/server_forms/**/*",
+            "woow_paas_platform/static/src/connections/**/*",
         ],
         "woow_paas_platform.assets_servers_backend": [
             ("include", "woow_paas_platform.assets_servers"),

@@ -128,9 +128,9 @@ def test_nothing_imports_from_a_higher_floor(graph):
 
 def test_a_folder_can_be_looked_over():
     crowded = {}
-    for top in ("services", "tools", "models", "runtime", "dev"):
+    for top in ("services", "tools", "models", "runtime", "dev", "static/src"):
         for folder in (ROOT / top, *(ROOT / top).rglob("*/")):
-            files = [path for path in folder.glob("*.py") if path.stem != "__init__"]
+            files = [path for path in folder.glob("*.*") if path.stem != "__init__"]
             if len(files) > 15:
                 crowded[str(folder.relative_to(ROOT))] = len(files)
     assert not crowded
@@ -166,3 +166,13 @@ def test_models_do_not_reach_the_runtime_by_name():
         and re.search(r"\bruntime\.[a-z]", node.value)
     ]
     assert not named
+
+
+def test_no_folder_of_the_client_needs_itself_by_a_detour():
+    folders = {}
+    for path in (ROOT / "static/src").rglob("*.js"):
+        needs = folders.setdefault(path.parent.name, set())
+        for name in re.findall(r'(?:from|import) "(\.[^"]+)"', path.read_text()):
+            needs.add((path.parent / name).resolve().parent.name)
+        needs.discard(path.parent.name)
+    TopologicalSorter(folders).prepare()

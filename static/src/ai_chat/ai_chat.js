@@ -13,14 +13,14 @@ import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
 import { placeKey } from "../core/place";
-import { ChatHeader } from "./chat_header";
-import { CommandPanel } from "./command_panel";
-import { Composer } from "./composer";
-import { ConversationList } from "./conversation_list";
+import { ChatHeader } from "../conversations/chat_header";
+import { CommandPanel } from "../commands/command_panel";
+import { Composer } from "../composer/composer";
+import { ConversationList } from "../conversations/conversation_list";
 import { NewChat } from "./new_chat";
-import { ResourcePicker } from "./resource_picker";
-import { ServerPanel } from "./server_panel";
-import { Thread } from "./thread";
+import { ResourcePicker } from "../commands/resource_picker";
+import { ServerPanel } from "../conversations/server_panel";
+import { Thread } from "../thread/thread";
 
 let lastId = 0;
 

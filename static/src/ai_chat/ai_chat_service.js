@@ -3,14 +3,14 @@ import { browser } from "@web/core/browser/browser";
 import { registry } from "@web/core/registry";
 import { Reactive } from "@web/core/utils/reactive";
 import { AiApi } from "../core/ai_api";
-import { CommandCenter } from "./command_center";
-import { ChatThread } from "./chat_thread";
-import { ConversationIndex } from "./conversation_index";
-import { Drafts } from "./drafts";
+import { CommandCenter } from "../commands/command_center";
+import { ChatThread } from "../thread/chat_thread";
+import { ConversationIndex } from "../conversations/conversation_index";
+import { Drafts } from "../composer/drafts";
 import { NewChatState } from "./new_chat_state";
-import { PendingFiles } from "./pending_files";
-import { ResourceCenter } from "./resource_center";
-import { ServerChoice } from "./server_choice";
+import { PendingFiles } from "../composer/pending_files";
+import { ResourceCenter } from "../commands/resource_center";
+import { ServerChoice } from "../conversations/server_choice";
 
 /** Milliseconds after which the list is read again while an answer goes on that is not shown. */
 export const LIST_REFRESH = 8000;

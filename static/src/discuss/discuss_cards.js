@@ -3,11 +3,11 @@ import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { user } from "@web/core/user";
 import { useService } from "@web/core/utils/hooks";
-import { ToolCallCard } from "../ai_chat/tool_call_card";
-import { TurnStatus } from "../ai_chat/turn_status";
-import { TurnView } from "../ai_chat/turn_view";
-import { pastCall } from "../core/turn_history";
-import { FINAL_STATES, isFinal } from "../core/turn_state";
+import { ToolCallCard } from "../tool_call/tool_call_card";
+import { TurnStatus } from "../turn/turn_status";
+import { TurnView } from "../turn/turn_view";
+import { pastCall } from "../turn/turn_history";
+import { FINAL_STATES, isFinal } from "../turn/turn_state";
 import { chosenTheme } from "../backend/theme";
 
 /**

@@ -2,10 +2,10 @@ import { markRaw } from "@odoo/owl";
 import { registry } from "@web/core/registry";
 import { Reactive } from "@web/core/utils/reactive";
 import { batched } from "@web/core/utils/timing";
-import { LiveTurn } from "../ai_chat/live_turn";
+import { LiveTurn } from "../turn/live_turn";
 import { AiApi } from "../core/ai_api";
-import { pastCall } from "../core/turn_history";
-import { isFinal, newTurnState } from "../core/turn_state";
+import { pastCall } from "../turn/turn_history";
+import { isFinal, newTurnState } from "../turn/turn_state";
 
 /**
  * A turn as Discuss knows it from its messages: names and outcomes of calls, no arguments and no results.

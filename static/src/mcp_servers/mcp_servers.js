@@ -1,11 +1,11 @@
 import { Component, onWillStart, onWillUnmount, useRef, useState } from "@odoo/owl";
 import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
-import { ImportForm } from "./import_form";
+import { ImportForm } from "../server_forms/import_form";
 import { ServerCard } from "./server_card";
-import { ServerForm } from "./server_form";
+import { ServerForm } from "../server_forms/server_form";
 import { ServerList } from "./server_list";
-import { TemplateForm } from "./template_form";
+import { TemplateForm } from "../server_forms/template_form";
 
 /** The MCP servers of a cloud service, or a person's own: to add, change, test and switch. */
 export class McpServers extends Component {

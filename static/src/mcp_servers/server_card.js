@@ -3,7 +3,7 @@ import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_d
 import { deserializeDateTime, formatDateTime } from "@web/core/l10n/dates";
 import { _t } from "@web/core/l10n/translation";
 import { useService } from "@web/core/utils/hooks";
-import { ServerForm } from "./server_form";
+import { ServerForm } from "../server_forms/server_form";
 import { wantsSignIn } from "./server_list";
 import { TestSteps } from "./test_steps";
 import { ToolList } from "./tool_list";

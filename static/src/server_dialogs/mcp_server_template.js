@@ -3,7 +3,7 @@ import { Dialog } from "@web/core/dialog/dialog";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { McpApi } from "../core/mcp_api";
-import { TemplateForm } from "../mcp_servers/template_form";
+import { TemplateForm } from "../server_forms/template_form";
 
 /** A system server of a template: a new one, or one that is filled in anew. */
 export class McpServerTemplate extends Component {

@@ -1,0 +1,33 @@
+import { Component } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
+import { CompletedForm } from "../questions/completed_form";
+
+/** What a slash command shows, above the place where it was typed. */
+export class CommandPanel extends Component {
+    static template = "woow_paas_platform.CommandPanel";
+    static components = { CompletedForm };
+    static props = {
+        /** See CommandCenter. */
+        center: Object,
+    };
+
+    get submitLabel() {
+        return _t("Use this prompt");
+    }
+
+    complete(name, value, others) {
+        const { center } = this.props;
+        return center.complete(center.prompt, name, value, others);
+    }
+
+    fill(values) {
+        this.props.center.fill(this.props.center.prompt, values);
+    }
+
+    onKeydown(ev) {
+        if (ev.key === "Escape") {
+            ev.stopPropagation();
+            this.props.center.dismiss();
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import { Component, useState } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
+import { fieldText, formFields, isLongText, readForm } from "./argument_form";
+import { formatMomentFull } from "../core/format";
+import { SchemaField } from "./schema_field";
+import { useDecision } from "./use_decision";
+
+const LABELS = {
+    approve_once: _t("Allow once"),
+    approve_conversation: _t("Allow in this conversation"),
+    approve_always: _t("Allow always"),
+    deny: _t("Deny"),
+    continue: _t("Continue"),
+    stop: _t("Stop and answer"),
+};
+
+/** What became of a question, for the card of the call. */
+export function decisionSentence(approval) {
+    if (!approval?.decision) {
+        return "";
+    }
+    const { decision, by, said } = approval;
+    if (decision === "expired") {
+        return _t("Nobody decided in time, so the call was not made.");
+    }
+    if (decision === "granted") {
+        return _t("You had allowed this tool before.");
+    }
+    if (decision === "deny" || decision === "denied") {
+        return said
+            ? _t("Denied by %(by)s: %(said)s", { by, said })
+            : _t("Denied by %(by)s", { by });
+    }
+    return decision.startsWith("approve") ? _t("Allowed by %(by)s", { by }) : "";
+}
+
+let lastId = 0;
+
+/** Asks whether a tool may be called, with its arguments as a form. */
+export class ApprovalCard extends Component {
+    static template = "woow_paas_platform.ApprovalCard";
+    static components = { SchemaField };
+    static props = {
+        approval: Object,
+        name: String,
+    };
+
+    setup() {
+        this.id = `o_ai_chat_approval_${++lastId}`;
+        this.decision = useDecision();
+        const { schema, args, fixed } = this.props.approval;
+        this.fields = formFields(schema, args, fixed);
+        const texts = {};
+        for (const field of this.fields) {
+            texts[field.name] = fieldText(field, args[field.name]);
+        }
+        this.longFields = new Set(
+            this.fields
+                .filter((field) => isLongText(field, texts[field.name]))
+                .map(({ name }) => name)
+        );
+        this.state = useState({ texts, problems: {}, isDenying: false, reason: "" });
+    }
+
+    get expiry() {
+        const { expiresAt } = this.props.approval;
+        return expiresAt
+            ? _t("Without a decision it counts as denied on %(moment)s.", {
+                  moment: formatMomentFull(expiresAt),
+              })
+            : "";
+    }
+
+    get grants() {
+        return this.props.approval.choices.filter((choice) => choice.startsWith("approve"));
+    }
+
+    label(choice) {
+        return LABELS[choice];
+    }
+
+    fieldId(field) {
+        return `${this.id}_${this.fields.indexOf(field)}`;
+    }
+
+    onInput(field, text) {
+        this.state.texts[field.name] = text;
+        delete this.state.problems[field.name];
+    }
+
+    allow(decision) {
+        const { id, turnId, args: before } = this.props.approval;
+        const { args, problems } = readForm(this.fields, this.state.texts, before);
+        this.state.problems = problems;
+        if (!Object.keys(problems).length) {
+            this.decision.decide(turnId, { id, decision, args });
+        }
+    }
+
+    deny() {
+        const { id, turnId } = this.props.approval;
+        this.decision.decide(turnId, { id, decision: "deny", reason: this.state.reason });
+    }
+
+    /** The first click asks for a reason, the second one, or Enter, sends it. */
+    startDenial(ev) {
+        if (!this.state.isDenying) {
+            ev.preventDefault();
+            this.state.isDenying = true;
+        }
+    }
+
+    onAllow(choice) {
+        if (choice !== "approve_once") {
+            this.allow(choice);
+        }
+    }
+
+    onSubmit() {
+        if (this.state.isDenying) {
+            this.deny();
+        } else {
+            this.allow("approve_once");
+        }
+    }
+
+    cancelDenial() {
+        this.state.isDenying = false;
+    }
+}
+
+/** Asks whether the assistant may go on using tools. */
+export class RoundCard extends Component {
+    static template = "woow_paas_platform.RoundCard";
+    static props = {
+        round: Number,
+        approval: Object,
+        canDecide: Boolean,
+    };
+
+    setup() {
+        this.decision = useDecision();
+    }
+
+    get text() {
+        const { decision } = this.props.approval;
+        if (!decision) {
+            return _t("The assistant wants to go on using tools (round %(round)s).", {
+                round: this.props.round,
+            });
+        }
+        return decision === "continue"
+            ? _t("You let the assistant go on with round %(round)s.", { round: this.props.round })
+            : _t("The assistant was told to answer without more tools.");
+    }
+
+    label(choice) {
+        return LABELS[choice];
+    }
+
+    decide(decision) {
+        const { id, turnId } = this.props.approval;
+        this.decision.decide(turnId, { id, decision });
+    }
+}
+
+/** Several calls wait: one click for all of them. */
+export class DecideAll extends Component {
+    static template = "woow_paas_platform.DecideAll";
+    static props = { questions: Array };
+
+    setup() {
+        this.decision = useDecision();
+    }
+
+    get text() {
+        return _t("%(count)s calls wait for your decision.", {
+            count: this.props.questions.length,
+        });
+    }
+
+    decide(decision) {
+        this.decision.decide(this.props.questions[0].turnId, { id: "all", decision });
+    }
+}

@@ -1,0 +1,312 @@
+import { markRaw } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
+import { Reactive } from "@web/core/utils/reactive";
+import { uuid } from "@web/core/utils/strings";
+import { hasOpenText, isFinal } from "../turn/turn_state";
+import {
+    chatMessage,
+    knownMessages,
+    liveMessage,
+    messageFromServer,
+    turnKey,
+} from "./chat_message";
+import { LiveTurn } from "../turn/live_turn";
+import { keepFiles } from "../composer/pending_files";
+
+/** Messages that one request brings. */
+export const PAGE_SIZE = 30;
+
+/** An open conversation: its messages, and the turn that runs in it. */
+export class ChatThread extends Reactive {
+    /**
+     * @param {import("../core/ai_api").AiApi} api
+     * @param {Object} conversation as the list knows it; may be just `{id}`
+     * @param {{onActivity?: (thread: ChatThread) => void}} [hooks] called when a message was
+     *  accepted and when a turn ended
+     */
+    constructor(api, conversation, { onActivity = () => {} } = {}) {
+        super();
+        this.api = markRaw(api);
+        this.onActivity = onActivity;
+        this.id = conversation.id;
+        this.name = conversation.name || "";
+        this.assistant = conversation.assistant || null;
+        this.cloudService = conversation.cloud_service || null;
+        this.record = conversation.record || null;
+        /** @type {import("./chat_message").ChatMessage[]} oldest first */
+        this.messages = [];
+        this.hasMore = false;
+        this.isLoaded = false;
+        this.isLoading = false;
+        this.isLoadingMore = false;
+        this.error = null;
+        /** @type {LiveTurn|null} the turn that runs and is watched */
+        this.live = null;
+        this.isRetrying = false;
+        this.refreshing = null;
+        /** Only a thread that is shown keeps a stream open. */
+        this.isShown = true;
+        /** Counts what was sent from here: an answer that is older than that is out of date. */
+        this.version = 0;
+    }
+
+    get isRunning() {
+        return Boolean(this.live);
+    }
+
+    get isSending() {
+        return this.messages.some((message) => message.status === "sending");
+    }
+
+    show() {
+        this.isShown = true;
+        return this.refresh();
+    }
+
+    hide() {
+        this.isShown = false;
+        this.unfollow();
+    }
+
+    // Loading ----------------------------------------------------------------
+
+    /** Loads the newest messages, or brings them up to date; one request at a time. */
+    refresh() {
+        this.refreshing ??= this.loadLatest().finally(() => {
+            this.refreshing = null;
+        });
+        return this.refreshing;
+    }
+
+    async loadLatest() {
+        this.isLoading = true;
+        try {
+            let data, version;
+            do {
+                version = this.version;
+                data = await this.api.conversation(this.id, { limit: PAGE_SIZE });
+            } while (version !== this.version);
+            this.error = null;
+            this.name = data.name;
+            this.assistant = data.assistant;
+            this.cloudService = data.cloud_service;
+            this.record = data.record;
+            this.mergeLatest(data);
+            this.isLoaded = true;
+        } catch (error) {
+            this.error = error;
+        } finally {
+            this.isLoading = false;
+        }
+    }
+
+    async loadMore() {
+        const first = this.messages.find((message) => message.id);
+        if (!this.hasMore || this.isLoadingMore || !first) {
+            return;
+        }
+        this.isLoadingMore = true;
+        try {
+            const data = await this.api.conversation(this.id, {
+                limit: PAGE_SIZE,
+                before: first.id,
+            });
+            this.messages.unshift(...data.messages.map((values) => messageFromServer(values)));
+            this.hasMore = data.has_more;
+            this.error = null;
+        } catch (error) {
+            this.error = error;
+        } finally {
+            this.isLoadingMore = false;
+        }
+    }
+
+    mergeLatest({ messages, has_more: hasMore, turn }) {
+        const known = knownMessages(this.messages);
+        const runningKey = turn && turnKey(turn.id);
+        const finished = messages.filter(
+            (values) => !(values.role === "assistant" && turn && values.turn?.id === turn.id)
+        );
+        const latest = finished.map((values) => messageFromServer(values, known));
+        const firstIndex = this.messages.findIndex(({ id }) => id && id === messages[0]?.id);
+        const older = this.messages.slice(0, Math.max(0, firstIndex));
+        const unsent = this.messages.filter((message) => message.status !== "sent" && !message.id);
+        const live = runningKey ? [known.get(runningKey) || liveMessage(turn, this.assistant)] : [];
+        if (!older.length) {
+            this.hasMore = hasMore;
+        }
+        this.messages = [...older, ...latest, ...live, ...unsent];
+        if (turn && this.isShown) {
+            this.follow(turn.id, turn.stream_url, runningKey);
+        } else {
+            this.unfollow();
+        }
+    }
+
+    // Running turn -----------------------------------------------------------
+
+    follow(id, url, key) {
+        if (this.live?.id === id) {
+            return;
+        }
+        this.unfollow();
+        const message = this.messages.find((candidate) => candidate.key === key);
+        this.live = new LiveTurn(
+            this.api,
+            { id, url, turn: message.turn },
+            {
+                onTurn: (turn) => {
+                    message.turn = turn;
+                },
+                onDone: () => this.onDone(message),
+                onLost: (error) => this.onLost(error),
+            }
+        );
+        this.live.open();
+    }
+
+    unfollow() {
+        this.live?.close();
+        this.live = null;
+    }
+
+    onDone(message) {
+        message.id = message.turn.messageId;
+        message.date ??= new Date().toISOString();
+        this.unfollow();
+        this.onActivity(this);
+        if (hasOpenText(message.turn)) {
+            this.refresh();
+        }
+    }
+
+    /** What is true now stands in the conversation. */
+    onLost(error) {
+        this.unfollow();
+        this.refresh();
+        if (error?.isSignedOut) {
+            this.error = error;
+        }
+    }
+
+    // Sending ----------------------------------------------------------------
+
+    /** @returns {Promise<void>} never rejects: a failure stands at the message */
+    async send(text, { editOf = null, pending = [] } = {}) {
+        const message = chatMessage({ text, editOf, pending, token: uuid(), status: "sending" });
+        message.key = message.token;
+        this.messages.push(message);
+        await this.deliver(this.messages.at(-1));
+    }
+
+    /** Sends a message that failed once more; the same token never starts a second turn. */
+    async resend(message) {
+        message.status = "sending";
+        message.error = null;
+        await this.deliver(message);
+    }
+
+    /** Asks a question in other words: what followed the old ones is left, and nothing of it is repeated. */
+    async askAnew(question, text) {
+        const index = this.messages.findIndex(({ key }) => key === question.key);
+        const left = this.messages.splice(index);
+        await this.send(text, { editOf: question.id });
+        const sent = this.messages[index];
+        if (sent?.status === "failed") {
+            this.error = sent.error;
+            this.messages.splice(index, 1, ...left);
+        } else {
+            await this.refresh();
+        }
+    }
+
+    /** Shows another wording of a question, and what followed it. */
+    async showVersion(turnId) {
+        this.version++;
+        try {
+            await this.api.showVersion(turnId);
+            this.messages = [];
+        } catch (error) {
+            this.error = error;
+        }
+        await this.refresh();
+    }
+
+    async deliver(message) {
+        this.version++;
+        try {
+            const files = await keepFiles(this.api, this.id, message.pending);
+            const answer = await this.api.sendMessage(this.id, {
+                content: message.text,
+                clientToken: message.token,
+                editOf: message.editOf,
+                attachmentIds: files.map(({ id }) => id),
+            });
+            this.version++;
+            Object.assign(message, { files, pending: [] });
+            this.accept(message, answer);
+        } catch (error) {
+            message.status = "failed";
+            message.error = error;
+            if (error.status === 409) {
+                // somebody, or another tab, was faster: show the turn that is in the way
+                await this.refresh();
+            }
+        }
+    }
+
+    /** Answers the last question once more; nothing that was called is called again. */
+    async retry(answer) {
+        const { turnId } = answer.turn;
+        this.isRetrying = true;
+        this.version++;
+        try {
+            const accepted = await this.api.retryTurn(turnId);
+            this.version++;
+            const question = this.messages.findLast(({ role }) => role === "user");
+            if (!answer.id) {
+                // nothing of it was kept: the new answer takes its place
+                this.messages = this.messages.filter(({ key }) => key !== answer.key);
+            }
+            this.accept(question, accepted, { atEnd: true });
+        } catch (error) {
+            this.error = error;
+            if (error.status === 409) {
+                await this.refresh();
+            }
+        } finally {
+            this.isRetrying = false;
+        }
+    }
+
+    accept(message, { message_id: id, turn_id: turnId, stream_url: url }, { atEnd } = {}) {
+        // a message whose 202 got lost may have come with the history meanwhile
+        this.messages = this.messages.filter(
+            (candidate) => candidate.id !== id || candidate.key === message.key
+        );
+        if (!atEnd) {
+            Object.assign(message, { id, status: "sent", date: new Date().toISOString() });
+        }
+        const key = turnKey(turnId);
+        const existing = this.messages.find((candidate) => candidate.key === key);
+        if (!existing) {
+            const index = this.messages.findIndex((candidate) => candidate.key === message.key);
+            const live = liveMessage({ id: turnId, state: "queued" }, this.assistant);
+            this.messages.splice(atEnd ? this.messages.length : index + 1, 0, live);
+        }
+        if (this.isShown && !(existing && isFinal(existing.turn))) {
+            this.follow(turnId, url, key);
+        }
+        this.onActivity(this);
+    }
+
+    /** Takes a message that failed out of the thread and gives its text back. */
+    withdraw(message) {
+        this.messages = this.messages.filter((candidate) => candidate.key !== message.key);
+        return message.text;
+    }
+
+    get title() {
+        return this.name || this.assistant?.name || _t("New chat");
+    }
+}

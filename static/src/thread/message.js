@@ -1,0 +1,39 @@
+import { Component } from "@odoo/owl";
+import { formatMoment, formatMomentFull } from "../core/format";
+import { TurnView } from "../turn/turn_view";
+
+/** An answer of the assistant. */
+export class Message extends Component {
+    static template = "woow_paas_platform.Message";
+    static components = { TurnView };
+    static props = {
+        message: Object,
+        assistant: { type: [Object, { value: null }], optional: true },
+        /** Only for the message whose turn runs. */
+        connection: { type: String, optional: true },
+        isStopping: { type: Boolean, optional: true },
+        canRetry: { type: Boolean, optional: true },
+        areCallsShown: { type: Boolean, optional: true },
+        onRetry: { type: Function, optional: true },
+    };
+
+    retry() {
+        this.props.onRetry(this.props.message);
+    }
+
+    get authorName() {
+        return this.props.message.author?.name || this.props.assistant?.name || "";
+    }
+
+    get initial() {
+        return this.authorName.trim().slice(0, 1).toUpperCase() || "?";
+    }
+
+    get moment() {
+        return formatMoment(this.props.message.date);
+    }
+
+    get momentFull() {
+        return formatMomentFull(this.props.message.date);
+    }
+}

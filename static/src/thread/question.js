@@ -1,0 +1,92 @@
+import { Component, markup, useEffect, useRef, useState } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
+import { formatMomentFull } from "../core/format";
+import { Attachments } from "../composer/attachments";
+import { CopyButton } from "../markdown/copy_button";
+
+/** What the person said; it can be asked in other words, and the earlier wordings looked at. */
+export class Question extends Component {
+    static template = "woow_paas_platform.Question";
+    static components = { Attachments, CopyButton };
+    static props = {
+        message: Object,
+        /** Whether nothing is under way that a new wording would disturb. */
+        canEdit: { type: Boolean, optional: true },
+        onResend: { type: Function, optional: true },
+        /** Takes a message that failed back into the composer. */
+        onEdit: { type: Function, optional: true },
+        onAskAnew: { type: Function, optional: true },
+        onShowVersion: { type: Function, optional: true },
+    };
+
+    setup() {
+        this.editor = useRef("editor");
+        this.state = useState({ isEditing: false, text: "" });
+        useEffect(
+            (el) => el?.focus(),
+            () => [this.editor.el]
+        );
+    }
+
+    get moment() {
+        return formatMomentFull(this.props.message.date);
+    }
+
+    /** What the person wrote is text; only a message without it (from Discuss) is server HTML. */
+    get body() {
+        const { text, html, files } = this.props.message;
+        return text || !html || files.length ? text : markup(html);
+    }
+
+    get copyLabel() {
+        return _t("Copy the question");
+    }
+
+    get isEditable() {
+        const { canEdit, message } = this.props;
+        return Boolean(canEdit && message.id && message.text && message.status === "sent");
+    }
+
+    startEdit() {
+        this.state.text = this.props.message.text;
+        this.state.isEditing = true;
+    }
+
+    cancelEdit() {
+        this.state.isEditing = false;
+    }
+
+    saveEdit() {
+        const text = this.state.text.trim();
+        this.state.isEditing = false;
+        if (text && text !== this.props.message.text) {
+            this.props.onAskAnew(this.props.message, text);
+        }
+    }
+
+    onKeydown(ev) {
+        if (ev.key === "Escape") {
+            ev.stopPropagation();
+            this.cancelEdit();
+        } else if (ev.key === "Enter" && !ev.shiftKey && !ev.isComposing) {
+            ev.preventDefault();
+            this.saveEdit();
+        }
+    }
+
+    // Wordings ---------------------------------------------------------------
+
+    get versionIndex() {
+        const { versions, turnId } = this.props.message;
+        return versions.indexOf(turnId);
+    }
+
+    get versionLabel() {
+        const count = this.props.message.versions.length;
+        return _t("Wording %(number)s of %(count)s", { number: this.versionIndex + 1, count });
+    }
+
+    showVersion(step) {
+        this.props.onShowVersion(this.props.message.versions[this.versionIndex + step]);
+    }
+}

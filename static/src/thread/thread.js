@@ -1,0 +1,105 @@
+import { Component, useEffect, useRef } from "@odoo/owl";
+import { isFinal } from "../turn/turn_state";
+import { Message } from "./message";
+import { Question } from "./question";
+import { useStickToBottom } from "./stick_to_bottom";
+import { TurnStatus } from "../turn/turn_status";
+
+/** Pixels from the top at which older messages are fetched. */
+const NEAR_TOP = 120;
+
+/** The messages of a conversation, oldest first. */
+export class Thread extends Component {
+    static template = "woow_paas_platform.Thread";
+    static components = { Message, Question, TurnStatus };
+    static props = {
+        thread: Object,
+        /** Whether answers that are complete show their tool calls. */
+        areCallsShown: { type: Boolean, optional: true },
+        onEdit: Function,
+    };
+
+    setup() {
+        this.scroll = useRef("scroll");
+        this.content = useRef("content");
+        this.stick = useStickToBottom(this.scroll, this.content);
+        useEffect(
+            () => this.stick.toBottom(),
+            () => [this.lastOwnKey]
+        );
+        useEffect(
+            () => this.stick.restore(),
+            () => [this.props.thread.messages[0]?.key]
+        );
+    }
+
+    /** Sending a message brings the view to it. */
+    get lastOwnKey() {
+        const own = this.props.thread.messages.findLast(({ role }) => role === "user");
+        return own?.key;
+    }
+
+    isLive(message) {
+        const { live } = this.props.thread;
+        return Boolean(live) && message.turn?.turnId === live.id;
+    }
+
+    connectionOf(message) {
+        return this.isLive(message) ? this.props.thread.live.connection : undefined;
+    }
+
+    isStopping(message) {
+        return this.isLive(message) && this.props.thread.live.isStopping;
+    }
+
+    /** Offered below the last answer when nothing is under way. */
+    canRetry(message) {
+        const { messages, isRunning, isRetrying } = this.props.thread;
+        if (isRunning || isRetrying || message.role !== "assistant") {
+            return false;
+        }
+        const isLast = message.key === messages.at(-1).key;
+        return isLast && isFinal(message.turn) && Boolean(message.turn.turnId);
+    }
+
+    get canEdit() {
+        const { isRunning, isRetrying, isSending } = this.props.thread;
+        return !isRunning && !isRetrying && !isSending;
+    }
+
+    askAnew(message, text) {
+        this.props.thread.askAnew(message, text);
+    }
+
+    showVersion(turnId) {
+        this.props.thread.showVersion(turnId);
+    }
+
+    retry(message) {
+        this.props.thread.retry(message);
+    }
+
+    resend(message) {
+        this.props.thread.resend(message);
+    }
+
+    onScroll() {
+        const { thread } = this.props;
+        if (this.scroll.el.scrollTop < NEAR_TOP && thread.hasMore && !thread.error) {
+            this.loadMore();
+        }
+    }
+
+    loadMore() {
+        if (!this.props.thread.isLoadingMore) {
+            this.stick.mark();
+            this.props.thread.loadMore();
+        }
+    }
+
+    onClick(ev) {
+        if (ev.target.closest("[aria-expanded], .o_ai_chat_tool_all")) {
+            this.stick.hold();
+        }
+    }
+}

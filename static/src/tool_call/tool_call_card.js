@@ -1,0 +1,170 @@
+import { Component, useState } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
+import { formatDuration, prettyValue } from "../core/format";
+import { ApprovalCard, decisionSentence } from "../questions/approval_card";
+import { Attachments } from "../composer/attachments";
+import { QuestionCard, questionSentence } from "../questions/question_card";
+import { ToolResult } from "./tool_result";
+
+const OUTCOMES = {
+    ok: {
+        label: _t("Done"),
+        icon: "fa-check-circle text-success",
+    },
+    error: {
+        label: _t("Failed"),
+        icon: "fa-exclamation-circle text-danger",
+        sentence: _t("The tool reported an error. The assistant knows about it."),
+    },
+    denied: {
+        label: _t("Not allowed"),
+        icon: "fa-ban text-warning",
+        sentence: _t("This call was not allowed, so it was not made."),
+    },
+    timeout: {
+        label: _t("Timed out"),
+        icon: "fa-clock-o text-warning",
+        sentence: _t("The tool did not answer in time."),
+    },
+    cancelled: {
+        label: _t("Stopped"),
+        icon: "fa-stop-circle text-muted",
+        sentence: _t("The call was stopped before it ended."),
+    },
+    unknown_tool: {
+        label: _t("Unknown tool"),
+        icon: "fa-question-circle text-warning",
+        sentence: _t("The assistant asked for a tool that does not exist. Nothing was called."),
+    },
+    invalid_args: {
+        label: _t("Wrong arguments"),
+        icon: "fa-exclamation-triangle text-warning",
+        sentence: _t("The arguments did not fit the tool. Nothing was called."),
+    },
+    unknown: {
+        label: _t("Outcome unknown"),
+        icon: "fa-question-circle text-warning",
+        sentence: _t(
+            "The call was cut off, so its outcome is not known. It was not made a second time."
+        ),
+    },
+};
+
+let lastId = 0;
+
+/** One call of a tool: a line that opens to its arguments and its result. */
+export class ToolCallCard extends Component {
+    static template = "woow_paas_platform.ToolCallCard";
+    static components = { ApprovalCard, Attachments, QuestionCard, ToolResult };
+    static props = {
+        call: Object,
+        /** Whether the reader is the person who is asked. */
+        canDecide: { type: Boolean, optional: true },
+        /** What stands in the place of arguments and result while they are not known here. */
+        missing: { type: [String, Object], optional: true },
+        onOpen: { type: Function, optional: true },
+    };
+    static defaultProps = { canDecide: true };
+
+    setup() {
+        this.bodyId = `o_ai_chat_tool_${++lastId}`;
+        this.state = useState({ isOpen: false });
+    }
+
+    toggle() {
+        this.state.isOpen = !this.state.isOpen;
+        if (this.state.isOpen) {
+            this.props.onOpen?.();
+        }
+    }
+
+    get isRunning() {
+        return !this.props.call.outcome;
+    }
+
+    get outcome() {
+        return OUTCOMES[this.props.call.outcome] || OUTCOMES.unknown;
+    }
+
+    /** The person is asked whether the call may be made. */
+    get isUndecided() {
+        const { approval } = this.props.call;
+        return this.isRunning && Boolean(approval) && !approval.decision;
+    }
+
+    /** What the server asks the person now. */
+    get questions() {
+        return this.isRunning ? this.props.call.questions.filter((asked) => !asked.decision) : [];
+    }
+
+    get pastQuestions() {
+        return this.props.call.questions
+            .filter((asked) => asked.decision)
+            .map((asked) => ({ id: asked.id, text: questionSentence(asked) }));
+    }
+
+    get isAsking() {
+        return this.isUndecided || this.questions.length > 0;
+    }
+
+    get decision() {
+        return decisionSentence(this.props.call.approval);
+    }
+
+    get statusLabel() {
+        if (this.isAsking && !this.props.canDecide) {
+            return _t("Waits for a decision");
+        }
+        if (this.isUndecided) {
+            return _t("Waits for your decision");
+        }
+        if (this.questions.length) {
+            return _t("Waits for your answer");
+        }
+        return this.isRunning ? _t("Running") : this.outcome.label;
+    }
+
+    get title() {
+        const { title, tool } = this.props.call;
+        return title && title !== tool ? title : this.qualifiedName;
+    }
+
+    get qualifiedName() {
+        const { server, tool } = this.props.call;
+        return server ? `${server}.${tool}` : tool;
+    }
+
+    get duration() {
+        return formatDuration(this.props.call.durationMs);
+    }
+
+    get args() {
+        return prettyValue(this.props.call.args);
+    }
+
+    /** The arguments that the model could not choose. */
+    get fixed() {
+        return (this.props.call.fixed || []).join(", ");
+    }
+
+    get hasArgs() {
+        const { args } = this.props.call;
+        return typeof args === "object" && args ? Boolean(Object.keys(args).length) : Boolean(args);
+    }
+
+    get progressText() {
+        const { progress } = this.props.call;
+        if (!progress) {
+            return "";
+        }
+        const count = progress.total
+            ? _t("%(done)s of %(total)s", { done: progress.progress, total: progress.total })
+            : String(progress.progress || "");
+        return [progress.message, count].filter(Boolean).join(" · ");
+    }
+
+    get progressPercent() {
+        const { progress } = this.props.call;
+        return progress?.total ? Math.min(100, (100 * progress.progress) / progress.total) : null;
+    }
+}

@@ -1,0 +1,134 @@
+import { Component } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
+import { formatFloat } from "@web/core/utils/numbers";
+import { formatDuration } from "../core/format";
+import { isFinal, openQuestions, runningCalls, turnText } from "./turn_state";
+import { DecideAll, RoundCard } from "../questions/approval_card";
+import { CopyButton } from "../markdown/copy_button";
+import { Markdown, OpenBlock } from "../markdown/markdown";
+import { ToolCallCard } from "../tool_call/tool_call_card";
+
+function formatCount(value) {
+    return formatFloat(value || 0, { digits: [false, 0] });
+}
+
+/** What the assistant did about one message: text, calls and notices, live or from the history. */
+export class TurnView extends Component {
+    static template = "woow_paas_platform.TurnView";
+    static components = { CopyButton, DecideAll, Markdown, OpenBlock, RoundCard, ToolCallCard };
+    static props = {
+        turn: Object,
+        /** The stream's status while the turn runs; see StreamReader. */
+        connection: { type: String, optional: true },
+        isStopping: { type: Boolean, optional: true },
+        canRetry: { type: Boolean, optional: true },
+        /** Whether the calls stay visible when the answer is complete. */
+        areCallsShown: { type: Boolean, optional: true },
+        onRetry: { type: Function, optional: true },
+        /** Whether the reader is the person whom the turn asks. */
+        canDecide: { type: Boolean, optional: true },
+    };
+    static defaultProps = { areCallsShown: true, canDecide: true };
+
+    get isFinal() {
+        return isFinal(this.props.turn);
+    }
+
+    /** Every item, with a caption before the first call of each round. */
+    get rows() {
+        let round = 0;
+        const isHidden = ({ type }) => type === "tool" && this.isFinal && !this.props.areCallsShown;
+        const items = this.props.turn.items.filter((item) => !isHidden(item));
+        return items.map((item) => {
+            const isNewRound = item.type === "tool" && item.call.round > round;
+            if (isNewRound) {
+                round = item.call.round;
+            }
+            return { item, caption: isNewRound ? this.roundCaption(item.call) : "" };
+        });
+    }
+
+    roundCaption({ round, maxRounds }) {
+        return maxRounds
+            ? _t("Round %(round)s of %(max)s", { round, max: maxRounds })
+            : _t("Round %(round)s", { round });
+    }
+
+    /** As Markdown, for the clipboard. */
+    get text() {
+        return turnText(this.props.turn).trim();
+    }
+
+    get copyLabel() {
+        return _t("Copy the answer");
+    }
+
+    /** The calls that may be allowed or denied all at once. */
+    get approvals() {
+        const isOfCall = ({ choices }) => choices.includes("approve_once");
+        return openQuestions(this.props.turn).filter(isOfCall);
+    }
+
+    get activity() {
+        const { turn, connection, isStopping } = this.props;
+        if (this.isFinal) {
+            return "";
+        }
+        if (connection === "offline") {
+            return _t("The connection is lost. Trying again; the answer goes on meanwhile.");
+        }
+        if (isStopping) {
+            return _t("Stopping…");
+        }
+        if (turn.state === "waiting") {
+            return this.props.canDecide
+                ? _t("The assistant waits for your decision.")
+                : _t("The assistant waits for a decision of who asked.");
+        }
+        if (turn.items.at(-1)?.type === "text" || runningCalls(turn).length) {
+            return "";
+        }
+        return turn.state === "queued" ? _t("Starting…") : _t("Thinking…");
+    }
+
+    get isOffline() {
+        return this.props.connection === "offline" && !this.isFinal;
+    }
+
+    get ending() {
+        const { turn } = this.props;
+        if (turn.state === "stopped") {
+            return { kind: "stopped", text: _t("This answer was stopped.") };
+        }
+        if (turn.state === "failed" || turn.error) {
+            const fallback = _t("The assistant could not answer. Try again in a moment.");
+            return { kind: "failed", text: turn.error?.message || fallback };
+        }
+        if (turn.state === "done" && !turn.items.length) {
+            return { kind: "empty", text: _t("The assistant gave no answer. Ask in other words.") };
+        }
+        return null;
+    }
+
+    get usage() {
+        const { usage } = this.props.turn;
+        if (!usage || !this.isFinal) {
+            return "";
+        }
+        const parts = [];
+        if (usage.tool_calls) {
+            const calls = formatCount(usage.tool_calls);
+            parts.push(
+                usage.tool_calls === 1 ? _t("1 tool call") : _t("%(calls)s tool calls", { calls })
+            );
+        }
+        if (usage.duration_ms) {
+            parts.push(formatDuration(usage.duration_ms));
+        }
+        const tokens = (usage.input_tokens || 0) + (usage.output_tokens || 0);
+        if (tokens) {
+            parts.push(_t("%(tokens)s tokens", { tokens: formatCount(tokens) }));
+        }
+        return parts.join(" · ");
+    }
+}

@@ -1,0 +1,67 @@
+import { describe, expect, test } from "@odoo/hoot";
+import { CommandCenter } from "@woow_paas_platform/commands/command_center";
+
+describe.current.tags("headless");
+
+const prompt = (name) => ({ server: { id: 1, name: "shop" }, name, arguments: [] });
+
+/** A chat of one conversation whose server answers what the test gives, in the order it is asked. */
+function chatOf(...answers) {
+    return {
+        place: { conversationId: 7 },
+        servers: {
+            enabled: [{ id: 1, name: "shop" }],
+            load: async () => {},
+        },
+        api: {
+            prompts: async () => {
+                expect.step("prompts");
+                return answers.shift()();
+            },
+            syncServer: async () => {
+                expect.step("sync");
+                throw new Error("You are not allowed to do this.");
+            },
+        },
+    };
+}
+
+const offered = (commands) => commands.matching("/shop").map(({ name }) => name);
+
+test("prompts are asked for once", async () => {
+    const commands = new CommandCenter(chatOf(() => ({ prompts: [prompt("offer")] })));
+    await Promise.all([commands.loadPrompts(), commands.loadPrompts()]);
+    await commands.loadPrompts();
+    expect.verifySteps(["prompts"]);
+    expect(offered(commands)).toEqual(["/shop:offer"]);
+});
+
+test("a failure is not for ever", async () => {
+    const fail = () => {
+        throw new Error("away");
+    };
+    const commands = new CommandCenter(chatOf(fail, () => ({ prompts: [prompt("offer")] })));
+    await commands.loadPrompts();
+    expect(offered(commands)).toEqual([]);
+    await commands.loadPrompts();
+    expect(offered(commands)).toEqual(["/shop:offer"]);
+    expect.verifySteps(["prompts", "prompts"]);
+});
+
+test("/mcp reload reads them anew and offers the old ones meanwhile", async () => {
+    const { promise, resolve } = Promise.withResolvers();
+    const commands = new CommandCenter(
+        chatOf(
+            () => ({ prompts: [prompt("offer")] }),
+            () => promise
+        )
+    );
+    await commands.loadPrompts();
+    await commands.run({ name: "/mcp reload" });
+    expect.verifySteps(["prompts", "sync", "prompts"]);
+    expect(offered(commands)).toEqual(["/shop:offer"]);
+    resolve({ prompts: [prompt("offer"), prompt("refund")] });
+    await promise;
+    await Promise.resolve();
+    expect(offered(commands)).toEqual(["/shop:offer", "/shop:refund"]);
+});

@@ -1,0 +1,41 @@
+import { describe, expect, test } from "@odoo/hoot";
+import {
+    commandOf,
+    matchingCommands,
+    promptCommand,
+} from "@woow_paas_platform/commands/slash_commands";
+
+describe.current.tags("headless");
+
+const PROMPT = {
+    server: { id: 1, name: "my docs" },
+    name: "sum up",
+    title: "Sum up",
+    arguments: [],
+};
+const COMMANDS = [
+    { name: "/mcp" },
+    { name: "/mcp tools" },
+    { name: "/help" },
+    promptCommand(PROMPT),
+];
+const names = (text) => matchingCommands(COMMANDS, text).map(({ name }) => name);
+
+test("a beginning offers what it may become", () => {
+    expect(names("/")).toEqual(["/mcp", "/mcp tools", "/help", "/my_docs:sum_up"]);
+    expect(names("/MCP")).toEqual(["/mcp", "/mcp tools"]);
+    expect(names("/mcp t")).toEqual(["/mcp tools"]);
+    expect(names("/my_docs:")).toEqual(["/my_docs:sum_up"]);
+});
+
+test("a text is no command", () => {
+    for (const text of ["", "a /mcp", "/mcp\nand", "/usr/bin", " /mcp"]) {
+        expect(names(text)).toEqual([]);
+    }
+});
+
+test("a whole name is the command", () => {
+    expect(commandOf(COMMANDS, "/mcp ").name).toBe("/mcp");
+    expect(commandOf(COMMANDS, "/my_docs:sum_up").prompt).toBe(PROMPT);
+    expect(commandOf(COMMANDS, "/mc")).toBe(undefined);
+});

@@ -1,0 +1,101 @@
+import { animationFrame, click, edit, expect, keyDown, press, queryOne, test } from "@odoo/hoot";
+import { Component, useState, xml } from "@odoo/owl";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { Composer } from "@woow_paas_platform/composer/composer";
+
+defineMailModels();
+
+/** Owns the text, as the chat does. */
+class Owner extends Component {
+    static template = xml`
+        <Composer text="state.text" focusKey="state.focusKey" placeholder="'Say it'"
+                  isDisabled="state.isDisabled" isBusy="state.isBusy"
+                  isRunning="state.isRunning" isStopping="state.isStopping"
+                  onInput="(text) => state.text = text"
+                  onSend="(text) => props.onSend(text)" onStop="() => props.onStop()"/>`;
+    static components = { Composer };
+    static props = ["*"];
+
+    setup() {
+        this.state = useState({ text: "", focusKey: 1, ...this.props.state });
+    }
+}
+
+async function mountComposer(state = {}) {
+    return mountWithCleanup(Owner, {
+        props: {
+            state,
+            onSend: (text) => expect.step(`send ${text}`),
+            onStop: () => expect.step("stop"),
+        },
+    });
+}
+
+test("Enter sends", async () => {
+    await mountComposer();
+    expect(".o_ai_chat_input").toBeFocused();
+    expect(".o_ai_chat_input").toHaveAttribute("placeholder", "Say it");
+    await edit("Hello");
+    await press("Enter");
+    expect.verifySteps(["send Hello"]);
+});
+
+test("Shift-Enter does not", async () => {
+    await mountComposer({ text: "Hello" });
+    const events = await press("Enter", { shiftKey: true });
+    const keydown = events.find((ev) => ev.type === "keydown" && ev.key === "Enter");
+    expect(keydown.defaultPrevented).toBe(false);
+    expect.verifySteps([]);
+});
+
+test("the Enter that ends a composition does not", async () => {
+    await mountComposer({ text: "你好" });
+    const input = queryOne(".o_ai_chat_input");
+    for (const composing of [{ isComposing: true }, { keyCode: 229 }]) {
+        input.dispatchEvent(
+            new KeyboardEvent("keydown", { key: "Enter", bubbles: true, ...composing })
+        );
+    }
+    expect.verifySteps([]);
+    await keyDown("Enter");
+    expect.verifySteps(["send 你好"]);
+});
+
+test("nothing to say, nothing to send", async () => {
+    await mountComposer({ text: "  \n " });
+    expect(".o_ai_chat_send").not.toBeEnabled();
+    await press("Enter");
+    expect.verifySteps([]);
+});
+
+test("while a turn runs it can be stopped, and the draft stays", async () => {
+    const owner = await mountComposer({ text: "next", isRunning: true });
+    expect(".o_ai_chat_send").toHaveCount(0);
+    await press("Enter");
+    expect.verifySteps([]);
+    expect(".o_ai_chat_input").toHaveValue("next");
+    await click(".o_ai_chat_stop");
+    expect.verifySteps(["stop"]);
+    owner.state.isStopping = true;
+    await animationFrame();
+    expect(".o_ai_chat_stop").not.toBeEnabled();
+});
+
+test("a message on its way is not sent twice", async () => {
+    await mountComposer({ text: "once", isBusy: true });
+    expect(".o_ai_chat_send").not.toBeEnabled();
+    await press("Enter");
+    expect.verifySteps([]);
+});
+
+test("it grows with its text and shrinks again", async () => {
+    const owner = await mountComposer({ text: "one" });
+    const low = queryOne(".o_ai_chat_input").offsetHeight;
+    owner.state.text = "one\ntwo\nthree\nfour";
+    await animationFrame();
+    expect(queryOne(".o_ai_chat_input").offsetHeight).toBeGreaterThan(low);
+    owner.state.text = "one";
+    await animationFrame();
+    expect(queryOne(".o_ai_chat_input").offsetHeight).toBe(low);
+});

@@ -1,0 +1,241 @@
+import { click, edit, expect, queryOne, select, test } from "@odoo/hoot";
+import { animationFrame } from "@odoo/hoot-mock";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { makeDialogMockEnv, mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { McpServerTemplate } from "@woow_paas_platform/server_dialogs/mcp_server_template";
+import { ImportForm } from "@woow_paas_platform/server_forms/import_form";
+import { ServerForm } from "@woow_paas_platform/server_forms/server_form";
+import { TemplateForm } from "@woow_paas_platform/server_forms/template_form";
+import { ToolList } from "@woow_paas_platform/mcp_servers/tool_list";
+
+defineMailModels();
+
+const TEMPLATE = {
+    id: "github",
+    name: "GitHub",
+    description: "Issues.",
+    category: "development",
+    icon: "fa-github",
+    website: "",
+    is_system_only: false,
+    fields: [
+        {
+            name: "token",
+            label: "Token",
+            placeholder: "ghp_…",
+            help: "",
+            required: true,
+            secret: true,
+        },
+        {
+            name: "sets",
+            label: "Sets",
+            placeholder: "",
+            help: "Which.",
+            required: false,
+            secret: false,
+        },
+    ],
+};
+
+const COMMAND = { ...TEMPLATE, id: "files", name: "Files", is_system_only: true };
+
+test("a template's form is made of its fields; what is secret is not shown", async () => {
+    const saved = [];
+    await mountWithCleanup(TemplateForm, {
+        props: {
+            api: { templates: async () => [TEMPLATE, COMMAND] },
+            onSave: async (values) => saved.push(values),
+            onCancel: () => {},
+        },
+    });
+    expect(".o_woow_template").toHaveText(/GitHub\s*Issues\.\s*Development/);
+    await click(".o_woow_template");
+    await animationFrame();
+    expect("#o_woow_template_token").toHaveAttribute("type", "password");
+    expect("#o_woow_template_token").toHaveAttribute("required");
+    expect("#o_woow_template_sets").toHaveAttribute("type", "text");
+    await click("#o_woow_template_token");
+    await edit("secret");
+    await click("button[type=submit]");
+    await animationFrame();
+    expect(saved).toEqual([{ template: "github", values: { token: "secret", sets: "" } }]);
+});
+
+async function fillInAnew() {
+    const api = {
+        templates: async () => [TEMPLATE, COMMAND],
+        update: async (id, values) => expect.step([id, values]),
+    };
+    await mountWithCleanup(McpServerTemplate, {
+        env: await makeDialogMockEnv(),
+        props: {
+            api,
+            serverId: 7,
+            templateId: "files",
+            onSaved: () => expect.step("saved"),
+            close: () => expect.step("close"),
+        },
+    });
+}
+
+test("a server of a template is filled in anew, and what is left empty stays", async () => {
+    await fillInAnew();
+    expect(".modal-title").toHaveText("Change the values");
+    expect("#o_woow_template_token").not.toHaveAttribute("required");
+    await click("#o_woow_template_sets");
+    await edit("repos");
+    await click("button[type=submit]");
+    await animationFrame();
+    expect.verifySteps([[7, { values: { sets: "repos" } }], "saved", "close"]);
+});
+
+test("what is optional can be removed from a server of a template", async () => {
+    await fillInAnew();
+    expect("#o_woow_template_token_remove").toHaveCount(0);
+    await click("#o_woow_template_sets_remove");
+    await animationFrame();
+    expect("#o_woow_template_sets").not.toBeEnabled();
+    await click("button[type=submit]");
+    await animationFrame();
+    expect.verifySteps([[7, { values: { sets: "" } }], "saved", "close"]);
+});
+
+test("what the operator has withdrawn is not filled in anew", async () => {
+    await mountWithCleanup(TemplateForm, {
+        props: {
+            api: { templates: async () => [TEMPLATE] },
+            isSystem: true,
+            chosenId: "files",
+            onSave: () => expect.step("save"),
+            onCancel: () => {},
+        },
+    });
+    expect("[role=alert]").toHaveText(/does not release this template any more/);
+    expect(".o_woow_template").toHaveCount(0);
+});
+
+test("a key that is left empty stays, headers must be JSON", async () => {
+    const saved = [];
+    const server = {
+        url: "https://a.example.com/mcp",
+        name: "a",
+        description: "",
+        transport: "auto",
+        trust_level: "none",
+        call_timeout: 30,
+        has_api_key: true,
+        header_names: ["X-Team"],
+    };
+    await mountWithCleanup(ServerForm, {
+        props: {
+            server,
+            isPersonal: false,
+            onSave: async (values) => saved.push(values),
+            onCancel: () => {},
+        },
+    });
+    expect(queryOne("input[type=url]")).toBeFocused();
+    queryOne("details").open = true;
+    await click("textarea");
+    await edit("not JSON");
+    await click("button[type=submit]");
+    await animationFrame();
+    expect("[role=alert]").toHaveText(/headers must be a JSON object/);
+    await click("textarea");
+    await edit("");
+    await click("button[type=submit]");
+    await animationFrame();
+    expect(saved).toEqual([{}]);
+});
+
+test("a server with OAuth: a client is asked for only where one is needed", async () => {
+    const saved = [];
+    await mountWithCleanup(ServerForm, {
+        props: {
+            isPersonal: true,
+            onSave: async (values) => saved.push(values),
+            onCancel: () => {},
+        },
+    });
+    const field = (label) =>
+        `.o_woow_server_form div:has(> label:contains(${label})) > :nth-child(2)`;
+    await click("input[type=url]");
+    await edit("https://a.example.com/mcp");
+    expect(field("API key")).toHaveCount(1);
+    await click(field("Authorization"));
+    await select("oauth_user");
+    await animationFrame();
+    expect(field("API key")).toHaveCount(0);
+    expect(field("Client secret")).toHaveCount(0);
+    expect("option[value=oauth_server]").toHaveCount(0);
+    await click(field("Rights"));
+    await edit("tools.read");
+    await click("button[type=submit]");
+    await animationFrame();
+    expect(saved).toEqual([
+        {
+            url: "https://a.example.com/mcp",
+            authorization: "oauth_user",
+            oauth_scope: "tools.read",
+        },
+    ]);
+    await click(field("Authorization"));
+    await select("oauth_client");
+    await animationFrame();
+    for (const label of ["Client ID", "Authorization server"]) {
+        expect(field(label)).toHaveAttribute("required");
+    }
+    expect(field("Client secret")).toHaveAttribute("type", "password");
+});
+
+test("what an import leaves out is told, and what is no JSON", async () => {
+    const notes = [{ name: "local", message: "Only in the file." }];
+    const list = {
+        importText: async (text) => {
+            JSON.parse(text);
+            return notes;
+        },
+    };
+    await mountWithCleanup(ImportForm, { props: { list, onDone: () => expect.step("done") } });
+    await click("textarea");
+    await edit("{");
+    await click("button:contains(Import)");
+    await animationFrame();
+    expect("[role=alert]").toHaveText("This is not valid JSON.");
+    await click("textarea");
+    await edit("{}");
+    await click("button:contains(Import)");
+    await animationFrame();
+    expect(".o_woow_notes").toHaveText(/Only in the file\./);
+    expect.verifySteps([]);
+});
+
+test("a changed tool is shown with its arguments, and decided on", async () => {
+    const tool = {
+        id: 3,
+        name: "echo",
+        title: "",
+        description: "Says it again.",
+        active: true,
+        available: true,
+        review_state: "changed",
+        warnings: "",
+        definition_diff: "",
+        input_schema: { properties: { message: { type: "string" } }, required: ["message"] },
+    };
+    await mountWithCleanup(ToolList, {
+        props: {
+            tools: [tool],
+            isLocked: false,
+            onSwitch: (_tool, isOn) => expect.step(`switch ${isOn}`),
+            onReview: (_tool, review) => expect.step(review),
+        },
+    });
+    expect("[data-tool=echo]").toHaveText(/Has to be looked at/);
+    queryOne("details").open = true;
+    expect("dt").toHaveText(/message\s*string\s*needed/);
+    await click("button:contains(Refuse)");
+    await click("input[role=switch]");
+    expect.verifySteps(["refuse", "switch false"]);
+});
