@@ -4,6 +4,7 @@ import json
 
 from odoo import fields, models
 
+from ...services import events
 from ...services.errors import EngineError
 from ...services.schemas import schema
 from ...services.specs import Verdict
@@ -172,16 +173,13 @@ class ToolCall(models.Model):
             call.turn_id._append_events([call._decided_event()])
 
     def _decided_event(self):
-        event = {
-            "type": "decided",
-            "id": self.call_id,
-            "decision": self.decision or "expired",
-            "by": self.decided_by_id.name or "",
-            "reason": self.decision_reason or "",
-        }
-        if (arguments := self._changed_arguments()) is not None:
-            event["args"] = arguments
-        return event
+        return events.decided(
+            self.call_id,
+            self.decision or "expired",
+            by=self.decided_by_id.name or "",
+            reason=self.decision_reason or "",
+            arguments=self._changed_arguments(),
+        )
 
     def _approval_event(self):
         self.ensure_one()
@@ -189,19 +187,18 @@ class ToolCall(models.Model):
             form = schema.clean(self._input_schema())
         except EngineError:
             form = {"type": "object"}
-        return {
-            "type": "approval_required",
-            "id": self.call_id,
-            "tool": self.tool_name,
-            "server": self.server_name or "",
-            "title": self.title or self.tool_name,
-            "args": self.arguments or {},
-            "fixed": self.fixed or [],
-            "schema": form,
-            "choices": self.approval_choices,
-            "reason": self._approval_sentence(),
-            "expires_at": utc(self.turn_id.waiting_until),
-        }
+        return events.approval_required(
+            self.call_id,
+            tool=self.tool_name,
+            title=self.title or self.tool_name,
+            server=self.server_name or "",
+            arguments=self.arguments or {},
+            fixed=self.fixed or (),
+            schema=form,
+            choices=self.approval_choices,
+            reason=self._approval_sentence(),
+            expires_at=utc(self.turn_id.waiting_until),
+        )
 
     def _approval_sentence(self):
         _ = self.env._

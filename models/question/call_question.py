@@ -4,6 +4,7 @@ import json
 
 from odoo import fields, models
 
+from ...services import events
 from ...services.mcp.session import elicitation
 from ...services.schemas import input_form
 from ...tools import notify, vault
@@ -113,21 +114,20 @@ class CallQuestion(models.Model):
     def _event(self):
         self.ensure_one()
         call = self.call_id
-        return {
-            "type": "input_required",
-            "id": self._public_id(),
-            "call_id": call.call_id,
-            "kind": self.kind,
-            "tool": call.tool_name,
-            "server": call.server_name or "",
-            "title": call.title or call.tool_name,
-            "message": self.message or "",
-            "schema": self.schema or {},
-            "url": self.url or "",
-            "host": self.host or "",
-            "choices": self._choices(),
-            "expires_at": self._expiry(),
-        }
+        return events.input_required(
+            self._public_id(),
+            call_id=call.call_id,
+            kind=self.kind,
+            tool=call.tool_name,
+            title=call.title or call.tool_name,
+            server=call.server_name or "",
+            message=self.message or "",
+            schema=self.schema or {},
+            url=self.url or "",
+            host=self.host or "",
+            choices=self._choices(),
+            expires_at=self._expiry(),
+        )
 
     def _api_format(self):
         """One entry of a call's ``questions``, see docs/api.md."""
@@ -140,9 +140,4 @@ class CallQuestion(models.Model):
         }
 
     def _decided_event(self):
-        return {
-            "type": "decided",
-            "id": self._public_id(),
-            "decision": self.action,
-            "by": self.answered_by_id.name or "",
-        }
+        return events.decided(self._public_id(), self.action, by=self.answered_by_id.name or "")

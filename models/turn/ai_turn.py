@@ -2,6 +2,7 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError
 from odoo.tools import plaintext2html
 
+from ...services import events
 from ...tools import host, notify
 
 PROMPT_CHARS = 32_000  # characters of one message
@@ -171,7 +172,7 @@ class AiTurn(models.Model):
         )
         if is_from_discuss:
             channel._show_typing(turn.assistant_id, True)
-        turn._append_events([{"type": "state", "state": "queued"}])
+        turn._append_events([events.state("queued")])
         notify.queued(self.env.cr, turn.id)
         return turn.sudo(False)
 
@@ -232,8 +233,8 @@ class AiTurn(models.Model):
         )
         self._tell_discuss(message)
         if usage is not None:
-            last.append({"type": "usage", **usage})
-        return [*last, {"type": "state", "state": state}, self._final_event()]
+            last.append(events.usage(usage))
+        return [*last, events.state(state), self._final_event()]
 
     def _close_open_calls(self):
         """Give every call that has no result its one: nobody runs it any more.
@@ -296,18 +297,10 @@ class AiTurn(models.Model):
 
     def _final_event(self):
         self.ensure_one()
+        answer = self.answer_message_id.id or None
         if self.state == "failed":
-            return {
-                "type": "error",
-                "code": self.error_code,
-                "message": self.error_message,
-                "message_id": self.answer_message_id.id or None,
-            }
-        return {
-            "type": "done",
-            "message_id": self.answer_message_id.id or None,
-            "state": self.state,
-        }
+            return events.error(self.error_code, self.error_message, answer)
+        return events.done(self.state, answer)
 
     # ------------------------------------------------------------ what the API says
 

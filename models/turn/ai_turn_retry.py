@@ -2,6 +2,7 @@
 
 from odoo import models
 
+from ...services import events
 from ...services.render import markdown
 from ...tools import notify
 
@@ -32,26 +33,25 @@ class AiTurn(models.Model):
                 "transcript": old._transcript_for_retry(),
             }
         )
-        events = [{"type": "state", "state": "queued"}]
-        events += old._events_for_retry(turn.transcript)
-        turn._append_events(events)
+        told = old._events_for_retry(turn.transcript)
+        turn._append_events([events.state("queued"), *told])
         notify.queued(self.env.cr, turn.id)
         return turn.sudo(False)
 
     def _events_for_retry(self, transcript):
         """What the new turn begins with: what was said up to the last call, and the calls."""
         rows = {call.call_id: call for call in self._calls_with_taken_over()}
-        events = []
+        told = []
         said = [message for message in transcript["messages"] if message["role"] == "assistant"]
         for step, message in enumerate(said):
             if message["content"].strip():
                 html = markdown.render(message["content"])
-                events.append({"type": "text_block", "index": step, "html": html, "step": step})
+                told.append(events.text_block(step, html, step))
             for call in (rows.pop(asked["id"], None) for asked in message["tool_calls"]):
-                events += [call._call_event(), call._result_event()] if call else []
+                told += [call._call_event(), call._result_event()] if call else []
         for call in rows.values():
-            events += [call._call_event(), call._result_event()]
-        return events
+            told += [call._call_event(), call._result_event()]
+        return told
 
     def _transcript_for_retry(self):
         """The transcript up to the last call; a call without a message gets the one of its row."""

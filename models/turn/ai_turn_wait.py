@@ -6,6 +6,7 @@ from datetime import timedelta
 from markupsafe import Markup
 from odoo import api, fields, models
 
+from ...services import events
 from ...tools import db, limits, notify
 
 _logger = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ class AiTurn(models.Model):
         if not self._is_undecided():
             return self._queue_again()
         self._tell_discuss_to_decide()
-        return [*self._waiting_for(), {"type": "state", "state": "waiting"}]
+        return [*self._waiting_for(), events.state("waiting")]
 
     def _waiting_for(self):
         """The questions that are open, as the events that asked them."""
@@ -63,14 +64,11 @@ class AiTurn(models.Model):
         return bool(self.waiting_round or self._pending_calls())
 
     def _confirm_event(self):
-        return {
-            "type": "confirm_required",
-            "id": f"round-{self.waiting_round}",
-            "round": self.waiting_round,
-            "max_rounds": self.assistant_id.max_rounds,
-            "choices": ["continue", "stop"],
-            "expires_at": utc(self.waiting_until),
-        }
+        return events.confirm_required(
+            self.waiting_round,
+            max_rounds=self.assistant_id.max_rounds,
+            expires_at=utc(self.waiting_until),
+        )
 
     def _tell_discuss_to_decide(self):
         if not self.is_from_discuss:
@@ -101,22 +99,15 @@ class AiTurn(models.Model):
         """:param decision: continue, stop or, when nobody answered, expired"""
         self.ensure_one()
         change = {"confirmed": self.waiting_round} if decision == "continue" else {"sum_up": True}
-        question = self._confirm_event()["id"]
         transcript = self.transcript or {}
-        told = {
-            "type": "confirm_required",
-            "id": question,
-            "round": self.waiting_round,
-            "decision": decision,
-            "by": by,
-        }
+        told = events.round_confirmed(self.waiting_round, decision=decision, by=by)
         aside = {"step": transcript.get("step", 0), "event": told}
         self.transcript = {
             **transcript,
             **change,
             "asides": [*transcript.get("asides", ()), aside],
         }
-        self._append_events([{"type": "decided", "id": question, "decision": decision, "by": by}])
+        self._append_events([events.decided(told["id"], decision, by=by)])
         self.waiting_round = 0
 
     def _go_on_when_decided(self):
@@ -130,7 +121,7 @@ class AiTurn(models.Model):
         """:return: the events that say so"""
         self.write({"state": "queued", "waiting_until": False})
         notify.queued(self.env.cr, self.id)
-        return [{"type": "state", "state": "queued"}]
+        return [events.state("queued")]
 
     def _close_open_calls(self):
         self.write({"waiting_round": 0, "waiting_until": False})

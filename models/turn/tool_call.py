@@ -1,6 +1,6 @@
 from odoo import api, fields, models
 
-from ...services import text
+from ...services import events, text
 from ...services.specs import CallResult
 from ...services.turn import read_result
 
@@ -163,17 +163,16 @@ class ToolCall(models.Model):
 
     def _call_event(self):
         self.ensure_one()
-        return {
-            "type": "tool_call",
-            "id": self.call_id,
-            "tool": self.tool_name,
-            "args": self.arguments or {},
-            "server": self.server_name or "",
-            "title": self.title or self.tool_name,
-            "round": self.round,
-            "max_rounds": self._max_rounds(),
-            **({"fixed": self.fixed} if self.fixed else {}),
-        }
+        return events.tool_call(
+            self.call_id,
+            tool=self.tool_name,
+            title=self.title or self.tool_name,
+            server=self.server_name or "",
+            arguments=self.arguments or {},
+            fixed=self.fixed or (),
+            round_=self.round,
+            max_rounds=self._max_rounds(),
+        )
 
     def _tool_message(self):
         """The call's result as the transcript keeps it; a call that was cut says so."""
@@ -190,17 +189,17 @@ class ToolCall(models.Model):
         self.ensure_one()
         # sudo: tool_call - the files of a call that the caller may read; portal users see no attachments
         files = self.sudo().attachment_ids
-        return {
-            "type": "tool_result",
-            "id": self.call_id,
-            "tool": self.tool_name,
-            "result": self.result if self.result is not False else (self.llm_text or ""),
-            "is_error": self.outcome != "ok",
-            "outcome": self.outcome,
-            "duration_ms": self.duration_ms,
-            "truncated": self.truncated,
-            "attachments": files._ai_file_data(),
-        }
+        return events.tool_result(
+            self.call_id,
+            tool=self.tool_name,
+            result=self.result if self.result is not False else (self.llm_text or ""),
+            outcome=self.outcome,
+            is_error=self.outcome != "ok",
+            duration_ms=self.duration_ms,
+            truncated=self.truncated,
+            attachments=files._ai_file_data(),
+            arguments=self._changed_arguments(),
+        )
 
     def _api_format(self):
         """One entry of a message's ``turn.tool_calls``, see docs/api.md."""

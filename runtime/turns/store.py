@@ -290,12 +290,12 @@ class OdooStore(TurnQueue):
                 row.question_ids._close()
                 row.attachment_ids = row._keep_files(result.attachments)
                 env.flush_all()
-            for _seq, event in events:
-                if event["type"] == "tool_result" and event.get("id") == call_id:
-                    event["attachments"] = row.attachment_ids._ai_file_data()
-                    if (arguments := row._changed_arguments()) is not None:
-                        event["args"] = arguments
-            self._insert(env, {claim: events})
+            is_result = {"type": "tool_result", "id": call_id}.items()
+            told = [
+                (seq, row._result_event() if is_result <= event.items() else event)
+                for seq, event in events
+            ]
+            self._insert(env, {claim: told})
 
         db.transaction(self.name, work)
 

@@ -33,20 +33,16 @@ class MemoryJournal:
         self._lose_at = lose_at
         self._error = error
 
-    def emit(self, type_: str, /, **fields: Any) -> None:
-        self.events.append({"type": type_, **fields})
+    def emit(self, event: dict[str, Any]) -> None:
+        self.events.append(event)
 
     async def save_step(self, progress: TurnProgress, calls: tuple[ToolCall, ...] = ()) -> None:
         self._perhaps_lose("save_step")
         self.saved.append(copy.deepcopy(progress))
         for call in calls:
-            self.emit(
-                "tool_call",
-                id=call.id,
-                tool=call.tool.name if call.tool else call.alias,
-                args=call.arguments,
-                round=call.round,
-            )
+            told = {"id": call.id, "tool": call.tool.name if call.tool else call.alias}
+            told |= {"args": call.arguments, "round": call.round}
+            self.emit({"type": "tool_call", **told})
 
     async def begin_call(self, call: ToolCall) -> Verdict:
         self._perhaps_lose("begin_call")
@@ -65,7 +61,8 @@ class MemoryJournal:
     async def end_call(self, call: ToolCall, result: CallResult) -> None:
         self._perhaps_lose("end_call")
         self.ended.setdefault(call.id, []).append(result)
-        self.emit("tool_result", id=call.id, outcome=result.outcome, result=result.display)
+        told = {"id": call.id, "outcome": result.outcome, "result": result.display}
+        self.emit({"type": "tool_result", **told})
 
     def _perhaps_lose(self, method: str) -> None:
         if method == self._lose_at:

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from .. import text
+from .. import events, text
 from ..errors import LlmError, LlmNoTools, LlmProtocolError, LlmTimeout
 from ..llm import client, files, tool_protocol, transcript
 from ..llm.answer import Answer
@@ -131,10 +131,12 @@ class _Turn:
             return
         progress.started = True
         self.journal.emit(
-            "turn_started",
-            assistant=self.request.assistant,
-            tools=len(self.toolbox.functions),
-            servers=self.toolbox.server_states(),
+            events.turn_started(
+                self.request.turn_id,
+                assistant=self.request.assistant,
+                tools=len(self.toolbox.functions),
+                servers=self.toolbox.server_states(),
+            )
         )
         left_out = {}
         for tool, problem in self.toolbox.skipped:
@@ -145,9 +147,9 @@ class _Turn:
             self._notice("tool_skipped", f"{more} more tools are left out.")
 
     def _notice(self, code: str, message: str) -> None:
-        event = {"type": "notice", "code": code, "message": message}
+        event = events.notice(code, message)
         self.progress.asides.append({"step": self.progress.step, "event": event})
-        self.journal.emit("notice", code=code, message=message)
+        self.journal.emit(event)
 
     def _is_finished(self) -> bool:
         """Whether the last step was saved, but not the end of the turn."""
@@ -217,7 +219,7 @@ class _Turn:
         stream = markdown.BlockStream()
 
         async def on_text(delta: str) -> None:
-            self.journal.emit("text", content=delta, step=self.progress.step)
+            self.journal.emit(events.text(delta, self.progress.step))
             await self._emit_blocks(stream.feed(delta))
 
         try:
@@ -244,13 +246,13 @@ class _Turn:
     def _withdraw(self) -> None:
         """Take back what this step has said."""
         if self.answer.text:
-            self.journal.emit("state", state="running", step=self.progress.step)
+            self.journal.emit(events.state("running", self.progress.step))
             self.blocks = self.first_block
 
     async def _emit_blocks(self, sources) -> None:
         for source in sources:
             html = await markdown.rendered(source)
-            self.journal.emit("text_block", index=self.blocks, html=html, step=self.progress.step)
+            self.journal.emit(events.text_block(self.blocks, html, self.progress.step))
             self.blocks += 1
 
     def _calls_of(self, answer: Answer) -> list[ToolCall]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from .. import events
 from ..errors import InputRequired, SignInRequired
 from ..mcp.session.elicitation import InputAnswer, InputRequest, OnInput
 from ..mcp.session.session import OnProgress
@@ -46,9 +47,7 @@ class Reports:
                 return
             last, count, is_over = now, count + 1, is_last
             self._room -= 1
-            self._journal.emit(
-                "tool_progress", id=call.id, progress=progress, total=total, message=message
-            )
+            self._journal.emit(events.tool_progress(call.id, progress, total, message))
 
         return report
 

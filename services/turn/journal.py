@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Any
 
-from .. import const
+from .. import const, events
 from ..errors import InputRequired, LeaseLost, SignInRequired, TurnGone
 from ..mcp.session.elicitation import InputAnswer, InputRequest
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
@@ -56,16 +56,12 @@ class TurnJournal:
         self._bells: set[asyncio.Event] = set()
         self._writing: set[asyncio.Future] = set()
 
-    def emit(self, type_: str, /, **fields: Any) -> None:
+    def emit(self, event: events.Event) -> None:
         last = self._pending[-1] if self._pending else None
-        if type_ == "text" and last and last["type"] == "text" and _same_step(last, fields):
-            last["content"] += fields["content"]
+        if last and event["type"] == last["type"] == "text" and event["step"] == last["step"]:
+            last["content"] += event["content"]
         else:
-            self._pending.append({"type": type_, **fields})
-        self._wake(self)
-
-    def _add(self, event: dict[str, Any]) -> None:
-        self._pending.append(event)
+            self._pending.append(event)
         self._wake(self)
 
     def drain(self) -> list[tuple[int, dict[str, Any]]]:
@@ -74,11 +70,11 @@ class TurnJournal:
         first, self.next_seq = self.next_seq, self.next_seq + len(pending)
         return list(enumerate(pending, first))
 
-    def put_back(self, events: list[tuple[int, dict[str, Any]]]) -> None:
+    def put_back(self, drained: list[tuple[int, events.Event]]) -> None:
         """They were drained and not written; the caller still holds `lock`."""
-        if events and not self.lost:
-            self.next_seq = events[0][0]
-            self._pending[:0] = [event for _seq, event in events]
+        if drained and not self.lost:
+            self.next_seq = drained[0][0]
+            self._pending[:0] = [event for _seq, event in drained]
 
     def lose(self) -> None:
         if not self.lost:
@@ -90,17 +86,17 @@ class TurnJournal:
         """Drop what is not on disk yet."""
         self._pending.clear()
 
-    async def _write(self, method, *args, events=()):
+    async def _write(self, method, *args, told=()):
         """Who is cancelled leaves the write to end, so that no number is given twice or left out."""
 
         def arguments(earlier):
-            return [*args, [*earlier, *self._numbered(events)]]
+            return [*args, [*earlier, *self._numbered(told)]]
 
         return await self._undisturbed(method, arguments)
 
-    def _numbered(self, events):
-        first, self.next_seq = self.next_seq, self.next_seq + len(events)
-        return enumerate(events, first)
+    def _numbered(self, told):
+        first, self.next_seq = self.next_seq, self.next_seq + len(told)
+        return enumerate(told, first)
 
     async def _undisturbed(self, method, arguments: Callable[[list], list]):
         writing = asyncio.get_running_loop().create_task(self._locked(method, arguments))
@@ -136,22 +132,21 @@ class TurnJournal:
         return self.lost
 
     async def save_step(self, progress: TurnProgress, calls: tuple[ToolCall, ...] = ()) -> None:
-        events = [
-            {
-                "type": "tool_call",
-                "id": call.id,
-                "tool": call.tool.name if call.tool else call.alias,
-                "args": call.arguments or {},
-                "server": call.server.name if call.server else "",
-                "title": (call.tool.title or call.tool.name) if call.tool else call.alias,
-                "round": call.round,
-                "max_rounds": self.max_rounds,
-                **({"fixed": call.tool.fixed_names} if call.tool and call.tool.fixed else {}),
-            }
+        told = [
+            events.tool_call(
+                call.id,
+                tool=call.tool.name if call.tool else call.alias,
+                title=(call.tool.title or call.tool.name) if call.tool else call.alias,
+                server=call.server.name if call.server else "",
+                arguments=call.arguments or {},
+                fixed=call.tool.fixed_names if call.tool and call.tool.fixed else (),
+                round_=call.round,
+                max_rounds=self.max_rounds,
+            )
             for call in calls
         ]
         progress.epoch = self.claim.epoch
-        await self._write(self.store.save_step, asdict(progress), calls, events=events)
+        await self._write(self.store.save_step, asdict(progress), calls, told=told)
 
     async def begin_call(self, call: ToolCall) -> Verdict:
         if self.lost:
@@ -179,18 +174,16 @@ class TurnJournal:
             raise
 
     async def end_call(self, call: ToolCall, result: CallResult) -> None:
-        event = {
-            "type": "tool_result",
-            "id": call.id,
-            "tool": call.tool.name if call.tool else call.alias,
-            "result": result.display if result.display != "" else result.text,
-            "is_error": result.is_error,
-            "outcome": result.outcome,
-            "duration_ms": result.duration_ms,
-            "truncated": result.truncated,
-            "attachments": [],  # the store keeps the files and names them here
-        }
-        await self._write(self.store.end_call, call.id, result, events=[event])
+        event = events.tool_result(  # the store keeps the files, and tells what it has kept
+            call.id,
+            tool=call.tool.name if call.tool else call.alias,
+            result=result.display if result.display != "" else result.text,
+            outcome=result.outcome,
+            is_error=result.is_error,
+            duration_ms=result.duration_ms,
+            truncated=result.truncated,
+        )
+        await self._write(self.store.end_call, call.id, result, told=[event])
 
     async def suspend_call(self, call: ToolCall, wanted: InputRequired | SignInRequired) -> str:
         return await self._write(self.store.suspend_call, call.id, wanted)
@@ -210,14 +203,14 @@ class TurnJournal:
         question = await self._asked(self.store.ask, call.id, asked, limit)
         if question is None:
             return InputAnswer(action="cancel")
-        self._add(question)
+        self.emit(question)
         deadline = self._clock() + limit
         while True:
             bell.clear()
             left = deadline - self._clock()
             answer, decided = await self._asked(self.store.take_answer, question["id"], left <= 0)
             if answer is not None:
-                self._add(decided)
+                self.emit(decided)
                 return answer
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(left, ANSWER_POLL)):
@@ -312,7 +305,3 @@ class Writer:
                 return set(batch), set()
         parts = [await self._append({claim: batch[claim]}) for claim in batch]
         return set().union(*(lost for lost, _ in parts)), set().union(*(held for _, held in parts))
-
-
-def _same_step(event, fields):
-    return event.get("step") == fields.get("step")

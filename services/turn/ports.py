@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..errors import InputRequired, SignInRequired
+from ..events import Event
 from ..mcp.session.elicitation import InputAnswer, InputRequest
 from ..specs import CallResult, ToolCall, TurnProgress, TurnRequest, Verdict
 
@@ -31,7 +32,7 @@ class Journal(Protocol):
     writes nothing more.
     """
 
-    def emit(self, type_: str, /, **fields: Any) -> None:
+    def emit(self, event: Event) -> None:
         """Append one event; returns at once. Order is kept, text is coalesced to 40 ms."""
 
     async def save_step(self, progress: TurnProgress, calls: tuple[ToolCall, ...] = ()) -> None:

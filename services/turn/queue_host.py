@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 
-from .. import const, large
+from .. import const, events, large
 from ..errors import EngineError, LeaseLost, TurnGone
 from ..render import markdown
 from ..specs import TurnProgress, TurnResult
@@ -230,7 +230,7 @@ class QueueHost:
             journal.max_rounds = request.limits.max_rounds
             if loaded.stop_requested:
                 running.stop.set()
-            journal.emit("state", state="running", step=progress.step)
+            journal.emit(events.state("running", progress.step))
             async with asyncio.timeout(request.limits.turn_timeout):
                 result = await self._runner.run_engine(request, progress, journal, running.stop)
         except (LeaseLost, TurnGone, StoreGone):

@@ -8,6 +8,7 @@ import time
 from memory_store import MemoryStore
 from runners import answer
 
+from services import events
 from services.specs import CallResult, ToolCall, TurnResult
 from services.turn.runner import Runner
 
@@ -26,7 +27,7 @@ def test_text_is_on_disk_while_the_turn_goes_on(store, start):
     go_on = threading.Event()
 
     async def slow(_request, _progress, journal, _stop):
-        journal.emit("text", content="thinking", step=0)
+        journal.emit(events.text("thinking", 0))
         await asyncio.get_running_loop().run_in_executor(None, go_on.wait)
         return TurnResult(state="done")
 
@@ -79,7 +80,7 @@ def test_capacity_is_kept(store, start):
 
 def test_stop_reaches_the_engine(store, start):
     async def until_stopped(_request, _progress, journal, stop):
-        journal.emit("text", content="…", step=0)
+        journal.emit(events.text("…", 0))
         await stop.wait()
         return TurnResult(state="stopped", text="so far")
 
@@ -95,9 +96,9 @@ def test_who_lost_the_lease_writes_nothing_more(store, start):
     after = []
 
     async def robbed(_request, progress, journal, _stop):
-        journal.emit("text", content="before", step=0)
+        journal.emit(events.text("before", 0))
         await asyncio.get_running_loop().run_in_executor(None, stolen.wait)
-        journal.emit("text", content="after", step=0)
+        journal.emit(events.text("after", 0))
         try:
             await journal.save_step(progress)
         finally:

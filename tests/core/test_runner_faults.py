@@ -7,6 +7,7 @@ import threading
 from memory_store import MemoryStore
 from runners import answer
 
+from services import events
 from services.errors import LlmRateLimited
 from services.specs import Limits, ToolCall, TurnResult
 from services.turn.queue_host import MAX_TRIES
@@ -175,11 +176,11 @@ def test_events_that_cannot_be_written_cost_only_their_turn(store, start, monkey
 
     async def speak(request, progress, journal, stop):
         await both.wait()
-        journal.emit("text", content="poison" if request.turn_id == 1 else "fine", step=0)
+        journal.emit(events.text("poison" if request.turn_id == 1 else "fine", 0))
         mate = 2 if request.turn_id == 1 else request.turn_id  # the events of 1 are never there
         while "text" not in store.types(mate):
             await asyncio.sleep(0.01)
-        journal.emit("text", content="still here", step=0)
+        journal.emit(events.text("still here", 0))
         return await answer(request, progress, journal, stop)
 
     store.queue(1)

@@ -8,6 +8,7 @@ import time
 from memory_store import MemoryStore
 from runners import answer
 
+from services import events
 from services.specs import CallResult, Limits, ToolCall, TurnResult
 from services.turn.ports import TurnsLocked
 from services.turn.queue_host import MAX_TRIES
@@ -69,7 +70,7 @@ def test_what_is_lost_is_kept_no_more(store, start):
 
     async def talking(_request, _progress, journal, _stop):
         while True:
-            journal.emit("text", content="x", step=0)
+            journal.emit(events.text("x", 0))
             await asyncio.sleep(0.01)
 
     store.append = append
@@ -126,7 +127,7 @@ def test_a_database_that_hangs_costs_the_others_nothing(store, start):
     async def talk(request, progress, journal, _stop):
         if request.turn_id == 7:
             await endless()
-        journal.emit("text", content="x", step=0)
+        journal.emit(events.text("x", 0))
         await journal.save_step(progress)
         return TurnResult(state="done")
 
@@ -277,7 +278,7 @@ def test_what_a_refused_write_carried_is_not_lost(store, start):
     async def one_call(_request, progress, journal, _stop):
         await journal.save_step(progress, (CALL,))
         await journal.begin_call(CALL)
-        journal.emit("text", content="important", step=0)
+        journal.emit(events.text("important", 0))
         await journal.end_call(CALL, CallResult(outcome="ok", text="1"))
 
     store.end_call = end_call
@@ -297,7 +298,7 @@ def test_a_write_that_was_cancelled_ends_all_the_same(store, start):
         while not journal.lock.locked():
             await asyncio.sleep(0)
         saving.cancel()
-        journal.emit("text", content="later", step=0)
+        journal.emit(events.text("later", 0))
         await asyncio.sleep(0)
         store.away = False
         return TurnResult(state="done")
@@ -321,7 +322,7 @@ def test_a_turn_that_somebody_locks_does_not_silence_the_others(store, start):
         return lost
 
     async def speak(request, progress, journal, stop):
-        journal.emit("text", content=f"turn {request.turn_id}", step=0)
+        journal.emit(events.text(f"turn {request.turn_id}", 0))
         while request.turn_id == 1 and len(refused) < 5:
             await asyncio.sleep(0.01)
         return TurnResult(state="done")

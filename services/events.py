@@ -1,0 +1,244 @@
+"""Event types of a turn's log: one function for each, whoever writes it and whenever it is written again.
+
+An event is a JSON object with its `type`; docs/api.md is the contract for those who read the stream. Moments are
+ISO 8601 with a final "Z".
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Event = dict[str, Any]
+
+
+def state(name: str, step: int | None = None) -> Event:
+    """The turn's state changed; "running" with a step withdraws what that step has said."""
+    return {"type": "state", "state": name, **({} if step is None else {"step": step})}
+
+
+def turn_started(
+    turn_id: int, *, assistant: str, tools: int, servers: Sequence[Mapping[str, str]]
+) -> Event:
+    """:param servers: ``[{"name", "state"}]``"""
+    return {
+        "type": "turn_started",
+        "turn_id": turn_id,
+        "assistant": assistant,
+        "tools": tools,
+        "servers": list(servers),
+    }
+
+
+def text(content: str, step: int) -> Event:
+    """A piece of the answer as the model writes it: Markdown, not yet a block."""
+    return {"type": "text", "content": content, "step": step}
+
+
+def text_block(index: int, html: str, step: int) -> Event:
+    """A block of the answer that is complete, as HTML without anything that runs."""
+    return {"type": "text_block", "index": index, "html": html, "step": step}
+
+
+def notice(code: str, message: str) -> Event:
+    return {"type": "notice", "code": code, "message": message}
+
+
+def tool_call(
+    call_id: str,
+    *,
+    tool: str,
+    title: str,
+    server: str,
+    arguments: Mapping[str, Any],
+    fixed: Sequence[str],
+    round_: int,
+    max_rounds: int,
+) -> Event:
+    """:param fixed: names of arguments that the record filled in"""
+    return {
+        "type": "tool_call",
+        "id": call_id,
+        "tool": tool,
+        "args": arguments,
+        "server": server,
+        "title": title,
+        "round": round_,
+        "max_rounds": max_rounds,
+        **({"fixed": list(fixed)} if fixed else {}),
+    }
+
+
+def tool_progress(call_id: str, progress: float, total: float | None, message: str) -> Event:
+    return {
+        "type": "tool_progress",
+        "id": call_id,
+        "progress": progress,
+        "total": total,
+        "message": message,
+    }
+
+
+def tool_result(
+    call_id: str,
+    *,
+    tool: str,
+    result: Any,
+    outcome: str,
+    is_error: bool,
+    duration_ms: int,
+    truncated: bool,
+    attachments: Sequence[Mapping[str, Any]] = (),
+    arguments: Mapping[str, Any] | None = None,
+) -> Event:
+    """:param result: what people read: text, or JSON of a structured result
+    :param attachments: files of the call, ``[{"id", "name", "mimetype", "url"}]``
+    :param arguments: those that a person has changed
+    """
+    return {
+        "type": "tool_result",
+        "id": call_id,
+        "tool": tool,
+        "result": result,
+        "is_error": is_error,
+        "outcome": outcome,
+        "duration_ms": duration_ms,
+        "truncated": truncated,
+        "attachments": list(attachments),
+        **({} if arguments is None else {"args": arguments}),
+    }
+
+
+def approval_required(
+    call_id: str,
+    *,
+    tool: str,
+    title: str,
+    server: str,
+    arguments: Mapping[str, Any],
+    fixed: Sequence[str],
+    schema: Mapping[str, Any],
+    choices: Sequence[str],
+    reason: str,
+    expires_at: str | None,
+) -> Event:
+    """A call waits for a person.
+
+    :param schema: JSON Schema of the arguments, for the form that changes them
+    :param choices: decisions that are possible
+    """
+    return {
+        "type": "approval_required",
+        "id": call_id,
+        "tool": tool,
+        "server": server,
+        "title": title,
+        "args": arguments,
+        "fixed": list(fixed),
+        "schema": schema,
+        "choices": list(choices),
+        "reason": reason,
+        "expires_at": expires_at,
+    }
+
+
+def confirm_required(round_: int, *, max_rounds: int, expires_at: str | None) -> Event:
+    """The turn waits before another round of calls."""
+    return {
+        "type": "confirm_required",
+        "id": round_id(round_),
+        "round": round_,
+        "max_rounds": max_rounds,
+        "choices": ["continue", "stop"],
+        "expires_at": expires_at,
+    }
+
+
+def round_confirmed(round_: int, *, decision: str, by: str) -> Event:
+    """What the history keeps of it: question and decision in one."""
+    return {
+        "type": "confirm_required",
+        "id": round_id(round_),
+        "round": round_,
+        "decision": decision,
+        "by": by,
+    }
+
+
+def round_id(round_: int) -> str:
+    return f"round-{round_}"
+
+
+def input_required(
+    question_id: str,
+    *,
+    call_id: str,
+    kind: str,
+    tool: str,
+    title: str,
+    server: str,
+    message: str,
+    schema: Mapping[str, Any],
+    url: str,
+    host: str,
+    choices: Sequence[str],
+    expires_at: str | None,
+) -> Event:
+    """A server asks the person something in the middle of a call.
+
+    :param kind: form, url or sign_in
+    """
+    return {
+        "type": "input_required",
+        "id": question_id,
+        "call_id": call_id,
+        "kind": kind,
+        "tool": tool,
+        "server": server,
+        "title": title,
+        "message": message,
+        "schema": schema,
+        "url": url,
+        "host": host,
+        "choices": list(choices),
+        "expires_at": expires_at,
+    }
+
+
+def decided(
+    id_: str,
+    decision: str,
+    *,
+    by: str,
+    reason: str | None = None,
+    arguments: Mapping[str, Any] | None = None,
+) -> Event:
+    """A call, a round or a question was decided.
+
+    :param by: the person's name, empty if nobody decided in time
+    :param reason: of a call only
+    :param arguments: those that the person has changed
+    """
+    return {
+        "type": "decided",
+        "id": id_,
+        "decision": decision,
+        "by": by,
+        **({} if reason is None else {"reason": reason}),
+        **({} if arguments is None else {"args": arguments}),
+    }
+
+
+def usage(tokens: Mapping[str, Any]) -> Event:
+    return {"type": "usage", **tokens}
+
+
+def done(name: str, message_id: int | None) -> Event:
+    """The last event of a turn that is done or stopped.
+
+    :param name: the state
+    """
+    return {"type": "done", "message_id": message_id, "state": name}
+
+
+def error(code: str, message: str, message_id: int | None) -> Event:
+    """The last event of a turn that failed."""
+    return {"type": "error", "code": code, "message": message, "message_id": message_id}
