@@ -5,6 +5,8 @@ import { McpApi } from "../core/mcp_api";
 /** Milliseconds between two looks at servers whose tools are being read. */
 const LOOK_AGAIN = 1500;
 const MAX_LOOKS = 10;
+/** Five minutes for a person who signs in in another tab. */
+const MAX_LOOKS_FOR_SIGN_IN = 200;
 
 /** Whether a server waits for a person: nobody asks it before. */
 export const wantsSignIn = (server) =>
@@ -22,6 +24,8 @@ export class ServerList {
         this.isLoaded = false;
         this.error = null;
         this.looks = 0;
+        /** The id of the server that somebody has gone to sign in to. */
+        this.expectedId = 0;
         return reactive(this);
     }
 
@@ -53,15 +57,27 @@ export class ServerList {
     /** New servers are asked in the background: look until each has a state. */
     lookAgain() {
         browser.clearTimeout(this.timer);
+        const expected = this.find(this.expectedId);
+        if (expected && !wantsSignIn(expected)) {
+            this.expectedId = this.looks = 0;
+        }
         const isAsked = (server) => server.state === "draft" && !wantsSignIn(server);
-        if (this.looks < MAX_LOOKS && this.servers.some(isAsked)) {
+        const most = this.expectedId ? MAX_LOOKS_FOR_SIGN_IN : MAX_LOOKS;
+        if (this.looks < most && (this.expectedId || this.servers.some(isAsked))) {
             this.looks++;
             this.timer = browser.setTimeout(() => this.load(), LOOK_AGAIN);
         }
     }
 
+    /** Somebody signs in to a server in another tab, which cannot tell this one. */
+    expectSignIn(server) {
+        this.expectedId = server.id;
+        this.looks = 0;
+        this.lookAgain();
+    }
+
     leave() {
-        this.looks = MAX_LOOKS;
+        this.looks = MAX_LOOKS_FOR_SIGN_IN;
         browser.clearTimeout(this.timer);
     }
 

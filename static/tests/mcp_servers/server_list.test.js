@@ -53,6 +53,25 @@ test("a server that waits for a sign-in is not looked at again and again", async
     expect(looks).toBe(1);
 });
 
+test("who goes to sign in finds the tools, whatever the other tab tells", async () => {
+    let looks = 0;
+    const list = new ServerList(5, {
+        servers: async () => {
+            looks++;
+            const signed = looks > 20 ? { sign_in_id: 3 } : { sign_in_id: null };
+            const state = looks > 22 ? "connected" : "draft";
+            return listed(server({ state, sign_in_url: "/sign-in", ...signed }));
+        },
+    });
+    await list.load();
+    list.expectSignIn(list.servers[0]);
+    for (let look = 0; look < 40; look++) {
+        await advanceTime(1500);
+    }
+    expect(looks).toBe(23);
+    expect(list.servers[0].state).toBe("connected");
+});
+
 test("tools that are open are read again when the server was", async () => {
     const reads = [];
     let last_sync = "a";
