@@ -75,7 +75,7 @@ def test_what_is_lost_is_kept_no_more(store, start):
 
     store.append = append
     store.queue(1)
-    runner = start(talking, lease=0.1)
+    runner = start(talking, lease=1)
     assert refused.wait(5)
     until(lambda: not runner.count())
     store.queue(2)
