@@ -182,6 +182,14 @@ class McpServer(models.Model):
         return servers
 
     def write(self, vals):
+        self._check_write(vals)
+        self._lock()
+        result = super().write(vals)
+        self._after_write(vals)
+        return result
+
+    def _check_write(self, vals):
+        """Hook of `write`: what may not be written is refused before anything is."""
         if vals.keys() & PLACE:
             for server in self:
                 self._check_place(
@@ -192,8 +200,9 @@ class McpServer(models.Model):
                         **vals,
                     }
                 )
-        self._lock()
-        result = super().write(vals)
+
+    def _after_write(self, vals):
+        """Hook of `write`: what follows from values that were written."""
         if vals.keys() & {"active", "url", "api_key", "api_key_env", "headers_json", "transport"}:
             self._reset_state()
         if vals.keys() & {"url", "transport"}:
@@ -201,11 +210,15 @@ class McpServer(models.Model):
             self.sudo().write({"detected_transport": False, "protocol_version": False})
         if vals.get("active"):
             self._sync_after_commit()
-        return result
 
     def unlink(self):
+        self.check_access("unlink")
         self._lock()
+        self._before_unlink()
         return super().unlink()
+
+    def _before_unlink(self):
+        """Hook of `unlink`, for what goes with a server; the caller may delete it."""
 
     def _lock(self):
         """Who writes while the background does is run again, and Odoo's log has no error of it."""

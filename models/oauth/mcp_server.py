@@ -86,11 +86,10 @@ class McpServer(models.Model):
             if server.authorization == "oauth_client" and not server.oauth_client_id:
                 raise ValidationError(self.env._("Client credentials need a client ID."))
 
-    def write(self, vals):
-        result = super().write(vals)
+    def _after_write(self, vals):
+        super()._after_write(vals)
         if vals.get("oauth_client_secret"):
             self._forget_secrets({SIGN_INS})
-        return result
 
     def _secret_facts(self):
         client = (self.oauth_client_id, self.oauth_issuer, self._place())
@@ -109,10 +108,10 @@ class McpServer(models.Model):
             held.add(SIGN_INS)
         return held
 
-    def unlink(self):
+    def _before_unlink(self):
+        super()._before_unlink()
         # sudo: mcp_sign_in - who may delete the server signs everybody out of it
         self.env[SIGN_IN].sudo().search([("server_id", "in", self.ids)]).unlink()
-        return super().unlink()
 
     def _asked_by_odoo(self):
         """Those that Odoo can ask without a person."""

@@ -48,24 +48,29 @@ class McpServer(models.Model):
 
     # ------------------------------------------------------------ what people may do
 
-    def write(self, vals):
+    def _check_write(self, vals):
         if not self.env.su and vals.keys() - STILL_OURS and any(self.mapped("managed_by_file")):
             raise AccessError(self._sentence_read_only())
-        result = super().write(vals)
+        super()._check_write(vals)
+
+    def _after_write(self, vals):
+        super()._after_write(vals)
         if vals.get("active") is False:
-            for server in self:
-                notify.server_off(self.env.cr, server.id)
-        return result
+            self._end_sessions()
 
     @api.ondelete(at_uninstall=False)
     def _unlink_except_managed(self):
         if not self.env.su and any(self.mapped("managed_by_file")):
             raise AccessError(self._sentence_read_only())
 
-    def unlink(self):
+    def _before_unlink(self):
+        super()._before_unlink()
+        self._end_sessions()
+
+    def _end_sessions(self):
+        """With the commit, every process closes what is open to these servers."""
         for server in self:
             notify.server_off(self.env.cr, server.id)
-        return super().unlink()
 
     def _sentence_read_only(self):
         return self.env._("This server is managed by the operator's file and changed only there.")

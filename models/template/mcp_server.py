@@ -90,12 +90,12 @@ class McpServer(models.Model):
             "params": {"server_id": self.id, "template": self.template_code},
         }
 
-    def write(self, vals):
+    def _check_write(self, vals):
         if not self.env.su and vals.keys() & FIXED and any(self.mapped("template_code")):
             raise UserError(
                 self.env._("A server of this template stays what it is: delete it and add another.")
             )
-        return super().write(vals)
+        super()._check_write(vals)
 
     @staticmethod
     def _stored(given):
