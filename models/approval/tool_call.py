@@ -9,7 +9,7 @@ from ...services.errors import EngineError
 from ...services.schemas import schema
 from ...services.specs import Verdict
 from ...services.turn import approval
-from ..turn.ai_turn_wait import utc
+from ...tools.moments import utc
 
 NOBODY_TO_ASK = (
     "This call needs the user's permission, and nobody can be asked here. "
@@ -219,6 +219,6 @@ class ToolCall(models.Model):
                 "decision": self.decision or None,
                 "reason": self.decision_reason or "",
                 "by": self.decided_by_id.name or "",
-                "at": utc(self.decided_at) if self.decided_at else None,
+                "at": utc(self.decided_at),
             }
         return data

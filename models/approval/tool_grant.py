@@ -2,6 +2,8 @@ import hashlib
 
 from odoo import api, fields, models
 
+from ...tools.moments import utc
+
 
 class ToolGrant(models.Model):
     """A person's “always” for one tool. It ends when the person takes it back or the tool changes."""
@@ -112,7 +114,7 @@ class ToolGrant(models.Model):
                 }
                 if grant.channel_id
                 else None,
-                "granted_at": fields.Datetime.to_string(grant.write_date).replace(" ", "T") + "Z",
+                "granted_at": utc(grant.write_date),
             }
             for grant in self
         ]

@@ -1,7 +1,9 @@
 """What the API says of a conversation: its data, and its messages page by page."""
 
-from odoo import fields, models
+from odoo import models
 from odoo.tools import html2plaintext
+
+from ...tools.moments import utc
 
 
 def _shown_body(message):
@@ -30,8 +32,7 @@ class DiscussChannel(models.Model):
             "record": {"model": record._name, "id": record.id, "name": record.display_name}
             if record
             else None,
-            "last_message_at": fields.Datetime.to_string(channel.last_interest_dt).replace(" ", "T")
-            + "Z",
+            "last_message_at": utc(channel.last_interest_dt),
             "turn": {"id": turn.id, "state": turn.state} if turn else None,
         }
 
@@ -108,7 +109,7 @@ class DiscussChannel(models.Model):
             "html": body,
             "text": html2plaintext(body).strip(),
             "author": {"id": message.author_id.id, "name": message.author_id.name or ""},
-            "date": fields.Datetime.to_string(message.date).replace(" ", "T") + "Z",
+            "date": utc(message.date),
             "attachments": message.attachment_ids.sorted("id")._ai_file_data(),
             "turn": turn,
         }
@@ -122,7 +123,7 @@ class DiscussChannel(models.Model):
             "html": "",
             "text": "",
             "author": {"id": assistant.partner_id.id, "name": assistant.name or ""},
-            "date": fields.Datetime.to_string(turn.ended_at).replace(" ", "T") + "Z",
+            "date": utc(turn.ended_at),
             "attachments": [],
             "turn": self._turn_data(turn, timelines),
         }

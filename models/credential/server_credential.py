@@ -1,6 +1,8 @@
 from odoo import api, fields, models
 from odoo.fields import Domain
 
+from ...tools.moments import utc
+
 
 class ServerCredential(models.Model):
     """A person's own key for a system server that wants one of each person. Nobody reads a key back;
@@ -66,7 +68,5 @@ class ServerCredential(models.Model):
                 "description": server.description or "",
             },
             "has_key": bool(self),
-            "key_since": fields.Datetime.to_string(self.write_date).replace(" ", "T") + "Z"
-            if self
-            else None,
+            "key_since": utc(self.write_date),
         }

@@ -1,10 +1,11 @@
 from urllib.parse import urlsplit
 
 from odoo import api, models
-from odoo.fields import Datetime, Domain
+from odoo.fields import Domain
 
 from ...services.catalog import mcp_json
 from ...tools import sentences
+from ...tools.moments import utc
 
 
 class McpServer(models.Model):
@@ -85,8 +86,8 @@ class McpServer(models.Model):
             "is_personal": bool(self.owner_user_id),
             "state_message": self.state_sentence or "",
             "protocol_version": self.protocol_version or "",
-            "last_sync": _utc(self.last_sync),
-            "last_attempt": _utc(self.last_attempt),
+            "last_sync": utc(self.last_sync),
+            "last_attempt": utc(self.last_attempt),
         }
 
     def _header_names(self):
@@ -195,7 +196,3 @@ def _vals_of_import(entry):
         "api_key": entry.api_key,
         "headers_json": entry.headers_json,
     }
-
-
-def _utc(moment):
-    return Datetime.to_string(moment).replace(" ", "T") + "Z" if moment else None

@@ -5,6 +5,7 @@ from odoo import api, fields, models
 
 from ...services.errors import SecretUnreadable
 from ...tools import host, sentences, vault
+from ...tools.moments import utc
 
 EPOCH = fields.Datetime.to_datetime("1970-01-01")
 
@@ -140,7 +141,7 @@ class McpSignIn(models.Model):
                 "server": sign_in.sudo().server_id.display_name,
                 "issuer": sign_in.issuer or "",
                 "scope": sign_in.scope or "",
-                "since": fields.Datetime.to_string(sign_in.since).replace(" ", "T") + "Z",
+                "since": utc(sign_in.since),
             }
             for sign_in in self
         ]

@@ -8,7 +8,7 @@ from ...services import events
 from ...services.mcp.session import elicitation
 from ...services.schemas import input_form
 from ...tools import notify, vault
-from ..turn.ai_turn_wait import utc
+from ...tools.moments import utc
 
 
 class CallQuestion(models.Model):
@@ -109,7 +109,7 @@ class CallQuestion(models.Model):
 
     def _expiry(self):
         moment = self.expires_at or self.call_id.turn_id.waiting_until
-        return utc(moment) if moment else None
+        return utc(moment)
 
     def _event(self):
         self.ensure_one()

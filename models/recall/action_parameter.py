@@ -4,6 +4,7 @@ from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
 from ...services.openapi.recall import DEPTH
+from ...tools.moments import utc
 
 MAX_RELATED = 200  # records of a to-many field that become a list of values
 
@@ -108,7 +109,7 @@ def _plain(field, value):
     if field.type == "date":
         return fields.Date.to_string(value)
     if field.type == "datetime":
-        return fields.Datetime.to_string(value).replace(" ", "T") + "Z"
+        return utc(value)
     if field.type == "binary":
         return value.decode() if isinstance(value, bytes) else None
     return value if isinstance(value, bool | int | float | str | list | dict) else str(value)

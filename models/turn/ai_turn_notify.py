@@ -2,7 +2,7 @@
 
 from odoo import fields, models
 
-from .ai_turn_wait import utc
+from ...tools.moments import utc
 
 ENDED = "woow_ai/turn_ended"
 

@@ -8,12 +8,9 @@ from odoo import api, fields, models
 
 from ...services import events
 from ...tools import db, limits, notify
+from ...tools.moments import utc
 
 _logger = logging.getLogger(__name__)
-
-
-def utc(moment):
-    return fields.Datetime.to_string(moment).replace(" ", "T") + "Z"
 
 
 class AiTurn(models.Model):
