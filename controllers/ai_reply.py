@@ -6,12 +6,12 @@ from odoo.http import request
 from ..models.turn.ai_turn import PROMPT_CHARS
 from ..runtime import process
 from ..runtime.web.after_commit import AfterCommit
+from ..runtime.web.api_error import ApiError, error_body
 from ..runtime.web.places import at_most
 from ..services.errors import EngineError
 from ..services.llm import reply
 from ..services.specs import TurnRequest
 from ..tools import db
-from ..tools.api_error import ApiError, error_body
 from .chat import ROUTE, visible_or_404
 from .dispatcher import body
 from .execute import MAX_CALLS

@@ -3,8 +3,8 @@
 from odoo import http
 from odoo.http import request
 
+from ..runtime.web.api_error import ApiError
 from ..services.llm import files
-from ..tools.api_error import ApiError
 from .chat import ROUTE, conversation_or_404
 from .dispatcher import body
 

@@ -6,7 +6,7 @@ from odoo.exceptions import AccessError, ConcurrencyError
 from odoo.http import request
 
 from ..runtime import process
-from ..tools.api_error import ApiError
+from ..runtime.web.api_error import ApiError
 from .dispatcher import body, query_int
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}

@@ -3,7 +3,7 @@
 from odoo import http
 from odoo.http import request
 
-from ..tools.api_error import ApiError
+from ..runtime.web.api_error import ApiError
 from .chat import ROUTE
 from .dispatcher import body
 from .mcp_servers import SERVER, server_or_404

@@ -6,13 +6,12 @@ from odoo.exceptions import AccessDenied, AccessError, MissingError, UserError, 
 from odoo.http import Json2Dispatcher, Response, SessionExpiredException, request
 from werkzeug.exceptions import HTTPException
 
-from ..models.conversation.discuss_channel_quota import TooManyConversations
-from ..models.mcp.mcp_check import PERIOD, TooManyChecks
-from ..models.turn.ai_turn import TooManyTurns
+from ..models.base.ir_http import CrossSite
+from ..runtime.web.api_error import ApiError, error_body
 from ..services import large, text
 from ..services.errors import ConfigError, EngineError, ResultTooLarge
 from ..tools import sentences
-from ..tools.api_error import ApiError, error_body
+from ..tools.refusals import Refusal
 
 _logger = logging.getLogger(__name__)
 
@@ -76,16 +75,10 @@ class AiDispatcher(Json2Dispatcher):
                 return ApiError(404, "not_found", "This record does not exist.")
             case AccessError():
                 return ApiError(403, "forbidden", "You are not allowed to do this.")
-            case TooManyTurns():
-                return ApiError(
-                    429, "too_many_turns", str(exc.args[0]), headers={"Retry-After": "5"}
-                )
-            case TooManyConversations():
-                return ApiError(422, "too_many_conversations", str(exc.args[0]))
-            case TooManyChecks():
-                return ApiError(
-                    429, "too_many_checks", str(exc.args[0]), headers={"Retry-After": str(PERIOD)}
-                )
+            case CrossSite():
+                return ApiError(403, "cross_site", exc.description)
+            case Refusal():
+                return ApiError.of_refusal(exc)
             case ConfigError():
                 return ApiError(422, exc.code, sentences.translated(self.request.env, str(exc)))
             case ValidationError():

@@ -7,12 +7,12 @@ from odoo.http import request
 
 from ..runtime import process
 from ..runtime.web import direct_call
+from ..runtime.web.api_error import ApiError
 from ..services import text
 from ..services.errors import EngineError
 from ..services.schemas import arguments as checks
 from ..services.specs import CallResult, ToolCall
 from ..tools import sentences
-from ..tools.api_error import ApiError
 from .chat import ROUTE
 from .dispatcher import body
 

@@ -4,9 +4,9 @@ from odoo import http
 
 from ..runtime import process
 from ..runtime.web.after_commit import AfterCommit
+from ..runtime.web.api_error import ApiError, error_body
 from ..services.errors import EngineError
 from ..tools import db, sentences
-from ..tools.api_error import ApiError, error_body
 from .chat import ROUTE
 from .mcp_servers import SERVER, managed_or_404
 

@@ -6,8 +6,8 @@ from odoo import http
 from odoo.http import request
 
 from ..models.mcp.mcp_server_api import name_of
+from ..runtime.web.api_error import ApiError
 from ..services.catalog.mcp_json import MAX_NAME
-from ..tools.api_error import ApiError
 from .chat import ROUTE, conversation_or_404, server_names, visible_or_404
 from .dispatcher import body, query_int
 

@@ -3,7 +3,6 @@
 from odoo import http
 from odoo.http import Response, request
 
-from ..models.mcp.mcp_check import PERIOD, TooManyChecks
 from ..models.oauth.mcp_server import CALLBACK, CLIENT, SIGN_IN, START
 from ..runtime import process
 from ..runtime.servers import background
@@ -11,6 +10,7 @@ from ..runtime.web.after_commit import LeadsTo
 from ..services import const
 from ..services.errors import AuthRequired, ConfigError, EngineError, SignInRequired
 from ..tools import db
+from ..tools.refusals import TooOften
 from .chat import ROUTE, visible_or_404
 from .mcp_servers import SERVER
 
@@ -124,9 +124,9 @@ class OAuthController(http.Controller):
         """Sign-ins ask other machines, so they count like tests: a page for who starts too many."""
         try:
             request.env["woow_paas_platform.mcp_check"]._count_one()
-        except TooManyChecks as error:
+        except TooOften as error:
             page = self._page({"refusal": str(error)}, 429)
-            page.headers["Retry-After"] = str(PERIOD)
+            page.headers["Retry-After"] = str(error.retry_after)
             return page
         return None
 

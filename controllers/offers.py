@@ -9,10 +9,10 @@ from odoo import http
 from odoo.http import request
 
 from ..runtime.web import offers
+from ..runtime.web.api_error import ApiError
 from ..services.errors import ConfigError
 from ..services.llm import files
 from ..services.mcp.features import uri_template
-from ..tools.api_error import ApiError
 from .chat import ROUTE, conversation_or_404, visible_or_404, visible_service
 from .dispatcher import body, query_int
 

@@ -15,10 +15,10 @@ from ..models.recall.action_type_recall import (
 )
 from ..runtime import process
 from ..runtime.web import direct_call
+from ..runtime.web.api_error import ApiError, error_body
 from ..services import text
 from ..services.schemas import arguments
 from ..services.specs import CallResult, ToolCall
-from ..tools.api_error import ApiError, error_body
 from .chat import ROUTE
 from .dispatcher import body
 

@@ -6,7 +6,7 @@ from odoo.http import Response, request
 
 from ..runtime.turns import listeners, streams
 from ..runtime.web.admission import RETRY_AFTER
-from ..tools.api_error import ApiError
+from ..runtime.web.api_error import ApiError
 from .chat import ROUTE, visible_or_404
 from .dispatcher import query_int
 

@@ -5,9 +5,10 @@ from odoo.exceptions import AccessError
 from odoo.tests import new_test_user, tagged
 from odoo.tools import mute_logger
 
-from ..models.mcp.mcp_check import MAX_CHECKS, TooManyChecks
+from ..models.mcp.mcp_check import MAX_CHECKS
 from ..runtime.servers import background
 from ..services.errors import ServerRefused
+from ..tools.refusals import TooOften
 from .common import AiCase, AiHttpCase
 
 SERVER = "woow_paas_platform.mcp_server"
@@ -101,7 +102,7 @@ class TestAttackOnServers(AiCase):
             for ask in (server.action_sync_tools, add_and_remove):
                 for _time in range(MAX_CHECKS):
                     ask()
-                with self.assertRaises(TooManyChecks):
+                with self.assertRaises(TooOften):
                     ask()
 
     def test_what_a_server_says_is_no_page_for_its_owners(self):

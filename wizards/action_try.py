@@ -4,7 +4,6 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError
 
 from ..models.recall.action_type_recall import ACCOUNT_HEADERS
-from ..tools.api_error import ApiError
 
 
 class ActionTry(models.TransientModel):
@@ -28,8 +27,6 @@ class ActionTry(models.TransientModel):
         account = dict(zip(ACCOUNT_HEADERS, (str(self.env.uid), "user"), strict=True))
         try:
             tool = self.action_id._recall(record, account)
-        except ApiError as error:
-            return str(error.description)
         except UserError as error:
             return str(error)
         return json.dumps(tool, indent=2, ensure_ascii=False)

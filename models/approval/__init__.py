@@ -5,3 +5,4 @@ from . import tool_grant
 from . import tool_call
 from . import mcp_tool
 from . import toolbox_operation
+from . import ai_turn

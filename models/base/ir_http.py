@@ -2,12 +2,19 @@ import re
 from urllib.parse import urlsplit
 
 from odoo import models
+from odoo.exceptions import AccessDenied
 from odoo.http import request
+from werkzeug.exceptions import Forbidden
 
 from ...tools import host
-from ...tools.api_error import ApiError
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+
+class CrossSite(Forbidden):
+    """A page of another site has sent the request."""
+
+    description = "Requests from other sites are not accepted."
 
 
 def _is_same_origin(headers):
@@ -48,14 +55,14 @@ class IrHttp(models.AbstractModel):
                 scope="rpc", key=match.group(1)
             )
             if not uid:
-                raise ApiError.unauthenticated()
+                raise AccessDenied
             request.update_env(user=uid)
             request.session.can_save = False
             return
         if request.env.uid in [None, *cls._get_public_users()]:
-            raise ApiError.unauthenticated()
+            raise AccessDenied
         if request.httprequest.method not in SAFE_METHODS and not _is_same_origin(headers):
-            raise ApiError(403, "cross_site", "Requests from other sites are not accepted.")
+            raise CrossSite
 
     @classmethod
     def _pre_dispatch(cls, rule, args):

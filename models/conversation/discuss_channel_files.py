@@ -7,7 +7,7 @@ from odoo import models
 
 from ...services import text
 from ...services.llm import files
-from ...tools.api_error import ApiError
+from ...tools.refusals import BadInput, NotThere, Refusal, TooLarge, Unsupported
 
 NAME_CHARS = 120  # characters of a file's name
 MAX_UNSENT = (
@@ -23,17 +23,12 @@ class DiscussChannel(models.Model):
 
         :param data: base64
         :return: the `ir.attachment`, with the rights of the conversation
-        :raises ApiError: it is too large, empty or of a kind that no model can use
+        :raises Refusal: it is too large, empty or of a kind that no model can use
         """
         try:
             content = base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError) as error:
-            raise ApiError(
-                400,
-                "invalid_field",
-                "The field “data” must be base64.",
-                details={"field": "data"},
-            ) from error
+            raise BadInput("The field “data” must be base64.", field="data") from error
         return self._attach_content(name, content)
 
     def _attach_content(self, name, content, source=None):
@@ -43,13 +38,12 @@ class DiscussChannel(models.Model):
         name = text.one_line(name, NAME_CHARS) or self.env._("File")
         mimetype = files.mimetype_of(name, content)
         if not mimetype:
-            raise ApiError(
-                415,
-                "unsupported_file",
+            raise Unsupported(
                 self.env._(
                     "“%(name)s” is neither a picture (PNG, JPEG, GIF, WebP) nor a text file.",
                     name=name,
                 ),
+                "unsupported_file",
             )
         file = {
             "name": name,
@@ -63,16 +57,15 @@ class DiscussChannel(models.Model):
 
     def _check_size(self, content):
         if not content:
-            raise ApiError(400, "empty_file", self.env._("The file is empty."))
+            raise BadInput(self.env._("The file is empty."), "empty_file")
         if len(content) > files.MAX_BYTES:
-            raise ApiError(
-                413,
-                "file_too_large",
+            raise TooLarge(
                 self.env._(
                     "The file is too large: at most %(limit)s can be attached.",
                     limit=text.size(files.MAX_BYTES),
                 ),
-                details={"max_bytes": files.MAX_BYTES},
+                "file_too_large",
+                max_bytes=files.MAX_BYTES,
             )
 
     def _own_files(self):
@@ -95,19 +88,18 @@ class DiscussChannel(models.Model):
     def _files_to_send(self, ids):
         """Files of these ids that the caller has attached in this conversation.
 
-        :raises ApiError: one is not theirs, or they are too many
+        :raises Refusal: one is not theirs, or they are too many
         """
         if len(ids) > files.MAX_FILES:
-            raise ApiError(
-                422,
-                "too_many_files",
+            raise Refusal(
                 self.env._(
                     "At most %(limit)s files can be attached to one message.",
                     limit=files.MAX_FILES,
                 ),
-                details={"max_files": files.MAX_FILES},
+                "too_many_files",
+                max_files=files.MAX_FILES,
             )
         chosen = self._own_files().filtered(lambda file: file.id in ids)
         if len(chosen) != len(set(ids)):
-            raise ApiError.not_found(self.env._("This file does not exist."))
+            raise NotThere(self.env._("This file does not exist."))
         return chosen

@@ -1,18 +1,13 @@
 """What one person may keep: so many conversations, and so many files in them."""
 
 from odoo import api, models
-from odoo.exceptions import UserError
 
 from ...services.llm.files import MAX_BYTES
 from ...tools import limits
-from ...tools.api_error import ApiError
+from ...tools.refusals import Refusal
 
 MEGABYTE = 1024 * 1024
 MAX_UNSENT_BYTES = 8 * MAX_BYTES  # of one person; what was attached first goes first
-
-
-class TooManyConversations(UserError):
-    """One person has as many as are kept."""
 
 
 class DiscussChannel(models.Model):
@@ -25,30 +20,30 @@ class DiscussChannel(models.Model):
 
     @api.model
     def _check_conversation_count(self):
-        """:raises TooManyConversations: the caller has as many as one person may"""
+        """:raises Refusal: the caller has as many as one person may"""
         limit = limits.get(self.env, "max_conversations_per_person")
         # sudo: discuss.channel - the caller's own, counted
         own = self.sudo().search_count([("woow_user_id", "=", self.env.uid)], limit=limit)
         if own >= limit:
-            raise TooManyConversations(
+            raise Refusal(
                 self.env._(
                     "You have %(limit)s conversations, and no more can be kept. Delete some first.",
                     limit=limit,
-                )
+                ),
+                "too_many_conversations",
             )
 
     def _attach_content(self, name, content, source=None):
-        """:raises ApiError: the caller keeps as many files as one person may"""
+        """:raises Refusal: the caller keeps as many files as one person may"""
         self._check_size(content)
         count, size = self._room_for_files()
         if count < 1 or size < len(content):
-            raise ApiError(
-                422,
-                "storage_full",
+            raise Refusal(
                 self.env._(
                     "Your conversations hold as many files as can be kept."
                     " Delete conversations that you no longer need."
                 ),
+                "storage_full",
             )
         self._drop_unsent(len(content))
         return super()._attach_content(name, content, source)

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from odoo import models
 
 from ...services.llm import files
-from ...tools.api_error import ApiError
+from ...tools.refusals import BadInput, NotThere, Refusal
 
 
 class DiscussChannel(models.Model):
@@ -19,11 +19,11 @@ class DiscussChannel(models.Model):
         :param name: what the server calls it
         :param contents: `services.mcp.features.prompts_resources.ResourceContent`
         :return: ``{"attachments", "left_out"}``: how many parts are neither picture nor text, or too many
-        :raises ApiError: nothing of it can be attached; it says why
+        :raises Refusal: nothing of it can be attached; it says why
         """
         channel = self._own_conversation()
         if not channel:
-            raise ApiError.not_found(self.env._("This conversation does not exist."))
+            raise NotThere(self.env._("This conversation does not exist."))
         attached, refusal = self.env["ir.attachment"], None
         for content in contents[: files.MAX_FILES]:
             uri = content.uri or source["uri"]
@@ -31,10 +31,10 @@ class DiscussChannel(models.Model):
                 attached += channel._attach_content(
                     _file_name(uri, name), _data_of(content), {**source, "uri": uri}
                 )
-            except ApiError as error:
+            except Refusal as error:
                 refusal = error
         if not attached:
-            raise refusal or ApiError(400, "empty_file", self.env._("The file is empty."))
+            raise refusal or BadInput(self.env._("The file is empty."), "empty_file")
         return {
             "attachments": attached._ai_file_data(),
             "left_out": len(contents) - len(attached),

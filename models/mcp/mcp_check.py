@@ -1,14 +1,11 @@
 from datetime import timedelta
 
 from odoo import api, fields, models
-from odoo.exceptions import UserError
+
+from ...tools.refusals import TooOften
 
 PERIOD = 60  # seconds
 MAX_CHECKS = 20  # tests and syncs of one person within a period
-
-
-class TooManyChecks(UserError):
-    """One person has asked for too many tests and syncs within a minute."""
 
 
 class McpCheck(models.Model):
@@ -27,14 +24,16 @@ class McpCheck(models.Model):
     def _count_one(self):
         """Count a test or sync of the current user: nobody turns this Odoo against other machines.
 
-        :raises TooManyChecks: there were too many within the last minute
+        :raises TooOften: there were too many within the last minute
         """
         # sudo: mcp_check - nobody has access; the caller's own, counted
         own = self.sudo()
         since = fields.Datetime.now() - timedelta(seconds=PERIOD)
         if own.search_count([("user_id", "=", self.env.uid), ("date", ">", since)]) >= MAX_CHECKS:
-            raise TooManyChecks(
-                self.env._("That were many tests in a short time. Try again in a minute.")
+            raise TooOften(
+                self.env._("That were many tests in a short time. Try again in a minute."),
+                "too_many_checks",
+                retry_after=PERIOD,
             )
         own.create({"user_id": self.env.uid})
 

@@ -39,7 +39,7 @@ class McpServer(models.Model):
         return due
 
     def _count_checks(self):
-        """:raises TooManyChecks: a person had servers asked too often; administrators are not counted"""
+        """:raises TooOften: a person had servers asked too often; administrators are not counted"""
         if not self.env.su and not self.env.user.has_group("woow_paas_platform.group_admin"):
             for _server in self:
                 self.env["woow_paas_platform.mcp_check"]._count_one()

@@ -125,9 +125,9 @@ class McpSignIn(models.Model):
         if self.user_id:
             waiting.append(("call_id.turn_id.user_id", "=", self.user_id.id))
         for turn in self.env["woow_paas_platform.call_question"].search(waiting).call_id.turn_id:
-            turn._lock_for_decision()
-            turn._open_questions().filtered_domain(waiting)._answer("accept")
-            turn._go_on_when_decided()
+            turn._change_decisions(
+                lambda turn=turn: turn._open_questions().filtered_domain(waiting)._answer("accept")
+            )
 
     def _error_sentence(self):
         return sentences.translated(self.env, self.error) if self.error else ""

@@ -1,5 +1,9 @@
 from odoo import models
 
+from ...tools.refusals import NotThere, Refusal, TooLate
+
+DECISIONS = ("accept", "decline", "cancel")
+
 
 class AiTurn(models.Model):
     _inherit = "woow_paas_platform.ai_turn"
@@ -12,6 +16,23 @@ class AiTurn(models.Model):
     def _question(self, public_id):
         """The question of an id on the wire, or an empty recordset."""
         return self.call_ids.question_ids.filtered(lambda asked: asked._public_id() == public_id)
+
+    def _record_decision(self, asked, decision, *, content=None, **values):
+        if decision not in DECISIONS:
+            return super()._record_decision(asked, decision, **values)
+        question = self._question(asked)
+        if not question:
+            raise NotThere(self.env._("Nothing of this id was asked."))
+        if not question._is_open():
+            raise TooLate(self.env._("This was decided already, or took too long."))
+        if decision not in question._choices():
+            raise Refusal(self.env._("This question is answered on the page that it names."))
+        if decision == "accept" and (problems := question._problems(content or {})):
+            sentence = self.env._(
+                "The answer does not fit what was asked: %(fields)s.", fields=", ".join(problems)
+            )
+            raise Refusal(sentence, "invalid_answer", fields=problems)
+        return question._answer(decision, (content or {}) if decision == "accept" else None)
 
     def _is_undecided(self):
         return super()._is_undecided() or bool(self._open_questions())

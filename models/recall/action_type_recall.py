@@ -6,7 +6,7 @@ from odoo import api, models
 from ...services.errors import UnusableSchema
 from ...services.openapi import recall
 from ...services.turn import names
-from ...tools.api_error import ApiError
+from ...tools.refusals import BadInput, Broken, NotThere
 
 _logger = logging.getLogger(__name__)
 
@@ -34,28 +34,26 @@ class ActionType(models.Model):
     def _recall(self, record, account=None):
         """One entry of ``_dynamic_tools`` (document 002, 5.1).
 
-        :raises ApiError: with the statuses and codes of 002, 7
+        :raises Refusal: with the statuses and codes of 002, 7
         """
         self.ensure_one()
         if self.source not in ("mcp", "tool"):
-            raise ApiError(
-                400,
-                UNSUPPORTED,
+            raise BadInput(
                 self.env._("Actions of this source cannot be called by a program."),
-                details={"type": self.source},
+                UNSUPPORTED,
+                type=self.source,
             )
         # sudo: mcp_tool, toolbox_operation - what the action type offers to the caller
         source = self.sudo()
         tool_name = (source.operation_id if self._layered else source.tool_id).name
         if not self._is_usable():
-            raise ApiError(
-                404,
-                TOOL_NOT_FOUND,
+            raise NotThere(
                 self.env._("The tool “%(tool)s” does not exist.", tool=tool_name),
-                details={"tool_name": tool_name},
+                TOOL_NOT_FOUND,
+                tool_name=tool_name,
             )
         if not self._applies_to(record):
-            raise ApiError.not_found(self.env._("The action does not apply to this object."))
+            raise NotThere(self.env._("The action does not apply to this object."))
         original = source._input_schema()
         try:
             cleaned = recall.parameters(original, layered=self._layered)
@@ -68,17 +66,14 @@ class ActionType(models.Model):
                 error,
                 error.detail,
             )
-            raise ApiError(
-                500, SCHEMA_FAILED, str(error), details={"tool_name": tool_name}
-            ) from error
+            raise Broken(str(error), SCHEMA_FAILED, tool_name=tool_name) from error
         if empty:
-            raise ApiError(
-                400,
-                "missing_value",
+            raise BadInput(
                 self.env._(
                     "The object has no value for: %(names)s.", names=", ".join(sorted(empty))
                 ),
-                details={"missing": sorted(empty)},
+                "missing_value",
+                missing=sorted(empty),
             )
         return {
             "name": names.function_name(tool_name),

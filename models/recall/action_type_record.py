@@ -3,7 +3,7 @@ from ast import literal_eval
 from odoo import models
 
 from ...services.openapi import recall
-from ...tools.api_error import ApiError
+from ...tools.refusals import BadInput, NotThere
 
 
 class ActionType(models.Model):
@@ -19,7 +19,7 @@ class ActionType(models.Model):
         """The one record that is meant, under the caller's own rights.
 
         :param identity: what came as ``unique_identity``
-        :raises ApiError: 400 with the details, 404
+        :raises Refusal: 400 with the details, 404
         """
         self.ensure_one()
         wanted = self._identity_names()
@@ -27,16 +27,17 @@ class ActionType(models.Model):
         wrong = [name for name, value in identity.items() if isinstance(value, dict | list)]
         unknown = sorted(identity.keys() - set(wanted))
         if missing or wrong or unknown:
-            raise ApiError(
-                400,
-                "invalid_identity",
+            raise BadInput(
                 self.env._(
                     "The unique_identity must have a value for each of: %(names)s.",
                     names=", ".join(wanted),
                 ),
-                details={"missing": missing, "invalid": wrong, "unknown": unknown},
+                "invalid_identity",
+                missing=missing,
+                invalid=wrong,
+                unknown=unknown,
             )
-        gone = ApiError.not_found(self.env._("There is no such object."))
+        gone = NotThere(self.env._("There is no such object."))
         Model = self.env[self.model]
         if not Model.has_access("read"):
             raise gone
@@ -51,11 +52,10 @@ class ActionType(models.Model):
         if not found:
             raise gone
         if len(found) > 1:
-            raise ApiError(
-                400,
-                "ambiguous_identity",
+            raise BadInput(
                 self.env._("More than one object has this unique_identity."),
-                details={"fields": wanted},
+                "ambiguous_identity",
+                fields=wanted,
             )
         return found
 

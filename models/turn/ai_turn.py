@@ -4,17 +4,15 @@ from odoo.tools import plaintext2html
 
 from ...services import events
 from ...tools import host, notify
+from ...tools.refusals import TooOften
 
 PROMPT_CHARS = 32_000  # characters of one message
 
 CONVERSATION = "woow_ai_chat"  # type of the channels that hold a conversation with an assistant
 MAX_OPEN_TURNS = 100  # of one person
+RETRY_AFTER = 5  # s, for who has as many
 
 FINAL_STATES = ("done", "failed", "stopped")
-
-
-class TooManyTurns(UserError):
-    """One person has too many turns that wait."""
 
 
 class AiTurn(models.Model):
@@ -177,12 +175,14 @@ class AiTurn(models.Model):
         return turn.sudo(False)
 
     def _check_open_turns(self):
-        """:raises TooManyTurns: the person has queued more than anybody reads"""
+        """:raises TooOften: the person has queued more than anybody reads"""
         # sudo: ai_turn - the caller's own, counted
         mine = [("user_id", "=", self.env.uid), ("state", "in", ("queued", "running", "waiting"))]
         if self.sudo().search_count(mine, limit=MAX_OPEN_TURNS) >= MAX_OPEN_TURNS:
-            raise TooManyTurns(
-                self.env._("Too many of your messages wait for an answer. Try again in a moment.")
+            raise TooOften(
+                self.env._("Too many of your messages wait for an answer. Try again in a moment."),
+                "too_many_turns",
+                retry_after=RETRY_AFTER,
             )
 
     def _append_events(self, events):

@@ -9,8 +9,11 @@ from odoo import api, fields, models
 from ...services import events
 from ...tools import db, limits, notify
 from ...tools.moments import utc
+from ...tools.refusals import BadInput, NotThere, TooLate
 
 _logger = logging.getLogger(__name__)
+
+DECISIONS = ("continue", "stop")  # about a round
 
 
 class AiTurn(models.Model):
@@ -91,6 +94,34 @@ class AiTurn(models.Model):
             log_exceptions=False,
         )
         self.env.invalidate_all()
+
+    def _decide(self, asked, decision, **values):
+        """Answer what an `approval_required`, `confirm_required` or `input_required` event asked.
+
+        The caller has checked that the current user is the turn's.
+
+        :param asked: the event's id
+        :param values: arguments and reason of a call, content of an answer
+        :raises Refusal: with a subclass for what is not asked, comes too late, or does not fit
+        """
+        self.ensure_one()
+        self._change_decisions(lambda: self._record_decision(asked, decision, **values))
+
+    def _change_decisions(self, change):
+        """One at a time, and the turn goes on when nothing is left to decide."""
+        self._lock_for_decision()
+        change()
+        self._go_on_when_decided()
+
+    def _record_decision(self, asked, decision, **_values):
+        """Hook of `_decide`, for one kind of question each."""
+        if decision not in DECISIONS:
+            raise BadInput("There is no such decision.")
+        if self.state != "waiting" or not self.waiting_round:
+            raise TooLate(self.env._("This was decided already, or took too long."))
+        if asked != events.round_id(self.waiting_round):
+            raise NotThere(self.env._("Nothing of this id was asked."))
+        self._decide_round(decision, by=self.env.user.name)
 
     def _decide_round(self, decision, by=""):
         """:param decision: continue, stop or, when nobody answered, expired"""

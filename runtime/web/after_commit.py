@@ -8,8 +8,8 @@ from odoo.tools import json_default
 from ...services import text
 from ...services.errors import EngineError
 from ...tools import sentences
-from ...tools.api_error import ApiError, error_body
 from ..turns import listeners
+from .api_error import ApiError, error_body
 
 TURNED_AWAY = (
     "Too many of your requests wait for an answer already. Try again when one of them has ended."

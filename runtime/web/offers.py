@@ -10,9 +10,10 @@ from typing import Any
 
 from ...services.errors import EngineError
 from ...tools import db, sentences
-from ...tools.api_error import ApiError, error_body
+from ...tools.refusals import Refusal
 from .. import process
 from .after_commit import AfterCommit
+from .api_error import ApiError, error_body
 
 CONNECT_ALLOWANCE = 5.0  # s beside a request's own limit, to open the session
 
@@ -74,7 +75,7 @@ def one_of(asked, server, ask, shape):
     """Ask one of these servers.
 
     :param ask: ``await ask(offers)``
-    :param shape: ``shape(what it gave, write)`` makes the answer, or raises an `ApiError`;
+    :param shape: ``shape(what it gave, write)`` makes the answer, or raises an `ApiError` or a `Refusal`;
         ``write(work)`` gives ``work(channel)``, the conversation in a transaction with all rights;
         None where there is no conversation
     :raises ApiError: the server cannot be asked for the caller
@@ -102,6 +103,9 @@ def one_of(asked, server, ask, shape):
             return {"error": {**problem, "details": details}}, 502
         try:
             return shape(found, write if channel_id else None), 200
+        except Refusal as refusal:
+            error = ApiError.of_refusal(refusal)
+            return error_body(error), error.code
         except ApiError as error:
             return error_body(error), error.code
 

@@ -2,6 +2,27 @@
 
 from werkzeug.exceptions import HTTPException
 
+from ...tools.refusals import (
+    BadInput,
+    Broken,
+    NotThere,
+    Refusal,
+    TooLarge,
+    TooLate,
+    TooOften,
+    Unsupported,
+)
+
+STATUS = {
+    BadInput: 400,
+    NotThere: 404,
+    TooLate: 409,
+    TooLarge: 413,
+    Unsupported: 415,
+    TooOften: 429,
+    Broken: 500,
+}  # any other refusal is 422
+
 
 class ApiError(HTTPException):
     """Raised by a route or its authentication, mapped to the wire by `controllers.dispatcher`.
@@ -30,6 +51,17 @@ class ApiError(HTTPException):
     @classmethod
     def not_found(cls, sentence: str):
         return cls(404, "not_found", sentence)
+
+    @classmethod
+    def of_refusal(cls, refusal: Refusal):
+        wait = getattr(refusal, "retry_after", None)
+        return cls(
+            STATUS.get(type(refusal), 422),
+            refusal.code,
+            str(refusal.args[0]),
+            details=refusal.details,
+            headers={"Retry-After": str(wait)} if wait else None,
+        )
 
 
 def error_body(error: ApiError) -> dict:

@@ -1,0 +1,46 @@
+from odoo import models
+
+from ...services import text
+from ...services.schemas import arguments as checks
+from ...tools.refusals import BadInput, NotThere, Refusal, TooLate
+
+DECISIONS = ("approve_once", "approve_conversation", "approve_always", "deny")
+ALL = "all"
+MAX_REASON = 500  # characters
+
+
+class AiTurn(models.Model):
+    _inherit = "woow_paas_platform.ai_turn"
+
+    def _record_decision(self, asked, decision, *, arguments=None, reason=None, **values):
+        if decision not in DECISIONS:
+            return super()._record_decision(asked, decision, **values)
+        calls = self._calls_to_decide(asked)
+        if any(decision not in call.approval_choices for call in calls):
+            raise Refusal(self.env._("Calls like this one are decided one at a time."))
+        if arguments is not None:
+            self._check_changed_arguments(calls, decision, arguments)
+        said = text.storable((reason or "").strip()[:MAX_REASON])
+        return calls._decide(decision, text.storable(arguments), said)
+
+    def _calls_to_decide(self, asked):
+        """:param asked: the id of a call, or `ALL`"""
+        pending = self._pending_calls()
+        if asked == ALL:
+            calls = pending
+        else:
+            calls = self.call_ids.filtered(lambda call: call.approval and call.call_id == asked)
+            if not calls:
+                raise NotThere(self.env._("Nothing of this id was asked."))
+        if self.state != "waiting" or not calls or calls - pending:
+            raise TooLate(self.env._("This was decided already, or took too long."))
+        return calls
+
+    def _check_changed_arguments(self, calls, decision, arguments):
+        if decision == "deny" or len(calls) > 1:
+            raise BadInput("Arguments belong to one call that is allowed.")
+        problem = checks.problem(arguments, calls._input_schema())
+        if not calls._keeps_fixed(arguments):
+            problem = self.env._("What is filled in from the record cannot be changed.")
+        if problem:
+            raise Refusal(problem, "invalid_arguments")

@@ -1,0 +1,59 @@
+"""Refusals: what models answer to a wish that they cannot fulfil. Controllers give each class its HTTP status."""
+
+from typing import Any
+
+from odoo.exceptions import UserError
+
+
+class Refusal(UserError):
+    """Something cannot be done.
+
+    :param message: a sentence that a person can act on
+    :param code: snake_case, stable, for programs
+    :param details: JSON for programs
+    """
+
+    code = "refused"
+
+    def __init__(self, message: str, code: str = "", **details: Any):
+        super().__init__(message)
+        self.code = code or type(self).code
+        self.details = details
+
+
+class NotThere(Refusal):
+    """There is no such thing, or nobody may know of it."""
+
+    code = "not_found"
+
+
+class BadInput(Refusal):
+    """What was given has a wrong form."""
+
+    code = "invalid_field"
+
+
+class TooLarge(Refusal):
+    """What was given has more bytes than is taken."""
+
+
+class Unsupported(Refusal):
+    """What was given is of a kind that nothing here can use."""
+
+
+class TooLate(Refusal):
+    """It was decided or ended before."""
+
+    code = "already_decided"
+
+
+class TooOften(Refusal):
+    """:param retry_after: seconds until it may be tried again"""
+
+    def __init__(self, message: str, code: str = "", *, retry_after: int):
+        super().__init__(message, code)
+        self.retry_after = retry_after
+
+
+class Broken(Refusal):
+    """What an administrator has set up cannot work."""
