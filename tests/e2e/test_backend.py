@@ -144,7 +144,7 @@ def test_retry_repeats_no_call(odoo, scripted_llm, watched):
 
     page = watched(odoo, "demo")
     page.goto(f"/odoo/ai-chat/{chat.id}")
-    page.get_by_role("button", name="Retry the answer").click()
+    page.get_by_role("button", name="Retry answer").click()
     answer = page.locator(".o_ai_chat_message_assistant").last
     expect(answer).to_contain_text("It is late.")
     expect(answer.locator(".o_ai_chat_tool")).to_have_attribute("data-outcome", "ok")

@@ -98,7 +98,7 @@ def test_the_history_looks_like_the_live_answer(odoo, scripted_llm, page_of):
     expect(turn).to_contain_text("So $t_1 * t_2$ it is.")
     assert turn.locator("a").get_attribute("rel") == "noopener noreferrer nofollow"
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    turn.get_by_role("button", name="Copy the answer").click()
+    turn.get_by_role("button", name="Copy answer").click()
     expect(turn.get_by_role("button", name="Copied")).to_be_visible()
     assert RICH.strip() in page.evaluate("navigator.clipboard.readText()")
 
@@ -112,7 +112,7 @@ def test_stop_in_the_middle_of_an_answer(odoo, scripted_llm, page_of):
     ask(page, "Tell a story")
     answer = page.locator(".o_ai_chat_message_assistant")
     expect(answer).to_contain_text("once upon a time")
-    page.get_by_role("button", name="Stop the answer").click()
+    page.get_by_role("button", name="Stop generating").click()
     expect(page.locator(".o_ai_chat_send")).to_be_visible()
     expect(page.locator(".o_ai_chat_turn")).to_have_attribute("data-state", "stopped")
     page.reload()
@@ -228,7 +228,7 @@ def test_of_seven_tabs_only_the_visible_one_streams(odoo, scripted_llm, page_of)
         others.append(tab)
     streams.wait(lambda: len(streams.opened) >= 6 and len(streams.open) == 1)
     visible = others.pop()
-    visible.get_by_role("button", name="Stop the answer").click()
+    visible.get_by_role("button", name="Stop generating").click()
     expect(visible.locator(".o_ai_chat_turn").last).to_have_attribute("data-state", "stopped")
     answer = visible.locator(".o_ai_chat_turn").last.inner_text()
     for tab in others:
@@ -248,24 +248,24 @@ def test_ask_in_other_words_and_find_it_again(odoo, scripted_llm, page_of):
     ask(page, "Which harbour is near?")
     answer = page.locator(".o_ai_chat_message_assistant")
     expect(answer).to_contain_text("Keelung.")
-    page.get_by_role("button", name="Ask in other words").click()
-    page.get_by_label("The question in other words").fill("Which harbour is far?")
+    page.get_by_role("button", name="Edit and resend").click()
+    page.get_by_label("Edited question").fill("Which harbour is far?")
     page.keyboard.press("Enter")
     expect(answer).to_contain_text("Kaohsiung.")
     expect(page.locator(".o_ai_chat_tool")).to_have_count(0)
-    page.get_by_role("button", name="The wording before").click()
+    page.get_by_role("button", name="Previous version").click()
     expect(answer).to_contain_text("Keelung.")
     expect(page.locator(".o_ai_chat_tool")).to_have_attribute("data-outcome", "ok")
     assert len(scripted_llm.requests()) == 3, "showing a branch asks and calls nothing"
 
     page.goto("/my/ai")
     expect(page.locator(".o_ai_chat_conversation").first).to_be_visible()
-    page.get_by_label("Search in your conversations").fill("kaohsiung")
+    page.get_by_label("Search conversations").fill("kaohsiung")
     expect(page.locator(".o_ai_chat_conversation")).to_have_count(1)
     page.locator(".o_ai_chat_conversation").click()
     expect(answer).to_contain_text("Keelung.")
-    page.get_by_label("Search in your conversations").fill("no such words")
-    expect(page.get_by_text("No conversation has these words.")).to_be_visible()
+    page.get_by_label("Search conversations").fill("no such words")
+    expect(page.get_by_text("No conversations found.")).to_be_visible()
 
 
 def test_a_picture_and_a_table_come_from_tools(odoo, scripted_llm, page_of):

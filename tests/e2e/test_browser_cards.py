@@ -89,7 +89,7 @@ def test_every_card_is_readable_and_decided(
     form.get_by_role("button", name="Send").click()
     expect(form).to_have_count(0)
     expect(visit.get_by_role("link", name="Open pay.example.com")).to_have_attribute("href", ORDER)
-    visit.get_by_role("button", name="I have done it").click()
+    visit.get_by_role("button", name="I have finished").click()
     expect(visit).to_have_count(0)
 
     expect(approval).to_be_visible()

@@ -37,7 +37,7 @@ def test_slash_commands(odoo, scripted_llm, page_of):
     page.keyboard.press("Enter")
     # a system server is not the user's
     expect(panel).to_contain_text("You are not allowed to do this.")
-    expect(panel).not_to_contain_text("Its tools were read.")
+    expect(panel).not_to_contain_text("Tools reloaded.")
 
     box.fill("/everything:a")
     expect(page.get_by_role("option", name=re.compile("args-prompt"))).to_be_visible()
@@ -92,7 +92,7 @@ def test_an_answer_that_nobody_watches_is_announced(odoo, scripted_llm, page_of)
     ask(page, "Later")
     expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("word")
     page.locator(".o_ai_chat_close").click()
-    notice = page.locator(".o_notification", has_text="has answered in “Later”")
+    notice = page.locator(".o_notification", has_text="replied in “Later”")
     expect(notice).to_be_visible()
     expect(page.locator(".o_ai_chat_unseen")).to_have_text("1")
     notice.get_by_role("button", name="Open").click()

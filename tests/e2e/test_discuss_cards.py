@@ -31,7 +31,7 @@ def test_a_call_is_changed_and_allowed_in_discuss(careful, scripted_llm, counter
     say(page, "Please count")
     card = page.locator(CARDS)
     expect(card).to_have_attribute("data-outcome", "asked")
-    expect(page.get_by_role("button", name="Stop the answer")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop generating")).to_be_visible()
     expect(page.get_by_role("link", name="Decide in the chat")).to_be_visible()
     expect(page.locator(".o_notification")).to_have_count(0)  # it is on the screen
     assert axe.violations(page, ".o_ai_discuss") == []

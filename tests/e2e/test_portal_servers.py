@@ -127,7 +127,7 @@ def test_what_is_wrong_is_told_and_mended(tab, mcp_everything):
     card.get_by_role("button", name="Read the tools").click()
     state_of(tab, "wrong", "connected")
     expect(card.locator('[data-tool="echo"]')).to_be_visible()
-    card.get_by_role("switch", name="Use wrong").click()
+    card.get_by_role("switch", name="wrong").click()
     expect(card.locator(".o_woow_server_state")).to_have_text("Off")
     card.get_by_role("button", name="Delete").click()
     tab.get_by_role("dialog").get_by_role("button", name="Delete").click()
@@ -273,8 +273,8 @@ def test_a_person_connects_with_a_key_and_takes_permissions_back(
         go_dark(page)
         expect(page.locator("[data-grant]")).to_be_visible()
         assert axe.violations(page, "main") == []
-        page.get_by_role("button", name="Take back").click()
-        expect(page.get_by_text("You are asked each time.")).to_be_visible()
+        page.get_by_role("button", name="Revoke").click()
+        expect(page.get_by_text("None. You are asked before each call.")).to_be_visible()
         card.get_by_role("button", name="Remove").click()
         expect(card).to_contain_text("No key")
     finally:

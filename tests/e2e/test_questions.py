@@ -45,7 +45,7 @@ def answered(page):
 
 def test_a_form_of_a_server_is_filled_in(card, scripted_llm):
     tool = card(ASK, {})
-    form = tool.get_by_role("group", name="“asks” asks you")
+    form = tool.get_by_role("group", name="Question from “asks”")
     expect(form).to_contain_text("Please provide inputs")
     expect(tool).to_have_attribute("data-outcome", "asked")
     form.get_by_role("button", name="Send").click()
@@ -55,7 +55,7 @@ def test_a_form_of_a_server_is_filled_in(card, scripted_llm):
     form.get_by_label("String with email format").fill("nobody")
     form.get_by_role("button", name="Send").click()
     expect(form).to_contain_text("This number is too large.")
-    expect(form).to_contain_text("Write an e-mail address.")
+    expect(form).to_contain_text("Enter an email address.")
     form.get_by_label("Integer", exact=True).fill("7")
     form.get_by_label("String with email format").fill("ann@example.com")
     form.get_by_label("Titled Single Select Enum", exact=True).select_option("Wonder Woman")
@@ -66,10 +66,10 @@ def test_a_form_of_a_server_is_filled_in(card, scripted_llm):
     told = str(scripted_llm.requests()[-1]["body"]["messages"])
     assert "hero-3" in told and "ann@example.com" in told and "Piano" in told
     tool.get_by_role("button").first.click()
-    expect(tool).to_contain_text("Uma User answered what asks asked.")
+    expect(tool).to_contain_text("Uma User answered the question from asks.")
     tool.page.reload()
     tool.get_by_role("button").first.click()
-    expect(tool).to_contain_text("Uma User answered what asks asked.")
+    expect(tool).to_contain_text("Uma User answered the question from asks.")
 
 
 def test_a_form_of_a_server_is_declined(card, scripted_llm):
@@ -92,7 +92,7 @@ def test_a_page_to_visit(card, error_path):
         link = tool.get_by_role("link", name=f"Open {host}")
         expect(link).to_have_attribute("href", address)
         expect(link).to_have_attribute("target", "_blank")
-        tool.get_by_role("button", name="I have done it").click()
+        tool.get_by_role("button", name="I have finished").click()
         expect(link).to_have_count(0)
     expect(tool).to_have_attribute("data-outcome", "ok")
     answered(tool.page)

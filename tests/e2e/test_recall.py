@@ -178,7 +178,7 @@ def test_from_the_form_of_a_customer_to_the_answer(odoo, facts, scripted_llm, pa
     card.get_by_role("button").first.click()
     expect(card.locator(".o_ai_chat_tool_args")).to_contain_text(f'"a": {facts["partner"]}')
     expect(card.locator(".o_ai_chat_tool_fixed")).to_have_text(
-        re.compile(r"Filled in for this record:\s*a\s*$")
+        re.compile(r"Filled in from the record:\s*a\s*$")
     )
     expect(card.locator(".o_ai_chat_tool_result")).to_contain_text(str(facts["partner"] + 1))
     expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("That is the price.")

@@ -51,7 +51,7 @@ def test_sign_in_during_a_chat(odoo, guarded, registered, page_of, scripted_llm)
     page.goto("/my/ai")
     page.locator(".o_ai_chat_input").fill("note it")
     page.keyboard.press("Enter")
-    card = page.get_by_role("group", name="“guarded” wants you to sign in")
+    card = page.get_by_role("group", name="“guarded” requires you to sign in")
     link = card.get_by_role("link", name=re.compile(r"Sign in to 127\.0\.0\.1:\d+"))
     expect(link).to_be_visible()
     assert guarded.executions("noted") == 0

@@ -183,7 +183,9 @@ export class AiChat extends Component {
         const { id, title } = this.chat.thread;
         this.dialog.add(ConfirmationDialog, {
             title: _t("Delete this conversation?"),
-            body: _t("“%(name)s” and everything in it will be gone for good.", { name: title }),
+            body: _t("“%(name)s” and all its messages will be permanently deleted.", {
+                name: title,
+            }),
             confirmLabel: _t("Delete"),
             confirmClass: "btn-danger",
             confirm: () => this.attempt(() => this.chat.remove(id)),

@@ -28,8 +28,8 @@ async function currentRecord({ action, orm }) {
 function endedSentence({ state, name, assistant }) {
     const values = { assistant, name };
     return state === "waiting"
-        ? _t("%(assistant)s waits for your decision in “%(name)s”.", values)
-        : _t("%(assistant)s has answered in “%(name)s”.", values);
+        ? _t("%(assistant)s is waiting for your decision in “%(name)s”.", values)
+        : _t("%(assistant)s replied in “%(name)s”.", values);
 }
 
 /** The chat over any screen of the backend, and the answers that nobody has seen yet. */

@@ -78,7 +78,7 @@ registerThreadAction("woow-ai-mentions", {
         (user.isAdmin || store.self.main_user_id?.eq(thread.create_uid)),
     icon: ({ thread }) =>
         thread.woow_ai_mentions ? "fa fa-fw fa-check-square-o" : "fa fa-fw fa-square-o",
-    name: _t("Assistants answer mentions"),
+    name: _t("Assistants reply to mentions"),
     async open({ store, thread }) {
         const values = { woow_ai_mentions: !thread.woow_ai_mentions };
         await store.env.services.orm.write("discuss.channel", [thread.id], values);

@@ -91,7 +91,7 @@ export class ToolSwitches extends Component {
     }
 
     openLabel(row) {
-        return row.isOpen ? _t("Hide the tools") : _t("Show the tools");
+        return row.isOpen ? _t("Hide tools") : _t("Show tools");
     }
 
     toggleOpen(row) {

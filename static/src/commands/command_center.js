@@ -5,11 +5,11 @@ import { placeKey } from "../core/place";
 import { commandOf, matchingCommands, promptCommand } from "./slash_commands";
 
 const COMMANDS = [
-    { name: "/help", about: _t("What can be typed here") },
-    { name: "/clear", about: _t("Begin a new conversation with the same assistant") },
+    { name: "/help", about: _t("Show the commands") },
+    { name: "/clear", about: _t("Start a new conversation with the same assistant") },
     { name: "/mcp", about: _t("The MCP servers of this conversation") },
     { name: "/mcp tools", about: _t("The tools of these servers") },
-    { name: "/mcp reload", about: _t("Read the tools of these servers anew") },
+    { name: "/mcp reload", about: _t("Reload the tools of these servers") },
 ];
 
 /** Slash commands of the chat: what there is, and what they do. Nothing of them is sent to the model. */
@@ -96,7 +96,7 @@ export class CommandCenter extends Reactive {
             });
         }
         if (name === "/help") {
-            this.answer = { title: _t("What can be typed here"), rows: this.commands };
+            this.answer = { title: _t("Commands"), rows: this.commands };
             return;
         }
         const servers = await this.enabledServers();
@@ -111,7 +111,7 @@ export class CommandCenter extends Reactive {
                 rows: await this.toolRows(servers),
             };
         } else {
-            this.answer = { title: _t("Read anew"), rows: await this.reloadRows(servers) };
+            this.answer = { title: _t("Reloaded"), rows: await this.reloadRows(servers) };
             this.readPrompts(this.chat.place);
             await this.chat.servers.load();
         }
@@ -145,7 +145,7 @@ export class CommandCenter extends Reactive {
             servers.map(async ({ id, name }) => {
                 try {
                     await this.chat.api.syncServer(id);
-                    return { name, about: _t("Its tools were read.") };
+                    return { name, about: _t("Tools reloaded.") };
                 } catch (error) {
                     return { name, about: error.message };
                 }
@@ -179,6 +179,6 @@ export class CommandCenter extends Reactive {
 }
 
 function serverRow({ name, description, tool_count: count, state }) {
-    const trouble = state === "error" ? _t("cannot be reached") : "";
+    const trouble = state === "error" ? _t("unreachable") : "";
     return { name, about: [formatTools(count), trouble, description].filter(Boolean).join(" · ") };
 }

@@ -111,7 +111,7 @@ export class ResourceCenter extends Reactive {
 
     leftOutSentence({ name }, count) {
         return _t(
-            "“%(name)s” was attached without %(count)s of its parts: only texts and pictures can be, ten at most.",
+            "%(count)s parts of “%(name)s” were not attached. Only text and images can be attached, up to ten.",
             { count, name }
         );
     }

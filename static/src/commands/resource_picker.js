@@ -59,20 +59,20 @@ export class ResourcePicker extends Component {
     get status() {
         const { isLoading, reading, search, matching, entries } = this.props.center;
         if (isLoading) {
-            return _t("Asking the servers what there is to read…");
+            return _t("Loading resources…");
         }
         if (reading) {
             return _t("Reading “%(name)s”…", { name: reading.name });
         }
         if (search) {
-            return matching.length ? "" : _t("Nothing has these words.");
+            return matching.length ? "" : _t("No results.");
         }
-        return entries.length ? "" : _t("There is nothing to read on the servers of this chat.");
+        return entries.length ? "" : _t("The servers of this chat have no resources.");
     }
 
     get moreLabel() {
         const { matching, shown } = this.props.center;
-        return _t("Show more of the other %(count)s", { count: matching.length - shown.length });
+        return _t("Show more (%(count)s left)", { count: matching.length - shown.length });
     }
 
     get isBusy() {

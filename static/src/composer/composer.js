@@ -1,4 +1,5 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
 import { AttachMenu } from "./attach_menu";
 import { FileDrop } from "./file_drop";
 
@@ -73,6 +74,10 @@ export class Composer extends Component {
 
     chipTitle({ name, kept }) {
         return kept?.source ? `${kept.source.server} · ${kept.source.uri}` : name;
+    }
+
+    removeLabel({ name }) {
+        return _t("Remove %(name)s", { name });
     }
 
     onPaste(ev) {

@@ -25,7 +25,7 @@ function contentOf(file) {
 }
 
 function unreadable({ name }) {
-    return new Error(_t("“%(name)s” cannot be read any more. Choose it again.", { name }));
+    return new Error(_t("“%(name)s” can no longer be read. Select it again.", { name }));
 }
 
 /** Brings files to the server, one after the other; those that are there already are not sent again. */
@@ -59,7 +59,7 @@ export class PendingFiles extends Reactive {
                 break;
             }
             if (file.size > MAX_BYTES) {
-                this.error = _t("“%(name)s” is too large: at most 8 MB can be attached.", {
+                this.error = _t("“%(name)s” is too large. Attachments can be up to 8 MB.", {
                     name: file.name,
                 });
             } else {

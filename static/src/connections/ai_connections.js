@@ -62,6 +62,10 @@ export class AiConnections extends Component {
             : _t("Always");
     }
 
+    revokeLabel({ tool }) {
+        return _t("Revoke the permission for %(tool)s", { tool });
+    }
+
     momentOf(grant) {
         return formatMomentFull(grant.granted_at);
     }

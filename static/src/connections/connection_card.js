@@ -22,7 +22,7 @@ export class ConnectionCard extends Component {
     }
 
     get since() {
-        return _t("Your key since %(date)s", {
+        return _t("Your key, added on %(date)s", {
             date: formatMomentFull(this.props.connection.key_since),
         });
     }

@@ -27,8 +27,12 @@ export class ServerPanel extends Component {
         useExternalListener(window, "keydown", (ev) => this.onKeydown(ev));
     }
 
-    get label() {
+    get title() {
         return _t("Choose the MCP servers of this chat");
+    }
+
+    get label() {
+        return _t("Choose the MCP servers of this chat: %(summary)s", { summary: this.summary });
     }
 
     get summary() {
@@ -48,11 +52,11 @@ export class ServerPanel extends Component {
         return [
             count === 1 ? _t("1 server") : _t("%(count)s servers", { count }),
             formatTools(tools),
-        ].join(", ");
+        ].join(" · ");
     }
 
     costOf(server) {
-        return _t("%(tools)s, about %(tokens)s tokens in each request", {
+        return _t("%(tools)s, about %(tokens)s tokens per request", {
             tools: formatTools(server.tool_count),
             tokens: server.token_estimate,
         });

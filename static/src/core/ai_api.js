@@ -49,13 +49,13 @@ export class AiApiError extends Error {
 
 function statusSentence(status) {
     if (status === 401) {
-        return _t("Your session has ended. Sign in again to go on.");
+        return _t("Your session has expired. Sign in again to continue.");
     }
     if (status === 403) {
         return _t("You are not allowed to do this. Ask the owner for access.");
     }
     if (status === 404) {
-        return _t("This is not here any more, or you have no access to it.");
+        return _t("This no longer exists, or you do not have access to it.");
     }
     if (status === 413) {
         return _t("This message is too long. Shorten it and send it again.");
@@ -66,7 +66,7 @@ function statusSentence(status) {
     if (status >= 500) {
         return _t("The server has a problem right now. Try again in a moment.");
     }
-    return _t("The server did not accept this request. Reload the page and try again.");
+    return _t("The server rejected this request. Reload the page and try again.");
 }
 
 function parseRetryAfter(response) {
@@ -92,7 +92,7 @@ async function errorFromResponse(response) {
 
 function errorFromFailure(failure, signal) {
     if (signal?.aborted) {
-        return new AiApiError({ code: "aborted", message: _t("The request was given up.") });
+        return new AiApiError({ code: "aborted", message: _t("The request was cancelled.") });
     }
     return new AiApiError({
         code: "network",

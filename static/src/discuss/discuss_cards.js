@@ -101,7 +101,7 @@ export class DiscussCards extends Component {
             return undefined;
         }
         if (!this.mayRead) {
-            return _t("Only the person who asked sees the arguments and the result.");
+            return _t("Only the person who asked can see the arguments and the result.");
         }
         return this.turns.details[this.cards.id]?.error?.message || _t("Loading…");
     }

@@ -21,7 +21,7 @@ export class CopyButton extends Component {
     }
 
     get title() {
-        return { copied: _t("Copied"), failed: _t("The browser does not allow copying") }[
+        return { copied: _t("Copied"), failed: _t("Your browser does not allow copying") }[
             this.state.result
         ];
     }

@@ -27,7 +27,7 @@ export class CodeBlock extends Component {
     }
 
     get copyLabel() {
-        return _t("Copy the code");
+        return _t("Copy code");
     }
 
     async draw() {

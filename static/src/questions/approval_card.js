@@ -21,10 +21,10 @@ export function decisionSentence(approval) {
     }
     const { decision, by, said } = approval;
     if (decision === "expired") {
-        return _t("Nobody decided in time, so the call was not made.");
+        return _t("No decision was made in time, so the tool was not called.");
     }
     if (decision === "granted") {
-        return _t("You had allowed this tool before.");
+        return _t("You allowed this tool earlier.");
     }
     if (decision === "deny" || decision === "denied") {
         return said
@@ -65,7 +65,7 @@ export class ApprovalCard extends Component {
     get expiry() {
         const { expiresAt } = this.props.approval;
         return expiresAt
-            ? _t("Without a decision it counts as denied on %(moment)s.", {
+            ? _t("If you do not decide by %(moment)s, the call is denied.", {
                   moment: formatMomentFull(expiresAt),
               })
             : "";
@@ -145,13 +145,15 @@ export class RoundCard extends Component {
     get text() {
         const { decision } = this.props.approval;
         if (!decision) {
-            return _t("The assistant wants to go on using tools (round %(round)s).", {
+            return _t("The assistant wants to continue using tools (round %(round)s).", {
                 round: this.props.round,
             });
         }
         return decision === "continue"
-            ? _t("You let the assistant go on with round %(round)s.", { round: this.props.round })
-            : _t("The assistant was told to answer without more tools.");
+            ? _t("You allowed the assistant to continue with round %(round)s.", {
+                  round: this.props.round,
+              })
+            : _t("The assistant was asked to answer without using more tools.");
     }
 
     label(choice) {
@@ -174,7 +176,7 @@ export class DecideAll extends Component {
     }
 
     get text() {
-        return _t("%(count)s calls wait for your decision.", {
+        return _t("%(count)s calls are waiting for your decision.", {
             count: this.props.questions.length,
         });
     }

@@ -14,13 +14,13 @@ export function questionSentence({ kind, server, host, decision, by }) {
             }
             return kind === "url"
                 ? _t("%(by)s visited %(host)s.", { by, host })
-                : _t("%(by)s answered what %(server)s asked.", { by, server });
+                : _t("%(by)s answered the question from %(server)s.", { by, server });
         case "decline":
-            return _t("%(by)s declined what %(server)s asked.", { by, server });
+            return _t("%(by)s declined the request from %(server)s.", { by, server });
         case "expired":
-            return _t("What %(server)s asked was not answered in time.", { server });
+            return _t("The question from %(server)s was not answered in time.", { server });
     }
-    return _t("What %(server)s asked was not answered.", { server });
+    return _t("The question from %(server)s was not answered.", { server });
 }
 
 let lastId = 0;
@@ -47,8 +47,8 @@ export class QuestionCard extends Component {
     get title() {
         const { kind, server } = this.props.question;
         return kind === "sign_in"
-            ? _t("“%(server)s” wants you to sign in", { server })
-            : _t("“%(server)s” asks you", { server });
+            ? _t("“%(server)s” requires you to sign in", { server })
+            : _t("Question from “%(server)s”", { server });
     }
 
     get linkLabel() {
@@ -59,13 +59,13 @@ export class QuestionCard extends Component {
     }
 
     get acceptLabel() {
-        return this.props.question.kind === "url" ? _t("I have done it") : _t("Send");
+        return this.props.question.kind === "url" ? _t("I have finished") : _t("Send");
     }
 
     get expiry() {
         const { expiresAt } = this.props.question;
         return expiresAt
-            ? _t("Without an answer the call goes on without one on %(moment)s.", {
+            ? _t("If you do not answer by %(moment)s, the call continues without it.", {
                   moment: formatMomentFull(expiresAt),
               })
             : "";

@@ -3,22 +3,22 @@ import { _t } from "@web/core/l10n/translation";
 
 const PROBLEMS = {
     required: _t("Fill in this field."),
-    text: _t("Write a text."),
-    number: _t("Write a number."),
-    integer: _t("Write a whole number."),
+    text: _t("Enter some text."),
+    number: _t("Enter a number."),
+    integer: _t("Enter a whole number."),
     boolean: _t("Choose yes or no."),
-    choice: _t("Choose one of the list."),
-    json: _t("Write valid JSON."),
+    choice: _t("Choose an option from the list."),
+    json: _t("Enter valid JSON."),
     too_short: _t("This is too short."),
     too_long: _t("This is too long."),
     too_small: _t("This number is too small."),
     too_large: _t("This number is too large."),
-    too_few: _t("Choose more."),
-    too_many: _t("Choose fewer."),
-    email: _t("Write an e-mail address."),
-    uri: _t("Write an address such as https://example.com."),
-    date: _t("Choose a day."),
-    "date-time": _t("Choose a day and a time."),
+    too_few: _t("Select more options."),
+    too_many: _t("Select fewer options."),
+    email: _t("Enter an email address."),
+    uri: _t("Enter a web address such as https://example.com."),
+    date: _t("Choose a date."),
+    "date-time": _t("Choose a date and time."),
 };
 
 /** One field of a form that is made from a schema; what stands in it is a text, see argument_form. */
@@ -38,7 +38,7 @@ export class SchemaField extends Component {
 
     get problem() {
         const { problem } = this.props;
-        return problem && (PROBLEMS[problem] || _t("This does not fit."));
+        return problem && (PROBLEMS[problem] || _t("Invalid value."));
     }
 
     get options() {

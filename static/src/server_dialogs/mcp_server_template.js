@@ -24,7 +24,7 @@ export class McpServerTemplate extends Component {
     }
 
     get title() {
-        return this.props.serverId ? _t("Change the values") : _t("New from Template");
+        return this.props.serverId ? _t("Edit values") : _t("New from Template");
     }
 
     async save({ template, values }) {

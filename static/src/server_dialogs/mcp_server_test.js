@@ -24,7 +24,7 @@ export class McpServerTest extends Component {
     }
 
     get title() {
-        return _t("Test of the connection");
+        return _t("Connection test");
     }
 
     async test() {

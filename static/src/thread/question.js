@@ -39,7 +39,7 @@ export class Question extends Component {
     }
 
     get copyLabel() {
-        return _t("Copy the question");
+        return _t("Copy question");
     }
 
     get isEditable() {
@@ -83,7 +83,7 @@ export class Question extends Component {
 
     get versionLabel() {
         const count = this.props.message.versions.length;
-        return _t("Wording %(number)s of %(count)s", { number: this.versionIndex + 1, count });
+        return _t("Version %(number)s of %(count)s", { number: this.versionIndex + 1, count });
     }
 
     showVersion(step) {

@@ -14,39 +14,37 @@ const OUTCOMES = {
     error: {
         label: _t("Failed"),
         icon: "fa-exclamation-circle text-danger",
-        sentence: _t("The tool reported an error. The assistant knows about it."),
+        sentence: _t("The tool reported an error. The assistant was informed."),
     },
     denied: {
         label: _t("Not allowed"),
         icon: "fa-ban text-warning",
-        sentence: _t("This call was not allowed, so it was not made."),
+        sentence: _t("This call was not allowed, so the tool was not called."),
     },
     timeout: {
         label: _t("Timed out"),
         icon: "fa-clock-o text-warning",
-        sentence: _t("The tool did not answer in time."),
+        sentence: _t("The tool did not respond in time."),
     },
     cancelled: {
         label: _t("Stopped"),
         icon: "fa-stop-circle text-muted",
-        sentence: _t("The call was stopped before it ended."),
+        sentence: _t("The call was stopped before it finished."),
     },
     unknown_tool: {
         label: _t("Unknown tool"),
         icon: "fa-question-circle text-warning",
-        sentence: _t("The assistant asked for a tool that does not exist. Nothing was called."),
+        sentence: _t("The assistant requested a tool that does not exist. No tool was called."),
     },
     invalid_args: {
         label: _t("Wrong arguments"),
         icon: "fa-exclamation-triangle text-warning",
-        sentence: _t("The arguments did not fit the tool. Nothing was called."),
+        sentence: _t("The arguments were invalid. The tool was not called."),
     },
     unknown: {
         label: _t("Outcome unknown"),
         icon: "fa-question-circle text-warning",
-        sentence: _t(
-            "The call was cut off, so its outcome is not known. It was not made a second time."
-        ),
+        sentence: _t("The call was interrupted, so its outcome is unknown. It was not repeated."),
     },
 };
 
@@ -116,10 +114,10 @@ export class ToolCallCard extends Component {
             return _t("Waits for a decision");
         }
         if (this.isUndecided) {
-            return _t("Waits for your decision");
+            return _t("Waiting for your decision");
         }
         if (this.questions.length) {
-            return _t("Waits for your answer");
+            return _t("Waiting for your answer");
         }
         return this.isRunning ? _t("Running") : this.outcome.label;
     }

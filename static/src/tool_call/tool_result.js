@@ -24,7 +24,7 @@ export class ToolResult extends Component {
     }
 
     get copyLabel() {
-        return _t("Copy the result");
+        return _t("Copy result");
     }
 
     /** Where text and structure differ, the structure is the one for programs. */

@@ -19,11 +19,13 @@ export class TurnStatus extends Component {
         if (asked) {
             return asked === 1
                 ? _t("The assistant waits for your decision.")
-                : _t("The assistant waits for %(count)s decisions of yours.", { count: asked });
+                : _t("The assistant is waiting for %(count)s decisions from you.", {
+                      count: asked,
+                  });
         }
         const call = runningCalls(turn).at(-1)?.call;
         if (call) {
-            return _t("The assistant uses %(tool)s.", { tool: call.title || call.tool });
+            return _t("The assistant is using %(tool)s.", { tool: call.title || call.tool });
         }
         if (!isFinal(turn)) {
             return _t("The assistant is answering.");

@@ -60,7 +60,7 @@ export class TurnView extends Component {
     }
 
     get copyLabel() {
-        return _t("Copy the answer");
+        return _t("Copy answer");
     }
 
     /** The calls that may be allowed or denied all at once. */
@@ -75,7 +75,7 @@ export class TurnView extends Component {
             return "";
         }
         if (connection === "offline") {
-            return _t("The connection is lost. Trying again; the answer goes on meanwhile.");
+            return _t("Connection lost. Reconnecting… The answer continues in the meantime.");
         }
         if (isStopping) {
             return _t("Stopping…");
@@ -83,7 +83,7 @@ export class TurnView extends Component {
         if (turn.state === "waiting") {
             return this.props.canDecide
                 ? _t("The assistant waits for your decision.")
-                : _t("The assistant waits for a decision of who asked.");
+                : _t("The assistant is waiting for a decision from the person who asked.");
         }
         if (turn.items.at(-1)?.type === "text" || runningCalls(turn).length) {
             return "";
@@ -105,7 +105,10 @@ export class TurnView extends Component {
             return { kind: "failed", text: turn.error?.message || fallback };
         }
         if (turn.state === "done" && !turn.items.length) {
-            return { kind: "empty", text: _t("The assistant gave no answer. Ask in other words.") };
+            return {
+                kind: "empty",
+                text: _t("The assistant gave no answer. Try rephrasing your question."),
+            };
         }
         return null;
     }

@@ -111,7 +111,7 @@ describe("a running turn", () => {
         expect(".o_ai_chat_html em").toHaveText("look");
         expect(".o_ai_chat_round").toHaveText("Round 1 of 5");
         expect(".o_ai_chat_tool[data-outcome=running]").toHaveCount(1);
-        expect("[role=status]").toHaveText("The assistant uses Get Time.");
+        expect("[role=status]").toHaveText("The assistant is using Get Time.");
 
         await say(
             server,

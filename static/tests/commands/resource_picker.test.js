@@ -83,9 +83,7 @@ test("three thousand resources are found without drawing them all", async () => 
     server.resources.resources = Array.from({ length: 3000 }, (_, i) => resource(`page ${i}`));
     await openPicker();
     expect("[role=option]").toHaveCount(PAGE_SIZE);
-    expect(".o_ai_chat_resources button:last").toHaveText(
-        `Show more of the other ${3000 - PAGE_SIZE}`
-    );
+    expect(".o_ai_chat_resources button:last").toHaveText(`Show more (${3000 - PAGE_SIZE} left)`);
     await click(".o_ai_chat_resources button:last");
     await settle();
     expect("[role=option]").toHaveCount(2 * PAGE_SIZE);
@@ -95,7 +93,7 @@ test("three thousand resources are found without drawing them all", async () => 
     expect(queryAllTexts("[role=option] .text-truncate:first-child")).toEqual(["page 2999"]);
     await edit("page nowhere");
     await settle();
-    expect(".o_ai_chat_resources [role=status]").toHaveText("Nothing has these words.");
+    expect(".o_ai_chat_resources [role=status]").toHaveText("No results.");
 });
 
 test("the arrow at the end of the list shows more", async () => {
@@ -141,9 +139,7 @@ test("a slow server is waited for, and the person need not", async () => {
     server.interrupt("GET /api/ai/conversations/10/resources", promise);
     await openPicker();
     expect(".o_ai_chat_resources").toHaveAttribute("aria-busy", "true");
-    expect(".o_ai_chat_resources [role=status]").toHaveText(
-        "Asking the servers what there is to read…"
-    );
+    expect(".o_ai_chat_resources [role=status]").toHaveText("Loading resources…");
     await press("Escape");
     await settle();
     expect(".o_ai_chat_resources").toHaveCount(0);

@@ -55,7 +55,7 @@ async function type(text) {
 test("a line tells what a new chat may use, and what is switched off there stays off", async () => {
     server.cloudServices = [SHOP];
     await mountChat({ newChat: { cloud_service_id: 5 } });
-    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · Shop · 2 servers, 14 tools");
+    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · Shop · 2 servers · 14 tools");
     expect(server.requestsTo("mcp-config").at(-1).line).toBe(
         "GET /api/ai/assistants/1/mcp-config?cloud_service_id=5"
     );
@@ -83,7 +83,7 @@ test("a line tells what a new chat may use, and what is switched off there stays
 test("it follows the switches of a conversation", async () => {
     const conversation = server.conversation();
     await mountChat({ conversationId: conversation.id });
-    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · 2 servers, 14 tools");
+    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · 2 servers · 14 tools");
     await click(".o_ai_chat_scope");
     await settle();
     for (const name of ["time", "files"]) {

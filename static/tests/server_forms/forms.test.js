@@ -81,7 +81,7 @@ async function fillInAnew() {
 
 test("a server of a template is filled in anew, and what is left empty stays", async () => {
     await fillInAnew();
-    expect(".modal-title").toHaveText("Change the values");
+    expect(".modal-title").toHaveText("Edit values");
     expect("#o_woow_template_token").not.toHaveAttribute("required");
     await click("#o_woow_template_sets");
     await edit("repos");

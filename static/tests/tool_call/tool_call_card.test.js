@@ -254,7 +254,7 @@ test("a page to visit is a link that shows its host; afterwards the card tells w
     await mountCard({ questions: [{ ...asked, decision: "decline", by: "Joel" }] });
     await click(".o_ai_chat_tool_head:last");
     await animationFrame();
-    expect(".o_ai_chat_tool_question").toHaveText("Joel declined what time asked.");
+    expect(".o_ai_chat_tool_question").toHaveText("Joel declined the request from time.");
 });
 
 test("who may not decide sees that somebody is asked, and nothing to click", async () => {
