@@ -41,7 +41,7 @@ def test_by_a_template_to_a_chat(tab, mcp_everything, scripted_llm):
         first("Please echo", calls(("n8n__echo", {"message": "from the tab"}))),
         then("Please echo", {"content": "It came **back**."}),
     )
-    expect(tab.get_by_text("No MCP server yet.")).to_be_visible()
+    expect(tab.get_by_text("No MCP servers yet.")).to_be_visible()
     tab.get_by_role("button", name="From a template").click()
     tab.locator('[data-template="n8n"]').click()
     tab.get_by_label("Address").fill(mcp_everything.url)
@@ -124,7 +124,7 @@ def test_what_is_wrong_is_told_and_mended(tab, mcp_everything):
     card.get_by_role("button", name="Edit").click()
     card.get_by_label("Address").fill(mcp_everything.url)
     tab.keyboard.press("Enter")
-    card.get_by_role("button", name="Read the tools").click()
+    card.get_by_role("button", name="Sync tools").click()
     state_of(tab, "wrong", "connected")
     expect(card.locator('[data-tool="echo"]')).to_be_visible()
     card.get_by_role("switch", name="wrong").click()

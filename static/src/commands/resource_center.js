@@ -111,7 +111,7 @@ export class ResourceCenter extends Reactive {
 
     leftOutSentence({ name }, count) {
         return _t(
-            "%(count)s parts of “%(name)s” were not attached. Only text and images can be attached, up to ten.",
+            "Some parts of “%(name)s” were not attached (%(count)s). Only text and images can be attached, up to ten.",
             { count, name }
         );
     }

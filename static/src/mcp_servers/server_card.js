@@ -57,7 +57,7 @@ export class ServerCard extends Component {
         }
         return (
             {
-                draft: _t("Being read"),
+                draft: _t("Not synced yet"),
                 connected: _t("Connected"),
                 degraded: _t("Degraded"),
                 error: _t("Error"),
@@ -160,7 +160,7 @@ export class ServerCard extends Component {
         const { server, list } = this.props;
         this.dialog.add(ConfirmationDialog, {
             title: _t("Delete this MCP server?"),
-            body: _t("“%(name)s” and its tools will be gone. Chats cannot use them any more.", {
+            body: _t("“%(name)s” and its tools will be deleted. Chats can no longer use them.", {
                 name: server.name,
             }),
             confirmLabel: _t("Delete"),

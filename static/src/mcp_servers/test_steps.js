@@ -26,7 +26,7 @@ export class TestSteps extends Component {
     }
 
     stateOf(step) {
-        return { ok: _t("passed"), failed: _t("failed"), skipped: _t("not done") }[step.state];
+        return { ok: _t("passed"), failed: _t("failed"), skipped: _t("not run") }[step.state];
     }
 
     iconOf(step) {

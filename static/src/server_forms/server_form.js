@@ -52,9 +52,9 @@ export class ServerForm extends Component {
 
     get trustLevels() {
         return [
-            ["none", _t("Not trusted: ask before its tools run")],
-            ["annotations", _t("Trust what it says of its tools: ask unless they only read")],
-            ["full", _t("Fully trusted: ask only before what destroys")],
+            ["none", _t("Not trusted: ask before running any tool")],
+            ["annotations", _t("Trust its labels: run read-only tools, ask for the rest")],
+            ["full", _t("Fully trusted: ask only before destructive actions")],
         ];
     }
 
@@ -65,13 +65,13 @@ export class ServerForm extends Component {
 
     get authorizations() {
         return [
-            ["key", _t("API key, or nothing")],
+            ["key", _t("API key or none")],
             this.props.isPersonal
                 ? ["oauth_user", _t("OAuth: you sign in")]
                 : ["oauth_user", _t("OAuth: each person signs in")],
             ...(this.props.isPersonal
                 ? []
-                : [["oauth_server", _t("OAuth: you sign in, for all chats")]]),
+                : [["oauth_server", _t("OAuth: you sign in for all chats")]]),
             ["oauth_client", _t("OAuth: client credentials")],
         ];
     }

@@ -31,7 +31,7 @@ async function mountTest(answers) {
 test("steps follow when the server was asked; the failed one says what to do", async () => {
     const answer = new Deferred();
     await mountTest([answer]);
-    expect("[role=status]").toHaveText("Testing …");
+    expect("[role=status]").toHaveText("Testing…");
     expect("button:contains(Test again)").not.toBeEnabled();
     answer.resolve({ ok: false, steps: STEPS });
     await animationFrame();

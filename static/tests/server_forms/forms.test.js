@@ -169,7 +169,7 @@ test("a server with OAuth: a client is asked for only where one is needed", asyn
     expect(field("API key")).toHaveCount(0);
     expect(field("Client secret")).toHaveCount(0);
     expect("option[value=oauth_server]").toHaveCount(0);
-    await click(field("Rights"));
+    await click(field("OAuth scopes"));
     await edit("tools.read");
     await click("button[type=submit]");
     await animationFrame();
@@ -232,9 +232,9 @@ test("a changed tool is shown with its arguments, and decided on", async () => {
             onReview: (_tool, review) => expect.step(review),
         },
     });
-    expect("[data-tool=echo]").toHaveText(/Has to be looked at/);
+    expect("[data-tool=echo]").toHaveText(/Needs review/);
     queryOne("details").open = true;
-    expect("dt").toHaveText(/message\s*string\s*needed/);
+    expect("dt").toHaveText(/message\s*string\s*required/);
     await click("button:contains(Refuse)");
     await click("input[role=switch]");
     expect.verifySteps(["refuse", "switch false"]);
