@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.relative_to(ROOT) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-FOLDERS = "benchmarks|controllers|data|demo|docs|migrations|models|runtime|security|services|static|tests|tools|views"
+FOLDERS = "benchmarks|controllers|data|demo|dev|docs|migrations|models|runtime|security|services|static|tests|tools|views"
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]*(?:\.\w+|/))`")
 TABLE = re.compile(r"^## What holds, and where it is tested\n\n(.+?)\n\n", re.MULTILINE | re.DOTALL)
 
@@ -26,3 +26,26 @@ def test_each_promise_names_its_tests(name):
     for row in rows:
         assert len(row) == 3, row
         assert PATH.search(row[2]) and PATH.findall(row[2])[0].startswith("tests/"), row
+
+
+@pytest.mark.parametrize("title", ["Where it is decided", "Three walks"])
+def test_each_function_that_the_house_names_is_there(title):
+    page = (ROOT / "docs/architecture.md").read_text()
+    part = page.partition(f"### {title}\n")[2].partition("\n#")[0]
+    sources = [
+        path.read_text()
+        for folder, suffix in (
+            ("services", "py"),
+            ("tools", "py"),
+            ("models", "py"),
+            ("runtime", "py"),
+            ("controllers", "py"),
+            ("static/src", "js"),
+        )
+        for path in (ROOT / folder).rglob(f"*.{suffix}")
+    ]
+    known = re.compile(r"(?:def|class|function) (\w+)|^    (?:async )?(\w+)\(.*\) \{", re.M)
+    defined = {name for source in sources for pair in known.findall(source) for name in pair}
+    named = [name for name in re.findall(r"`([A-Za-z_.]+)`", part) if "/" not in name]
+    assert len(named) > 10
+    assert [name for name in named if name.rpartition(".")[2] not in defined] == []
