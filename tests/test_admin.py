@@ -177,7 +177,7 @@ class TestAdmin(AiCase):
         self.user_server.last_attempt = False
         self.env.flush_all()
         asked = []
-        with patch.object(background, "sync_later", lambda _name, ids: asked.append(ids)):
+        with patch.object(background, "sync_later", lambda _name, ids, _uid: asked.append(ids)):
             for _time in range(2):
                 everyone._cron_sync_tools()
         self.assertEqual(asked, [(self.user_server | self.server).ids], "once")

@@ -7,7 +7,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.relative_to(ROOT) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-FOLDERS = "benchmarks|controllers|data|demo|dev|docs|migrations|models|runtime|security|services|static|tests|tools|views"
+FOLDERS = (
+    "benchmarks|controllers|data|demo|dev|docs|migrations|models|runtime|security|services|static"
+    "|tests|tools|views"
+)
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]*(?:\.\w+|/))`")
 TABLE = re.compile(r"^## What holds, and where it is tested\n\n(.+?)\n\n", re.MULTILINE | re.DOTALL)
 
