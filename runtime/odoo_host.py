@@ -18,9 +18,6 @@ class OdooHost:
         if db.raw(dbname, turn_queue.has_left):
             serving.turns_wait(dbname)
 
-    def discover(self, spec):
-        return process.discover(spec)
-
     def sync_later(self, dbname, server_ids, uid=None):
         background.sync_later(dbname, server_ids, uid)
 

@@ -6,11 +6,9 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from ..services.specs import ServerSpec
-
 
 class Host(Protocol):
-    """What a process does for models. Nothing but `discover` waits for a server."""
+    """What a process does for models; nothing here waits for a server."""
 
     def registry_loaded(self, dbname: str) -> None:
         """Begin to listen where this kind of process does so without a request."""
@@ -20,13 +18,6 @@ class Host(Protocol):
 
     def sweep(self, dbname: str) -> None:
         """Give back what dead runners held, and see that somebody takes what waits; commits by itself."""
-
-    def discover(self, spec: ServerSpec) -> Any:
-        """Connect to a server and read its tools, at most `spec.sync_timeout` seconds.
-
-        :return: `services.mcp.pool.pool.Discovery`
-        :raises EngineError: with a sentence
-        """
 
     def sync_later(self, dbname: str, server_ids: list[int], uid: int | None = None) -> None:
         """Read the tools of servers in the background, after the commit that wants it.

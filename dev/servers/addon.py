@@ -13,7 +13,7 @@ from dev.paths import ADDON, ROOT
 from dev.progress import DevError, step, warn
 from dev.servers.instance import Instance
 
-OPENING_MARK = "@@opening@@"
+OPENING_MARK = "@@opening@@"  # of what the script prints
 # What Odoo reads into the database; code in services/, tools/, runtime/ and static/ counts without an update.
 UPDATED_FROM = (
     "models",
@@ -27,28 +27,7 @@ UPDATED_FROM = (
     "report",
     "migrations",
 )
-# For `odoo-bin shell`: the addon's demo records follow the environment's WOOW_AI_DEMO_* variables.
-REFRESH = """
-if "ai.config" in env and hasattr(env["ai.config"], "_demo_refresh"):
-    env["ai.config"]._demo_refresh()
-    env.cr.commit()
-"""
-# For `odoo-bin shell`: what every question to the demo's assistant begins with, as an OpenAI request.
-OPENING = f"""
-import json
-from types import SimpleNamespace
-from odoo.addons.{ADDON}.services.turn.toolset import Toolbox
-
-assistant = env.ref("{ADDON}.ai_assistant_demo")
-tools = assistant._system_tools() - assistant.mcp_tool_disabled_ids
-servers = tuple(server._server_spec() for server in tools.server_id)
-toolbox = Toolbox(SimpleNamespace(servers=servers, tools=tools._tool_specs(), history=()), None)
-messages = [
-    {{"role": "system", "content": assistant.system_prompt}},
-    {{"role": "user", "content": "Hi"}},
-]
-print("{OPENING_MARK}" + json.dumps({{"messages": messages, "tools": toolbox.functions}}))
-"""
+RECORDS = ROOT / "dev/demo/records.py"
 
 
 def fingerprint() -> str:
@@ -139,7 +118,7 @@ def refresh_demo(instance: Instance, environment: Mapping[str, str]) -> str | No
     )
     done = subprocess.run(
         [str(arg) for arg in command],
-        input=REFRESH + OPENING,
+        input=RECORDS.read_text(),
         env={
             **os.environ,
             **instance.postgres.environment,

@@ -1,25 +1,11 @@
-import logging
-import os
-
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
 from ...services import const, packages
-from ...services.errors import EngineError, LlmSwitchedOff, PackageMissing
+from ...services.errors import LlmSwitchedOff, PackageMissing
 from ...services.net import egress
 from ...services.specs import LlmSpec
-from ...tools import host, sentences
-
-_logger = logging.getLogger(__name__)
-
-DEMO_TOOLS = (
-    "echo",
-    "get-structured-content",
-    "get-sum",
-    "get-tiny-image",
-    "get_current_time",
-    "trigger-long-running-operation",
-)
+from ...tools import sentences
 
 
 class AiConfig(models.Model):
@@ -160,30 +146,3 @@ class AiConfig(models.Model):
             first_token_timeout=self.first_token_timeout,
             idle_timeout=self.idle_timeout,
         )
-
-    @api.model
-    def _demo_refresh(self):
-        """Point the demo data at this start's model and MCP servers (environment ``WOOW_AI_DEMO_*``)."""
-        ref = self.env.ref
-        if (provider := ref("woow_paas_platform.ai_config_demo", False)) and (
-            url := os.environ.get("WOOW_AI_DEMO_LLM_URL")
-        ):
-            provider.write(
-                {
-                    "api_base_url": url,
-                    "model": os.environ.get("WOOW_AI_DEMO_LLM_MODEL", provider.model),
-                    "api_key": os.environ.get("WOOW_AI_DEMO_LLM_KEY", ""),
-                }
-            )
-        for name in ("everything", "time"):
-            server = ref(f"woow_paas_platform.mcp_server_demo_{name}", False)
-            if server and (url := os.environ.get(f"WOOW_AI_DEMO_MCP_{name.upper()}_URL")):
-                server.url = url
-                try:
-                    server._apply_discovery(host.current().discover(server._server_spec()))
-                except EngineError as error:
-                    _logger.warning("The demo's MCP server %s is not there: %s", name, error)
-        if assistant := ref("woow_paas_platform.ai_assistant_demo", False):
-            # A small model chooses better among few tools, and get-env shows its server's environment.
-            tools = assistant.mcp_server_ids.tool_ids
-            assistant.mcp_tool_disabled_ids = tools.filtered(lambda t: t.name not in DEMO_TOOLS)

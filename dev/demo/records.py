@@ -1,0 +1,60 @@
+"""A script for ``odoo-bin shell``: the demo's records follow this start's model and MCP servers.
+
+Reads the environment's ``WOOW_AI_DEMO_*`` variables and prints, after a mark, what every question to the demo's
+assistant begins with, as an OpenAI request.
+"""
+
+import json
+import logging
+import os
+from types import SimpleNamespace
+
+from odoo.addons.woow_paas_platform.runtime import process
+from odoo.addons.woow_paas_platform.services.errors import EngineError
+from odoo.addons.woow_paas_platform.services.turn.toolset import Toolbox
+
+MARK = "@@opening@@"  # see dev/servers/addon.py
+# A small model chooses better among few tools, and get-env shows its server's environment.
+TOOLS = (
+    "echo",
+    "get-structured-content",
+    "get-sum",
+    "get-tiny-image",
+    "get_current_time",
+    "trigger-long-running-operation",
+)
+
+
+def demo(name):
+    return env.ref(f"woow_paas_platform.{name}", False)  # noqa: F821 of the shell
+
+
+def variable(name, default=""):
+    return os.environ.get(f"WOOW_AI_DEMO_{name}", default)
+
+
+if (provider := demo("ai_config_demo")) and (url := variable("LLM_URL")):
+    model, key = variable("LLM_MODEL", provider.model), variable("LLM_KEY")
+    provider.write({"api_base_url": url, "model": model, "api_key": key})
+for name in ("everything", "time"):
+    server, url = demo(f"mcp_server_demo_{name}"), variable(f"MCP_{name.upper()}_URL")
+    if server and url:
+        server.url = url
+        try:
+            server._apply_discovery(process.discover(server._server_spec()))
+        except EngineError as error:
+            logging.getLogger(__name__).warning(
+                "The demo's server %s is not there: %s", name, error
+            )
+if assistant := demo("ai_assistant_demo"):
+    tools = assistant.mcp_server_ids.tool_ids
+    assistant.mcp_tool_disabled_ids = tools.filtered(lambda tool: tool.name not in TOOLS)
+    tools = assistant._system_tools() - assistant.mcp_tool_disabled_ids
+    servers = tuple(server._server_spec() for server in tools.server_id)
+    offered = Toolbox(SimpleNamespace(servers=servers, tools=tools._tool_specs(), history=()), None)
+    messages = [
+        {"role": "system", "content": assistant.system_prompt},
+        {"role": "user", "content": "Hi"},
+    ]
+    print(MARK + json.dumps({"messages": messages, "tools": offered.functions}))
+env.cr.commit()  # noqa: F821
