@@ -3,7 +3,7 @@
 import jsonschema
 from odoo.tests import tagged
 
-from ..controllers import openapi_document
+from ..controllers import openapi_document, schemas
 from .common import AiHttpCase, served_mcp
 
 SERVERS = "/api/mcp/servers"
@@ -21,7 +21,7 @@ class McpApiCase(AiHttpCase):
             self.assertEqual(status, expect, data)
         if "content" in answer:
             schema = answer["content"]["application/json"]["schema"]
-            components = {"components": {"schemas": openapi_document.SCHEMAS}}
+            components = {"components": {"schemas": schemas.SCHEMAS}}
             jsonschema.Draft202012Validator({**schema, **components}).validate(data)
         else:
             self.assertIsNone(data)
