@@ -24,21 +24,17 @@ class AiReplyController(http.Controller):
     @http.route("/api/ai-reply", methods=["POST"], **ROUTE)
     def ai_reply(self):
         """``{reply, message, tool_calls, usage}``: the model's own text, and what was read from it."""
-        values = body(
-            aiMessage=str,
-            userContext=(str, None),
-            includeMCPTools=(bool, None),
-            toolResults=(list, None),
-            assistant_id=(int, None),
-        )
+        values = body("ModelQuestion")
         results = values["toolResults"] or []
         if len(results) > MAX_CALLS or not all(isinstance(one, dict) for one in results):
-            raise _invalid("toolResults", f"Send at most {MAX_CALLS} results, each an object.")
+            raise ApiError.invalid(
+                "toolResults", f"Send at most {MAX_CALLS} results, each an object."
+            )
         said, context = values["aiMessage"].strip(), (values["userContext"] or "").strip()
         if not said:
             raise ApiError(400, "empty_message", "Write a message first.")
         if len(said) + len(context) > PROMPT_CHARS:
-            raise _invalid("aiMessage", f"At most {PROMPT_CHARS} characters can be sent.")
+            raise ApiError.invalid("aiMessage", f"At most {PROMPT_CHARS} characters can be sent.")
         assistant = _assistant(values["assistant_id"])
         process.runner()  # where no model can be asked, nothing is read
         turn = _request(
@@ -46,10 +42,6 @@ class AiReplyController(http.Controller):
         )
         dbname, context = request.db, dict(request.env.context)
         return AfterCommit(request.env, lambda: _answer(turn, dbname, context))
-
-
-def _invalid(field, sentence):
-    return ApiError(400, "invalid_field", sentence, details={"field": field})
 
 
 def _assistant(assistant_id):

@@ -21,7 +21,7 @@ class AttachmentController(http.Controller):
     def attach(self, conversation_id):
         """Keep a file for a message that is about to be sent."""
         channel = conversation_or_404(conversation_id)
-        values = body(name=str, data=str)
+        values = body("Upload")
         (file,) = channel._attach(values["name"], values["data"])._ai_file_data()
         return request.make_json_response(file, status=201)
 

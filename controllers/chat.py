@@ -12,7 +12,6 @@ from .dispatcher import body, query_int
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
 PAGE = 30
 SEARCH_CHARS = 200  # of the words to find a conversation by
-TOKEN_CHARS = 200  # of a client_token; an index holds it
 
 
 def conversation_or_404(conversation_id):
@@ -59,18 +58,6 @@ def starting_a_turn():
         ) from error
     except psycopg2.errors.UniqueViolation as error:
         raise ConcurrencyError("The same turn was started twice at once.") from error
-
-
-def server_names(names):
-    """The field `enabled_servers`, checked."""
-    if names is not None and not all(isinstance(name, str) for name in names):
-        raise ApiError(
-            400,
-            "invalid_field",
-            "The field “enabled_servers” must be a list of names.",
-            details={"field": "enabled_servers"},
-        )
-    return names
 
 
 def accepted(turn):
@@ -147,14 +134,7 @@ class ChatController(http.Controller):
 
     @http.route("/api/ai/conversations", methods=["POST"], **ROUTE)
     def create_conversation(self):
-        values = body(
-            assistant_id=int,
-            cloud_service_id=(int, None),
-            name=(str, None),
-            res_model=(str, None),
-            res_id=(int, None),
-            enabled_servers=(list, None),
-        )
+        values = body("NewConversation")
         assistant = visible_or_404(
             "ai.assistant", values["assistant_id"], "This assistant does not exist."
         )
@@ -163,7 +143,7 @@ class ChatController(http.Controller):
             assistant, service, values["name"], self._record(values)
         )
         if values["enabled_servers"] is not None:
-            channel._select_servers(server_names(values["enabled_servers"]))
+            channel._select_servers(values["enabled_servers"])
         return request.make_json_response(channel._conversation_data(), status=201)
 
     def _record(self, values):
@@ -187,7 +167,7 @@ class ChatController(http.Controller):
     @http.route("/api/ai/conversations/<int:conversation_id>", methods=["PATCH"], **ROUTE)
     def rename_conversation(self, conversation_id):
         channel = conversation_or_404(conversation_id)
-        channel._rename_ai_conversation(body(name=str)["name"])
+        channel._rename_ai_conversation(body("NewName")["name"])
         return channel._conversation_data()
 
     @http.route("/api/ai/conversations/<int:conversation_id>", methods=["DELETE"], **ROUTE)
@@ -198,22 +178,10 @@ class ChatController(http.Controller):
     @http.route("/api/ai/conversations/<int:conversation_id>/messages", methods=["POST"], **ROUTE)
     def post_message(self, conversation_id):
         channel = conversation_or_404(conversation_id)
-        values = body(
-            content=str,
-            client_token=(str, None),
-            edit_of=(int, None),
-            attachment_ids=(list, None),
-        )
+        values = body("Question")
         content = values["content"].strip()
         if not content and not values["attachment_ids"]:
             raise ApiError(400, "empty_message", "Write a message first.")
-        if len(values["client_token"] or "") > TOKEN_CHARS:
-            raise ApiError(
-                400,
-                "invalid_field",
-                f"The field “client_token” takes at most {TOKEN_CHARS} characters.",
-                details={"field": "client_token"},
-            )
         turn = channel._turn_of_token(values["client_token"])
         if not turn:
             refuse_while_busy(channel)
@@ -265,7 +233,7 @@ class ChatController(http.Controller):
 
     @http.route("/api/ai/preferences", methods=["PATCH"], **ROUTE)
     def set_preferences(self):
-        values = body(show_tool_calls=bool)
+        values = body("Preferences")
         # sudo: res.users - portal users cannot write their own row; a switch of their own chat
         request.env.user.sudo().woow_ai_show_calls = values["show_tool_calls"]
         return request.env.user._woow_ai_preferences()

@@ -28,13 +28,10 @@ class ConnectionController(http.Controller):
     @http.route("/api/mcp/connections/<int:server_id>", methods=["PUT"], **ROUTE)
     def connect(self, server_id):
         """Add the caller's key, or replace it."""
-        api_key = body(api_key=str)["api_key"].strip()
+        api_key = body("Key")["api_key"].strip()
         if not 0 < len(api_key) <= MAX_KEY or not api_key.isascii() or not api_key.isprintable():
-            raise ApiError(
-                400,
-                "invalid_field",
-                request.env._("Enter the key as the service has given it to you."),
-                details={"field": "api_key"},
+            raise ApiError.invalid(
+                "api_key", request.env._("Enter the key as the service has given it to you.")
             )
         server = wanting_or_404(server_id)
         return request.env[CREDENTIAL]._keep(server, request.env.user, api_key)._connection(server)

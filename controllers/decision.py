@@ -10,13 +10,7 @@ class DecisionController(http.Controller):
     @http.route("/api/ai/turns/<int:turn_id>/decision", methods=["POST"], **ROUTE)
     def decide(self, turn_id):
         """Answer what an `approval_required`, `confirm_required` or `input_required` event asked."""
-        values = body(
-            id=str,
-            decision=str,
-            arguments=(dict, None),
-            content=(dict, None),
-            reason=(str, None),
-        )
+        values = body("Decision")
         turn = visible_or_404("woow_paas_platform.ai_turn", turn_id, "This turn does not exist.")
         if turn.user_id != request.env.user:
             raise ApiError.not_found("This turn does not exist.")

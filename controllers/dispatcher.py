@@ -12,11 +12,11 @@ from ..services import large, text
 from ..services.errors import ConfigError, EngineError, ResultTooLarge
 from ..tools import sentences
 from ..tools.refusals import Refusal
+from .schemas import SCHEMAS, misfit
 
 _logger = logging.getLogger(__name__)
 
 MAX_BODY = 1024 * 1024  # bytes of one JSON body, where the route names no `max_body`
-NUMBER = (int, float)
 
 
 class AiDispatcher(Json2Dispatcher):
@@ -92,14 +92,10 @@ class AiDispatcher(Json2Dispatcher):
         return ApiError(500, "internal_error", "Something went wrong. The log has the details.")
 
 
-def body(**fields):
-    """Read the JSON body against ``name=type`` pairs; a type in a tuple with None makes it optional.
-
-    >>> body(content=str, client_token=(str, None))  # doctest: +SKIP
-    {'content': 'Hello', 'client_token': None}
-    """
-    data = request.dispatcher.jsonrequest or {}
-    if unknown := sorted(data.keys() - fields.keys()):
+def body(name):
+    """Read the JSON body against one of `schemas.SCHEMAS`; what is optional and left out is None."""
+    schema, data = SCHEMAS[name], request.dispatcher.jsonrequest or {}
+    if unknown := sorted(data.keys() - schema["properties"].keys()):
         raise ApiError(
             400,
             "unknown_field",
@@ -107,22 +103,14 @@ def body(**fields):
             details={"fields": unknown},
         )
     values = {}
-    for name, kind in fields.items():
-        kind, optional = (kind[0], True) if isinstance(kind, tuple) else (kind, False)
-        value = data.get(name)
-        if value is None and optional:
-            values[name] = None
-        elif isinstance(value, NUMBER if kind is float else kind) and (
-            kind is bool or not isinstance(value, bool)
-        ):
-            values[name] = text.storable(value)
+    for field, kind in schema["properties"].items():
+        value = data.get(field)
+        if value is None and field not in schema["required"]:
+            values[field] = None
+        elif must := misfit(value, kind):
+            raise ApiError.invalid(field, f"The field “{field}” must be {must}.")
         else:
-            raise ApiError(
-                400,
-                "invalid_field",
-                f"The field “{name}” must be a {kind.__name__}.",
-                details={"field": name},
-            )
+            values[field] = text.storable(value)
     return values
 
 

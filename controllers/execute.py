@@ -8,7 +8,6 @@ from odoo.http import request
 from ..runtime import process
 from ..runtime.web import direct_call
 from ..runtime.web.api_error import ApiError
-from ..services import text
 from ..services.errors import EngineError
 from ..services.schemas import arguments as checks
 from ..services.specs import CallResult, ToolCall
@@ -23,7 +22,7 @@ class ExecuteController(http.Controller):
     @http.route("/api/mcp/execute-tool", methods=["POST"], **ROUTE)
     def execute_tool(self):
         """One call: ``{success, content?, error?}``; what cannot be called at all is an error."""
-        values = body(toolName=str, arguments=(dict, None))
+        values = body("Call")
         process.runner()  # where no call can be made, none is written down
         asked = _Asked(values["toolName"], values["arguments"] or {})
         asked.resolve(_offered())
@@ -36,10 +35,10 @@ class ExecuteController(http.Controller):
     @http.route("/api/mcp/execute-tools", methods=["POST"], **ROUTE)
     def execute_tools(self):
         """Several calls side by side: ``{results: [{name, success, content?, error?}]}`` in their order."""
-        given = body(calls=list)["calls"]
+        given = body("Calls")["calls"]
         if not 0 < len(given) <= MAX_CALLS:
-            raise _invalid(f"Send from 1 to {MAX_CALLS} calls.")
-        calls = [_Asked(*_name_and_arguments(one)) for one in given]
+            raise ApiError.invalid("calls", f"Send from 1 to {MAX_CALLS} calls.")
+        calls = [_Asked(one["name"], one.get("arguments") or {}) for one in given]
         process.runner()
         offered = _offered()
         refused = {}
@@ -77,19 +76,6 @@ class ExecuteController(http.Controller):
 
 def _offered():
     return request.env["woow_paas_platform.mcp_tool"]._offered_to_caller()
-
-
-def _invalid(sentence):
-    return ApiError(400, "invalid_field", sentence, details={"field": "calls"})
-
-
-def _name_and_arguments(given):
-    match given:
-        case {"name": str(name), **rest} if not rest.keys() - {"arguments"}:
-            arguments = rest.get("arguments")
-            if arguments is None or isinstance(arguments, dict):
-                return text.storable(name), text.storable(arguments or {})
-    raise _invalid("Each call is an object with a name and arguments.")
 
 
 class _Asked:

@@ -8,8 +8,9 @@ from odoo.http import request
 from ..models.mcp.mcp_server_api import name_of
 from ..runtime.web.api_error import ApiError
 from ..services.catalog.mcp_json import MAX_NAME
-from .chat import ROUTE, conversation_or_404, server_names, visible_or_404
+from .chat import ROUTE, conversation_or_404, visible_or_404
 from .dispatcher import body, query_int
+from .schemas import WRITABLE
 
 SERVER = "woow_paas_platform.mcp_server"
 TOOL = "woow_paas_platform.mcp_tool"
@@ -17,29 +18,7 @@ TEMPLATE = "woow_paas_platform.mcp_template"
 PAGE = 100
 MAX_PAGE = 200
 DECISIONS = {"accept": "accepted", "refuse": "refused"}
-CHOICES = {
-    "transport": ("auto", "streamable_http", "sse"),
-    "trust_level": ("none", "annotations", "full"),
-    "authorization": ("key", "oauth_server", "oauth_user", "oauth_client"),
-    "scope": ("system", "user"),
-    "approval_policy": ("default", "auto", "ask", "never"),
-    "review": tuple(DECISIONS),
-}
 OAUTH = ("authorization", "oauth_client_id", "oauth_client_secret", "oauth_issuer", "oauth_scope")
-FIELDS = {
-    "name": (str, None),
-    "title": (str, None),
-    "url": (str, None),
-    "api_key": (str, None),
-    "headers": (dict, None),
-    "description": (str, None),
-    "active": (bool, None),
-    "transport": (str, None),
-    "trust_level": (str, None),
-    **dict.fromkeys(OAUTH, (str, None)),
-    "connect_timeout": (float, None),
-    "call_timeout": (float, None),
-}
 OF_AN_ADDRESS = ("url", "api_key", "headers", "transport", *OAUTH)
 
 
@@ -75,31 +54,16 @@ def place_of(cloud_service_id, scope=None):
     return {"scope": "user", "cloud_service_id": False, "owner_user_id": request.env.uid}
 
 
-def check_choices(values):
-    for name, choices in CHOICES.items():
-        if values.get(name) is not None and values[name] not in choices:
-            raise ApiError(
-                400,
-                "invalid_field",
-                f"The field “{name}” must be one of {', '.join(choices)}.",
-                details={"field": name},
-            )
-
-
 def server_values(values):
     """The columns of what was given."""
-    check_choices(values)
-    vals = {name: value for name, value in values.items() if value is not None and name in FIELDS}
+    vals = {name: value for name, value in values.items() if value is not None and name in WRITABLE}
     if "headers" in vals:
         vals["headers_json"] = json.dumps(vals.pop("headers"))
     if "name" in vals:
         vals["name"] = " ".join(vals["name"].split())
         if not 0 < len(vals["name"]) <= MAX_NAME:
-            raise ApiError(
-                400,
-                "invalid_field",
-                f"Give the server a name of at most {MAX_NAME} characters.",
-                details={"field": "name"},
+            raise ApiError.invalid(
+                "name", f"Give the server a name of at most {MAX_NAME} characters."
             )
     return vals
 
@@ -109,15 +73,6 @@ def template_or_404(code):
     if not template:
         raise ApiError.not_found(request.env._("This template does not exist."))
     return template
-
-
-def text_values(values):
-    values = values or {}
-    if not all(isinstance(value, str) for value in values.values()):
-        raise ApiError(
-            400, "invalid_field", "The “values” must be texts.", details={"field": "values"}
-        )
-    return values
 
 
 class McpServerController(http.Controller):
@@ -140,14 +95,7 @@ class McpServerController(http.Controller):
     @http.route("/api/mcp/servers", methods=["POST"], **ROUTE)
     def create_server(self):
         """A URL is enough, or a template with its values; the tools are read at once, in the background."""
-        values = body(
-            **FIELDS,
-            template=(str, None),
-            values=(dict, None),
-            cloud_service_id=(int, None),
-            scope=(str, None),
-        )
-        check_choices(values)
+        values = body("NewServer")
         place = place_of(values["cloud_service_id"], values["scope"])
         make = self._of_template if values["template"] else self._of_address
         server = make(values, place)
@@ -156,26 +104,21 @@ class McpServerController(http.Controller):
     def _of_address(self, values, place, wanted=None):
         """:param wanted: a name for a server that was given none"""
         if not values["url"]:
-            raise ApiError(
-                400, "invalid_field", "The field “url” must be a str.", details={"field": "url"}
-            )
+            raise ApiError.invalid("url", "Give the address of the server.")
         Server = request.env[SERVER]
         name = Server._free_name(wanted or name_of(values["url"]), place)
         return Server.create({"name": name, **server_values(values), **place})
 
     def _of_template(self, values, place):
         template = template_or_404(values["template"])
-        given = text_values(values["values"])
+        given = values["values"] or {}
         if template.transport != "stdio":
             values |= template._server_vals(given)
             return self._of_address(values, place, template.name)
         for field in OF_AN_ADDRESS:
             if values[field] is not None:
-                raise ApiError(
-                    400,
-                    "invalid_field",
-                    f"The field “{field}” does not go with this template.",
-                    details={"field": field},
+                raise ApiError.invalid(
+                    field, f"The field “{field}” does not go with this template."
                 )
         Server = request.env[SERVER]
         name = Server._free_name(template.name, place)
@@ -198,12 +141,12 @@ class McpServerController(http.Controller):
         When nothing that is known holds any more, the tools are read again in the background.
         """
         server = managed_or_404(server_id)
-        values = body(**FIELDS, remove_api_key=(bool, None), values=(dict, None))
+        values = body("ServerChange")
         held = server._held_secrets()
         if values["remove_api_key"]:
             server._remove_api_key()
         if values["values"]:
-            server._change_template_values(text_values(values["values"]))
+            server._change_template_values(values["values"] or {})
         server.write(server_values(values))
         if server.active and server.state == "draft":
             server._sync_after_commit()
@@ -219,7 +162,7 @@ class McpServerController(http.Controller):
     @http.route("/api/mcp/servers/<int:server_id>/toggle", methods=["PATCH"], **ROUTE)
     def toggle_server(self, server_id):
         """Switch a server for everybody who uses it, or (anybody) for one conversation of the caller."""
-        values = body(active=bool, conversation_id=(int, None))
+        values = body("Switch")
         if not values["conversation_id"]:
             server = managed_or_404(server_id)
             server.active = values["active"]
@@ -250,13 +193,7 @@ class McpServerController(http.Controller):
     @http.route("/api/mcp/tools/<int:tool_id>", methods=["PATCH"], **ROUTE)
     def update_tool(self, tool_id):
         """Switch it, say whether calls ask, or decide on a changed definition."""
-        values = body(
-            active=(bool, None),
-            approval_policy=(str, None),
-            review=(str, None),
-            review_hash=(str, None),
-        )
-        check_choices(values)
+        values = body("ToolChange")
         tool = visible_or_404(TOOL, tool_id, request.env._("This tool does not exist."))
         tool.check_access("write")
         review, seen = values.pop("review"), values.pop("review_hash")
@@ -267,11 +204,8 @@ class McpServerController(http.Controller):
 
     def _review(self, tool, review, seen):
         if seen is None:
-            raise ApiError(
-                400,
-                "invalid_field",
-                "A review needs the review_hash of the tool as it was shown.",
-                details={"field": "review_hash"},
+            raise ApiError.invalid(
+                "review_hash", "A review needs the review_hash of the tool as it was shown."
             )
         if not tool._decide_definition(DECISIONS[review], seen):
             raise ApiError(
@@ -298,8 +232,7 @@ class McpServerController(http.Controller):
     @http.route("/api/mcp/import", methods=["POST"], **ROUTE)
     def import_servers(self):
         """Make servers of an ``mcpServers`` document; what cannot be one is told and costs only itself."""
-        values = body(mcpServers=dict, cloud_service_id=(int, None), scope=(str, None))
-        check_choices(values)
+        values = body("Import")
         place = place_of(values["cloud_service_id"], values["scope"])
         servers, notes = request.env[SERVER]._import_servers(values["mcpServers"], place)
         if not servers:
@@ -319,5 +252,5 @@ class McpServerController(http.Controller):
     def set_mcp_config(self, conversation_id):
         """`enabled_servers` are names; null uses whatever is offered, also what comes later."""
         channel = conversation_or_404(conversation_id)
-        channel._select_servers(server_names(body(enabled_servers=(list, None))["enabled_servers"]))
+        channel._select_servers(body("ConfigChange")["enabled_servers"])
         return channel._mcp_config()

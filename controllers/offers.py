@@ -61,8 +61,8 @@ class OffersController(http.Controller):
     def get_prompt(self, **where):
         """A prompt with its arguments, as messages to send or to change first."""
         asked = asked_of(**where)
-        values = body(server_id=int, name=str, arguments=(dict, None))
-        arguments = _strings(values["arguments"])
+        values = body("PromptFill")
+        arguments = values["arguments"] or {}
 
         def shape(filled, write):
             return {
@@ -83,7 +83,7 @@ class OffersController(http.Controller):
     @http.route(f"{CONVERSATION}/resources/read", methods=["POST"], **ROUTE)
     def read_resource(self, conversation_id):
         asked = asked_of(conversation_id)
-        values = body(server_id=int, uri=str)
+        values = body("ResourceRead")
         _check_length(values["uri"])
 
         def shape(contents, write):
@@ -105,11 +105,11 @@ class OffersController(http.Controller):
     def attach_resource(self, conversation_id):
         """Keep a resource for a message that is about to be sent; with arguments, one of a template."""
         asked = asked_of(conversation_id)
-        values = body(server_id=int, uri=str, name=(str, None), arguments=(dict, None))
+        values = body("ResourceAttach")
         server = server_or_404(asked, values["server_id"])
         uri = values["uri"]
         if values["arguments"] is not None:
-            uri = _expanded(uri, _strings(values["arguments"]))
+            uri = _expanded(uri, values["arguments"] or {})
         _check_length(uri)
         source, name = {"server": server.name, "uri": uri}, values["name"] or ""
         person, lang = request.env.uid, request.env.lang
@@ -131,22 +131,12 @@ class OffersController(http.Controller):
     def complete(self, **where):
         """What the beginning of an argument may become; it is asked while a person types."""
         asked = asked_of(**where)
-        values = body(
-            server_id=int,
-            prompt=(str, None),
-            uri=(str, None),
-            argument=str,
-            value=str,
-            arguments=(dict, None),
-        )
+        values = body("Completion")
         if bool(values["prompt"]) == bool(values["uri"]):
-            raise ApiError(
-                400,
-                "invalid_field",
-                "Send either “prompt” or “uri”, the template of a resource.",
-                details={"field": "prompt"},
+            raise ApiError.invalid(
+                "prompt", "Send either “prompt” or “uri”, the template of a resource."
             )
-        given = _strings(values["arguments"])
+        given = values["arguments"] or {}
         return offers.one_of(
             asked,
             server_or_404(asked, values["server_id"]),
@@ -172,22 +162,9 @@ def _expanded(template, arguments):
     try:
         return uri_template.expand(template, arguments)
     except ConfigError as error:
-        raise ApiError(400, "invalid_field", str(error), details={"field": "uri"}) from error
+        raise ApiError.invalid("uri", str(error)) from error
 
 
 def _check_length(uri):
     if len(uri) > uri_template.MAX_ADDRESS:
-        raise ApiError(400, "invalid_field", uri_template.TOO_LONG, details={"field": "uri"})
-
-
-def _strings(arguments):
-    """Arguments of prompts are strings by the protocol."""
-    wrong = [name for name, value in (arguments or {}).items() if not isinstance(value, str)]
-    if wrong:
-        raise ApiError(
-            400,
-            "invalid_field",
-            f"The values in “arguments” must be strings: {', '.join(wrong)}.",
-            details={"field": "arguments", "names": wrong},
-        )
-    return arguments or {}
+        raise ApiError.invalid("uri", uri_template.TOO_LONG)

@@ -1,11 +1,15 @@
-"""The OpenAPI 3.1 document of `/api/mcp`; the tests hold every answer against it."""
+"""The OpenAPI 3.1 document of the API; the tests hold every answer of it against the document."""
 
-from .schemas import INT, SCHEMAS, ref
+from .schemas import INT, SCHEMAS, TEXT, ref
 
 SERVER_ID = "/api/mcp/servers/{server_id}"
 CONNECTED = "/api/mcp/connections/{server_id}"
 SESSION = "/api/sessions/{conversation_id}/mcp-config"
 NEW_CHAT = "/api/ai/assistants/{assistant_id}/mcp-config"
+AI = "/api/ai"
+TALK = f"{AI}/conversations/{{conversation_id}}"
+TURN = f"{AI}/turns/{{turn_id}}"
+CHATS = ((TALK, ()), (f"{AI}/assistants/{{assistant_id}}", ("cloud_service_id",)))
 PAGED = ("cloud_service_id", "limit", "after")
 
 # (method, path): (summary, body, status, answer, query parameters)
@@ -55,7 +59,71 @@ OPERATIONS = {
         ("cloud_service_id",),
     ),
     ("put", SESSION): ("Choose them by name", "ConfigChange", 200, "Config", ()),
+    ("get", f"{AI}/assistants"): ("Assistants of the caller", "", 200, "Assistants", ()),
+    ("get", f"{AI}/cloud-services"): ("Cloud services of the caller", "", 200, "CloudServices", ()),
+    ("get", f"{AI}/conversations"): (
+        "Conversations of the caller, the latest first; `q` finds words",
+        "",
+        200,
+        "Conversations",
+        ("cloud_service_id", "limit", "before", "q"),
+    ),
+    ("post", f"{AI}/conversations"): (
+        "Begin a conversation",
+        "NewConversation",
+        201,
+        "Conversation",
+        (),
+    ),
+    ("get", TALK): ("Its latest messages", "", 200, "ConversationPage", ("limit", "before")),
+    ("patch", TALK): ("Rename it", "NewName", 200, "Conversation", ()),
+    ("delete", TALK): ("Delete it", "", 204, "", ()),
+    ("post", f"{TALK}/messages"): ("Ask; the answer is a turn", "Question", 202, "Accepted", ()),
+    ("post", f"{TALK}/attachments"): ("Keep a file for a message", "Upload", 201, "File", ()),
+    ("get", f"{AI}/attachments/{{attachment_id}}"): ("A file's content", "", 200, "", ()),
+    ("get", TURN): ("What became of a turn, with its calls", "", 200, "EndedTurn", ()),
+    ("get", f"{TURN}/stream"): ("Its events, as text/event-stream", "", 200, "", ("after",)),
+    ("post", f"{TURN}/stop"): ("Stop it", "", 200, "Stopped", ()),
+    ("post", f"{TURN}/retry"): ("Answer the question once more", "", 202, "Accepted", ()),
+    ("post", f"{TURN}/show"): ("Show another version of a question", "", 200, "Conversation", ()),
+    ("post", f"{TURN}/decision"): ("Decide what an event asked", "Decision", 200, "Decided", ()),
+    ("get", f"{AI}/preferences"): ("The caller's preferences", "", 200, "Preferences", ()),
+    ("patch", f"{AI}/preferences"): ("Change them", "Preferences", 200, "Preferences", ()),
+    ("get", f"{AI}/grants"): ("What the caller allows for good", "", 200, "Permissions", ()),
+    ("delete", f"{AI}/grants/{{grant_id}}"): ("Take it back", "", 204, "", ()),
+    ("get", f"{AI}/sign-ins"): ("Servers that the caller has signed in to", "", 200, "SignIns", ()),
+    ("delete", f"{AI}/sign-ins/{{sign_in_id}}"): ("Sign out", "", 204, "", ()),
+    ("get", f"{AI}/health"): ("How this Odoo's AI is", "", 200, "Health", ()),
+    ("post", "/api/ai-reply"): ("One answer of the model", "ModelQuestion", 200, "Reply", ()),
+    **{
+        ("get", f"{chat}/prompts"): ("Prompts of the servers", "", 200, "Listed", query)
+        for chat, query in CHATS
+    },
+    **{
+        ("post", f"{chat}/prompts/get"): ("Fill in a prompt", "PromptFill", 200, "Filled", query)
+        for chat, query in CHATS
+    },
+    **{
+        ("post", f"{chat}/complete"): (
+            "Complete an argument",
+            "Completion",
+            200,
+            "Completed",
+            query,
+        )
+        for chat, query in CHATS
+    },
+    ("get", f"{TALK}/resources"): ("Resources of the servers", "", 200, "Listed", ()),
+    ("post", f"{TALK}/resources/read"): ("Read one", "ResourceRead", 200, "Contents", ()),
+    ("post", f"{TALK}/resources/attach"): (
+        "Keep one for a message",
+        "ResourceAttach",
+        200,
+        "Attached",
+        (),
+    ),
 }
+WORDS = {"q"}  # parameters of a query that are no numbers
 
 
 def _content(name):
@@ -65,7 +133,7 @@ def _content(name):
 def _parameters(path, query):
     names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
     return [{"name": name, "in": "path", "required": True, "schema": INT} for name in names] + [
-        {"name": name, "in": "query", "schema": INT} for name in query
+        {"name": name, "in": "query", "schema": TEXT if name in WORDS else INT} for name in query
     ]
 
 
@@ -94,7 +162,7 @@ def document(version, server_url):
         paths.setdefault(path, {})[method] = _operation(path, *facts)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "MCP servers", "version": version},
+        "info": {"title": "AI assistants and MCP servers", "version": version},
         "servers": [{"url": server_url}],
         "security": [{"apiKey": []}, {"session": []}],
         "paths": paths,
@@ -109,7 +177,11 @@ def document(version, server_url):
 
 
 # Whose id follows, where it is not that of the part before it.
-OWNERS = {"sessions": "conversation_id", "connections": "server_id"}
+OWNERS = {
+    "sessions": "conversation_id",
+    "connections": "server_id",
+    "sign-ins": "sign_in_id",
+}
 
 
 def match(path):

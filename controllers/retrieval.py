@@ -33,7 +33,7 @@ class RetrievalController(http.Controller):
         """What can be done with one object, as functions for a model."""
         account = self._account()
         kn_id, at_id = self._query("kn_id"), self._query("at_id")
-        identity = body(unique_identity=dict)["unique_identity"]
+        identity = body("Identity")["unique_identity"]
         action = request.env["woow_paas_platform.action_type"]._visible(kn_id, at_id)
         if not action:
             raise ApiError.not_found(request.env._("There is no such action type."))

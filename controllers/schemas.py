@@ -15,6 +15,11 @@ def _object(required, optional=None):
     }
 
 
+def _open(required):
+    """An object that has these properties, and may have more."""
+    return {"type": "object", "properties": required, "required": list(required)}
+
+
 def _list(item):
     return {"type": "array", "items": item}
 
@@ -153,6 +158,17 @@ CONNECTION = {
     "has_key": BOOL,
     "key_since": MOMENT,
 }
+NAMED = _object({"id": INT, "name": TEXT})
+TURN_STATE = _one_of("queued", "running", "waiting", "done", "failed", "stopped")
+CONVERSATION = {
+    "id": INT,
+    "name": TEXT,
+    "assistant": NAMED,
+    "cloud_service": _or_null(NAMED),
+    "record": _or_null(_object({"model": TEXT, "id": INT, "name": TEXT})),
+    "last_message_at": MOMENT,
+    "turn": _or_null(_open({"id": INT, "state": TURN_STATE})),
+}
 CHOICE = {
     **{name: PUBLIC[name] for name in ("id", "name", "title", "description", "scope", "state")},
     "tool_count": INT,
@@ -204,4 +220,175 @@ SCHEMAS = {
     "Connection": _object(CONNECTION),
     "Key": _object({"api_key": TEXT}),
     "ConfigChange": _object({"enabled_servers": _or_null(_list(TEXT))}),
+    # ------------------------------------------------------------ the chat
+    "Assistants": _object(
+        {"assistants": _list(_object({"id": INT, "name": TEXT, "description": TEXT, "tools": INT}))}
+    ),
+    "CloudServices": _object(
+        {
+            "cloud_services": _list(
+                _object({"id": INT, "name": TEXT, "state": TEXT, "workspace": NAMED})
+            )
+        }
+    ),
+    "Conversation": _object(CONVERSATION),
+    "Conversations": _object({"conversations": _list(ref("Conversation")), "has_more": BOOL}),
+    "ConversationPage": _object(
+        {**CONVERSATION, "messages": _list(ref("Message")), "has_more": BOOL}
+    ),
+    "Message": _object(
+        {
+            "id": _or_null(INT),
+            "role": _one_of("user", "assistant"),
+            "html": TEXT,
+            "text": TEXT,
+            "author": NAMED,
+            "date": MOMENT,
+            "attachments": _list(ref("File")),
+            "turn": _or_null(ref("EndedTurn")),
+        },
+        {"turn_id": _or_null(INT), "versions": _list(INT)},
+    ),
+    "File": _open({"id": INT, "name": TEXT, "mimetype": TEXT, "url": TEXT}),
+    "EndedTurn": _open(
+        {
+            "id": INT,
+            "state": TURN_STATE,
+            "tool_calls": _list(_open({"id": TEXT, "tool": TEXT, "args": OBJECT})),
+            "usage": _or_null(OBJECT),
+            "error": _or_null(_object({"code": TEXT, "message": TEXT})),
+        }
+    ),
+    "Accepted": _object({"turn_id": INT, "stream_url": TEXT, "message_id": INT}),
+    "Stopped": _object({"state": TURN_STATE}),
+    "Decided": _object({"state": TURN_STATE, "waiting_for": _list(_open({"type": TEXT}))}),
+    "Preferences": _object({"show_tool_calls": BOOL}),
+    "Permissions": _object(
+        {
+            "grants": _list(
+                _object(
+                    {
+                        "id": INT,
+                        "tool": TEXT,
+                        "scope": _one_of("conversation", "always"),
+                        "conversation": _or_null(NAMED),
+                        "granted_at": MOMENT,
+                    }
+                )
+            )
+        }
+    ),
+    "Reply": _object(
+        {"reply": TEXT, "message": TEXT, "tool_calls": _list(OBJECT), "usage": OBJECT}
+    ),
+    "SignIns": _object(
+        {
+            "sign_ins": _list(
+                _object({"id": INT, "server": TEXT, "issuer": TEXT, "scope": TEXT, "since": MOMENT})
+            )
+        }
+    ),
+    "Health": _open(
+        {"status": TEXT, "missing_packages": _list(TEXT), "version": TEXT, "runner": OBJECT}
+    ),
+    "Listed": _open({"problems": _list(OBJECT)}),
+    "Filled": _open({"messages": _list(OBJECT)}),
+    "Completed": _open({"values": _list(TEXT), "has_more": BOOL}),
+    "Contents": _open({"contents": _list(OBJECT)}),
+    "Attached": _open({"attachments": _list(ref("File")), "left_out": INT}),
+    "NewConversation": _object(
+        {"assistant_id": INT},
+        {
+            "cloud_service_id": INT,
+            "name": TEXT,
+            "res_model": TEXT,
+            "res_id": INT,
+            "enabled_servers": _list(TEXT),
+        },
+    ),
+    "NewName": _object({"name": TEXT}),
+    "Question": _object(
+        {"content": TEXT},
+        {
+            "client_token": {**TEXT, "maxLength": 200},  # an index holds it
+            "edit_of": INT,
+            "attachment_ids": _list(INT),
+        },
+    ),
+    "Decision": _object(
+        {"id": TEXT, "decision": TEXT}, {"arguments": OBJECT, "content": OBJECT, "reason": TEXT}
+    ),
+    "Upload": _object({"name": TEXT, "data": {**TEXT, "description": "base64"}}),
+    "ModelQuestion": _object(
+        {"aiMessage": TEXT},
+        {
+            "userContext": TEXT,
+            "includeMCPTools": BOOL,
+            "toolResults": _list(OBJECT),
+            "assistant_id": INT,
+        },
+    ),
+    "PromptFill": _object({"server_id": INT, "name": TEXT}, {"arguments": VALUES}),
+    "ResourceRead": _object({"server_id": INT, "uri": TEXT}),
+    "ResourceAttach": _object({"server_id": INT, "uri": TEXT}, {"name": TEXT, "arguments": VALUES}),
+    "Completion": _object(
+        {"server_id": INT, "argument": TEXT, "value": TEXT},
+        {"prompt": TEXT, "uri": TEXT, "arguments": VALUES},
+    ),
+    "Identity": _object({"unique_identity": OBJECT}),
 }
+
+PYTHON = {
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "object": dict,
+    "array": list,
+}
+WORDS = {
+    "string": "a string",
+    "boolean": "true or false",
+    "integer": "an integer",
+    "number": "a number",
+    "object": "an object",
+    "array": "a list",
+}
+
+
+def misfit(value, schema):
+    """What a value of a request must be, None if it is that: the keywords that bodies use.
+
+    >>> misfit("x", INT), misfit([1], _list(TEXT)), misfit("sse", TRANSPORT)
+    ('an integer', 'a list, each item of it a string', None)
+    """
+    if "anyOf" in schema:  # or null
+        return (value is not None and misfit(value, schema["anyOf"][0])) or None
+    kind = schema["type"]
+    if not isinstance(value, PYTHON[kind]) or (isinstance(value, bool) and kind != "boolean"):
+        return WORDS[kind]
+    if kind == "string":
+        if value not in schema.get("enum", (value,)):
+            return f"one of {', '.join(schema['enum'])}"
+        if len(value) > (most := schema.get("maxLength", len(value))):
+            return f"at most {most} characters long"
+    if kind == "array":
+        parts = (misfit(item, schema["items"]) for item in value)
+        return next((f"a list, each item of it {part}" for part in parts if part), None)
+    return _misfit_of_object(value, schema) if kind == "object" else None
+
+
+def _misfit_of_object(value, schema):
+    properties, rest = schema.get("properties", {}), schema.get("additionalProperties", True)
+    required = schema.get("required", ())
+    for name in {**dict.fromkeys(required), **value}:
+        if name in properties:
+            is_left_out = value.get(name) is None and name not in required
+            part = None if is_left_out else misfit(value.get(name), properties[name])
+        elif rest is False:
+            return f"an object without “{name}”"
+        else:
+            part = None if rest is True else misfit(value[name], rest)
+        if part:
+            return f"an object whose “{name}” is {part}"
+    return None

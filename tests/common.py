@@ -10,10 +10,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from unittest.mock import patch
 
+import jsonschema
 from odoo import Command
 from odoo.addons.base.tests.common import HttpCase
 from odoo.tests import TransactionCase, new_test_user
 
+from ..controllers import openapi_document
 from ..runtime import process
 from ..runtime.turns.store import OdooStore
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
@@ -21,6 +23,7 @@ from ..services.testing.fake_mcp import FakeMcp
 from ..services.turn.ports import Ending
 from ..tools import server_files, settings
 
+DOCUMENT = openapi_document.document("0", "")
 TAIPEI = {"city": "Taipei"}
 SCHEMA = json.dumps({"type": "object", "properties": {"city": {"type": "string"}}})
 
@@ -181,7 +184,22 @@ class AiHttpCase(AiData, HttpCase):
             timeout=20,
         )
         is_json = response.headers.get("Content-Type", "").startswith("application/json")
-        return response.status_code, response.json() if is_json else None
+        data = response.json() if is_json else None
+        self._hold_against_document(method, path, response.status_code, data)
+        return response.status_code, data
+
+    def _hold_against_document(self, method, path, status, data):
+        """Every answer of the API is what its OpenAPI document says."""
+        operations = DOCUMENT["paths"].get(openapi_document.match(path), {})
+        if operation := operations.get(method.lower()):
+            answers = operation["responses"]
+            answer = answers.get(str(status), answers["default"])
+            if "content" in answer:
+                schema = answer["content"]["application/json"]["schema"]
+                components = {"components": DOCUMENT["components"]}
+                jsonschema.Draft202012Validator({**schema, **components}).validate(data)
+            elif status == 204:
+                self.assertIsNone(data)
 
 
 @contextmanager

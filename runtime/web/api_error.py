@@ -53,6 +53,10 @@ class ApiError(HTTPException):
         return cls(404, "not_found", sentence)
 
     @classmethod
+    def invalid(cls, field: str, sentence: str, **details):
+        return cls(400, "invalid_field", sentence, details={"field": field, **details})
+
+    @classmethod
     def of_refusal(cls, refusal: Refusal):
         wait = getattr(refusal, "retry_after", None)
         return cls(
