@@ -81,7 +81,7 @@ export class PendingFiles extends Reactive {
     hasRoom(id) {
         const hasRoom = this.of(id).length < MAX_FILES;
         if (!hasRoom) {
-            this.error = _t("At most %(limit)s files can be attached to one message.", {
+            this.error = _t("You can attach up to %(limit)s files to a message.", {
                 limit: MAX_FILES,
             });
         }

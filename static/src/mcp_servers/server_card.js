@@ -57,7 +57,7 @@ export class ServerCard extends Component {
         }
         return (
             {
-                draft: _t("Not synced yet"),
+                draft: _t("Not tested"),
                 connected: _t("Connected"),
                 degraded: _t("Degraded"),
                 error: _t("Error"),

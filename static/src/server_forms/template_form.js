@@ -67,7 +67,7 @@ export class TemplateForm extends Component {
         if (chosen) {
             this.choose(chosen);
         } else {
-            this.state.error = _t("The operator's file does not release this template any more.");
+            this.state.error = _t("This template is no longer enabled in the operator's file.");
         }
     }
 

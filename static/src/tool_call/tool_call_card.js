@@ -111,7 +111,7 @@ export class ToolCallCard extends Component {
 
     get statusLabel() {
         if (this.isAsking && !this.props.canDecide) {
-            return _t("Waits for a decision");
+            return _t("Waiting for a decision");
         }
         if (this.isUndecided) {
             return _t("Waiting for your decision");

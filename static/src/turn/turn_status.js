@@ -18,7 +18,7 @@ export class TurnStatus extends Component {
         const asked = openQuestions(turn).length;
         if (asked) {
             return asked === 1
-                ? _t("The assistant waits for your decision.")
+                ? _t("The assistant is waiting for your decision.")
                 : _t("The assistant is waiting for %(count)s decisions from you.", {
                       count: asked,
                   });

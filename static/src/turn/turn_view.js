@@ -82,7 +82,7 @@ export class TurnView extends Component {
         }
         if (turn.state === "waiting") {
             return this.props.canDecide
-                ? _t("The assistant waits for your decision.")
+                ? _t("The assistant is waiting for your decision.")
                 : _t("The assistant is waiting for a decision from the person who asked.");
         }
         if (turn.items.at(-1)?.type === "text" || runningCalls(turn).length) {

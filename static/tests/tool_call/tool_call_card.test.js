@@ -260,7 +260,7 @@ test("a page to visit is a link that shows its host; afterwards the card tells w
 test("who may not decide sees that somebody is asked, and nothing to click", async () => {
     mockService("ai_chat", () => ({ api: {} }));
     await mountCard({ questions: [QUESTION] }, { canDecide: false });
-    expect(".o_ai_chat_tool_outcome").toHaveText("Waits for a decision");
+    expect(".o_ai_chat_tool_outcome").toHaveText("Waiting for a decision");
     expect(".o_ai_chat_question").toHaveCount(0);
     expect(".o_ai_chat_tool button").toHaveCount(1);
 });
