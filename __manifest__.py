@@ -1,7 +1,7 @@
 {
     "name": "Woow PaaS Platform: AI assistants with MCP tools",
     "version": "19.0.1.1.0",
-    "summary": "Chat with assistants that call tools of MCP servers, live, durable and permissioned",
+    "summary": "Chat with assistants that call MCP tools: live, durable and with approvals",
     "description": "Makes Odoo a multi-user MCP host. See README.md.",
     "author": "Woow Technology",
     "license": "LGPL-3",
