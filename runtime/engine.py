@@ -28,7 +28,7 @@ PROTOCOLS = (
             "mcp.features.prompts_resources",
             "openapi.operations",
             "mcp.pool.pool",
-            "turn.toolset",
+            "turn.tools",
         ),
     ),
 )
@@ -110,19 +110,19 @@ class Engine:
 
     async def run(self, request, progress, journal, stop):
         await self._with(self._models)
-        from ..services.turn import ai_client, toolset  # noqa: PLC0415
+        from ..services.turn import ai_client, tools  # noqa: PLC0415
 
-        box = await asyncio.to_thread(toolset.Toolbox, request, self.pool)
-        return await ai_client.run_turn(request, progress, journal, box, stop)
+        turn_tools = await asyncio.to_thread(tools.TurnTools, request, self.pool)
+        return await ai_client.run_turn(request, progress, journal, turn_tools, stop)
 
     async def reply(self, request, timeout):
         """One answer without a turn, see `services.llm.reply`."""
         await self._with(self._models)
         from ..services.llm import reply  # noqa: PLC0415
-        from ..services.turn import toolset  # noqa: PLC0415
+        from ..services.turn import tools  # noqa: PLC0415
 
-        box = await asyncio.to_thread(toolset.Toolbox, request, self.pool)
-        return await reply.reply(request, box.functions, timeout)
+        turn_tools = await asyncio.to_thread(tools.TurnTools, request, self.pool)
+        return await reply.reply(request, turn_tools.functions, timeout)
 
     def render(self, text):
         return markdown.render(text)
@@ -162,11 +162,11 @@ class Engine:
         )
 
     async def call(self, call, conversation_id, timeout):
-        """One call without a turn, see `services.turn.toolset.execute`."""
+        """One call without a turn, see `services.turn.tools.execute`."""
         await self._with(self._protocols)
-        from ..services.turn import toolset  # noqa: PLC0415
+        from ..services.turn import tools  # noqa: PLC0415
 
-        return await toolset.execute(call, self.pool, conversation_id, timeout=timeout)
+        return await tools.execute(call, self.pool, conversation_id, timeout=timeout)
 
     def offers(self, spec, conversation_id):
         """Prompts and resources of a server, see `services.mcp.features.prompts_resources.Offers`."""

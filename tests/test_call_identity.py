@@ -13,7 +13,7 @@ from ..services.turn import names
 from ..services.turn.ai_client import run_turn
 from ..services.turn.journal import TurnJournal
 from ..services.turn.ports import Ending
-from ..services.turn.toolset import Toolbox
+from ..services.turn.tools import TurnTools
 from .common import SCHEMA, TAIPEI, TurnByHandCase
 
 
@@ -80,9 +80,9 @@ class TestCallIdentity(TurnByHandCase):
             (claim,) = self.store.claim("one", 1, 15.0)
             loaded = self.store.load(claim)
             journal = TurnJournal(claim, self.store, at_once, lambda _journal: None)
-            toolbox = Toolbox(loaded.request, self.pool)
+            tools = TurnTools(loaded.request, self.pool)
             result = await run_turn(
-                loaded.request, loaded.progress, journal, toolbox, asyncio.Event()
+                loaded.request, loaded.progress, journal, tools, asyncio.Event()
             )
             await journal.finish(
                 lambda seq: Ending(state=result.state, html=f"<p>{result.text}</p>", next_seq=seq)

@@ -5,7 +5,7 @@ from odoo.tests import tagged
 
 from ..runtime.turns.store import OdooStore
 from ..services.specs import ToolCall, TurnProgress
-from ..services.turn.toolset import Toolbox
+from ..services.turn.tools import TurnTools
 from .common import AiHttpCase
 from .recall_data import RecallData
 
@@ -58,8 +58,8 @@ class TestRecallInChat(RecallData, AiHttpCase):
         self.assertNotIn("\n# Rules", prompt)
 
     def test_the_model_neither_sees_nor_changes_what_is_fixed(self):
-        box = Toolbox(self._turn(self.internal, self.ada)._turn_request(), None)
-        functions = {f["function"]["name"]: f["function"] for f in box.functions}
+        turn_tools = TurnTools(self._turn(self.internal, self.ada)._turn_request(), None)
+        functions = {f["function"]["name"]: f["function"] for f in turn_tools.functions}
         parameters = functions["record__make_plan"]["parameters"]
         self.assertEqual(sorted(parameters["properties"]), ["email", "items"])
         self.assertEqual(parameters["required"], ["items"])

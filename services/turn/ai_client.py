@@ -20,7 +20,7 @@ from ..render import markdown
 from ..specs import ToolCall, TurnProgress, TurnRequest, TurnResult
 from .calls import Calls, Reports
 from .ports import Journal
-from .toolset import Toolbox
+from .tools import TurnTools
 
 MAX_NOTICES = 10  # sentences about tools that were left out, at the start of a turn
 MAX_CALLS = 20  # calls of one answer; what a model asks beyond it is refused
@@ -39,7 +39,7 @@ async def run_turn(
     request: TurnRequest,
     progress: TurnProgress,
     journal: Journal,
-    toolbox: Toolbox,
+    tools: TurnTools,
     stop: asyncio.Event,
     *,
     chat_model: Any = None,
@@ -57,7 +57,7 @@ async def run_turn(
     async with contextlib.AsyncExitStack() as stack:
         if chat_model is None:
             chat_model = await stack.enter_async_context(client.open_model(request.llm))
-        return await _Turn(request, progress, journal, toolbox, stop, chat_model, clock).run()
+        return await _Turn(request, progress, journal, tools, stop, chat_model, clock).run()
 
 
 def _left_out(names):
@@ -71,11 +71,11 @@ def _left_out(names):
 
 
 class _Turn:
-    def __init__(self, request, progress, journal, toolbox, stop, model, clock):
+    def __init__(self, request, progress, journal, tools, stop, model, clock):
         self.request: TurnRequest = request
         self.progress: TurnProgress = progress
         self.journal: Journal = journal
-        self.toolbox: Toolbox = toolbox
+        self.tools: TurnTools = tools
         self.stop: asyncio.Event = stop
         self.model = model
         self.clock = clock
@@ -88,8 +88,8 @@ class _Turn:
 
     async def run(self) -> TurnResult:
         self._begin()
-        self.toolbox.let_read_on(self.progress.messages)
-        if calls := transcript.open_calls(self.progress, self.toolbox.find):
+        self.tools.let_read_on(self.progress.messages)
+        if calls := transcript.open_calls(self.progress, self.tools.find):
             if not await self._run_calls(calls):
                 return self._wait()
         elif self._is_finished():
@@ -134,12 +134,12 @@ class _Turn:
             events.turn_started(
                 self.request.turn_id,
                 assistant=self.request.assistant,
-                tools=len(self.toolbox.functions),
-                servers=self.toolbox.server_states(),
+                tools=len(self.tools.functions),
+                servers=self.tools.server_states(),
             )
         )
         left_out = {}
-        for tool, problem in self.toolbox.skipped:
+        for tool, problem in self.tools.skipped:
             left_out.setdefault((tool.server_id, problem), []).append(text.one_line(tool.name, 100))
         for (_server, problem), names in list(left_out.items())[:MAX_NOTICES]:
             self._notice("tool_skipped", f"{_left_out(names)} {problem}")
@@ -196,7 +196,7 @@ class _Turn:
         if spec.tool_protocol != "auto":
             return tool_protocol.PROTOCOLS[spec.tool_protocol]
         progress.found_protocol = progress.found_protocol or spec.found_protocol
-        if not progress.found_protocol and self.toolbox.functions:
+        if not progress.found_protocol and self.tools.functions:
             progress.found_protocol, usage = await tool_protocol.find(
                 self.model, spec, stop=self.stop, deadline=self.deadline
             )
@@ -205,7 +205,7 @@ class _Turn:
 
     async def _say(self, protocol: tool_protocol.ToolProtocol, repair=()) -> Answer:
         """:param repair: messages behind the transcript, see `Answer`"""
-        prompt, functions = self.request.system_prompt, self.toolbox.functions
+        prompt, functions = self.request.system_prompt, self.tools.functions
         self.first_block = self.blocks
         self.answer = protocol.answer(functions, is_last=bool(repair) or self._is_last_word())
         if self._is_last_word():
@@ -258,7 +258,7 @@ class _Turn:
     def _calls_of(self, answer: Answer) -> list[ToolCall]:
         calls = []
         for asked in answer.calls[:MAX_CALLS]:
-            tool, server = self.toolbox.resolve(asked.name) or (None, None)
+            tool, server = self.tools.resolve(asked.name) or (None, None)
             arguments, problem = answer.arguments_of(asked)
             if tool is not None and arguments is not None:
                 arguments = recall.merged(arguments, tool.fixed)
@@ -296,7 +296,7 @@ class _Turn:
         progress = self.progress
         runner = Calls(
             self.journal,
-            self.toolbox,
+            self.tools,
             self.stop,
             self.reports,
             budget=self.request.limits.turn_tools_timeout - progress.tools_seconds,
@@ -312,7 +312,7 @@ class _Turn:
             for call_id in answered:
                 if shown := files.pictures_of(results[call_id].attachments):
                     self.pictures[call_id] = shown
-        self.toolbox.let_read_on(progress.messages)
+        self.tools.let_read_on(progress.messages)
         for warning in filter(None, (results[call_id].warning for call_id in answered)):
             self._notice("unexpected_result", warning)
         progress.tools_seconds = round(progress.tools_seconds + seconds, 3)

@@ -13,7 +13,7 @@ from ..mcp.session.elicitation import InputAnswer, InputRequest, OnInput
 from ..mcp.session.session import OnProgress
 from ..specs import CallResult, Executed, ToolCall, Verdict
 from .ports import Journal
-from .toolset import Toolbox, failure, refusal
+from .tools import TurnTools, failure, refusal
 
 PROGRESS_INTERVAL = 0.1  # s between two progress events of one call
 PROGRESS_QUICK = 100  # events of a call, then they come every second
@@ -61,7 +61,7 @@ class Calls:
     def __init__(
         self,
         journal: Journal,
-        toolbox: Toolbox,
+        tools: TurnTools,
         stop: asyncio.Event,
         reports: Reports,
         *,
@@ -70,7 +70,7 @@ class Calls:
         clock: Callable[[], float] = time.monotonic,
     ):
         self._journal = journal
-        self._toolbox = toolbox
+        self._tools = tools
         self._stop = stop
         self._reports = reports
         self._budget = budget
@@ -152,7 +152,7 @@ class Calls:
             return Executed(result=failure("timeout", EXHAUSTED))
         begun = self._clock()
         running = asyncio.ensure_future(
-            self._toolbox.call(
+            self._tools.call(
                 call,
                 timeout=max(timeout, 0.0),
                 on_progress=self._reports.of(call),

@@ -1,6 +1,6 @@
 """What the official conformance suite of MCP starts as the client under test: ``client.py <server-url>``.
 
-Everything goes through the product's own egress, sessions and toolbox: it lists what the server offers and
+Everything goes through the product's own egress, sessions and `TurnTools`: it lists what the server offers and
 uses all of it once. The suite watches from the server's side.
 """
 
@@ -21,8 +21,8 @@ from services.mcp.session.elicitation import InputAnswer
 from services.net.egress import EgressPolicy
 from services.specs import Limits, OAuthSpec, ServerSpec, ToolCall, ToolSpec
 from services.testing.memory_tokens import MemoryTokens
-from services.turn import toolset
 from services.turn.names import make_aliases
+from services.turn.tools import execute
 
 TIMEOUT = 60  # s; the suite starts a client for each scenario at once
 SIGN_INS = 4
@@ -71,7 +71,7 @@ async def use_tools(pool, server, context):
 
 
 async def call(pool, server, tool, arguments):
-    done = await toolset.execute(
+    done = await execute(
         ToolCall(id="1", alias=tool.alias, round=1, tool=tool, server=server, arguments=arguments),
         pool,
         1,

@@ -24,7 +24,7 @@ from services.oauth.revocation import revoke
 from services.specs import OAuthSpec, ToolCall, ToolSpec
 from services.testing.fake_oauth import FakeOAuth
 from services.testing.memory_tokens import MemoryTokens
-from services.turn.toolset import execute
+from services.turn.tools import execute
 
 OAUTH = OAuthSpec(key="one", redirect_uri="https://odoo.example/callback")
 

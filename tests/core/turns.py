@@ -10,7 +10,7 @@ from services.specs import Limits, LlmSpec, ToolSpec, TurnProgress, TurnRequest
 from services.testing.memory_journal import MemoryJournal
 from services.turn.ai_client import run_turn
 from services.turn.names import make_aliases
-from services.turn.toolset import Toolbox
+from services.turn.tools import TurnTools
 
 
 def tools_of(fake, server_id=1, only=None):
@@ -54,9 +54,9 @@ class Turn:
     async def run(self):
         pool = Pool(POLICY, can_ask=True)
         try:
-            toolbox = Toolbox(self.request, pool)
+            tools = TurnTools(self.request, pool)
             self.result = await run_turn(
-                self.request, self.progress, self.journal, toolbox, self.stop
+                self.request, self.progress, self.journal, tools, self.stop
             )
         finally:
             await pool.close()

@@ -8,7 +8,7 @@ from unittest import mock
 
 from services import specs
 from services.testing.model_store import Database, store, turn_queue
-from services.turn import heartbeat, queue_host, runner, toolset
+from services.turn import heartbeat, queue_host, runner, tools
 
 from . import run
 
@@ -70,13 +70,13 @@ def _gives_numbers_for_nothing(self, method, arguments):
     return locked()
 
 
-def _resumes_by_name(self, origin, _find=toolset.Toolbox.find):
+def _resumes_by_name(self, origin, _find=tools.TurnTools.find):
     """The alias that this tool had in the beginning."""
     return self.resolve(f"alias{origin[1]}") or _find(self, origin)
 
 
 def _fits_whatever_runs(self, row, call, _may_start=Database._may_start):
-    tool = row.tool and toolset.ToolSpec(
+    tool = row.tool and tools.ToolSpec(
         id=row.origin[0], server_id=0, name="", alias="", definition=row.origin[1]
     )
     return _may_start(self, row, specs.ToolCall(id=call.id, alias="", round=1, tool=tool))
@@ -157,7 +157,7 @@ MUTANTS = {
     "a call is resumed by its name": (
         "what_was_approved_is_what_runs",
         8,
-        (toolset.Toolbox, "find", _resumes_by_name),
+        (tools.TurnTools, "find", _resumes_by_name),
         (Database, "_may_start", _fits_whatever_runs),
     ),
     "a turn runs beside a younger one": (

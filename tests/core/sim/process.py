@@ -3,7 +3,7 @@
 from services import const
 from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
-from services.turn import ai_client, toolset
+from services.turn import ai_client, tools
 from services.turn.runner import DRAIN_TIMEOUT, Runner
 
 from .chat_model import ChatModel
@@ -155,8 +155,8 @@ class Process:
     # ------------------------------------------------------------ the engine, as the host wires it
 
     async def run(self, request, progress, journal, stop):
-        box = toolset.Toolbox(request, self.pool)
-        model = ChatModel(self, journal, box)
+        turn_tools = tools.TurnTools(request, self.pool)
+        model = ChatModel(self, journal, turn_tools)
         return await ai_client.run_turn(
-            request, progress, journal, box, stop, chat_model=model, clock=self.clock
+            request, progress, journal, turn_tools, stop, chat_model=model, clock=self.clock
         )

@@ -30,7 +30,7 @@ MAX_DESCRIPTION = 1_024  # characters, OpenAI function description
 MAYBE = "It is not known whether the tool has taken effect."
 
 
-class Toolbox:
+class TurnTools:
     """:ivar functions: OpenAI function definitions of the usable tools, in the request's order
     :ivar skipped: (tool, sentence) of those that cannot be offered
     """
