@@ -50,25 +50,25 @@ class Subscription:
     after: int
     reader: int | None = None
     events: deque = field(default_factory=deque)
-    bell: threading.Event = field(default_factory=threading.Event)
+    wakeup: threading.Event = field(default_factory=threading.Event)
     is_over: bool = False
 
     def end(self) -> None:
         """Nothing more will come."""
         self.is_over = True
-        self.bell.set()
+        self.wakeup.set()
 
     def put(self, event: Event) -> None:
         if event.seq > self.after:
             self.after = event.seq
             self.events.append(event)
-            self.bell.set()
+            self.wakeup.set()
 
     def take(self, timeout: float) -> list[Event]:
         """What has come in, or an empty list after `timeout` seconds."""
         if not self.events:
-            self.bell.wait(timeout)
-        self.bell.clear()
+            self.wakeup.wait(timeout)
+        self.wakeup.clear()
         taken = []
         while self.events:
             taken.append(self.events.popleft())

@@ -13,7 +13,7 @@ import time
 from collections.abc import Hashable
 from weakref import WeakKeyDictionary
 
-from ..room import Room
+from ..semaphore import FairSemaphore
 
 AT_ONCE = 64  # threads, of one loop
 AT_ONCE_OF_ONE = 2  # of one owner
@@ -27,7 +27,7 @@ class Resolver:
     """The look-ups of one event loop. What an owner is looking up is not looked up beside that."""
 
     def __init__(self):
-        self._room = Room(AT_ONCE, AT_ONCE_OF_ONE)
+        self._semaphore = FairSemaphore(AT_ONCE, AT_ONCE_OF_ONE)
         self._running: dict[tuple[Hashable, str], asyncio.Task[Found]] = {}
         self._known: dict[str, tuple[float, Found]] = {}
 
@@ -55,12 +55,12 @@ class Resolver:
         self._known[key[1]] = time.monotonic() + KEPT, task.result()
 
     async def _look_up(self, host: str, owner: Hashable) -> Found:
-        await self._room.take(owner)
+        await self._semaphore.acquire(owner)
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Found] = loop.create_future()
 
         def settle(found: Found | Exception) -> None:
-            self._room.give(owner)
+            self._semaphore.release(owner)
             if answer.cancelled():
                 return
             if isinstance(found, Exception):

@@ -33,7 +33,7 @@ class Reports:
     def __init__(self, journal: Journal, clock: Callable[[], float] = time.monotonic):
         self._journal = journal
         self._clock = clock
-        self._room = PROGRESS_OF_TURN
+        self._left = PROGRESS_OF_TURN
 
     def of(self, call: ToolCall) -> OnProgress:
         last, count, is_over = 0.0, 0, False
@@ -43,10 +43,10 @@ class Reports:
             now = self._clock()
             interval = PROGRESS_INTERVAL if count < PROGRESS_QUICK else 1.0
             is_last = total is not None and progress >= total
-            if is_over or self._room <= 0 or (now - last < interval and not is_last):
+            if is_over or self._left <= 0 or (now - last < interval and not is_last):
                 return
             last, count, is_over = now, count + 1, is_last
-            self._room -= 1
+            self._left -= 1
             self._journal.emit(events.tool_progress(call.id, progress, total, message))
 
         return report

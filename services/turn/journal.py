@@ -53,7 +53,7 @@ class TurnJournal:
         self._on_lost = on_lost
         self._clock = clock
         self._pending: list[dict[str, Any]] = []
-        self._bells: set[asyncio.Event] = set()
+        self._wakeups: set[asyncio.Event] = set()
         self._writing: set[asyncio.Future] = set()
 
     def emit(self, event: events.Event) -> None:
@@ -189,16 +189,16 @@ class TurnJournal:
         return await self._write(self.store.suspend_call, call.id, wanted)
 
     async def ask(self, call: ToolCall, asked: InputRequest) -> InputAnswer:
-        bell = asyncio.Event()
-        self._bells.add(bell)
+        wakeup = asyncio.Event()
+        self._wakeups.add(wakeup)
         try:
-            return await self._ask(call, asked, bell)
+            return await self._ask(call, asked, wakeup)
         except (LeaseLost, TurnGone):  # who runs the call hears it by itself
             return InputAnswer(action="cancel")
         finally:
-            self._bells.discard(bell)
+            self._wakeups.discard(wakeup)
 
-    async def _ask(self, call: ToolCall, asked: InputRequest, bell: asyncio.Event) -> InputAnswer:
+    async def _ask(self, call: ToolCall, asked: InputRequest, wakeup: asyncio.Event) -> InputAnswer:
         limit = const.SESSION_ASK_TIMEOUT
         question = await self._asked(self.store.ask, call.id, asked, limit)
         if question is None:
@@ -206,7 +206,7 @@ class TurnJournal:
         self.emit(question)
         deadline = self._clock() + limit
         while True:
-            bell.clear()
+            wakeup.clear()
             left = deadline - self._clock()
             answer, decided = await self._asked(self.store.take_answer, question["id"], left <= 0)
             if answer is not None:
@@ -214,12 +214,12 @@ class TurnJournal:
                 return answer
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(left, ANSWER_POLL)):
-                    await bell.wait()
+                    await wakeup.wait()
 
     def look_for_answers(self) -> None:
         """A person has answered something."""
-        for bell in self._bells:
-            bell.set()
+        for wakeup in self._wakeups:
+            wakeup.set()
 
     async def finish(self, ending_of: Callable[[int], Any]) -> None:
         """Close the turn. `ending_of(next_seq)` is called when all earlier events are numbered."""
@@ -249,19 +249,19 @@ class Writer:
         self._interval = interval
         self._clock = clock
         self._dirty: dict[TurnJournal, None] = {}
-        self._bell = asyncio.Event()
+        self._wakeup = asyncio.Event()
 
     def wake(self, journal: TurnJournal) -> None:
         self._dirty[journal] = None
-        self._bell.set()
+        self._wakeup.set()
 
     async def run(self) -> None:
         last = 0.0
         while True:
-            await self._bell.wait()
+            await self._wakeup.wait()
             await asyncio.sleep(max(0.0, last + self._interval - self._clock()))
             last = self._clock()
-            self._bell.clear()
+            self._wakeup.clear()
             await self._flush()
 
     async def _flush(self) -> None:

@@ -42,7 +42,7 @@ class QueueHost:
     def __init__(self, runner, store: Store):
         self.store = store
         self.running: dict[Claim, Running] = {}
-        self.bell = asyncio.Event()
+        self.wakeup = asyncio.Event()
         self._runner = runner
         self._writer = Writer(
             store.append, self._held_db, self._lose, const.TEXT_FLUSH_INTERVAL, runner.clock
@@ -96,7 +96,7 @@ class QueueHost:
 
     async def _claim_forever(self) -> None:
         while not self._runner.is_stopping:
-            self.bell.clear()
+            self.wakeup.clear()
             try:
                 await self._claim()
             except StoreGone:
@@ -106,7 +106,7 @@ class QueueHost:
             except Exception:
                 _logger.exception("Claiming turns of %s failed.", self.store.name)
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.bell.wait(), POLL_INTERVAL)
+                await asyncio.wait_for(self.wakeup.wait(), POLL_INTERVAL)
 
     async def _claim(self) -> None:
         with self._runner.reserve(self.store.name) as places:
@@ -118,7 +118,7 @@ class QueueHost:
             for claim in claims:
                 self._begin(claim)
         if len(claims) == places:  # there may be more
-            self.bell.set()
+            self.wakeup.set()
 
     def _begin(self, claim: Claim) -> None:
         journal = TurnJournal(

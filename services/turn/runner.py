@@ -157,7 +157,7 @@ class Runner:
         if store.name not in self.queues:
             queue = self.queues[store.name] = QueueHost(self, store)
             queue.start(is_threaded=self._thread is not None)
-        self.queues[store.name].bell.set()
+        self.queues[store.name].wakeup.set()
 
     def call_soon(self, function: Callable, *args) -> None:
         """:raises RuntimeError: the loop is closed"""
@@ -177,7 +177,7 @@ class Runner:
 
     def ring(self) -> None:
         for queue in self.queues.values():
-            queue.bell.set()
+            queue.wakeup.set()
 
     @contextlib.contextmanager
     def reserve(self, name: str):
@@ -198,7 +198,7 @@ class Runner:
         finally:
             self._reserved -= places
             for refused in self._refused & self.queues.keys():
-                self.queues[refused].bell.set()
+                self.queues[refused].wakeup.set()
 
     async def _end_all(self, timeout: float) -> None:
         """As `drain`; what still runs then is cut while there is a loop on which it can clean up."""

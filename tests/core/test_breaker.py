@@ -20,7 +20,7 @@ from services.errors import (
 from services.mcp.pool import limiter
 from services.mcp.pool.breaker import Breaker
 from services.mcp.pool.pool import Pool
-from services.room import Room
+from services.semaphore import FairSemaphore
 from services.testing.fake_faults import rst
 from services.testing.fake_http import respond, start_stream
 from services.testing.fake_mcp import FakeMcp
@@ -162,7 +162,7 @@ async def test_a_dead_server_costs_nothing_more(fake, clock):
 
 
 async def test_so_many_calls_at_once(fake, pool, monkeypatch):
-    monkeypatch.setattr(limiter, "room", lambda: Room(2, 2))
+    monkeypatch.setattr(limiter, "server_capacity", lambda: FairSemaphore(2, 2))
     await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
     running = [
         asyncio.create_task(pool.call(fake.spec, 1, "slow", {"seconds": 30}, timeout=30))
@@ -175,7 +175,7 @@ async def test_so_many_calls_at_once(fake, pool, monkeypatch):
     await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
     running[1].cancel()
     await asyncio.wait(running)
-    assert pool.gate(fake.spec).room.taken == 0
+    assert pool.limiter(fake.spec).capacity.in_use == 0
 
 
 async def paused(pool, spec):
@@ -275,7 +275,7 @@ def test_who_was_not_asked_is_not_well_for_that(one, error):
 async def test_nothing_is_remembered_of_servers_that_are_well(fake, pool):
     for number in range(5):
         await pool.call(spec_of(fake, api_key=str(number)), 1, "count", {}, timeout=60)
-    assert not pool._gates and not pool._rooms
+    assert not pool._limiters and not pool._capacities
 
 
 async def test_new_tools_are_told(legacy_fake):

@@ -8,10 +8,10 @@ from conftest import POLICY, spec_of
 
 from services.errors import PoolFull, ServerBusy
 from services.mcp.pool.breaker import Breaker
-from services.mcp.pool.limiter import Gate
+from services.mcp.pool.limiter import Limiter
 from services.mcp.pool.pool import Pool
 from services.mcp.session.elicitation import InputRequest
-from services.room import Room
+from services.semaphore import FairSemaphore
 
 pytestmark = pytest.mark.asyncio
 
@@ -21,30 +21,30 @@ async def nothing_moves():
         await asyncio.sleep(0)
 
 
-def taking(room, *people):
-    return [asyncio.ensure_future(room.take(person)) for person in people]
+def taking(semaphore, *people):
+    return [asyncio.ensure_future(semaphore.acquire(person)) for person in people]
 
 
 async def test_a_share_leaves_room_for_others():
-    room = Room(3, 2)
-    ann = taking(room, "ann", "ann", "ann")
+    semaphore = FairSemaphore(3, 2)
+    ann = taking(semaphore, "ann", "ann", "ann")
     await nothing_moves()
     assert [task.done() for task in ann] == [True, True, False]
-    bob = taking(room, "bob")
+    bob = taking(semaphore, "bob")
     await nothing_moves()
     assert bob[0].done() and not ann[2].done()
-    room.give("ann")
+    semaphore.release("ann")
     await nothing_moves()
-    assert ann[2].done() and room.taken == 3
+    assert ann[2].done() and semaphore.in_use == 3
 
 
 async def test_who_holds_fewest_is_next():
-    room = Room(3, 3)
-    taking(room, "ann", "ann", "bob")
+    semaphore = FairSemaphore(3, 3)
+    taking(semaphore, "ann", "ann", "bob")
     await nothing_moves()
-    ann, bob, cid = taking(room, "ann", "bob", "cid")
+    ann, bob, cid = taking(semaphore, "ann", "bob", "cid")
     await nothing_moves()
-    room.give("ann")
+    semaphore.release("ann")
     await nothing_moves()
     assert cid.done() and not ann.done() and not bob.done()
     ann.cancel()
@@ -52,14 +52,14 @@ async def test_who_holds_fewest_is_next():
 
 
 async def test_who_goes_away_while_it_waits_leaves_nothing_behind():
-    room = Room(1, 1)
-    await room.take("ann")
-    bob, cid = taking(room, "bob", "cid")
+    semaphore = FairSemaphore(1, 1)
+    await semaphore.acquire("ann")
+    bob, cid = taking(semaphore, "bob", "cid")
     await nothing_moves()
-    room.give("ann")
+    semaphore.release("ann")
     bob.cancel()  # it has been given the place, and does not know yet
     await nothing_moves()
-    assert cid.done() and room.taken == 1
+    assert cid.done() and semaphore.in_use == 1
 
 
 async def test_sessions_of_one_person(fake):
@@ -152,23 +152,23 @@ async def test_requests_of_one_person_to_a_server(fake, pool):
     await asyncio.wait(running)
 
 
-def gate_of(limit):
-    return Gate(Breaker(), Room(limit, limit))
+def limiter_of(limit):
+    return Limiter(Breaker(), FairSemaphore(limit, limit))
 
 
 async def test_who_stops_while_it_is_asked_waits_for_no_room():
-    gate, asked, go_on = gate_of(1), asyncio.Event(), asyncio.Event()
+    limiter, asked, go_on = limiter_of(1), asyncio.Event(), asyncio.Event()
 
     async def person(_):
         asked.set()
         await asyncio.Event().wait()
 
     async def with_question():
-        async with gate.passage("ann", 60) as visit:
-            await visit.outside(person)(InputRequest(message="?"))
+        async with limiter.acquire("ann", 60) as admission:
+            await admission.releasing(person)(InputRequest(message="?"))
 
     async def other():
-        async with gate.passage("bob", 60):
+        async with limiter.acquire("bob", 60):
             await go_on.wait()
 
     asking = asyncio.ensure_future(with_question())
@@ -180,24 +180,24 @@ async def test_who_stops_while_it_is_asked_waits_for_no_room():
     assert asking.cancelled() and not running.done()
     go_on.set()
     await running
-    assert gate.room.taken == 0
+    assert limiter.capacity.in_use == 0
 
 
 async def test_two_questions_of_one_request_give_one_place():
-    gate, answered = gate_of(2), asyncio.Event()
+    limiter, answered = limiter_of(2), asyncio.Event()
 
     async def person(_):
         await answered.wait()
 
-    async with gate.passage("ann", 60) as visit:
-        ask = visit.outside(person)
+    async with limiter.acquire("ann", 60) as admission:
+        ask = admission.releasing(person)
         both = [asyncio.ensure_future(ask(InputRequest(message="?"))) for _ in range(2)]
         await nothing_moves()
-        assert gate.room.taken == 0
+        assert limiter.capacity.in_use == 0
         answered.set()
         await asyncio.gather(*both)
-        assert gate.room.taken == 1
-    assert gate.room.taken == 0
+        assert limiter.capacity.in_use == 1
+    assert limiter.capacity.in_use == 0
 
 
 async def test_a_server_dropped_while_its_session_is_opened_gets_none(fake, pool):

@@ -1,4 +1,4 @@
-"""The sessions that are open: found again by server, credential and conversation, and limited fairly.
+"""Session registry: open sessions, found again by server, credential and conversation, and limited fairly.
 
 Where there is no room for another one, the longest idle is closed, of whoever asks if that one has a share already;
 where none is idle, a call waits for its turn.
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ... import const
 from ...errors import PoolFull, SessionExpired
-from ...room import Room
+from ...semaphore import FairSemaphore
 from ...specs import ServerSpec
 from ..session.session import Session
 
@@ -27,11 +27,11 @@ class Key(NamedTuple):
 
 
 @dataclass(eq=False, slots=True)
-class _Line:
-    """A session and its place. `users` wait for it or use it now."""
+class _Entry:
+    """A session and its permit. `users` wait for it or use it now."""
 
-    whose: Hashable
-    room: Room
+    holder: Hashable
+    semaphore: FairSemaphore
     opening: asyncio.Task[Session]
     users: int = 0
 
@@ -62,20 +62,22 @@ class OpenSessions:
         share: int = const.MAX_SESSIONS_OF_ONE,
     ):
         self._open = open_
-        self._lines: dict[Key, _Line] = {}
-        self._connections = Room(max_sessions, share, lambda whose: self._spare(False, whose))
-        self._programs = Room(
+        self._entries: dict[Key, _Entry] = {}
+        self._connections = FairSemaphore(
+            max_sessions, share, lambda holder: self._reclaim(False, holder)
+        )
+        self._programs = FairSemaphore(
             const.MAX_PROCESSES,
             const.MAX_PROCESSES_OF_ONE,
-            lambda whose: self._spare(True, whose),
+            lambda holder: self._reclaim(True, holder),
         )
 
-    def _room(self, is_program: bool) -> Room:
+    def _semaphore(self, is_program: bool) -> FairSemaphore:
         return self._programs if is_program else self._connections
 
     def is_open(self, spec: ServerSpec, conversation_id: Any) -> bool:
-        line = self._lines.get(key_of(spec, conversation_id))
-        return line is not None and line.session is not None and line.session.is_open
+        entry = self._entries.get(key_of(spec, conversation_id))
+        return entry is not None and entry.session is not None and entry.session.is_open
 
     @contextlib.asynccontextmanager
     async def use(
@@ -89,23 +91,23 @@ class OpenSessions:
         :raises EngineError: it cannot be opened
         """
         key = key_of(spec, conversation_id)
-        line = self._usable(key)
-        was_there = line is not None
-        line = line or await self._line(key, spec, deadline)
-        line.users += 1
+        entry = self._usable(key)
+        was_there = entry is not None
+        entry = entry or await self._entry(key, spec, deadline)
+        entry.users += 1
         try:
             async with asyncio.timeout_at(deadline):
-                session = await self._opened(line)
+                session = await self._opened(entry)
             yield session, was_there
         finally:
-            line.users -= 1
-            if not line.users:
-                line.room.seat()
+            entry.users -= 1
+            if not entry.users:
+                entry.semaphore.grant()
 
     def release(self, realm: str, conversation_id: Any) -> None:
         """Close those of a conversation, when the calls in flight have ended."""
         for key in [
-            k for k in self._lines if (k.realm, k.conversation_id) == (realm, conversation_id)
+            k for k in self._entries if (k.realm, k.conversation_id) == (realm, conversation_id)
         ]:
             self._retire(key)
 
@@ -114,85 +116,88 @@ class OpenSessions:
 
         :param server_id: None: of all servers of the realm
         """
-        for key in [k for k in self._lines if k.realm == realm]:
+        for key in [k for k in self._entries if k.realm == realm]:
             if server_id not in (None, key.server_id):
                 continue
-            line = self._remove(key)
-            if line.session:
-                line.session.close()
+            entry = self._remove(key)
+            if entry.session:
+                entry.session.close()
             else:
-                line.opening.cancel()
-            line.room.seat()
+                entry.opening.cancel()
+            entry.semaphore.grant()
 
     def clear(self) -> None:
-        for key in list(self._lines):
+        for key in list(self._entries):
             self._retire(key)
 
     # ------------------------------------------------------------ lines
 
-    def _usable(self, key: Key) -> _Line | None:
-        line = self._lines.get(key)
-        if line is not None and not line.is_usable:
+    def _usable(self, key: Key) -> _Entry | None:
+        entry = self._entries.get(key)
+        if entry is not None and not entry.is_usable:
             self._remove(key)
             return None
-        return line
+        return entry
 
-    async def _line(self, key: Key, spec: ServerSpec, deadline: float) -> _Line:
-        room = self._room(bool(spec.command))
+    async def _entry(self, key: Key, spec: ServerSpec, deadline: float) -> _Entry:
+        semaphore = self._semaphore(bool(spec.command))
         try:
             async with asyncio.timeout_at(deadline):
-                await room.take(spec.asker)
+                await semaphore.acquire(spec.asker)
         except TimeoutError as error:
             raise PoolFull from error
-        if line := self._usable(key):  # somebody else was first
-            room.give(spec.asker)
-            return line
+        if entry := self._usable(key):  # somebody else was first
+            semaphore.release(spec.asker)
+            return entry
         opening = asyncio.get_running_loop().create_task(self._open(spec))
-        line = self._lines[key] = _Line(spec.asker, room, opening)
-        opening.add_done_callback(lambda _: self._settled(key, line))
-        return line
+        entry = self._entries[key] = _Entry(spec.asker, semaphore, opening)
+        opening.add_done_callback(lambda _: self._settled(key, entry))
+        return entry
 
-    async def _opened(self, line: _Line) -> Session:
+    async def _opened(self, entry: _Entry) -> Session:
         try:
-            return await asyncio.shield(line.opening)
+            return await asyncio.shield(entry.opening)
         except asyncio.CancelledError:
-            if line.opening.cancelled() and not asyncio.current_task().cancelling():
+            if entry.opening.cancelled() and not asyncio.current_task().cancelling():
                 raise SessionExpired(ENDED) from None
             raise
 
-    def _settled(self, key: Key, line: _Line) -> None:
+    def _settled(self, key: Key, entry: _Entry) -> None:
         """It is open now, could not be opened, or has ended."""
-        if line.session and line.session.is_open:
-            line.session.on_closed(lambda: self._settled(key, line))
-        elif self._lines.get(key) is line:
+        if entry.session and entry.session.is_open:
+            entry.session.on_closed(lambda: self._settled(key, entry))
+        elif self._entries.get(key) is entry:
             self._remove(key)
-            line.room.seat()
+            entry.semaphore.grant()
 
-    def _remove(self, key: Key) -> _Line:
-        line = self._lines.pop(key)
-        line.room.leave(line.whose)
-        return line
+    def _remove(self, key: Key) -> _Entry:
+        entry = self._entries.pop(key)
+        entry.semaphore.drop(entry.holder)
+        return entry
 
     def _retire(self, key: Key) -> None:
-        line = self._remove(key)
-        if line.session:
-            line.session.retire()
+        entry = self._remove(key)
+        if entry.session:
+            entry.session.retire()
         else:
-            line.opening.cancel()
-        line.room.seat()
+            entry.opening.cancel()
+        entry.semaphore.grant()
 
-    def _spare(self, is_program: bool, whose: Hashable | None) -> bool:
+    def _reclaim(self, is_program: bool, holder: Hashable | None) -> bool:
         """Close the longest idle session of somebody, of anybody of who has most."""
-        room = self._room(is_program)
+        semaphore = self._semaphore(is_program)
         idle = [
-            (-room.held(line.whose), line.session.used, key)
-            for key, line in self._lines.items()
-            if line.room is room and line.session and not line.users and whose in (None, line.whose)
+            (-semaphore.held(entry.holder), entry.session.used, key)
+            for key, entry in self._entries.items()
+            if entry.semaphore is semaphore
+            and entry.session
+            and not entry.users
+            and holder in (None, entry.holder)
         ]
         if not idle:
             return False
-        line = self._remove(min(idle, key=lambda item: item[:2])[2])
-        line.session.retire()
+        entry = self._remove(min(idle, key=lambda item: item[:2])[2])
+        entry.session.retire()
         return True
 
 

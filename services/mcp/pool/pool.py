@@ -25,7 +25,7 @@ from ...errors import (
 from ...net import faults
 from ...net.egress import EgressPolicy
 from ...oauth.flow import OAuth, TokenStore
-from ...room import Room
+from ...semaphore import FairSemaphore
 from ...specs import DiscoveredTool, ServerSpec
 from ..discovery import discovery
 from ..discovery.discovery import SYNC_MARGIN
@@ -35,7 +35,7 @@ from ..session.session import OnProgress, ServerInfo, Session
 from ..transport.stdio import Process
 from . import limiter
 from .breaker import Breaker, State
-from .limiter import Gate, Visit
+from .limiter import Admission, Limiter
 from .open_sessions import OpenSessions
 
 CLOSE_TIMEOUT = 2.0  # s, for all sessions together
@@ -95,8 +95,8 @@ class Pool:
         self._tokens = tokens
         self._can_ask = can_ask
         self._clock = clock
-        self._gates: dict[tuple[str, int, str], Gate] = {}
-        self._rooms: WeakValueDictionary[Address, Room] = WeakValueDictionary()
+        self._limiters: dict[tuple[str, int, str], Limiter] = {}
+        self._capacities: WeakValueDictionary[Address, FairSemaphore] = WeakValueDictionary()
         self._processes: dict[Address, Process] = {}
         self._ways: dict[Address, connect.Way] = {}
         self._on_state = on_state
@@ -170,9 +170,9 @@ class Pool:
         deadline = self._deadline(limit)
         try:
             async with (
-                self._passage(spec, limit) as visit,
+                self._acquire(spec, limit) as admission,
                 asyncio.timeout_at(deadline),
-                self._session(spec, conversation_id, deadline, visit) as (session, _),
+                self._session(spec, conversation_id, deadline, admission) as (session, _),
             ):
                 return (await discovery.read(session, spec.sync_timeout)).tools
         except TimeoutError as error:
@@ -185,10 +185,13 @@ class Pool:
         """
         limit = spec.connect_timeout
         async with (
-            self._passage(spec, limit) as visit,
-            self._session(spec, conversation_id, self._deadline(limit), visit) as (session, reused),
+            self._acquire(spec, limit) as admission,
+            self._session(spec, conversation_id, self._deadline(limit), admission) as (
+                session,
+                reused,
+            ),
         ):
-            visit.is_silent = reused  # it was not asked
+            admission.is_silent = reused  # it was not asked
             return session.info
 
     async def request(
@@ -207,11 +210,11 @@ class Pool:
         :raises ServerPaused, ServerBusy: the server was not asked
         """
         deadline = self._deadline(timeout)
-        async with self._passage(spec, timeout) as visit:
+        async with self._acquire(spec, timeout) as admission:
             if on_input := options.get("on_input"):
-                options["on_input"] = visit.outside(on_input)
+                options["on_input"] = admission.releasing(on_input)
             return await self._request(
-                spec, conversation_id, method, params, deadline, may_repeat, visit, options
+                spec, conversation_id, method, params, deadline, may_repeat, admission, options
             )
 
     async def _request(
@@ -222,18 +225,21 @@ class Pool:
         params: Mapping[str, Any] | None,
         deadline: float,
         may_repeat: bool,
-        visit: Visit,
+        admission: Admission,
         options: dict[str, Any],
     ) -> dict[str, Any]:
         renew, repeat = True, may_repeat
         while True:
-            async with self._session(spec, conversation_id, deadline, visit) as (session, reused):
+            async with self._session(spec, conversation_id, deadline, admission) as (
+                session,
+                reused,
+            ):
                 left = max(0.0, deadline - self._deadline(0))
                 try:
                     return await session.request(method, params, timeout=left, **options)
                 except ServerError as error:
                     if isinstance(error, ServerTimeout):
-                        visit.is_silent = left < _patience(spec, method)
+                        admission.is_silent = left < _patience(spec, method)
                     if renew and reused and error.safe_to_retry and not session.is_open:
                         renew = False
                     elif repeat and isinstance(error, SessionLost):
@@ -246,44 +252,44 @@ class Pool:
         return asyncio.get_running_loop().time() + timeout
 
     @contextlib.asynccontextmanager
-    async def _passage(self, spec: ServerSpec, timeout: float) -> AsyncIterator[Visit]:
-        gate = self.gate(spec)
+    async def _acquire(self, spec: ServerSpec, timeout: float) -> AsyncIterator[Admission]:
+        limiter = self.limiter(spec)
         try:
-            async with gate.passage(spec.asker, timeout) as visit:
-                yield visit
+            async with limiter.acquire(spec.asker, timeout) as admission:
+                yield admission
         finally:
-            if gate.is_forgettable:
-                self._gates.pop((*spec.owner, spec.fingerprint), None)
+            if limiter.is_forgettable:
+                self._limiters.pop((*spec.owner, spec.fingerprint), None)
 
     @contextlib.asynccontextmanager
     async def _session(
-        self, spec: ServerSpec, conversation_id: Any, deadline: float, visit: Visit
+        self, spec: ServerSpec, conversation_id: Any, deadline: float, admission: Admission
     ) -> AsyncIterator[tuple[Session, bool]]:
         """See `OpenSessions.use`."""
         opened = False
         try:
             async with self._sessions.use(spec, conversation_id, deadline) as (session, reused):
                 opened = True
-                visit.ping = session.ping
+                admission.ping = session.ping
                 yield session, reused
         except TimeoutError as error:
             if opened:
                 raise
-            visit.is_silent = True  # the opening goes on and tells who waits for its end
+            admission.is_silent = True  # the opening goes on and tells who waits for its end
             raise ConnectFailed(faults.not_opened_in_time(spec)) from error
 
     def oauth(self, spec: ServerSpec) -> OAuth | None:
         """The tokens for a server, None where it needs none."""
         return OAuth(spec, self.policy, self._tokens) if spec.oauth and self._tokens else None
 
-    def gate(self, spec: ServerSpec) -> Gate:
+    def limiter(self, spec: ServerSpec) -> Limiter:
         """What all requests to a server pass: a breaker for each credential, and the server's limit."""
         key = (*spec.owner, spec.fingerprint)
-        if key not in self._gates:
+        if key not in self._limiters:
             tell = self._on_state and functools.partial(self._on_state, spec)
-            room = self._rooms.setdefault(spec.address, limiter.room())
-            self._gates[key] = Gate(Breaker(tell, self._clock), room)
-        return self._gates[key]
+            capacity = self._capacities.setdefault(spec.address, limiter.server_capacity())
+            self._limiters[key] = Limiter(Breaker(tell, self._clock), capacity)
+        return self._limiters[key]
 
     def process(self, spec: ServerSpec) -> Process:
         """What is known about the processes of a stdio server."""
@@ -311,15 +317,15 @@ class Pool:
     def leave(self, realm: str) -> None:
         """The realm exists no more: close what is open there, and know nothing of it; its ids may come again."""
         self._sessions.drop(realm)
-        for known in (self._gates, self._processes, self._ways):
+        for known in (self._limiters, self._processes, self._ways):
             for key in [key for key in known if key[0] == realm]:
                 del known[key]
 
     def forgive(self, realm: str, server_id: int) -> None:
         """Somebody else has seen the server well: it is asked again at once."""
-        for key, gate_ in self._gates.items():
+        for key, limiter_ in self._limiters.items():
             if key[:2] == (realm, server_id):
-                gate_.breaker.reset()
+                limiter_.breaker.reset()
 
     async def close(self) -> None:
         """Close every session; ends within a few seconds whatever the servers do."""

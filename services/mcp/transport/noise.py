@@ -18,7 +18,7 @@ class Noise:
     def __init__(self, cap: float):
         self._cap = cap
         self._bytes = 0
-        self._room = float(BURST)
+        self._tokens = float(BURST)
         self._seen = time.monotonic()
 
     def passes(self, size: int) -> bool:
@@ -27,11 +27,11 @@ class Noise:
         if self._bytes > self._cap:
             raise ResultTooLarge(detail=f"more than {self._cap} bytes beside the answers")
         now = time.monotonic()
-        self._room = min(BURST, self._room + (now - self._seen) * RATE)
+        self._tokens = min(BURST, self._tokens + (now - self._seen) * RATE)
         self._seen = now
-        if self._room < 1 or size > large.SMALL:
+        if self._tokens < 1 or size > large.SMALL:
             return False
-        self._room -= 1
+        self._tokens -= 1
         return True
 
     def answered(self) -> None:

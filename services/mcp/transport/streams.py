@@ -152,7 +152,7 @@ class LegacyStream(httpx.AsyncByteStream):
         self._guard = guard
         self._on_lost = on_lost
         self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self._room = asyncio.Semaphore(64)
+        self._permits = asyncio.Semaphore(64)
         self._noise = Noise(guard.cap)
         self._response: httpx.Response | None = None
         self._pump: asyncio.Task | None = None
@@ -166,7 +166,7 @@ class LegacyStream(httpx.AsyncByteStream):
 
     async def __aiter__(self):
         while (item := await self._queue.get()) is not None:
-            self._room.release()
+            self._permits.release()
             yield item
 
     async def _read(self) -> None:
@@ -175,7 +175,7 @@ class LegacyStream(httpx.AsyncByteStream):
             async for chunk in self._response.stream:
                 async for event in events(decoder, chunk):
                     if (passed := await self._check(event)) is not None:
-                        await self._room.acquire()
+                        await self._permits.acquire()
                         self._queue.put_nowait(passed)
             error: EngineError = SessionLost()
         except Exception as caught:
