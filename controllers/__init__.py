@@ -6,12 +6,12 @@ from . import decision
 from . import execute
 from . import ai_reply
 from . import health
-from . import offers
 from . import mcp_servers
 from . import mcp_checks
 from . import oauth
 from . import openapi
 from . import portal
 from . import portal_services
+from . import prompts_resources
 from . import retrieval
 from . import stream

@@ -168,11 +168,11 @@ class Engine:
 
         return await tools.execute(call, self.pool, conversation_id, timeout=timeout)
 
-    def offers(self, spec, conversation_id):
-        """Prompts and resources of a server, see `services.mcp.features.prompts_resources.Offers`."""
+    def features(self, spec, conversation_id):
+        """Prompts and resources of a server, see `services.mcp.features.prompts_resources.ServerFeatures`."""
         from ..services.mcp.features import prompts_resources  # noqa: PLC0415
 
-        return prompts_resources.Offers(self.pool, spec, conversation_id)
+        return prompts_resources.ServerFeatures(self.pool, spec, conversation_id)
 
     async def complete_sign_in(self, spec, answer):
         """:param answer: the query of the callback, see `services.oauth.flow.OAuth.complete`"""

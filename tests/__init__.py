@@ -29,8 +29,8 @@ from . import test_mcp_api
 from . import test_mcp_permissions
 from . import test_mcp_server
 from . import test_neutralize
-from . import test_offers
 from . import test_one_decision
+from . import test_prompts_resources
 from . import test_questions
 from . import test_quotas
 from . import test_recall_chat

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from . import fake_offers
+from . import fake_features
 from .fake_http import read_request, respond, start_stream
 from .fake_tools import TOOLS, Call
 
@@ -47,7 +47,7 @@ class FakeMcp:
     ):
         self.stream = stream
         self.eras = eras
-        self.capabilities: dict[str, Any] = {"tools": {}, **fake_offers.CAPABILITIES}
+        self.capabilities: dict[str, Any] = {"tools": {}, **fake_features.CAPABILITIES}
         self.tools = dict(TOOLS if tools is None else tools)
         self.page = page
         self.listen = listen
@@ -298,12 +298,12 @@ class FakeMcp:
                 {"name": name, "description": f"The {name} tool", "inputSchema": schema}
                 for name, (_, schema) in self.tools.items()
             ]
-            return {"result": fake_offers.page(call, "tools", tools)}
+            return {"result": fake_features.page(call, "tools", tools)}
         if method == "tools/call" and call.params.get("name") in self.tools:
             self.calls.append((call.session, call.params["name"], call.arguments))
             self._change()
             return {"result": await self.tools[call.params["name"]][0](call)}
-        if answer := fake_offers.answer(method, call):
+        if answer := fake_features.answer(method, call):
             return answer
         return {
             "error": {

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from xss_corpus import PAYLOADS
 
-from services.testing import fake_offers
+from services.testing import fake_features
 from services.testing.fake_http import respond
 from services.testing.fake_mcp import FakeMcp
 from services.testing.fake_tools import OBJECT, text
@@ -78,7 +78,7 @@ async def main(port: int, payloads: tuple[str, ...]) -> None:
 
     def listing(key, entries):
         async def answer(call, writer):
-            await send(call, writer, result=fake_offers.page(call, key, entries))
+            await send(call, writer, result=fake_features.page(call, key, entries))
 
         return answer
 

@@ -15,7 +15,7 @@ from dev import processes
 from dev.servers import mcp_servers
 from dev.setup import node, venvs
 from services.mcp.discovery.discovery import discover
-from services.mcp.features.prompts_resources import Offers
+from services.mcp.features.prompts_resources import ServerFeatures
 from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
 from services.specs import ServerSpec
@@ -146,16 +146,16 @@ def test_over_http(kind, transport, start, folder):
 # ------------------------------------------------------------ prompts and resources
 
 
-async def _offers(spec, prompt, arguments, uri):
+async def _features(spec, prompt, arguments, uri):
     """What a server offers beside tools: names of its prompts, its templates, and one of each."""
     pool = Pool(POLICY)
     try:
-        offers = Offers(pool, spec, 1)
-        filled = await offers.prompt(prompt, arguments)
-        (content,) = await offers.resource(uri)
+        features = ServerFeatures(pool, spec, 1)
+        filled = await features.prompt(prompt, arguments)
+        (content,) = await features.resource(uri)
         return {
-            "prompts": {one.name for one in await offers.prompts()},
-            "templates": {one.uri for one in await offers.templates()},
+            "prompts": {one.name for one in await features.prompts()},
+            "templates": {one.uri for one in await features.templates()},
             "prompt": filled.messages[0].text,
             "resource": content.text,
         }
@@ -165,7 +165,9 @@ async def _offers(spec, prompt, arguments, uri):
 
 def test_prompts_and_resources_of_the_reference_server(mcp_everything):
     spec = ServerSpec(id=1, name="everything", url=mcp_everything.url, **SLOW_START)
-    found = run(_offers(spec, "args-prompt", {"city": "Taipei"}, "demo://resource/dynamic/text/1"))
+    found = run(
+        _features(spec, "args-prompt", {"city": "Taipei"}, "demo://resource/dynamic/text/1")
+    )
     assert {"simple-prompt", "args-prompt"} <= found["prompts"]
     assert "demo://resource/dynamic/text/{resourceId}" in found["templates"]
     assert "Taipei" in found["prompt"] and found["resource"]
@@ -173,7 +175,7 @@ def test_prompts_and_resources_of_the_reference_server(mcp_everything):
     async def complete():
         pool = Pool(POLICY)
         try:
-            return await Offers(pool, spec, 1).complete(
+            return await ServerFeatures(pool, spec, 1).complete(
                 prompt="completable-prompt", argument="department", value="E", given={}
             )
         finally:
@@ -212,7 +214,7 @@ def test_the_sdk_of_both_eras(way, start, folder):
     found = run(discover(spec, POLICY))
     assert (found.era, found.transport) == expected
     check(spec, "newer", expected[1], ("add", {"a": 2, "b": 3}, "5"))
-    offered = run(_offers(spec, "greet", {"who": "台北"}, "note://one"))
+    offered = run(_features(spec, "greet", {"who": "台北"}, "note://one"))
     assert offered == {
         "prompts": {"greet"},
         "templates": {"note://{name}"},

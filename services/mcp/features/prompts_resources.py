@@ -1,4 +1,4 @@
-"""What a server offers beside tools: prompts, resources, and completion of their arguments.
+"""MCP server features beside tools: prompts, resources, and completion of their arguments.
 
 The methods of MCP 2025-11-25, server/prompts, server/resources and server/utilities/completion; the same in
 2026-07-28. Everything that comes back is untrusted: invisible characters are removed, wrong shapes are
@@ -96,8 +96,8 @@ class Completion:
     has_more: bool = False
 
 
-class Offers:
-    """The offers of one server to one conversation. Every method raises `EngineError` and nothing else."""
+class ServerFeatures:
+    """Prompts and resources of one server for one conversation. Every method raises `EngineError` and nothing else."""
 
     def __init__(self, pool: Pool, spec: ServerSpec, conversation_id: Any):
         self._pool = pool

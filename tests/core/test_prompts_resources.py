@@ -13,14 +13,14 @@ from services.errors import (
     ServerRefused,
     ServerTimeout,
 )
-from services.mcp.features.prompts_resources import Offers
+from services.mcp.features.prompts_resources import ServerFeatures
 from services.testing.fake_http import respond
 from services.testing.fake_tools import PNG
 
 
 @pytest.fixture
-def offers(any_fake, pool):
-    return Offers(pool, any_fake.spec, 1)
+def features(any_fake, pool):
+    return ServerFeatures(pool, any_fake.spec, 1)
 
 
 def says(result):
@@ -30,73 +30,75 @@ def says(result):
     return answer
 
 
-async def test_prompts_are_read_page_by_page(any_fake, offers):
+async def test_prompts_are_read_page_by_page(any_fake, features):
     any_fake.page = 1
-    greet, picture = await offers.prompts()
+    greet, picture = await features.prompts()
     assert (greet.name, greet.title, picture.name) == ("greet", "Greeting", "picture")
     assert [(a.name, a.required) for a in greet.arguments] == [("who", True), ("tone", False)]
     assert any_fake.methods.count("prompts/list") == 2
 
 
-async def test_a_prompt_is_filled_in(any_fake, offers):
-    filled = await offers.prompt("greet", {"who": "台北"})
+async def test_a_prompt_is_filled_in(any_fake, features):
+    filled = await features.prompt("greet", {"who": "台北"})
     assert [(m.role, m.text) for m in filled.messages] == [("user", "Greet 台北.")]
     if any_fake.eras == ("modern",):
         assert any_fake.headers[-1]["mcp-name"] == "greet"
     with pytest.raises(ServerRefused, match="Missing argument: who"):
-        await offers.prompt("greet", {})
+        await features.prompt("greet", {})
 
 
-async def test_a_picture_in_a_prompt_is_a_file(offers):
-    (message,) = (await offers.prompt("picture", {})).messages
+async def test_a_picture_in_a_prompt_is_a_file(features):
+    (message,) = (await features.prompt("picture", {})).messages
     (file,) = message.files
     assert (file["mimetype"], file["data"]) == ("image/png", PNG) and file["name"] in message.text
 
 
-async def test_resources_and_templates_are_listed(any_fake, offers):
+async def test_resources_and_templates_are_listed(any_fake, features):
     any_fake.page = 2
-    one, _two, red = await offers.resources()
+    one, _two, red = await features.resources()
     assert (one.uri, one.name, one.mimetype) == ("note://one", "one", "text/plain")
     assert red.size == 32
-    (template,) = await offers.templates()
+    (template,) = await features.templates()
     assert (template.uri, template.variables) == ("note://{name}", ("name",))
 
 
-async def test_resources_are_read_as_text_or_file_within_the_caps(any_fake, offers):
-    (note,) = await offers.resource("note://one")
+async def test_resources_are_read_as_text_or_file_within_the_caps(any_fake, features):
+    (note,) = await features.resource("note://one")
     assert (note.text, note.truncated, note.files) == ("第一", False, ())
-    (long,) = await offers.resource("note://two")
+    (long,) = await features.resource("note://two")
     assert len(long.text) <= 24_000 and long.truncated
-    (picture,) = await offers.resource("pic://red.png")
+    (picture,) = await features.resource("pic://red.png")
     assert [(f["name"], f["mimetype"]) for f in picture.files] == [("red.png", "image/png")]
     if any_fake.eras == ("modern",):
         assert any_fake.headers[-1]["mcp-name"] == "pic://red.png"
     with pytest.raises(ServerRefused, match="Resource not found"):
-        await offers.resource("note://none")
+        await features.resource("note://none")
 
 
-async def test_arguments_are_completed(offers):
-    found = await offers.complete(prompt="greet", argument="tone", value="wa", given={"who": "me"})
+async def test_arguments_are_completed(features):
+    found = await features.complete(
+        prompt="greet", argument="tone", value="wa", given={"who": "me"}
+    )
     assert (found.values, found.total, found.has_more) == (("warm", "wary"), 2, False)
-    of_template = await offers.complete(uri="note://{name}", argument="name", value="c", given={})
+    of_template = await features.complete(uri="note://{name}", argument="name", value="c", given={})
     assert of_template.values == ("cold",)
 
 
-async def test_what_a_server_does_not_have_is_not_asked_for(any_fake, offers):
+async def test_what_a_server_does_not_have_is_not_asked_for(any_fake, features):
     any_fake.capabilities = {"tools": {}}
-    assert await offers.prompts() == [] and await offers.resources() == []
-    assert (await offers.complete(prompt="x", argument="a", value="", given={})).values == ()
+    assert await features.prompts() == [] and await features.resources() == []
+    assert (await features.complete(prompt="x", argument="a", value="", given={})).values == ()
     assert not {"prompts/list", "resources/list", "completion/complete"} & set(any_fake.methods)
 
 
-async def test_templates_that_a_server_does_not_know(any_fake, offers):
+async def test_templates_that_a_server_does_not_know(any_fake, features):
     async def unknown(call, writer):
         error = {"code": -32601, "message": "Method not found"}
         await respond(writer, 200, {"jsonrpc": "2.0", "id": call.id, "error": error})
 
     any_fake.faults["resources/templates/list"] = unknown
     if any_fake.spec.transport != "sse":  # the fake's faults answer on the request's own line
-        assert await offers.templates() == []
+        assert await features.templates() == []
 
 
 HOSTILE = {
@@ -112,7 +114,7 @@ HOSTILE = {
 
 async def test_strange_prompts_cost_only_themselves(fake, pool):
     fake.faults["prompts/list"] = says(HOSTILE)
-    (prompt,) = await Offers(pool, fake.spec, 1).prompts()
+    (prompt,) = await ServerFeatures(pool, fake.spec, 1).prompts()
     assert (prompt.name, prompt.title, prompt.description) == ("ok", "", "red")
     assert prompt.arguments == ()
 
@@ -134,39 +136,39 @@ async def test_strange_prompts_cost_only_themselves(fake, pool):
 async def test_wrong_shapes_are_a_typed_error(fake, pool, method, result, ask):
     fake.faults[method] = says(result)
     with pytest.raises(ProtocolError):
-        await ask(Offers(pool, fake.spec, 1))
+        await ask(ServerFeatures(pool, fake.spec, 1))
 
 
 async def test_faults_of_the_transport_are_typed_and_quick(fake, pool):
-    offers = Offers(pool, fake.spec, 1)
-    await offers.prompts()
+    features = ServerFeatures(pool, fake.spec, 1)
+    await features.prompts()
     fake.faults["prompts/list"] = lambda call, writer: respond(writer, 401)
     async with asyncio.timeout(60):
         with pytest.raises(AuthRequired):
-            await offers.prompts()
-        assert await offers.resources()  # beside it
+            await features.prompts()
+        assert await features.resources()  # beside it
 
 
 async def test_a_server_that_says_nothing_ends_at_the_limit(fake, pool):
     fake.faults["prompts/list"] = lambda call, writer: asyncio.Event().wait()
     with pytest.raises(ServerTimeout):
-        await Offers(pool, spec_of(fake, sync_timeout=0.4), 1).prompts()
+        await ServerFeatures(pool, spec_of(fake, sync_timeout=0.4), 1).prompts()
 
 
 async def test_a_server_that_failed_repeatedly_is_not_asked(fake, pool):
-    offers = Offers(pool, fake.spec, 1)
-    await offers.prompts()
+    features = ServerFeatures(pool, fake.spec, 1)
+    await features.prompts()
     fake.guard = lambda headers: (500, {})
     for _ in range(3):
         with pytest.raises(ServerRefused):
-            await offers.prompt("greet", {"who": "x"})
+            await features.prompt("greet", {"who": "x"})
     with pytest.raises(ServerPaused):
         for _ in range(100):  # it is asked for a sign of life first
             with contextlib.suppress(ServerRefused):
-                await offers.prompts()
+                await features.prompts()
     fake.guard, asked = None, len(fake.methods)
     with pytest.raises(ServerPaused):
-        await offers.prompts()
+        await features.prompts()
     assert len(fake.methods) == asked
 
 
@@ -175,13 +177,13 @@ async def test_a_prompt_that_asks_questions_is_refused(modern_fake, pool):
         {"resultType": "input_required", "inputRequests": {"a": {}}}
     )
     with pytest.raises(ServerRefused, match="asks questions"):
-        await Offers(pool, modern_fake.spec, 1).prompt("greet", {})
+        await ServerFeatures(pool, modern_fake.spec, 1).prompt("greet", {})
 
 
-async def test_a_restarted_server_is_asked_once_more(any_fake, offers):
-    await offers.prompts()
+async def test_a_restarted_server_is_asked_once_more(any_fake, features):
+    await features.prompts()
     await any_fake.restart()
-    assert len(await offers.prompts()) == 2
+    assert len(await features.prompts()) == 2
     assert any_fake.methods.count("prompts/list") >= 2
 
 
@@ -190,10 +192,10 @@ async def test_a_lost_answer_is_asked_for_once_more(fake, pool):
         fake.faults.clear()
         writer.close()
 
-    offers = Offers(pool, fake.spec, 1)
+    features = ServerFeatures(pool, fake.spec, 1)
     for method, ask in (
-        ("prompts/list", offers.prompts),
-        ("resources/read", lambda: offers.resource("note://one")),
+        ("prompts/list", features.prompts),
+        ("resources/read", lambda: features.resource("note://one")),
     ):
         fake.faults[method] = lose
         assert await ask()

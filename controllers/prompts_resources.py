@@ -1,4 +1,4 @@
-"""Prompts and resources of the servers of a conversation: for slash commands, and for reading along.
+"""MCP prompts and resources of the servers of a conversation: for slash commands, and for reading along.
 
 Prompts are there for a new chat, too, which has no conversation before its first message.
 """
@@ -8,7 +8,7 @@ from dataclasses import asdict
 from odoo import http
 from odoo.http import request
 
-from ..runtime.web import offers
+from ..runtime.web import prompts_resources
 from ..runtime.web.api_error import ApiError
 from ..services.errors import ConfigError
 from ..services.llm import files
@@ -20,19 +20,21 @@ CONVERSATION = "/api/ai/conversations/<int:conversation_id>"
 NEW_CHAT = "/api/ai/assistants/<int:assistant_id>"  # of this assistant; ?cloud_service_id=
 
 
-def asked_of(conversation_id=None, assistant_id=None):
-    """:return: `offers.Asked`: the servers of a conversation, or of a new chat of the caller"""
+def query_of(conversation_id=None, assistant_id=None):
+    """:return: `ServerQuery`: the servers of a conversation, or of a new chat of the caller"""
     if conversation_id is not None:
         channel = conversation_or_404(conversation_id)
-        return offers.Asked(request.env, channel._mcp_servers(), channel.id, channel.id)
+        return prompts_resources.ServerQuery(
+            request.env, channel._mcp_servers(), channel.id, channel.id
+        )
     assistant = visible_or_404("ai.assistant", assistant_id, "This assistant does not exist.")
     service = visible_service(query_int("cloud_service_id"))
     servers = assistant._offered_mcp_servers(request.env.user, service)
-    return offers.Asked(request.env, servers, f"new-{request.env.uid}")
+    return prompts_resources.ServerQuery(request.env, servers, f"new-{request.env.uid}")
 
 
-def server_or_404(asked, server_id):
-    server = asked.servers.filtered(lambda s: s.id == server_id)
+def server_or_404(query, server_id):
+    server = query.servers.filtered(lambda s: s.id == server_id)
     if not server:
         raise ApiError.not_found(
             request.env._("This MCP server does not belong to the conversation.")
@@ -40,17 +42,19 @@ def server_or_404(asked, server_id):
     return server
 
 
-class OffersController(http.Controller):
+class PromptsResourcesController(http.Controller):
     @http.route(
         [f"{CONVERSATION}/prompts", f"{NEW_CHAT}/prompts"], methods=["GET"], readonly=True, **ROUTE
     )
     def prompts(self, **where):
-        return offers.list_of(asked_of(**where), prompts=lambda server: server.prompts())
+        return prompts_resources.list_response(
+            query_of(**where), prompts=lambda server: server.prompts()
+        )
 
     @http.route(f"{CONVERSATION}/resources", methods=["GET"], readonly=True, **ROUTE)
     def resources(self, conversation_id):
-        return offers.list_of(
-            asked_of(conversation_id),
+        return prompts_resources.list_response(
+            query_of(conversation_id),
             resources=lambda server: server.resources(),
             templates=lambda server: server.templates(),
         )
@@ -60,7 +64,7 @@ class OffersController(http.Controller):
     )
     def get_prompt(self, **where):
         """A prompt with its arguments, as messages to send or to change first."""
-        asked = asked_of(**where)
+        query = query_of(**where)
         values = body("PromptFill")
         arguments = values["arguments"] or {}
 
@@ -73,16 +77,16 @@ class OffersController(http.Controller):
                 ],
             }
 
-        return offers.one_of(
-            asked,
-            server_or_404(asked, values["server_id"]),
+        return prompts_resources.single_response(
+            query,
+            server_or_404(query, values["server_id"]),
             lambda server: server.prompt(values["name"], arguments),
             shape,
         )
 
     @http.route(f"{CONVERSATION}/resources/read", methods=["POST"], **ROUTE)
     def read_resource(self, conversation_id):
-        asked = asked_of(conversation_id)
+        query = query_of(conversation_id)
         values = body("ResourceRead")
         _check_length(values["uri"])
 
@@ -94,9 +98,9 @@ class OffersController(http.Controller):
                 parts.append(data)
             return {"contents": parts}
 
-        return offers.one_of(
-            asked,
-            server_or_404(asked, values["server_id"]),
+        return prompts_resources.single_response(
+            query,
+            server_or_404(query, values["server_id"]),
             lambda server: server.resource(values["uri"]),
             shape,
         )
@@ -104,9 +108,9 @@ class OffersController(http.Controller):
     @http.route(f"{CONVERSATION}/resources/attach", methods=["POST"], **ROUTE)
     def attach_resource(self, conversation_id):
         """Keep a resource for a message that is about to be sent; with arguments, one of a template."""
-        asked = asked_of(conversation_id)
+        query = query_of(conversation_id)
         values = body("ResourceAttach")
-        server = server_or_404(asked, values["server_id"])
+        server = server_or_404(query, values["server_id"])
         uri = values["uri"]
         if values["arguments"] is not None:
             uri = _expanded(uri, values["arguments"] or {})
@@ -123,23 +127,23 @@ class OffersController(http.Controller):
                 )
             )
 
-        return offers.one_of(
-            asked, server, lambda server: server.resource(uri, limit=files.MAX_BYTES), shape
+        return prompts_resources.single_response(
+            query, server, lambda server: server.resource(uri, limit=files.MAX_BYTES), shape
         )
 
     @http.route([f"{CONVERSATION}/complete", f"{NEW_CHAT}/complete"], methods=["POST"], **ROUTE)
     def complete(self, **where):
         """What the beginning of an argument may become; it is asked while a person types."""
-        asked = asked_of(**where)
+        query = query_of(**where)
         values = body("Completion")
         if bool(values["prompt"]) == bool(values["uri"]):
             raise ApiError.invalid(
                 "prompt", "Send either “prompt” or “uri”, the template of a resource."
             )
         given = values["arguments"] or {}
-        return offers.one_of(
-            asked,
-            server_or_404(asked, values["server_id"]),
+        return prompts_resources.single_response(
+            query,
+            server_or_404(query, values["server_id"]),
             lambda server: server.complete(
                 argument=values["argument"],
                 value=values["value"],

@@ -2,8 +2,8 @@
 
 from odoo.tests import tagged
 
+from ..services.testing.fake_features import RESOURCES
 from ..services.testing.fake_http import respond
-from ..services.testing.fake_offers import RESOURCES
 from .common import AiHttpCase, served_mcp
 
 NOTE = {"uri": "note://one", "mimetype": "text/plain", "text": RESOURCES["note://one"]["text"]}
@@ -17,7 +17,7 @@ def says(result):
 
 
 @tagged("post_install", "-at_install")
-class TestOffers(AiHttpCase):
+class TestPromptsResources(AiHttpCase):
     def setUp(self):
         super().setUp()
         self.fake = self.enterContext(served_mcp())
@@ -27,7 +27,7 @@ class TestOffers(AiHttpCase):
         self.chat = self._conversation(self.member)
         self.env.flush_all()
 
-    def _offers(self, method, what, chat=None, **values):
+    def _request(self, method, what, chat=None, **values):
         path = f"/api/ai/conversations/{(chat or self.chat).id}/{what}"
         return self._call(method, path, values or None)
 
@@ -37,7 +37,7 @@ class TestOffers(AiHttpCase):
         self.assertNotIn("Traceback", str(answer[1]))
 
     def test_prompts_of_the_conversations_servers_are_listed(self):
-        status, answer = self._offers("GET", "prompts")
+        status, answer = self._request("GET", "prompts")
         self.assertEqual((status, answer["problems"]), (200, []))
         greet = answer["prompts"][0]
         self.assertEqual(greet["server"], {"id": self.server.id, "name": "weather"})
@@ -50,20 +50,20 @@ class TestOffers(AiHttpCase):
     def test_a_server_that_is_down_costs_only_its_own_prompts(self):
         chat = self._conversation(self.member, self.service)
         self.env.flush_all()
-        status, answer = self._offers("GET", "prompts", chat)
+        status, answer = self._request("GET", "prompts", chat)
         self.assertEqual((status, len(answer["prompts"])), (200, 2))
         (problem,) = answer["problems"]
         self.assertEqual((problem["server"]["name"], problem["code"]), ("flows", "connect_failed"))
 
     def test_a_prompt_is_filled_in(self):
         values = {"server_id": self.server.id, "name": "greet", "arguments": {"who": "台北"}}
-        status, answer = self._offers("POST", "prompts/get", **values)
+        status, answer = self._request("POST", "prompts/get", **values)
         message = {"role": "user", "text": "Greet 台北.", "attachments": []}
         self.assertEqual((status, answer["messages"]), (200, [message]), answer)
 
     def test_what_a_server_refuses_is_a_sentence(self):
         values = {"server_id": self.server.id, "name": "greet"}
-        self._assert_error(self._offers("POST", "prompts/get", **values), 502, "server_refused")
+        self._assert_error(self._request("POST", "prompts/get", **values), 502, "server_refused")
 
     def test_a_fault_is_told_in_the_persons_language(self):
         self.env["res.lang"]._activate_lang("zh_TW")
@@ -71,22 +71,22 @@ class TestOffers(AiHttpCase):
         self.fake.faults["prompts/get"] = lambda call, writer: respond(writer, 401)
         self.env.flush_all()
         self._sign_in(self.member)
-        answer = self._offers("POST", "prompts/get", server_id=self.server.id, name="greet")
+        answer = self._request("POST", "prompts/get", server_id=self.server.id, name="greet")
         self.assertEqual((answer[0], answer[1]["error"]["code"]), (502, "auth_required"))
         self.assertIn("MCP 伺服器", answer[1]["error"]["message"])
 
     def test_resources_are_listed_and_read(self):
-        status, answer = self._offers("GET", "resources")
+        status, answer = self._request("GET", "resources")
         self.assertEqual([r["uri"] for r in answer["resources"]], list(RESOURCES))
         self.assertEqual(answer["templates"][0]["variables"], ["name"])
         values = {"server_id": self.server.id, "uri": "note://one"}
-        status, answer = self._offers("POST", "resources/read", **values)
+        status, answer = self._request("POST", "resources/read", **values)
         self.assertEqual(status, 200, answer)
         self.assertEqual(answer["contents"], [{**NOTE, "truncated": False, "attachments": []}])
 
     def test_a_file_of_a_resource_belongs_to_the_conversation(self):
         values = {"server_id": self.server.id, "uri": "pic://red.png"}
-        _status, answer = self._offers("POST", "resources/read", **values)
+        _status, answer = self._request("POST", "resources/read", **values)
         (file,) = answer["contents"][0]["attachments"]
         self.assertEqual((file["name"], file["mimetype"]), ("red.png", "image/png"))
         self.assertEqual(self.url_open(file["url"]).status_code, 200)
@@ -98,11 +98,13 @@ class TestOffers(AiHttpCase):
             answer = self._attach(uri, arguments={"a": "x" * 40_000})
             self._assert_error(answer, 400, "invalid_field")
         for what in ("resources/attach", "resources/read"):
-            answer = self._offers("POST", what, server_id=self.server.id, uri="x" * 20_000)
+            answer = self._request("POST", what, server_id=self.server.id, uri="x" * 20_000)
             self._assert_error(answer, 400, "invalid_field")
 
     def _attach(self, uri, **values):
-        return self._offers("POST", "resources/attach", server_id=self.server.id, uri=uri, **values)
+        return self._request(
+            "POST", "resources/attach", server_id=self.server.id, uri=uri, **values
+        )
 
     def test_a_resource_becomes_a_file_of_the_question(self):
         status, answer = self._attach("note://one", name="First")
@@ -115,7 +117,7 @@ class TestOffers(AiHttpCase):
         picture = self._attach("pic://red.png")[1]["attachments"][0]
         self.assertEqual((picture["name"], picture["mimetype"]), ("red.png", "image/png"))
         ids = [file["id"], picture["id"]]
-        sent = self._offers("POST", "messages", content="Read it", attachment_ids=ids)
+        sent = self._request("POST", "messages", content="Read it", attachment_ids=ids)
         self.assertEqual(sent[0], 202, sent)
         page = self._call("GET", f"/api/ai/conversations/{self.chat.id}")[1]
         self.assertEqual(page["messages"][0]["attachments"], [file, picture])
@@ -161,7 +163,7 @@ class TestOffers(AiHttpCase):
 
     def test_arguments_are_completed(self):
         values = {"server_id": self.server.id, "prompt": "greet", "argument": "tone", "value": "wa"}
-        status, answer = self._offers("POST", "complete", **values)
+        status, answer = self._request("POST", "complete", **values)
         self.assertEqual((status, answer["values"]), (200, ["warm", "wary"]), answer)
 
     def test_bad_input_is_a_sentence(self):
@@ -172,28 +174,28 @@ class TestOffers(AiHttpCase):
             ({**good, "more": 1}, "unknown_field"),
         ):
             with self.subTest(values=values):
-                self._assert_error(self._offers("POST", "prompts/get", **values), 400, code)
+                self._assert_error(self._request("POST", "prompts/get", **values), 400, code)
         values = {"server_id": self.server.id, "argument": "a", "value": ""}
-        self._assert_error(self._offers("POST", "complete", **values), 400, "invalid_field")
+        self._assert_error(self._request("POST", "complete", **values), 400, "invalid_field")
 
     def test_only_servers_of_the_conversation_are_asked(self):
         values = {"server_id": self.user_server.id, "name": "greet"}
-        self._assert_error(self._offers("POST", "prompts/get", **values), 404, "not_found")
+        self._assert_error(self._request("POST", "prompts/get", **values), 404, "not_found")
         self.server.active = False
         self.env.flush_all()
-        self.assertEqual(self._offers("GET", "prompts")[1]["prompts"], [])
+        self.assertEqual(self._request("GET", "prompts")[1]["prompts"], [])
 
     def test_nobody_else_sees_or_asks_anything(self):
         asked = len(self.fake.methods)
         for user in (self.stranger, self.guest, self.owner, self.internal):
             self._sign_in(user)
             with self.subTest(user=user.login):
-                self._assert_error(self._offers("GET", "prompts"), 404, "not_found")
+                self._assert_error(self._request("GET", "prompts"), 404, "not_found")
                 values = {"server_id": self.server.id, "uri": "note://one"}
                 for what in ("resources/read", "resources/attach"):
-                    self._assert_error(self._offers("POST", what, **values), 404, "not_found")
+                    self._assert_error(self._request("POST", what, **values), 404, "not_found")
         self.logout()
-        self._assert_error(self._offers("GET", "prompts"), 401, "unauthenticated")
+        self._assert_error(self._request("GET", "prompts"), 401, "unauthenticated")
         self.assertEqual(len(self.fake.methods), asked)
 
     def test_a_new_chat_has_prompts_and_no_conversation(self):
@@ -234,4 +236,4 @@ class TestOffers(AiHttpCase):
     def test_who_may_no_longer_use_the_assistant_is_offered_nothing(self):
         self.assistant.group_ids = self.env.ref("base.group_system")
         self.env.flush_all()
-        self.assertEqual(self._offers("GET", "prompts")[1], {"prompts": [], "problems": []})
+        self.assertEqual(self._request("GET", "prompts")[1], {"prompts": [], "problems": []})

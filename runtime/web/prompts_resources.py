@@ -1,4 +1,4 @@
-"""Prompts and resources of the servers of a chat, for routes that wait for them.
+"""MCP prompts and resources of the servers of a chat, for routes that wait for them.
 
 As in `direct_call` the servers are asked after the request's commit. Reading has no side effects, so
 there is no row to write; only files that a server sends are kept, in a transaction of their own.
@@ -19,30 +19,30 @@ CONNECT_ALLOWANCE = 5.0  # s beside a request's own limit, to open the session
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ServerQuery:
     """The servers that a request asks for its person.
 
     :ivar servers: `mcp_server` records
-    :ivar session_of: what the engine's sessions belong to: a conversation, or the new chats of a person
+    :ivar session_key: what the engine's sessions belong to: a conversation, or the new chats of a person
     :ivar channel_id: of the conversation that keeps what comes with the answers; a new chat keeps nothing
     """
 
     env: Any
     servers: Any
-    session_of: int | str
+    session_key: int | str
     channel_id: int | None = None
 
 
-def list_of(asked, **readers):
+def list_response(query, **readers):
     """Ask all of these servers at once; one that fails costs only its own part.
 
-    :param readers: key of the answer -> ``await reader(offers)``, a list of dataclasses
+    :param readers: key of the answer -> ``await reader(features)``, a list of dataclasses
     :return: a response ``{key: [{"server", …}], "problems": [{"server", "code", "message"}]}``
     """
-    lang, session_of = asked.env.lang, asked.session_of
+    lang, session_key = query.env.lang, query.session_key
     answer = {key: [] for key in readers} | {"problems": []}
-    specs, person = [], asked.env.user
-    for server in asked.servers:
+    specs, person = [], query.env.user
+    for server in query.servers:
         try:
             specs.append(server._server_spec(person))
         except EngineError as error:
@@ -50,7 +50,7 @@ def list_of(asked, **readers):
 
     async def ask(engine):
         async def read(spec, key):
-            return key, spec, await readers[key](engine.offers(spec, session_of))
+            return key, spec, await readers[key](engine.features(spec, session_key))
 
         async def safely(spec):
             try:
@@ -68,22 +68,22 @@ def list_of(asked, **readers):
                 answer[key] += [{"server": _name(spec), **asdict(entry)} for entry in entries]
         return answer, 200
 
-    return AfterCommit(asked.env, work)
+    return AfterCommit(query.env, work)
 
 
-def one_of(asked, server, ask, shape):
+def single_response(query, server, ask, shape):
     """Ask one of these servers.
 
-    :param ask: ``await ask(offers)``
+    :param ask: ``await ask(features)``
     :param shape: ``shape(what it gave, write)`` makes the answer, or raises an `ApiError` or a `Refusal`;
         ``write(work)`` gives ``work(channel)``, the conversation in a transaction with all rights;
         None where there is no conversation
     :raises ApiError: the server cannot be asked for the caller
     """
-    dbname, lang = asked.env.cr.dbname, asked.env.lang
-    session_of, channel_id = asked.session_of, asked.channel_id
+    dbname, lang = query.env.cr.dbname, query.env.lang
+    session_key, channel_id = query.session_key, query.channel_id
     try:
-        spec = server._server_spec(asked.env.user)
+        spec = server._server_spec(query.env.user)
     except EngineError as error:
         sentence = sentences.in_language(lang, error.outline)
         raise ApiError(422, error.code, sentence) from error
@@ -92,7 +92,7 @@ def one_of(asked, server, ask, shape):
         return db.transaction(dbname, lambda env: work(env["discuss.channel"].browse(channel_id)))
 
     async def read(engine):
-        return await ask(engine.offers(spec, session_of))
+        return await ask(engine.features(spec, session_key))
 
     def work():
         try:
@@ -109,7 +109,7 @@ def one_of(asked, server, ask, shape):
         except ApiError as error:
             return error_body(error), error.code
 
-    return AfterCommit(asked.env, work)
+    return AfterCommit(query.env, work)
 
 
 def _name(server):
