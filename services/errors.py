@@ -11,7 +11,7 @@
     │   │   └── HostUnreachable host unknown, or not public: nobody learns which names exist inside
     │   ├── AuthRequired        401/403
     │   │   └── SignInRequired  a person has to sign in at `url`
-    │   ├── InputRequired       a person has to answer `questions` before the call goes on
+    │   ├── ElicitationRequired a person has to answer `questions` before the call goes on
     │   ├── RateLimited         429, `retry_after` in seconds
     │   ├── ServerRefused       any other HTTP error, `status`, or JSON-RPC error, `rpc_code` and `data`
     │   ├── ProtocolError       the answer is not MCP
@@ -152,10 +152,10 @@ class SignInRequired(AuthRequired):
         self.state = state
 
 
-class InputRequired(ServerError):
+class ElicitationRequired(ServerError):
     """The server waits for answers of the user and holds nothing meanwhile.
 
-    :ivar questions: key of the server -> `services.mcp.session.elicitation.InputRequest`
+    :ivar questions: key of the server -> `services.mcp.session.elicitation.ElicitRequest`
     :ivar more: goes back with the answers; None if the call was refused and is to be made anew
     """
 

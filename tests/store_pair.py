@@ -5,8 +5,8 @@ from unittest.mock import patch
 
 from odoo import fields
 
-from ..services.errors import InputRequired, LeaseLost, SignInRequired, TurnGone
-from ..services.mcp.session.elicitation import InputRequest
+from ..services.errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
+from ..services.mcp.session.elicitation import ElicitRequest
 from ..services.specs import ServerSpec, ToolCall, ToolSpec
 from ..services.testing import model_store
 
@@ -17,11 +17,11 @@ TOLD = ("type", "id", "call_id", "state", "decision", "outcome", "code", "kind")
 REFUSALS = (404, 409, 422)
 
 WANTED = {
-    "form": InputRequired(
-        questions={"q": InputRequest(message="Which?")}, more={"requestState": "s"}
+    "form": ElicitationRequired(
+        questions={"q": ElicitRequest(message="Which?")}, more={"requestState": "s"}
     ),
-    "page": InputRequired(
-        questions={"0": InputRequest(message="Visit.", url="https://mcp.example.com/")}, more=None
+    "page": ElicitationRequired(
+        questions={"0": ElicitRequest(message="Visit.", url="https://mcp.example.com/")}, more=None
     ),
     "sign_in": SignInRequired(url="https://login.example.com/", state="s"),
 }

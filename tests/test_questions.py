@@ -3,8 +3,8 @@ from datetime import timedelta
 from odoo import fields
 from odoo.tests import tagged
 
-from ..services.errors import InputRequired, SignInRequired
-from ..services.mcp.session.elicitation import InputRequest
+from ..services.errors import ElicitationRequired, SignInRequired
+from ..services.mcp.session.elicitation import ElicitRequest
 from ..services.specs import CallResult
 from ..tools import notify
 from .common import TAIPEI, TurnByHandCase
@@ -14,8 +14,8 @@ FORM = {
     "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
     "required": ["name"],
 }
-WHO = InputRequest(message="Who?", schema=FORM)
-PAY = InputRequest(message="Pay.", url="https://pay.example.com/1")
+WHO = ElicitRequest(message="Who?", schema=FORM)
+PAY = ElicitRequest(message="Pay.", url="https://pay.example.com/1")
 
 
 @tagged("post_install", "-at_install")
@@ -32,7 +32,7 @@ class TestQuestions(TurnByHandCase):
         return self._ask_again(*questions, more=more)
 
     def _ask_again(self, *questions, more=(("requestState", "opaque"),)):
-        wanted = InputRequired(
+        wanted = ElicitationRequired(
             questions={f"q{n}": asked for n, asked in enumerate(questions)},
             more=None if more is None else dict(more),
         )
@@ -75,7 +75,7 @@ class TestQuestions(TurnByHandCase):
         for more in ((("requestState", "opaque"),), None):
             with self.subTest(more=more):
                 self._begin((self.forecast, TAIPEI))
-                wanted = InputRequired(questions={"q": WHO}, more=more and dict(more))
+                wanted = ElicitationRequired(questions={"q": WHO}, more=more and dict(more))
                 self.store.suspend_call(self.claim, "call_1_1", wanted, [])
                 self.store.release("one")
                 self.store.release("two")
@@ -91,7 +91,7 @@ class TestQuestions(TurnByHandCase):
     def test_asking_twice_is_asking_once(self):
         """After a lost connection nobody knows whether the commit arrived."""
         self._begin((self.forecast, TAIPEI))
-        wanted = InputRequired(questions={"q": WHO}, more={})
+        wanted = ElicitationRequired(questions={"q": WHO}, more={})
         for _ in range(2):
             self.assertEqual(self.store.suspend_call(self.claim, "call_1_1", wanted, []), "")
         self.env.invalidate_all()
@@ -156,7 +156,7 @@ class TestQuestions(TurnByHandCase):
             self.assertEqual(self._decide("accept", question, content={"name": "B"})[0], 200)
             (verdict,) = self._resume("call_1_1")
             self.assertEqual(list(verdict.resume["inputResponses"]), ["q0"])
-        wanted = InputRequired(questions={"q": WHO}, more={})
+        wanted = ElicitationRequired(questions={"q": WHO}, more={})
         refused = self.store.suspend_call(self.claim, "call_1_1", wanted, [])
         self.assertIn("does not stop", refused)
 
@@ -198,7 +198,7 @@ class TestQuestions(TurnByHandCase):
     def test_nobody_is_asked_in_a_thread_of_a_channel(self):
         self.patch(type(self.turn), "_is_private", lambda _: False)
         self._begin((self.forecast, TAIPEI))
-        wanted = InputRequired(questions={"q": WHO}, more={})
+        wanted = ElicitationRequired(questions={"q": WHO}, more={})
         self.assertIn(
             "nobody can be asked", self.store.suspend_call(self.claim, "call_1_1", wanted, [])
         )

@@ -5,13 +5,13 @@ from odoo.exceptions import ValidationError
 from odoo.tests import tagged
 
 from ..runtime.web import direct_call
-from ..services.errors import EngineError, InputRequired
-from ..services.mcp.session.elicitation import InputRequest
+from ..services.errors import ElicitationRequired, EngineError
+from ..services.mcp.session.elicitation import ElicitRequest
 from ..services.specs import CallResult, ToolCall
 from ..services.turn.ports import Ending
 from .common import TAIPEI, TurnByHandCase
 
-WHO = InputRequest(message="Who?", schema={"type": "object", "properties": {}})
+WHO = ElicitRequest(message="Who?", schema={"type": "object", "properties": {}})
 
 
 @tagged("post_install", "-at_install")
@@ -40,7 +40,7 @@ class TestTurnEnds(TurnByHandCase):
         self.alerts.approval_policy = "ask"
         kinds = self._begin((self.forecast, TAIPEI), (self.alerts, TAIPEI), (self.forecast, TAIPEI))
         self.assertEqual([verdict.kind for verdict in kinds], ["run", "ask", "run"])
-        wanted = InputRequired(questions={"q": WHO}, more={})
+        wanted = ElicitationRequired(questions={"q": WHO}, more={})
         self.store.suspend_call(self.claim, "call_1_3", wanted, [])
         self.env.invalidate_all()
 

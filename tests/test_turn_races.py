@@ -9,9 +9,9 @@ from odoo.modules.registry import Registry
 from odoo.tests import BaseCase, get_db_name, new_test_user, tagged
 
 from ..runtime.turns.store import OdooStore
-from ..services.errors import InputRequired
+from ..services.errors import ElicitationRequired
 from ..services.llm.transcript import DIFFERS
-from ..services.mcp.session.elicitation import InputRequest
+from ..services.mcp.session.elicitation import ElicitRequest
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
 from ..services.turn.ports import Ending
 from ..tools import db
@@ -19,7 +19,7 @@ from ..tools import db
 TURN = "woow_paas_platform.ai_turn"
 CALL = "woow_paas_platform.tool_call"
 SIGN_IN = "woow_paas_platform.mcp_sign_in"
-FORM = InputRequest(message="Who?", schema={"type": "object", "properties": {}})
+FORM = ElicitRequest(message="Who?", schema={"type": "object", "properties": {}})
 
 
 class RaceCase(BaseCase):
@@ -255,7 +255,7 @@ class TestTurnRaces(RaceCase):
         self._claim()
         (call,), kinds = self._begin(0)
         self.assertEqual(kinds, ["run"])
-        wanted = InputRequired(questions={"q": FORM}, more=None)
+        wanted = ElicitationRequired(questions={"q": FORM}, more=None)
         self.store.suspend_call(self.claim, call.id, wanted, [])
         with self._transaction() as env:
             env[CALL].search([("call_id", "=", call.id)]).question_ids.kind = "sign_in"

@@ -6,7 +6,7 @@ from odoo import fields, models
 
 from ...services import events
 from ...services.mcp.session import elicitation
-from ...services.schemas import input_form
+from ...services.schemas import elicitation_form
 from ...tools import notify, vault
 from ...tools.moments import utc
 
@@ -64,8 +64,8 @@ class CallQuestion(models.Model):
         return ["accept", "decline", "cancel"]
 
     def _problems(self, content):
-        """What is wrong with an answer: ``{field: code}``, see `services.schemas.input_form.problems`."""
-        return input_form.problems(content, self.schema or {}) if self.kind == "form" else {}
+        """What is wrong with an answer: ``{field: code}``, see `services.schemas.elicitation_form.problems`."""
+        return elicitation_form.problems(content, self.schema or {}) if self.kind == "form" else {}
 
     def _answer(self, action, content=None):
         """Record the answer; the caller has checked the person and the content.
@@ -90,13 +90,13 @@ class CallQuestion(models.Model):
                 notify.answered(self.env.cr, turn.id)
 
     def _as_answer(self):
-        """:return: `services.mcp.session.elicitation.InputAnswer`"""
+        """:return: `services.mcp.session.elicitation.ElicitResult`"""
         said = self.action if self.action in ("accept", "decline") else "cancel"
         content = json.loads(vault.decrypt(self.content_encrypted) or "{}")
-        return elicitation.InputAnswer(action=said, content=content)
+        return elicitation.ElicitResult(action=said, content=content)
 
     def _as_request(self):
-        return elicitation.InputRequest(
+        return elicitation.ElicitRequest(
             message=self.message or "", schema=self.schema or {}, url=self.url or ""
         )
 

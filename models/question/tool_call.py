@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 from odoo import fields, models
 
 from ...services import text
-from ...services.errors import InputRequired
+from ...services.errors import ElicitationRequired
 from ...services.mcp.session import elicitation
 from ...services.specs import Verdict
 
@@ -42,7 +42,7 @@ class ToolCall(models.Model):
     def _suspend(self, wanted):
         """The call ended with questions: ask them, once; a call that is not in flight has done so before.
 
-        :param wanted: `services.errors.InputRequired`
+        :param wanted: `services.errors.ElicitationRequired`
         :return: empty, or why nobody can be asked
         """
         self.ensure_one()
@@ -63,7 +63,7 @@ class ToolCall(models.Model):
             self._put_question(asked, key=key)
 
     def _put_question(self, asked, **values):
-        """:param asked: `services.mcp.session.elicitation.InputRequest`"""
+        """:param asked: `services.mcp.session.elicitation.ElicitRequest`"""
         return self.question_ids.create(
             {
                 "call_id": self.id,
@@ -107,11 +107,11 @@ class ToolCall(models.Model):
         if more is None:
             is_done = all(question.action == "accept" for question in asked)
             return None if is_done else Verdict(kind="deny", reason=DECLINED)
-        wanted = InputRequired(
+        wanted = ElicitationRequired(
             questions={question.key: question._as_request() for question in asked}, more=more
         )
         answers = {question.key: question._as_answer() for question in asked}
-        return Verdict(kind="run", resume=elicitation.answered(wanted, answers))
+        return Verdict(kind="run", resume=elicitation.retry_params(wanted, answers))
 
     def _api_format(self):
         data = super()._api_format()

@@ -4,8 +4,8 @@ from urllib.parse import urlsplit
 
 from odoo import models
 
-from ...services.errors import InputRequired, SignInRequired
-from ...services.mcp.session.elicitation import InputRequest
+from ...services.errors import ElicitationRequired, SignInRequired
+from ...services.mcp.session.elicitation import ElicitRequest
 from ..oauth.mcp_server import START
 
 IN_A_CONVERSATION = (
@@ -31,8 +31,8 @@ class ToolCall(models.Model):
             return REMOVED
         if not self.server_id._can_sign_in(self.turn_id.user_id):
             return BY_A_MANAGER
-        link = InputRequest(message="", url=f"{START}/{self.server_id.id}")
-        if refused := super()._suspend(InputRequired(questions={"sign_in": link}, more=None)):
+        link = ElicitRequest(message="", url=f"{START}/{self.server_id.id}")
+        if refused := super()._suspend(ElicitationRequired(questions={"sign_in": link}, more=None)):
             return refused
         asked = self.question_ids.filtered(lambda question: question.ask_round == self.ask_round)
         asked.write({"kind": "sign_in", "host": urlsplit(wanted.url).netloc})

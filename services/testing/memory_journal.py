@@ -3,8 +3,8 @@
 import copy
 from typing import Any
 
-from ..errors import InputRequired, SignInRequired
-from ..mcp.session.elicitation import InputAnswer, InputRequest, OnInput
+from ..errors import ElicitationRequired, SignInRequired
+from ..mcp.session.elicitation import ElicitRequest, ElicitResult, OnElicit
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
 
 
@@ -26,9 +26,9 @@ class MemoryJournal:
         self.begun: list[ToolCall] = []
         self.ended: dict[str, list[CallResult]] = {}
         self.verdicts = verdicts or {}
-        self.suspended: list[tuple[ToolCall, InputRequired | SignInRequired]] = []
-        self.asked: list[InputRequest] = []
-        self.answers: OnInput | None = None
+        self.suspended: list[tuple[ToolCall, ElicitationRequired | SignInRequired]] = []
+        self.asked: list[ElicitRequest] = []
+        self.answers: OnElicit | None = None
         self.refuses_questions = ""
         self._lose_at = lose_at
         self._error = error
@@ -49,14 +49,16 @@ class MemoryJournal:
         self.begun.append(call)
         return self.verdicts.get(call.tool.name if call.tool else "", Verdict(kind="run"))
 
-    async def suspend_call(self, call: ToolCall, wanted: InputRequired | SignInRequired) -> str:
+    async def suspend_call(
+        self, call: ToolCall, wanted: ElicitationRequired | SignInRequired
+    ) -> str:
         self._perhaps_lose("suspend_call")
         self.suspended.append((call, wanted))
         return self.refuses_questions
 
-    async def ask(self, call: ToolCall, asked: InputRequest) -> InputAnswer:
+    async def ask(self, call: ToolCall, asked: ElicitRequest) -> ElicitResult:
         self.asked.append(asked)
-        return await self.answers(asked) if self.answers else InputAnswer(action="cancel")
+        return await self.answers(asked) if self.answers else ElicitResult(action="cancel")
 
     async def end_call(self, call: ToolCall, result: CallResult) -> None:
         self._perhaps_lose("end_call")

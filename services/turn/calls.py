@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from .. import events
-from ..errors import InputRequired, SignInRequired
-from ..mcp.session.elicitation import InputAnswer, InputRequest, OnInput
+from ..errors import ElicitationRequired, SignInRequired
+from ..mcp.session.elicitation import ElicitRequest, ElicitResult, OnElicit
 from ..mcp.session.session import OnProgress
 from ..specs import CallResult, Executed, ToolCall, Verdict
 from .ports import Journal
@@ -135,7 +135,7 @@ class Calls:
             call = replace(call, arguments=verdict.arguments)
         executed = await self._execute(call, verdict.resume)
         result = executed.result
-        if isinstance(executed.error, InputRequired | SignInRequired):
+        if isinstance(executed.error, ElicitationRequired | SignInRequired):
             refused = await self._journal.suspend_call(call, executed.error)
             if not refused:
                 return None
@@ -156,7 +156,7 @@ class Calls:
                 call,
                 timeout=max(timeout, 0.0),
                 on_progress=self._reports.of(call),
-                on_input=self._asker(call),
+                on_elicit=self._asker(call),
                 resume=resume,
             )
         )
@@ -172,10 +172,10 @@ class Calls:
             stopped.cancel()
             running.cancel()
 
-    def _asker(self, call: ToolCall) -> OnInput:
+    def _asker(self, call: ToolCall) -> OnElicit:
         """Asks while the server waits. The time in which a person is asked is not the tools'."""
 
-        async def ask(asked: InputRequest) -> InputAnswer:
+        async def ask(asked: ElicitRequest) -> ElicitResult:
             if not self._asking:
                 self._asking_since = self._clock()
             self._asking += 1

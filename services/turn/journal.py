@@ -9,8 +9,8 @@ from dataclasses import asdict
 from typing import Any
 
 from .. import const, events
-from ..errors import InputRequired, LeaseLost, SignInRequired, TurnGone
-from ..mcp.session.elicitation import InputAnswer, InputRequest
+from ..errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
+from ..mcp.session.elicitation import ElicitRequest, ElicitResult
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
 from .ports import Claim, StoreGone, TurnsLocked
 
@@ -185,24 +185,28 @@ class TurnJournal:
         )
         await self._write(self.store.end_call, call.id, result, told=[event])
 
-    async def suspend_call(self, call: ToolCall, wanted: InputRequired | SignInRequired) -> str:
+    async def suspend_call(
+        self, call: ToolCall, wanted: ElicitationRequired | SignInRequired
+    ) -> str:
         return await self._write(self.store.suspend_call, call.id, wanted)
 
-    async def ask(self, call: ToolCall, asked: InputRequest) -> InputAnswer:
+    async def ask(self, call: ToolCall, asked: ElicitRequest) -> ElicitResult:
         wakeup = asyncio.Event()
         self._wakeups.add(wakeup)
         try:
             return await self._ask(call, asked, wakeup)
         except (LeaseLost, TurnGone):  # who runs the call hears it by itself
-            return InputAnswer(action="cancel")
+            return ElicitResult(action="cancel")
         finally:
             self._wakeups.discard(wakeup)
 
-    async def _ask(self, call: ToolCall, asked: InputRequest, wakeup: asyncio.Event) -> InputAnswer:
+    async def _ask(
+        self, call: ToolCall, asked: ElicitRequest, wakeup: asyncio.Event
+    ) -> ElicitResult:
         limit = const.SESSION_ASK_TIMEOUT
         question = await self._asked(self.store.ask, call.id, asked, limit)
         if question is None:
-            return InputAnswer(action="cancel")
+            return ElicitResult(action="cancel")
         self.emit(question)
         deadline = self._clock() + limit
         while True:

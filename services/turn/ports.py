@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..errors import InputRequired, SignInRequired
+from ..errors import ElicitationRequired, SignInRequired
 from ..events import Event
-from ..mcp.session.elicitation import InputAnswer, InputRequest
+from ..mcp.session.elicitation import ElicitRequest, ElicitResult
 from ..specs import CallResult, ToolCall, TurnProgress, TurnRequest, Verdict
 
 
@@ -41,13 +41,15 @@ class Journal(Protocol):
     async def begin_call(self, call: ToolCall) -> Verdict:
         """Record that the call starts now, after reading every switch again."""
 
-    async def suspend_call(self, call: ToolCall, wanted: InputRequired | SignInRequired) -> str:
+    async def suspend_call(
+        self, call: ToolCall, wanted: ElicitationRequired | SignInRequired
+    ) -> str:
         """Record that the call ended with questions and goes on when a person has answered them.
 
         :return: empty, or why nobody can be asked: then the call has to get its result
         """
 
-    async def ask(self, call: ToolCall, asked: InputRequest) -> InputAnswer:
+    async def ask(self, call: ToolCall, asked: ElicitRequest) -> ElicitResult:
         """Ask while the server waits; after `const.SESSION_ASK_TIMEOUT`, or with nobody to ask, it is cancelled."""
 
     async def end_call(self, call: ToolCall, result: CallResult) -> None:

@@ -8,7 +8,7 @@ from .. import const, large, text
 from ..errors import EngineError, ServerTimeout, SessionExpired, SessionLost
 from ..mcp.discovery import content
 from ..mcp.pool.pool import Pool
-from ..mcp.session.elicitation import OnInput
+from ..mcp.session.elicitation import OnElicit
 from ..mcp.session.session import OnProgress
 from ..openapi import operations, recall
 from ..schemas import arguments, schema
@@ -112,14 +112,14 @@ class TurnTools:
         *,
         timeout: float,
         on_progress: OnProgress | None = None,
-        on_input: OnInput | None = None,
+        on_elicit: OnElicit | None = None,
         resume: Mapping[str, Any] | None = None,
     ) -> Executed:
         """Run one call. Whatever happens, except being cancelled, is a result.
 
         :param timeout: seconds
-        :param on_input: asks the user what a server that has to be kept waiting wants to know
-        :param resume: the answers to what the call had asked before it ended with `InputRequired`
+        :param on_elicit: asks the user what a server that has to be kept waiting wants to know
+        :param resume: the answers to what the call had asked before it ended with `ElicitationRequired`
         """
         return await execute(
             call,
@@ -128,7 +128,7 @@ class TurnTools:
             timeout=timeout,
             limits=self._request.limits,
             on_progress=on_progress,
-            on_input=on_input,
+            on_elicit=on_elicit,
             suspends=True,
             resume=resume,
         )
@@ -142,14 +142,14 @@ async def execute(
     timeout: float,
     limits: Limits = Limits(),  # noqa: B008 frozen
     on_progress: OnProgress | None = None,
-    on_input: OnInput | None = None,
+    on_elicit: OnElicit | None = None,
     suspends: bool = False,
     resume: Mapping[str, Any] | None = None,
 ) -> Executed:
     """Run one call, of a turn or not. Whatever happens, except being cancelled, is a result.
 
     :param timeout: seconds
-    :param on_input: asks the user what the server wants to know meanwhile
+    :param on_elicit: asks the user what the server wants to know meanwhile
     :param suspends, resume: see `Pool.call`
     """
     begun = time.monotonic()
@@ -169,7 +169,7 @@ async def execute(
                 timeout=timeout,
                 schema=call.tool.input_schema,
                 on_progress=on_progress,
-                on_input=on_input,
+                on_elicit=on_elicit,
                 may_repeat=approval.is_repeatable(call.tool.annotations, call.server.trust_level),
                 suspends=suspends,
                 resume=resume,

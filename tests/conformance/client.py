@@ -17,7 +17,7 @@ import httpx
 
 from services.errors import ServerError, SignInRequired
 from services.mcp.pool.pool import Pool
-from services.mcp.session.elicitation import InputAnswer
+from services.mcp.session.elicitation import ElicitResult
 from services.net.egress import EgressPolicy
 from services.specs import Limits, OAuthSpec, ServerSpec, ToolCall, ToolSpec
 from services.testing.memory_tokens import MemoryTokens
@@ -42,7 +42,7 @@ def sample(schema):
 
 
 async def accept(asked):
-    return InputAnswer(action="accept", content=sample(asked.schema))
+    return ElicitResult(action="accept", content=sample(asked.schema))
 
 
 async def use_tools(pool, server, context):
@@ -77,7 +77,7 @@ async def call(pool, server, tool, arguments):
         1,
         timeout=TIMEOUT,
         limits=Limits(),
-        on_input=accept,
+        on_elicit=accept,
     )
     print(f"{tool.name}: {done.result.outcome}: {done.result.text[:200]}")
     if isinstance(done.error, SignInRequired):

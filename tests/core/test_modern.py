@@ -9,7 +9,7 @@ from conftest import POLICY, spec_of
 from services.errors import ProtocolError, ServerRefused
 from services.mcp.discovery.discovery import discover
 from services.mcp.pool.pool import Pool
-from services.mcp.session.elicitation import InputAnswer, with_defaults
+from services.mcp.session.elicitation import ElicitResult, with_defaults
 from services.mcp.transport import param_headers
 from services.schemas import arguments
 from services.specs import ServerSpec
@@ -139,12 +139,12 @@ async def test_input_is_asked_for_and_sent_back(modern_fake, pool, pass_time):
     modern_fake.tools["ask"] = (asks(QUESTION, state="opaque"), {"type": "object"})
     seen = []
 
-    async def on_input(asked):
+    async def on_elicit(asked):
         seen.append(asked)
         await pass_time(60)  # longer than the call may take
-        return InputAnswer(action="accept")
+        return ElicitResult(action="accept")
 
-    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=30, on_input=on_input)
+    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=30, on_elicit=on_elicit)
     given, state = json.loads(result["content"][0]["text"])
     assert given == {"q": {"action": "accept", "content": {"name": "Ann"}}} and state == "opaque"
     assert seen[0].message == "Who?" and seen[0].schema == NAME
@@ -154,10 +154,10 @@ async def test_input_is_asked_for_and_sent_back(modern_fake, pool, pass_time):
 async def test_input_that_is_refused(modern_fake, pool, action):
     modern_fake.tools["ask"] = (asks(QUESTION), {"type": "object"})
 
-    async def on_input(asked):
-        return InputAnswer(action=action, content={"name": "x"})
+    async def on_elicit(asked):
+        return ElicitResult(action=action, content={"name": "x"})
 
-    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=60, on_input=on_input)
+    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=60, on_elicit=on_elicit)
     assert json.loads(result["content"][0]["text"]) == [{"q": {"action": action}}, None]
 
 
@@ -317,13 +317,13 @@ async def test_legacy_questions_during_a_call(legacy_fake, pool, pass_time):
     legacy_fake.tools["ask"] = (ask, {"type": "object"})
     beside = []
 
-    async def on_input(asked):
+    async def on_elicit(asked):
         assert asked.message == "Who?"
         beside.append(await pool.call(legacy_fake.spec, 1, "echo", {"message": "x"}, timeout=1))
         await pass_time(60)  # longer than the call may take
-        return InputAnswer(action="accept", content={"name": "Bob"})
+        return ElicitResult(action="accept", content={"name": "Bob"})
 
-    result = await pool.call(legacy_fake.spec, 1, "ask", {}, timeout=30, on_input=on_input)
+    result = await pool.call(legacy_fake.spec, 1, "ask", {}, timeout=30, on_elicit=on_elicit)
     answer = json.loads(result["content"][0]["text"])
     assert answer == {"action": "accept", "content": {"name": "Bob"}} and beside
     result = await pool.call(legacy_fake.spec, 1, "ask", {}, timeout=60)

@@ -24,7 +24,7 @@ from services.net import egress, faults
 from services.oauth import metadata
 from services.openapi import parser
 from services.render import markdown, markdown_rules
-from services.schemas import input_form
+from services.schemas import elicitation_form
 from services.turn import names
 
 ROOT = Path(__file__).parents[2]
@@ -134,9 +134,9 @@ PATTERNS = {
         of(faults._NO_SESSION, "fullmatch"),
         ("session ", "bad request: ", "server not initialized", "session not found" + "!" * 1_900),
     ),
-    "services.schemas.input_form._EMAIL": (
-        input_form.MAX_EMAIL,
-        of(input_form._EMAIL, "fullmatch"),
+    "services.schemas.elicitation_form._EMAIL": (
+        elicitation_form.MAX_EMAIL,
+        of(elicitation_form._EMAIL, "fullmatch"),
         ("a", "a@", "@a.", "a."),
     ),
     "services.llm.lenient_json._NUMBER": (

@@ -7,10 +7,10 @@ import pytest
 from test_modern import NAME, QUESTION, asks
 from turns import Turn, request_of, turn
 
-from services.errors import InputRequired, ProtocolError
+from services.errors import ElicitationRequired, ProtocolError
 from services.mcp.session import elicitation
-from services.mcp.session.elicitation import InputAnswer, InputRequest
-from services.schemas import input_form
+from services.mcp.session.elicitation import ElicitRequest, ElicitResult
+from services.schemas import elicitation_form
 from services.specs import Limits, Verdict
 from services.testing.fake_mcp import respond
 from services.testing.fake_tools import text
@@ -41,10 +41,10 @@ async def test_a_modern_question_ends_the_call_and_the_answer_makes_it_go_on(mod
     first = await Turn(request, journal=journal).run()
     assert first.result.state == "waiting" and not journal.ended
     [(call, wanted)] = journal.suspended
-    assert wanted.questions == {"q": InputRequest(message="Who?", schema=NAME)}
+    assert wanted.questions == {"q": ElicitRequest(message="Who?", schema=NAME)}
 
-    answers = {"q": InputAnswer(action="accept", content={"name": "Bob"})}
-    journal.verdicts["ask"] = Verdict(kind="run", resume=elicitation.answered(wanted, answers))
+    answers = {"q": ElicitResult(action="accept", content={"name": "Bob"})}
+    journal.verdicts["ask"] = Verdict(kind="run", resume=elicitation.retry_params(wanted, answers))
     second = await Turn(request, journal=journal, progress=first.progress).run()
     assert second.result.state == "done" and call.id in journal.ended
     given, state = json.loads(journal.results[0].text)
@@ -76,14 +76,14 @@ async def test_a_legacy_server_waits_in_its_session(legacy_fake, llm, pass_time)
 
     async def think(asked):
         await pass_time(60)
-        return InputAnswer(action="accept", content={"name": "Bob"})
+        return ElicitResult(action="accept", content={"name": "Bob"})
 
     journal.answers = think
     limits = Limits(turn_tools_timeout=30)  # less than the person takes
     request = request_of(llm, legacy_fake, server=legacy_fake.spec, limits=limits)
     done = await Turn(request, journal=journal).run()
     assert done.result.state == "done" and not journal.suspended
-    assert journal.asked == [InputRequest(message="Who?", schema=NAME)]
+    assert journal.asked == [ElicitRequest(message="Who?", schema=NAME)]
     assert json.loads(journal.results[0].text)["content"] == {"name": "Bob"}
     assert done.progress.tools_seconds < 30
 
@@ -140,12 +140,12 @@ async def _said(value):
 )
 def test_links_that_nobody_is_shown(url):
     with pytest.raises(ProtocolError):
-        elicitation.question_of(PAGE | {"url": url})
+        elicitation.elicit_request(PAGE | {"url": url})
 
 
 def test_an_answer_about_a_page_carries_nothing():
-    asked = elicitation.question_of(PAGE)
-    accepted = InputAnswer(action="accept", content={"x": 1})
+    asked = elicitation.elicit_request(PAGE)
+    accepted = ElicitResult(action="accept", content={"x": 1})
     assert accepted.to_wire(asked) == {"action": "accept"}
 
 
@@ -193,17 +193,17 @@ FORM = {
     ],
 )
 def test_answers_that_fit_and_that_do_not(content, wrong):
-    assert input_form.problems(content, FORM) == wrong
+    assert elicitation_form.problems(content, FORM) == wrong
 
 
 def test_a_long_text_is_no_address_for_mail():
-    assert input_form.problems({"mail": "a@" + "." * 9_000 + " "}, FORM)["mail"] == "email"
-    assert input_form.problems({"mail": f"a@{'b' * 400}.org"}, FORM)["mail"] == "email"
+    assert elicitation_form.problems({"mail": "a@" + "." * 9_000 + " "}, FORM)["mail"] == "email"
+    assert elicitation_form.problems({"mail": f"a@{'b' * 400}.org"}, FORM)["mail"] == "email"
 
 
 def test_a_form_that_is_too_large():
     with pytest.raises(ProtocolError, match="form"):
-        elicitation.question_of(
+        elicitation.elicit_request(
             {"requestedSchema": {"properties": {str(n): {} for n in range(51)}}}
         )
 
@@ -213,5 +213,5 @@ def test_too_many_questions_at_once():
     with pytest.raises(ProtocolError, match="too many"):
         elicitation.required_by_result({"inputRequests": asked})
     assert isinstance(
-        elicitation.required_by_result({"inputRequests": {"0": asked["0"]}}), InputRequired
+        elicitation.required_by_result({"inputRequests": {"0": asked["0"]}}), ElicitationRequired
     )

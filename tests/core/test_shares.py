@@ -10,7 +10,7 @@ from services.errors import PoolFull, ServerBusy
 from services.mcp.pool.breaker import Breaker
 from services.mcp.pool.limiter import Limiter
 from services.mcp.pool.pool import Pool
-from services.mcp.session.elicitation import InputRequest
+from services.mcp.session.elicitation import ElicitRequest
 from services.semaphore import FairSemaphore
 
 pytestmark = pytest.mark.asyncio
@@ -165,7 +165,7 @@ async def test_who_stops_while_it_is_asked_waits_for_no_room():
 
     async def with_question():
         async with limiter.acquire("ann", 60) as admission:
-            await admission.releasing(person)(InputRequest(message="?"))
+            await admission.releasing(person)(ElicitRequest(message="?"))
 
     async def other():
         async with limiter.acquire("bob", 60):
@@ -191,7 +191,7 @@ async def test_two_questions_of_one_request_give_one_place():
 
     async with limiter.acquire("ann", 60) as admission:
         ask = admission.releasing(person)
-        both = [asyncio.ensure_future(ask(InputRequest(message="?"))) for _ in range(2)]
+        both = [asyncio.ensure_future(ask(ElicitRequest(message="?"))) for _ in range(2)]
         await nothing_moves()
         assert limiter.capacity.in_use == 0
         answered.set()

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from ... import const
 from ...errors import ConnectFailed, EngineError, ServerBusy, SessionLost
 from ...semaphore import FairSemaphore
-from ..session.elicitation import InputAnswer, InputRequest, OnInput
+from ..session.elicitation import ElicitRequest, ElicitResult, OnElicit
 from .breaker import Breaker, counts
 
 
@@ -32,13 +32,13 @@ class Admission:
         self._holds = True
         self._is_over = False
 
-    def releasing(self, on_input: OnInput) -> OnInput:
+    def releasing(self, on_elicit: OnElicit) -> OnElicit:
         """While a person thinks, the request holds no permit that others could use."""
 
-        async def asking(asked: InputRequest) -> InputAnswer:
+        async def asking(asked: ElicitRequest) -> ElicitResult:
             self._release()
             try:
-                answer = await on_input(asked)
+                answer = await on_elicit(asked)
             except Exception:
                 await self._reacquire()
                 raise

@@ -30,7 +30,7 @@ from ...specs import DiscoveredTool, ServerSpec
 from ..discovery import discovery
 from ..discovery.discovery import SYNC_MARGIN
 from ..session import connect, elicitation
-from ..session.elicitation import OnInput
+from ..session.elicitation import OnElicit
 from ..session.session import OnProgress, ServerInfo, Session
 from ..transport.stdio import Process
 from . import limiter
@@ -63,7 +63,7 @@ _LIST_CHANGED = re.compile(r"notifications/(tools|prompts|resources)/list_change
 class Pool:
     """:param policy: where connections may go
     :param tokens: the host's store, for servers with `ServerSpec.oauth`
-    :param can_ask: calls come with `on_input`, so servers may ask the user
+    :param can_ask: calls come with `on_elicit`, so servers may ask the user
     :param on_state: told when a server is left alone and when it is well again
     :param on_list_changed: told when a server offers other tools, prompts or resources
     :param on_opened: told of every session, so that the host remembers what the server speaks
@@ -116,7 +116,7 @@ class Pool:
         timeout: float,
         schema: Mapping[str, Any] | None = None,
         on_progress: OnProgress | None = None,
-        on_input: OnInput | None = None,
+        on_elicit: OnElicit | None = None,
         may_repeat: bool = False,
         suspends: bool = False,
         resume: Mapping[str, Any] | None = None,
@@ -127,11 +127,11 @@ class Pool:
 
         :param timeout: seconds, a new connection included; while a person is asked it does not run
         :param schema: the tool's own, for the headers that it may ask for
-        :param on_input: answers what the server asks the user; without it such questions are cancelled
+        :param on_elicit: answers what the server asks the user; without it such questions are cancelled
         :param may_repeat: the tool has no side effects, so a call that may have happened is repeated too
         :param suspends: where the server need not be waited for, its questions end the call
-        :param resume: the answers to such questions, see `inputs.answered`
-        :raises InputRequired: the call goes on when it is made again with `resume`
+        :param resume: the answers to such questions, see `elicitation.retry_params`
+        :raises ElicitationRequired: the call goes on when it is made again with `resume`
         :raises EngineError: the call failed; a tool's own failure is a result with ``isError``
         """
         params = {"name": tool_name, "arguments": dict(arguments)}
@@ -146,7 +146,7 @@ class Pool:
                     timeout=timeout,
                     schema=schema,
                     on_progress=on_progress,
-                    on_input=on_input,
+                    on_elicit=on_elicit,
                     may_repeat=may_repeat,
                 )
             except ServerRefused as error:
@@ -158,7 +158,7 @@ class Pool:
             wanted = elicitation.required_by_result(result)
             if suspends and wanted.questions:
                 raise wanted
-            more = await elicitation.answer_all(wanted, on_input)
+            more = await elicitation.elicit_all(wanted, on_elicit)
         raise ServerRefused("The MCP server does not stop asking questions.")
 
     async def list_tools(self, spec: ServerSpec, conversation_id: Any) -> list[DiscoveredTool]:
@@ -211,8 +211,8 @@ class Pool:
         """
         deadline = self._deadline(timeout)
         async with self._acquire(spec, timeout) as admission:
-            if on_input := options.get("on_input"):
-                options["on_input"] = admission.releasing(on_input)
+            if on_elicit := options.get("on_elicit"):
+                options["on_elicit"] = admission.releasing(on_elicit)
             return await self._request(
                 spec, conversation_id, method, params, deadline, may_repeat, admission, options
             )

@@ -1,4 +1,4 @@
-"""What a server asks the user while it works (elicitation), in the engine's own words for both eras.
+"""MCP elicitation: what a server asks the user while it works, in the engine's own words for both eras.
 
 Legacy servers send ``elicitation/create`` during a call, or refuse the call until a page was visited; modern
 ones answer the call with ``input_required``. Either way somebody is asked with a message, and a flat JSON
@@ -11,8 +11,8 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from ... import jsonrpc, text
-from ...errors import InputRequired, ProtocolError, ServerRefused
-from ...schemas import input_form
+from ...errors import ElicitationRequired, ProtocolError, ServerRefused
+from ...schemas import elicitation_form
 
 MAX_MESSAGE = 2_000  # characters
 MAX_URL = 2_000  # characters
@@ -23,7 +23,7 @@ CAPABILITIES = {"elicitation": {"form": {}, "url": {}}}  # what a modern server 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InputRequest:
+class ElicitRequest:
     """`schema` is an object of strings, numbers, booleans and enums (MCP 2025-11-25, client/elicitation).
 
     With a `url` there is nothing to fill in: the user visits the page, and says so or not.
@@ -35,22 +35,22 @@ class InputRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InputAnswer:
+class ElicitResult:
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, Any] = field(default_factory=dict)
 
-    def to_wire(self, asked: InputRequest) -> dict[str, Any]:
+    def to_wire(self, asked: ElicitRequest) -> dict[str, Any]:
         """The ``ElicitResult``."""
         if self.action != "accept" or asked.url:
             return {"action": self.action}
         return {"action": "accept", "content": with_defaults(self.content, asked.schema)}
 
 
-OnInput = Callable[[InputRequest], Awaitable[InputAnswer]]
+OnElicit = Callable[[ElicitRequest], Awaitable[ElicitResult]]
 """Asks somebody; may take as long as a person does."""
 
 
-def required_by_result(result: Mapping[str, Any]) -> InputRequired:
+def required_by_result(result: Mapping[str, Any]) -> ElicitationRequired:
     """What a modern result with ``input_required`` wants (MCP 2026-07-28, basic/patterns/mrtr).
 
     The state is opaque: it goes back as it came, and only if it came.
@@ -64,12 +64,12 @@ def required_by_result(result: Mapping[str, Any]) -> InputRequired:
         raise ProtocolError("The MCP server asks for input without saying which.")
     if len(asked) > MAX_QUESTIONS:
         raise ProtocolError("The MCP server asks too many questions at once.")
-    return InputRequired(
-        questions={key: _question(question) for key, question in asked.items()}, more=more
+    return ElicitationRequired(
+        questions={key: _input_request(question) for key, question in asked.items()}, more=more
     )
 
 
-def required_by_error(error: ServerRefused) -> InputRequired | None:
+def required_by_error(error: ServerRefused) -> ElicitationRequired | None:
     """The pages that the user has to visit before the call is made (MCP 2025-11-25, -32042)."""
     data = error.data if isinstance(error.data, Mapping) else {}
     asked = data.get("elicitations")
@@ -77,11 +77,13 @@ def required_by_error(error: ServerRefused) -> InputRequired | None:
         return None
     if len(asked) > MAX_QUESTIONS:
         raise ProtocolError("The MCP server asks too many questions at once.")
-    questions = {str(number): question_of(params) for number, params in enumerate(asked)}
-    return InputRequired(questions=questions, more=None)
+    questions = {str(number): elicit_request(params) for number, params in enumerate(asked)}
+    return ElicitationRequired(questions=questions, more=None)
 
 
-def answered(wanted: InputRequired, answers: Mapping[str, InputAnswer]) -> dict[str, Any]:
+def retry_params(
+    wanted: ElicitationRequired, answers: Mapping[str, ElicitResult]
+) -> dict[str, Any]:
     """What goes into the params of the repeated call."""
     if not wanted.questions:
         return dict(wanted.more)
@@ -89,29 +91,29 @@ def answered(wanted: InputRequired, answers: Mapping[str, InputAnswer]) -> dict[
     return {"inputResponses": responses, **wanted.more}
 
 
-async def answer_all(wanted: InputRequired, on_input: OnInput | None) -> dict[str, Any]:
-    """As `answered`, by asking one question after the other; without somebody to ask they are cancelled."""
-    answers = {key: await _answer(asked, on_input) for key, asked in wanted.questions.items()}
-    return answered(wanted, answers)
+async def elicit_all(wanted: ElicitationRequired, on_elicit: OnElicit | None) -> dict[str, Any]:
+    """As `retry_params`, by asking one question after the other; without somebody to ask they are cancelled."""
+    answers = {key: await _elicit(asked, on_elicit) for key, asked in wanted.questions.items()}
+    return retry_params(wanted, answers)
 
 
-async def answer(params: Any, on_input: OnInput | None) -> dict[str, Any]:
+async def elicit(params: Any, on_elicit: OnElicit | None) -> dict[str, Any]:
     """The ``ElicitResult`` for the params of an ``elicitation/create``; without somebody to ask it is cancelled."""
-    asked = question_of(params)
-    return (await _answer(asked, on_input)).to_wire(asked)
+    asked = elicit_request(params)
+    return (await _elicit(asked, on_elicit)).to_wire(asked)
 
 
-async def _answer(asked: InputRequest, on_input: OnInput | None) -> InputAnswer:
-    return await on_input(asked) if on_input else InputAnswer(action="cancel")
+async def _elicit(asked: ElicitRequest, on_elicit: OnElicit | None) -> ElicitResult:
+    return await on_elicit(asked) if on_elicit else ElicitResult(action="cancel")
 
 
-def _question(question: Any) -> InputRequest:
+def _input_request(question: Any) -> ElicitRequest:
     if not isinstance(question, Mapping) or question.get("method") != "elicitation/create":
         raise ProtocolError("The MCP server asks for something that this client does not offer.")
-    return question_of(question.get("params"))
+    return elicit_request(question.get("params"))
 
 
-def question_of(params: Any) -> InputRequest:
+def elicit_request(params: Any) -> ElicitRequest:
     """What the params of an ``elicitation/create`` ask.
 
     :raises ProtocolError: it leads to something that is no web page, or the form is too large
@@ -119,11 +121,11 @@ def question_of(params: Any) -> InputRequest:
     params = params if isinstance(params, Mapping) else {}
     message = text.cap(text.clean(str(params.get("message", ""))), MAX_MESSAGE)
     if params.get("mode", "form") == "url":
-        return InputRequest(message=message, url=_page(params.get("url")))
-    form = input_form.clean(params.get("requestedSchema"))
+        return ElicitRequest(message=message, url=_page(params.get("url")))
+    form = elicitation_form.clean(params.get("requestedSchema"))
     if form is None:
         raise ProtocolError("The MCP server asks for more than fits a form.")
-    return InputRequest(message=message, schema=form)
+    return ElicitRequest(message=message, schema=form)
 
 
 def _page(url: Any) -> str:

@@ -136,8 +136,8 @@ class LegacySession(Session):
             return ElicitResult(action="cancel")
         try:
             with request.paused():
-                answer = await elicitation.answer(
-                    params.model_dump(by_alias=True), request.on_input
+                answer = await elicitation.elicit(
+                    params.model_dump(by_alias=True), request.on_elicit
                 )
         except ProtocolError:
             return ElicitResult(action="cancel")
@@ -157,7 +157,7 @@ class LegacySession(Session):
             request.progressed(progress, total, message)
 
         request.id = self._session._request_id
-        if request.on_input:
+        if request.on_elicit:
             self._asking[request.id] = request
         try:
             with self._aside.of(request.id) as held:

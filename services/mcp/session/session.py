@@ -23,7 +23,7 @@ from ...net.transport import EgressTransport
 from ...oauth.flow import OAuth, OAuthTransport
 from ...specs import ServerSpec
 from ..transport.stdio import Process
-from .elicitation import OnInput
+from .elicitation import OnElicit
 
 OnProgress = Callable[[float, float | None, str], None]
 """Called on the loop with progress, total and message; must not block."""
@@ -55,7 +55,7 @@ class Request:
     params: Mapping[str, Any] | None = None
     schema: Mapping[str, Any] | None = None
     on_progress: OnProgress | None = None
-    on_input: OnInput | None = None
+    on_elicit: OnElicit | None = None
     id: jsonrpc.Id | None = None
     limit: asyncio.Timeout | None = None
 
@@ -261,19 +261,23 @@ class Session(abc.ABC):
         timeout: float,
         schema: Mapping[str, Any] | None = None,
         on_progress: OnProgress | None = None,
-        on_input: OnInput | None = None,
+        on_elicit: OnElicit | None = None,
     ) -> dict[str, Any]:
         """Send one request; its result as the server sent it.
 
         :param timeout: seconds; then, and when the caller is cancelled, the server is told to stop
         :param schema: of the tool's arguments; it may ask for headers (2026-07-28)
-        :param on_input: answers what the server asks the user meanwhile; that time does not count
+        :param on_elicit: answers what the server asks the user meanwhile; that time does not count
         :raises ServerError: one of its subclasses
         """
         if not self.is_open:
             raise SessionExpired
         request = Request(
-            method=method, params=params, schema=schema, on_progress=on_progress, on_input=on_input
+            method=method,
+            params=params,
+            schema=schema,
+            on_progress=on_progress,
+            on_elicit=on_elicit,
         )
         call = asyncio.ensure_future(self._send(request))
         self.in_flight += 1

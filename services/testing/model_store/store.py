@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from ...errors import InputRequired, LeaseLost, SignInRequired, TurnGone
+from ...errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
 from ...mcp.session import elicitation
-from ...mcp.session.elicitation import InputAnswer, InputRequest
+from ...mcp.session.elicitation import ElicitRequest, ElicitResult
 from ...specs import CallResult, ToolCall, TurnProgress, Verdict
 from ...turn.ports import Claim, Loaded
 from .rows import Call, NumberTaken, Question, Turn
@@ -115,9 +115,9 @@ class ModelStore(TurnQueue):
             return self._denied(row, "declined")
         if not asked or row.more is None:
             return Verdict(kind="run")
-        wanted = InputRequired(questions={q.key: q.asked for q in asked}, more=row.more)
+        wanted = ElicitationRequired(questions={q.key: q.asked for q in asked}, more=row.more)
         answers = {question.key: as_answer(question) for question in asked}
-        return Verdict(kind="run", resume=elicitation.answered(wanted, answers))
+        return Verdict(kind="run", resume=elicitation.retry_params(wanted, answers))
 
     def _denied(self, row: Call, why: str) -> Verdict:
         row.denied = why
@@ -137,7 +137,7 @@ class ModelStore(TurnQueue):
         call.started = 0
         if isinstance(wanted, SignInRequired):
             call.more = None
-            self._put(call, "sign_in", "sign_in", InputRequest(message="", url=wanted.url))
+            self._put(call, "sign_in", "sign_in", ElicitRequest(message="", url=wanted.url))
         else:
             call.more = None if wanted.more is None else dict(wanted.more)
             for key, asked in wanted.questions.items():
@@ -260,9 +260,9 @@ def close_questions(call: Call) -> None:
         question.content = {}
 
 
-def as_answer(question: Question) -> InputAnswer:
+def as_answer(question: Question) -> ElicitResult:
     said = question.action if question.action in ("accept", "decline") else "cancel"
-    return InputAnswer(action=said, content=question.content)
+    return ElicitResult(action=said, content=question.content)
 
 
 def question_event(question: Question) -> dict:

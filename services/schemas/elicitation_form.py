@@ -1,4 +1,4 @@
-"""The form of an elicitation: what its flat schema may hold, and whether an answer fits it.
+"""MCP elicitation form: what its flat schema may hold, and whether an answer fits it.
 
 MCP 2025-11-25, client/elicitation: strings, numbers, integers, booleans, one or several of a list.
 """
