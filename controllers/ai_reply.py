@@ -7,7 +7,7 @@ from ..models.turn.ai_turn import PROMPT_CHARS
 from ..runtime import process
 from ..runtime.web.after_commit import AfterCommit
 from ..runtime.web.api_error import ApiError, error_body
-from ..runtime.web.places import at_most
+from ..runtime.web.slots import at_most
 from ..services.errors import EngineError
 from ..services.llm import reply
 from ..services.specs import TurnRequest

@@ -21,7 +21,7 @@ from ..tools import settings
 from .servers import server_jobs
 from .servers.server_store import ServerStore
 from .turns.store import OdooStore
-from .web.places import at_most
+from .web.slots import at_most
 
 _logger = logging.getLogger(__name__)
 

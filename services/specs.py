@@ -78,7 +78,7 @@ class ServerSpec:
     person: int = 0
     transport: Transport = "auto"
     era: Literal["auto", "legacy", "modern"] = "auto"
-    last_way: tuple[str, str] | None = None  # era and transport that worked last, tried first
+    last_variant: tuple[str, str] | None = None  # era and transport that worked last, tried first
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     api_key: str = field(default="", repr=False)
     oauth: OAuthSpec | None = None
@@ -133,10 +133,10 @@ class ServerSpec:
         return hashlib.sha256(raw.encode()).hexdigest()[:16]
 
 
-def way_of_record(transport: str, protocol_version: str) -> tuple[str, str] | None:
-    """Era and transport that a host has written down, for `ServerSpec.last_way`.
+def variant_of_record(transport: str, protocol_version: str) -> tuple[str, str] | None:
+    """Era and transport that a host has written down, for `ServerSpec.last_variant`.
 
-    >>> way_of_record("sse", "2024-11-05")
+    >>> variant_of_record("sse", "2024-11-05")
     ('legacy', 'sse')
     """
     if not transport:

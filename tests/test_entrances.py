@@ -6,7 +6,7 @@ from unittest.mock import patch
 from odoo.http import _generate_routing_rules
 from odoo.tests import tagged
 
-from ..runtime.web import places
+from ..runtime.web import slots
 from ..services.testing.fake_tools import text
 from .common import AiHttpCase, served_mcp
 from .recall_data import PLAN, RETRIEVAL, RecallData
@@ -17,7 +17,7 @@ NEW = "/api/ai/assistants/<int:assistant_id>"
 SERVER = "/api/mcp/servers/<int:server_id>"
 TURN = "/api/ai/turns/<int:turn_id>"
 
-# Asks a server or a model, and keeps its thread until that has answered: takes a place, is 429 without one. The
+# Asks a server or a model, and keeps its thread until that has answered: takes a slot, is 429 without one. The
 # ones that call a tool meet the one decision, see test_one_decision.
 WAITS = {
     "/api/ai-reply",
@@ -220,7 +220,7 @@ class TestEntrances(RecallData, AiHttpCase):
             "<string:mcp_id>": self.crm.mcp_id,
             "<string:box_id>": self.box.box_id,
         }
-        with patch.object(places, "per_person", lambda: 0):
+        with patch.object(slots, "per_person", lambda: 0):
             for path, body in bodies.items():
                 tool = "make_plan" if "mcp_id" in path else "stock"
                 url = path.replace("<path:tool_name>", tool)

@@ -4,7 +4,7 @@ from unittest.mock import patch
 from odoo import fields, sql_db
 from odoo.tests import tagged
 
-from ..runtime.turns import hub
+from ..runtime.turns import listener
 from ..runtime.turns.store import OdooStore
 from .common import AiHttpCase
 
@@ -128,7 +128,7 @@ class TestFlatCost(AiHttpCase):
 
     def test_a_stream_reads_its_own_events(self):
         with self._queries() as statements:
-            hub.read_events(self.env.cr.dbname, [(self.newest.id, 0), (self.turn.id, 0)])
+            listener.read_events(self.env.cr.dbname, [(self.newest.id, 0), (self.turn.id, 0)])
         self._assert_indexed(statements)
 
     def test_retention_goes_in_batches(self):

@@ -13,7 +13,7 @@ from odoo.tools import mute_logger
 from psycopg2 import errors
 
 from ..runtime import process
-from ..runtime.turns import ears, hub, listeners, serving
+from ..runtime.turns import listener, listeners, notification_handler, serving
 from ..services.errors import EngineError
 from ..services.turn.ports import StoreGone
 from ..tools import db, settings
@@ -22,7 +22,7 @@ from .common import AiCase
 
 
 class Heard:
-    """Ears that note what they hear; what they are told to fear makes them raise."""
+    """A handler that notes what it is told; what it is told to fear makes it raise."""
 
     def __init__(self, fear=""):
         self.fear = fear
@@ -59,17 +59,17 @@ class TestListening(AiCase):
             connection.commit()
 
     def _deaf(self):
-        """A hub whose listening hears nothing, and whose last look was long ago."""
-        with patch.object(hub.Hub, "_listen", lambda _self: None):
-            deaf = hub.Hub(self.dbname, Heard())
-        deaf._looked = -hub.LOOK_INTERVAL
+        """A listener whose listening hears nothing, and whose last look was long ago."""
+        with patch.object(listener.Listener, "_listen", lambda _self: None):
+            deaf = listener.Listener(self.dbname, Heard())
+        deaf._looked = -listener.LOOK_INTERVAL
         return deaf
 
-    @mute_logger("odoo.addons.woow_paas_platform.runtime.turns.hub")
+    @mute_logger("odoo.addons.woow_paas_platform.runtime.turns.listener")
     def test_nothing_that_is_heard_ends_the_listening(self):
         heard = Heard(fear="server_off")
-        self.patch(hub, "LISTEN_TIMEOUT", 0.1)
-        listening = hub.Hub(self.dbname, heard)
+        self.patch(listener, "LISTEN_TIMEOUT", 0.1)
+        listening = listener.Listener(self.dbname, heard)
         try:
             while not any(kind == "stop" for kind, _ in heard.words):
                 self._notify('{"stop": 1}')  # until it listens
@@ -80,14 +80,14 @@ class TestListening(AiCase):
             self.assertIn(("server_off", 3), heard.words)
             self.assertTrue(listening._thread.is_alive())
         finally:
-            self.patch(hub, "REST", -1.0)
+            self.patch(listener, "REST", -1.0)
             listening._thread.join(10)
         self.assertFalse(listening._thread.is_alive(), "who is not needed may end")
 
     def test_without_the_addon_nothing_listens(self):
         heard = Heard()
-        with patch.object(hub, "_logger") as logger:
-            gone = hub.Hub("postgres", heard)
+        with patch.object(listener, "_logger") as logger:
+            gone = listener.Listener("postgres", heard)
             heard.wait(("gone", gone))
             gone._thread.join(10)
         self.assertFalse(gone._thread.is_alive())
@@ -106,7 +106,7 @@ class TestListening(AiCase):
         self.env.flush_all()
         deaf.look_again()
         self.assertFalse(subscription.take(0), "one look for all streams, once in a while")
-        deaf._looked = -hub.LOOK_INTERVAL
+        deaf._looked = -listener.LOOK_INTERVAL
         deaf.look_again()
         self.assertTrue(subscription.take(0)[-1].is_final)
 
@@ -158,13 +158,13 @@ class TestListening(AiCase):
         deaf, done = self._deaf(), []
         runner = SimpleNamespace(detach=done.append)
         engine = SimpleNamespace(leave=lambda dbname: done.append(f"left {dbname}"))
-        self.patch(listeners._listeners, "hubs", {self.dbname: deaf})
+        self.patch(listeners._registry, "listeners", {self.dbname: deaf})
         self.patch(process._process, "applied", {self.dbname: "digest"})
         self.patch(process, "running", lambda: runner)
         self.patch(process, "submit", lambda work: work(engine))
-        ears.Ears(self.dbname, listeners.forget_hub).gone(deaf)
+        notification_handler.ProcessHandler(self.dbname, listeners.forget).gone(deaf)
         self.assertEqual(done, [self.dbname, f"left {self.dbname}"])
-        self.assertFalse(listeners._listeners.hubs or process.applied())
+        self.assertFalse(listeners._registry.listeners or process.applied())
 
     def _raise(self, code):
         """Let PostgreSQL itself raise it."""
@@ -177,7 +177,7 @@ class TestListening(AiCase):
 
     def test_one_person_does_not_take_all_streams(self):
         deaf = self._deaf()
-        self.patch(listeners._listeners, "hubs", {self.dbname: deaf})
+        self.patch(listeners._registry, "listeners", {self.dbname: deaf})
         options = SimpleNamespace(max_streams=20)
         self.patch(settings, "get", lambda: options)
         for evented in (True, False):
@@ -202,13 +202,17 @@ class TestListening(AiCase):
         self.patch(process, "runs_turns", lambda: True)
         self.patch(process, "running", lambda: runner)
         self.patch(process._process, "applied", {})
-        self.patch(ears.server_files, "current", lambda: SimpleNamespace(digest="x"))
-        broken = patch.object(ears.ServerStore, "apply_file", side_effect=ValueError("NUL"))
-        logger = "odoo.addons.woow_paas_platform.runtime.turns.ears"
+        self.patch(
+            notification_handler.server_files, "current", lambda: SimpleNamespace(digest="x")
+        )
+        broken = patch.object(
+            notification_handler.ServerStore, "apply_file", side_effect=ValueError("NUL")
+        )
+        logger = "odoo.addons.woow_paas_platform.runtime.turns.notification_handler"
         with broken as apply, self.assertLogs(logger, "ERROR"):
             for _time in range(2):
                 runner.attached.clear()
-                listening = ears.Ears(self.dbname, listeners.forget_hub)
+                listening = notification_handler.ProcessHandler(self.dbname, listeners.forget)
                 listening.queued(own=False)
                 self.assertTrue(runner.attached.wait(10))
                 listening._helper.join(10)

@@ -8,7 +8,7 @@ from odoo.tests.common import release_test_lock
 
 from ..models.mcp.mcp_check import MAX_CHECKS
 from ..runtime import process
-from ..runtime.web import places
+from ..runtime.web import slots
 from ..services.errors import SignInRequired
 from ..services.oauth import flow
 from ..services.specs import CallResult
@@ -162,7 +162,7 @@ class TestSignIn(SignInCase):
         own = {"name": "own", "scope": "user", "owner_user_id": self.member.id}
         fresh = self.server.copy(own)
         self.env.flush_all()
-        with patch.object(places, "per_person", lambda: 0):
+        with patch.object(slots, "per_person", lambda: 0):
             for refused in (
                 self._get_callback(answer),
                 self._get(f"/api/ai/oauth/start/{fresh.id}"),

@@ -11,7 +11,7 @@ from odoo.tests import TransactionCase, tagged
 from odoo.tools import config
 
 from ..runtime.turns import listeners
-from ..runtime.web import places
+from ..runtime.web import slots
 from ..services.testing.fake_tools import text
 from .common import SCHEMA, AiHttpCase, served_mcp
 from .recall_data import PLAN, RecallData
@@ -22,7 +22,7 @@ LIMIT = 2
 
 
 def limited(case):
-    case.enterContext(patch.object(places, "per_person", lambda: LIMIT))
+    case.enterContext(patch.object(slots, "per_person", lambda: LIMIT))
 
 
 @tagged("post_install", "-at_install")
@@ -52,15 +52,15 @@ class TestWaits(RecallData, AiHttpCase):
         return text("Sunny.")
 
     def _free_elsewhere(self):
-        """How many places another process could take now."""
+        """How many slots another process could take now."""
         with ExitStack() as stack:
-            other = stack.enter_context(closing(places.Places(self.dbname)))
-            return sum(stack.enter_context(other.of(self.internal.id)) for _ in range(LIMIT))
+            other = stack.enter_context(closing(slots.Slots(self.dbname)))
+            return sum(stack.enter_context(other.hold(self.internal.id)) for _ in range(LIMIT))
 
     def _fill(self):
-        """Requests of the internal user hold all places until the test ends."""
+        """Requests of the internal user hold all slots until the test ends."""
         for _ in range(LIMIT):
-            self.enterContext(listeners.places(self.dbname).of(self.internal.id))
+            self.enterContext(listeners.slots(self.dbname).hold(self.internal.id))
 
     def test_a_place_is_held_while_a_server_answers(self):
         for _ in range(LIMIT + 1):
@@ -131,7 +131,7 @@ class TestPlaces(TransactionCase):
     def test_one_worker_stays_for_the_others(self):
         for workers, limit in ((0, 8), (2, 2), (3, 2), (4, 3), (20, 8)):
             with self.subTest(workers=workers), patch.dict(config.options, {"workers": workers}):
-                self.assertEqual(places.per_person(), limit)
+                self.assertEqual(slots.per_person(), limit)
 
     def test_a_wait_ends_before_odoo_ends_its_process(self):
         for limit, longest in ((120, 105), (20, 10), (8, 4), (0, 600)):
@@ -139,13 +139,13 @@ class TestPlaces(TransactionCase):
                 self.subTest(limit=limit),
                 patch.dict(config.options, {"limit_time_real": limit}),
             ):
-                self.assertEqual(places.at_most(600), longest)
-                self.assertEqual(places.at_most(3), 3)
+                self.assertEqual(slots.at_most(600), longest)
+                self.assertEqual(slots.at_most(3), 3)
 
     def _frees(self, there):
         """PostgreSQL ends a closed connection, and with it what it held, in its own time."""
         for _try in range(200):
-            with there.of(7) as freed:
+            with there.hold(7) as freed:
                 if freed:
                     return True
             time.sleep(0.05)
@@ -154,21 +154,21 @@ class TestPlaces(TransactionCase):
     def test_places_count_over_processes_and_die_with_theirs(self):
         limited(self)
         here, there = (
-            self.enterContext(closing(places.Places(self.env.cr.dbname))) for _ in range(2)
+            self.enterContext(closing(slots.Slots(self.env.cr.dbname))) for _ in range(2)
         )
-        with here.of(7) as first, there.of(7) as second, here.of(7) as third:
+        with here.hold(7) as first, there.hold(7) as second, here.hold(7) as third:
             self.assertEqual((first, second, third), (True, True, False))
-            with there.of(7) as fourth, there.of(8) as other:
+            with there.hold(7) as fourth, there.hold(8) as other:
                 self.assertEqual((fourth, other), (False, True))
             there.close()
-            self.assertTrue(self._frees(here), "the place of the closed connection")
-        with there.of(7) as first, there.of(7) as second:
+            self.assertTrue(self._frees(here), "the slot of the closed connection")
+        with there.hold(7) as first, there.hold(7) as second:
             self.assertEqual((first, second), (True, True))
 
     def test_a_broken_connection_is_opened_anew(self):
         limited(self)
-        here = self.enterContext(closing(places.Places(self.env.cr.dbname)))
-        with here.of(7) as first:
+        here = self.enterContext(closing(slots.Slots(self.env.cr.dbname)))
+        with here.hold(7) as first:
             here._line.close()
-            with here.of(7) as second, here.of(7) as third:
+            with here.hold(7) as second, here.hold(7) as third:
                 self.assertEqual((first, second, third), (True, True, False))

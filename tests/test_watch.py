@@ -43,17 +43,19 @@ class TestWatch(AiHttpCase):
         return self.server.process_ids
 
     def test_what_a_session_speaks_is_tried_first_from_then_on(self):
-        self.assertIsNone(self.server._server_spec().last_way)
+        self.assertIsNone(self.server._server_spec().last_variant)
         info = ServerInfo(transport="sse", protocol_version="2024-11-05")
         self._tell(("opened", info))
-        self.assertEqual(self.server._server_spec().last_way, ("legacy", "sse"))
+        self.assertEqual(self.server._server_spec().last_variant, ("legacy", "sse"))
         modern = ServerInfo(
             transport="streamable_http", protocol_version="2026-07-28", era="modern"
         )
         self._tell(("opened", modern))
-        self.assertEqual(self.server._server_spec().last_way, ("modern", "streamable_http"))
+        self.assertEqual(self.server._server_spec().last_variant, ("modern", "streamable_http"))
         self.server.url = "https://elsewhere.example.com/mcp"
-        self.assertIsNone(self.server._server_spec().last_way, "another server may answer there")
+        self.assertIsNone(
+            self.server._server_spec().last_variant, "another server may answer there"
+        )
 
     def test_a_pause_is_seen_with_its_reason_and_its_process(self):
         self._tell(("state", "open", DEAD))

@@ -1,4 +1,4 @@
-"""PostgreSQL's NOTIFY as the bus between processes: sent with the commit, heard by `hub`.
+"""PostgreSQL's NOTIFY as the bus between processes: sent with the commit, heard by `runtime/turns/listener.py`.
 
 The payload is one JSON object: ``{"queued": turn_id, "by": process}``, ``{"stop": turn_id}``,
 ``{"server_off": server_id}``, ``{"server_well": server_id}``, ``{"answered": turn_id}``,

@@ -6,7 +6,7 @@ from odoo.exceptions import ValidationError
 
 from ...services.errors import ConfigError, KeyMissing
 from ...services.net import egress
-from ...services.specs import ServerSpec, way_of_record
+from ...services.specs import ServerSpec, variant_of_record
 from ...tools import settings
 
 OTHERS_READ = "Where others read along, your own key or sign-in for this MCP server is not used."
@@ -201,7 +201,7 @@ class McpServer(models.Model):
             "name": self.name,
             "realm": self.env.cr.dbname,
             "person": person.id if person else 0,
-            "last_way": way_of_record(self.detected_transport, self.protocol_version or ""),
+            "last_variant": variant_of_record(self.detected_transport, self.protocol_version or ""),
             "title": self.display_name,
             "trust_level": self.trust_level,
             "connect_timeout": self.connect_timeout,

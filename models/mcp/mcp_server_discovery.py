@@ -51,7 +51,7 @@ class McpServer(models.Model):
             self._count_checks()
             self.env.cr.postcommit.add(lambda: host.current().sync_later(dbname, ids, uid))
 
-    def _record_way(self, transport, protocol_version):
+    def _record_variant(self, transport, protocol_version):
         """What a session has found out: tried first from now on."""
         for server in self:
             if (server.detected_transport, server.protocol_version) != (

@@ -17,10 +17,10 @@ AT_ONCE = 4  # servers that one job reads at a time
 
 
 async def sync(engine, loop, store, server_ids, uid=None):
-    places = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(AT_ONCE)
 
     async def one(server_id):
-        async with places:
+        async with slots:
             specs = await loop.db(store.name, store.specs, [server_id])
             for spec in specs.values():
                 await sync_one(engine, loop, store, spec, uid)

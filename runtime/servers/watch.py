@@ -38,9 +38,11 @@ class ServerWatch:
 
     def opened(self, spec, info) -> None:
         """A session was opened; what it speaks is tried first from now on, in every process."""
-        if (info.era, info.transport) != spec.last_way:
-            way = info.transport, info.protocol_version
-            self._later(spec, lambda env: env[SERVER].browse(spec.id).exists()._record_way(*way))
+        if (info.era, info.transport) != spec.last_variant:
+            variant = info.transport, info.protocol_version
+            self._later(
+                spec, lambda env: env[SERVER].browse(spec.id).exists()._record_variant(*variant)
+            )
 
     def state(self, spec, state, reason) -> None:
         """The server is left alone, tried again, or well again."""

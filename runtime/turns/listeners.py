@@ -1,4 +1,4 @@
-"""The listeners of this process, one of each database that it uses, with their streams and places."""
+"""The listeners of this process, one of each database that it uses, with their streams and slots."""
 
 import threading
 
@@ -8,68 +8,68 @@ from odoo.service import server
 from ...services import forks
 from ...tools import settings
 from .. import process
-from ..web.places import Places
-from .ears import Ears
-from .hub import Hub
+from ..web.slots import Slots
+from .listener import Listener
+from .notification_handler import ProcessHandler
 
-STREAMS_PER_READER = 24  # of one person in a threaded server; and a quarter of the places at most
+STREAMS_PER_READER = 24  # of one person in a threaded server; and a quarter of all streams at most
 
 
-class _Listeners:
+class _Registry:
     """Those of one process id."""
 
     def __init__(self):
         self.lock = threading.RLock()  # held for moments only
-        self.hubs: dict[str, Hub] = {}
-        self.places: dict[str, Places] = {}
+        self.listeners: dict[str, Listener] = {}
+        self.slots: dict[str, Slots] = {}
 
 
-_listeners = forks.renewed(_Listeners())
+_registry = forks.renewed(_Registry())
 
 
-def hub(dbname: str) -> Hub:
-    with _listeners.lock:
-        if dbname not in _listeners.hubs:
+def listener(dbname: str) -> Listener:
+    with _registry.lock:
+        if dbname not in _registry.listeners:
             process.see_the_end()
-            _listeners.hubs[dbname] = Hub(dbname, Ears(dbname, forget_hub))
-        return _listeners.hubs[dbname]
+            _registry.listeners[dbname] = Listener(dbname, ProcessHandler(dbname, forget))
+        return _registry.listeners[dbname]
 
 
 def subscribe(dbname: str, turn_id: int, after: int, reader: int | None):
-    """:return: the hub and the `Subscription`, which keeps the hub from ending"""
-    with _listeners.lock:
-        return (found := hub(dbname)), found.subscribe(turn_id, after, reader)
+    """:return: the `Listener` and the `Subscription`, which keeps it from ending"""
+    with _registry.lock:
+        return (found := listener(dbname)), found.subscribe(turn_id, after, reader)
 
 
-def forget_hub(ending: Hub, even_used: bool = False) -> bool:
-    """:return: whether nobody gets this hub any more"""
-    with _listeners.lock:
+def forget(ending: Listener, even_used: bool = False) -> bool:
+    """:return: whether nobody gets this listener any more"""
+    with _registry.lock:
         if ending.count() and not even_used:
             return False
-        if _listeners.hubs.get(ending.dbname) is ending:
-            del _listeners.hubs[ending.dbname]
-            if places := _listeners.places.get(ending.dbname):
-                places.rest()
+        if _registry.listeners.get(ending.dbname) is ending:
+            del _registry.listeners[ending.dbname]
+            if slots := _registry.slots.get(ending.dbname):
+                slots.disconnect_when_unused()
     return True
 
 
-def places(dbname: str) -> Places:
-    """Where requests that wait for a server take their place."""
-    with _listeners.lock:
-        return _listeners.places.setdefault(dbname, Places(dbname))
+def slots(dbname: str) -> Slots:
+    """Where requests that wait for a server take their slots."""
+    with _registry.lock:
+        return _registry.slots.setdefault(dbname, Slots(dbname))
 
 
 def ensure_listening(dbname: str) -> None:
     """Called for each request: cheap when the listener runs. Tests run turns themselves."""
-    if dbname and dbname not in _listeners.hubs and not odoo_module.current_test:
-        hub(dbname)
+    if dbname and dbname not in _registry.listeners and not odoo_module.current_test:
+        listener(dbname)
 
 
 def serve(dbname: str) -> None:
     """Run this database's turns here, whatever `in_process_runner` says (`odoo-bin ai_runner`)."""
     process.dedicate()
     process.run_turns(dbname)
-    hub(dbname)
+    listener(dbname)
 
 
 def is_full(dbname: str, reader: int) -> bool:
@@ -77,13 +77,13 @@ def is_full(dbname: str, reader: int) -> bool:
 
     A threaded server gives each stream a thread for a minute; some of those stay for other requests.
     """
-    places = settings.get().max_streams
+    limit = settings.get().max_streams
     httpd = getattr(server.server, "httpd", None)
     if threads := not process.is_evented() and getattr(httpd, "max_http_threads", None):
-        places = min(places, (threads * 3 + 3) // 4)
-    if sum(h.count() for h in list(_listeners.hubs.values())) >= places:
+        limit = min(limit, (threads * 3 + 3) // 4)
+    if sum(each.count() for each in list(_registry.listeners.values())) >= limit:
         return True
-    share = max(1, places // 4)
-    return hub(dbname).count(reader) >= (
+    share = max(1, limit // 4)
+    return listener(dbname).count(reader) >= (
         share if process.is_evented() else min(STREAMS_PER_READER, share)
     )

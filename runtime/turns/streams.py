@@ -1,4 +1,4 @@
-"""Server-sent events of one turn: the log from disk, then what the hub hands out.
+"""Server-sent events of one turn: the log from disk, then what the listener hands out.
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
@@ -11,7 +11,7 @@ from odoo.tools import config
 
 from .. import process
 from . import listeners
-from .hub import Event, read_events
+from .listener import Event, read_events
 
 KEEPALIVE = 15.0  # s between two comment lines
 THREADED_LIFETIME = 60.0  # s; an older request makes Odoo's threaded server reload itself
@@ -43,7 +43,7 @@ def tail(
         yield from map(_frame, _replay(dbname, turn_id, after))
         return
     yield b"retry: 1000\n\n"
-    hub, subscription = listeners.subscribe(dbname, turn_id, after, reader)
+    listener, subscription = listeners.subscribe(dbname, turn_id, after, reader)
     try:
         # Subscribed first, read afterwards: nothing falls between.
         for event in _replay(dbname, turn_id, after):
@@ -58,7 +58,7 @@ def tail(
                 if subscription.is_over:
                     return
                 yield b": keep-alive\n\n"
-                hub.look_again()
+                listener.look_again()
             elif events[0].seq != after + 1:
                 events = _replay(dbname, turn_id, after)
             for event in events:
@@ -67,7 +67,7 @@ def tail(
                 if event.is_final:
                     return
     finally:
-        hub.unsubscribe(subscription)
+        listener.unsubscribe(subscription)
 
 
 def _replay(dbname: str, turn_id: int, after: int) -> Iterator[Event]:

@@ -27,15 +27,15 @@ RETRY_AFTER = 2  # s, told to who is turned away
 POOL_RETRY = 0.03, 0.08  # s between two looks into an empty pool
 
 
-class Door:
+class Throttle:
     """WSGI middleware.
 
-    :param places: requests dispatched at a time
+    :param slots: requests dispatched at a time
     """
 
-    def __init__(self, application, places: int):
+    def __init__(self, application, slots: int):
         self._application = application
-        self._places = threading.BoundedSemaphore(places)
+        self._slots = threading.BoundedSemaphore(slots)
         self._waiting = 0
 
     def __call__(self, environ, start_response):
@@ -43,7 +43,7 @@ class Door:
             return self._busy(start_response)
         self._waiting += 1
         try:
-            entered = self._places.acquire(timeout=PATIENCE)
+            entered = self._slots.acquire(timeout=PATIENCE)
         finally:
             self._waiting -= 1
         if not entered:
@@ -51,7 +51,7 @@ class Door:
         try:
             return self._application(environ, start_response)
         finally:
-            self._places.release()
+            self._slots.release()
 
     def _busy(self, start_response):
         error = {
@@ -75,12 +75,12 @@ def install() -> None:
         if pool is not None and "borrow" not in vars(pool):
             pool.borrow = _patient(pool.borrow)
     httpd = getattr(server.server, "httpd", None)
-    if httpd is None or isinstance(httpd.application, Door):
+    if httpd is None or isinstance(httpd.application, Throttle):
         return
     connections = config["db_maxconn_gevent"] or config["db_maxconn"]
-    places = max(2, connections // 3)
-    httpd.application = Door(httpd.application, places)
-    _logger.info("The gevent process opens at most %s requests at a time.", places)
+    slots = max(2, connections // 3)
+    httpd.application = Throttle(httpd.application, slots)
+    _logger.info("The gevent process opens at most %s requests at a time.", slots)
 
 
 def _patient(borrow):

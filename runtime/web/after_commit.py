@@ -31,8 +31,8 @@ class Waiting(Response):
         self._work = work
 
     def __call__(self, environ, start_response):
-        with listeners.places(self._dbname).of(self._uid) as has_place:
-            if has_place:
+        with listeners.slots(self._dbname).hold(self._uid) as has_slot:
+            if has_slot:
                 self._answer()
             else:
                 self.status_code = 429
@@ -45,7 +45,7 @@ class Waiting(Response):
         raise NotImplementedError
 
     def _turn_away(self, sentence):
-        """There is no place: become a refusal."""
+        """There is no free slot: become a refusal."""
         raise NotImplementedError
 
 
@@ -53,7 +53,7 @@ class AfterCommit(Waiting):
     """The same as JSON.
 
     :param work: returns (data, status)
-    :param turn_away: runs with a sentence instead of `work` where there is no place for it
+    :param turn_away: runs with a sentence instead of `work` where there is no slot for it
     """
 
     def __init__(self, env, work, turn_away=None):

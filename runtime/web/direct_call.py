@@ -19,7 +19,7 @@ from ...services.specs import CallResult, Executed, ToolCall
 from ...tools import db
 from .. import process
 from .after_commit import AfterCommit
-from .places import at_most
+from .slots import at_most
 
 _logger = logging.getLogger(__name__)
 

@@ -109,15 +109,15 @@ class QueueHost:
                 await asyncio.wait_for(self.wakeup.wait(), POLL_INTERVAL)
 
     async def _claim(self) -> None:
-        with self._runner.reserve(self.store.name) as places:
-            if not places or self._runner.is_stopping:
+        with self._runner.reserve(self.store.name) as slots:
+            if not slots or self._runner.is_stopping:
                 return
-            claims = await self._once(self.store.claim, self._runner.id, places, self._runner.lease)
+            claims = await self._once(self.store.claim, self._runner.id, slots, self._runner.lease)
             if self._runner.is_stopping:  # `drain` gives them back
                 return
             for claim in claims:
                 self._begin(claim)
-        if len(claims) == places:  # there may be more
+        if len(claims) == slots:  # there may be more
             self.wakeup.set()
 
     def _begin(self, claim: Claim) -> None:

@@ -60,8 +60,8 @@ class Runner:
         self.run_engine = run
         self.render = render
         self._on_close = on_close
-        self._reserved = 0  # places that a claim under way may fill
-        self._refused: set[str] = set()  # queues that found no place meanwhile
+        self._reserved = 0  # slots that a claim under way may fill
+        self._refused: set[str] = set()  # queues that found no slot meanwhile
         self._tasks: set[asyncio.Task] = set()
         self._make_executor = executor
         self._executors: dict[str, concurrent.futures.Executor] = {}
@@ -181,22 +181,22 @@ class Runner:
 
     @contextlib.contextmanager
     def reserve(self, name: str):
-        """Places for turns of this queue, kept while it is asked for them.
+        """Slots for turns of this queue, kept while it is asked for them.
 
         With other queues beside it, at most half of what is free: one that hangs leaves the others room.
         """
         free = self.capacity - self.count() - self._reserved
-        places = free if len(self.queues) == 1 else (free + 1) // 2
-        if places <= 0:
+        slots = free if len(self.queues) == 1 else (free + 1) // 2
+        if slots <= 0:
             self._refused.add(name)
             yield 0
             return
         self._refused.discard(name)
-        self._reserved += places
+        self._reserved += slots
         try:
-            yield places
+            yield slots
         finally:
-            self._reserved -= places
+            self._reserved -= slots
             for refused in self._refused & self.queues.keys():
                 self.queues[refused].wakeup.set()
 

@@ -229,8 +229,8 @@ async def test_what_worked_is_tried_first_and_forgotten_when_it_fails():
 
 async def test_the_host_may_remember_the_way():
     async with FakeMcp() as fake:
-        way = ("legacy", "streamable_http")
-        spec = ServerSpec(id=1, name="one", url=fake.url, last_way=way)
+        variant = ("legacy", "streamable_http")
+        spec = ServerSpec(id=1, name="one", url=fake.url, last_variant=variant)
         await discover(spec, POLICY)
         assert "server/discover" not in fake.methods
 

@@ -199,13 +199,16 @@ async def test_auto_finds_both_transports_and_remembers(fake, pool):
     legacy = ServerSpec(id=2, name="old", url=fake.sse_url)
     found = await discover(legacy, POLICY)
     assert found.transport == "sse"
-    assert [way for way, _ in found.tried] == ["streamable HTTP of 2026-07-28", "streamable HTTP"]
+    assert [variant for variant, _ in found.tried] == [
+        "streamable HTTP of 2026-07-28",
+        "streamable HTTP",
+    ]
     assert (
         await discover(ServerSpec(id=3, name="new", url=fake.url), POLICY)
     ).transport == "streamable_http"
     await pool.call(legacy, 1, "echo", {"message": "x"}, timeout=60)
     await pool.call(legacy, 2, "echo", {"message": "x"}, timeout=60)
-    assert pool._ways[legacy.address] == ("legacy", "sse")
+    assert pool._variants[legacy.address] == ("legacy", "sse")
 
 
 async def test_auto_at_an_address_that_is_no_mcp_server():

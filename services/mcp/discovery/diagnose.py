@@ -160,7 +160,7 @@ class _Course:
     async def _speak(self) -> None:
         """HTTP, authorization and protocol are told apart by how the opening of a session fails."""
         session = await connect.open_session(
-            self.spec, self.policy, first=self.spec.last_way, **self.options
+            self.spec, self.policy, first=self.spec.last_variant, **self.options
         )
         try:
             for name in self.names[len(self.result.steps) : self.names.index("protocol")]:

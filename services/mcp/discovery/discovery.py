@@ -27,7 +27,7 @@ MAX_DESCRIPTION = 8_000  # characters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """What a server offers, and how it was reached. `tried` holds (way, sentence) of what failed.
+    """What a server offers, and how it was reached. `tried` holds (variant, sentence) of what failed.
 
     `too_large` counts tools that are left out because of the size of their definition; `is_cut` means that the list
     goes on behind what was read of it.
@@ -74,7 +74,7 @@ async def discover(
             session = await connect.open_session(
                 spec,
                 policy,
-                first=spec.last_way,
+                first=spec.last_variant,
                 tried=tried,
                 oauth=oauth,
                 can_ask=can_ask,

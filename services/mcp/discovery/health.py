@@ -72,7 +72,7 @@ async def check(spec: ServerSpec, policy: EgressPolicy, oauth: OAuth | None = No
 
 
 async def _once(spec: ServerSpec, policy: EgressPolicy, oauth: OAuth | None) -> None:
-    session = await connect.open_session(spec, policy, first=spec.last_way, oauth=oauth)
+    session = await connect.open_session(spec, policy, first=spec.last_variant, oauth=oauth)
     try:
         if session.era == "legacy":
             try:

@@ -98,7 +98,7 @@ class Pool:
         self._limiters: dict[tuple[str, int, str], Limiter] = {}
         self._capacities: WeakValueDictionary[Address, FairSemaphore] = WeakValueDictionary()
         self._processes: dict[Address, Process] = {}
-        self._ways: dict[Address, connect.Way] = {}
+        self._variants: dict[Address, connect.Variant] = {}
         self._on_state = on_state
         self._on_list_changed = on_list_changed
         self._on_opened = on_opened
@@ -317,7 +317,7 @@ class Pool:
     def leave(self, realm: str) -> None:
         """The realm exists no more: close what is open there, and know nothing of it; its ids may come again."""
         self._sessions.drop(realm)
-        for known in (self._limiters, self._processes, self._ways):
+        for known in (self._limiters, self._processes, self._variants):
             for key in [key for key in known if key[0] == realm]:
                 del known[key]
 
@@ -338,7 +338,7 @@ class Pool:
         process = self.process(spec)
         if spec.command:
             process.starts()
-        first = self._ways.pop(spec.address, None) or spec.last_way
+        first = self._variants.pop(spec.address, None) or spec.last_variant
         try:
             session = await connect.open_session(
                 spec,
@@ -354,7 +354,7 @@ class Pool:
         except EngineError:
             process.ended(asked=False)
             raise
-        self._ways[spec.address] = connect.way_of(session)
+        self._variants[spec.address] = connect.variant_of(session)
         if self._on_opened:
             self._on_opened(spec, session.info)
         self.opened += 1

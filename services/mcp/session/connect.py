@@ -1,4 +1,4 @@
-"""Opens a session, and finds out first what the server speaks where nobody said.
+"""Protocol negotiation: opens a session, and finds out first what the server speaks where nobody said.
 
 The order is the one of MCP 2026-07-28 (basic/versioning): a modern request, then the handshake of the
 legacy revisions, then the HTTP+SSE of 2024-11-05. What worked is worth remembering per server.
@@ -22,10 +22,10 @@ from .legacy import LegacySession
 from .modern import ModernSession
 from .session import Session
 
-Way = tuple[str, str]
+Variant = tuple[str, str]
 """Era and transport."""
 
-WAYS: tuple[Way, ...] = (
+VARIANTS: tuple[Variant, ...] = (
     ("modern", "streamable_http"),
     ("legacy", "streamable_http"),
     ("legacy", "sse"),
@@ -39,36 +39,40 @@ _NAMES = {
 }
 
 
-def ways_of(spec: ServerSpec, first: Way | None = None) -> list[Way]:
-    """The ways to try, in order."""
+def candidates(spec: ServerSpec, first: Variant | None = None) -> list[Variant]:
+    """The variants to try, in order."""
     transports = {spec.transport}
     if spec.transport == "auto":
         transports = {"stdio"} if spec.command else {"streamable_http", "sse"}
-    ways = [way for way in WAYS if way[1] in transports and spec.era in ("auto", way[0])]
-    return sorted(ways, key=lambda way: way != first)
+    variants = [
+        variant
+        for variant in VARIANTS
+        if variant[1] in transports and spec.era in ("auto", variant[0])
+    ]
+    return sorted(variants, key=lambda variant: variant != first)
 
 
 async def open_session(
     spec: ServerSpec,
     policy: EgressPolicy,
     *,
-    first: Way | None = None,
+    first: Variant | None = None,
     tried: list | None = None,
     on_begun: Callable[[Session], None] | None = None,
     **options: Any,
 ) -> Session:
-    """Open a session over the first way that the server speaks.
+    """Open a session over the first variant that the server speaks.
 
-    :param first: the way to try first
-    :param tried: collects (name of the way, sentence) of what failed
+    :param first: the variant to try first
+    :param tried: collects (name of the variant, sentence) of what failed
     :param on_begun: told of each session that is tried; it ends by itself if it does not come about
     :param options: for `Session`
-    :raises EngineError: what the most telling way said
+    :raises EngineError: what the most telling variant said
     """
-    failures: list[tuple[Way, EngineError]] = []
-    for way in ways_of(spec, first):
-        kind = ModernSession if way[0] == "modern" else LegacySession
-        session = kind(spec, policy, way[1], **options)
+    failures: list[tuple[Variant, EngineError]] = []
+    for variant in candidates(spec, first):
+        kind = ModernSession if variant[0] == "modern" else LegacySession
+        session = kind(spec, policy, variant[1], **options)
         if on_begun:
             on_begun(session)
         try:
@@ -77,21 +81,21 @@ async def open_session(
         except (ServerRefused, ProtocolError, SessionLost) as error:
             if getattr(error, "rpc_code", 0) in jsonrpc.MODERN_ERRORS and not _speaks_legacy(error):
                 raise
-            failures.append((way, error))
+            failures.append((variant, error))
         except ServerTimeout as error:
             if not failures:  # it has never said anything
                 raise
-            failures.append((way, error))
+            failures.append((variant, error))
         except BaseException:
             session.abort()
             raise
         finally:
             if tried is not None:
-                tried[:] = [(_NAMES[way], str(error)) for way, error in failures]
+                tried[:] = [(_NAMES[variant], str(error)) for variant, error in failures]
     raise _what_failed(failures)
 
 
-def way_of(session: Session) -> Way:
+def variant_of(session: Session) -> Variant:
     return session.era, session.info.transport
 
 
@@ -101,14 +105,14 @@ def _speaks_legacy(error: ServerRefused) -> bool:
     return isinstance(supported, list) and any(isinstance(version, str) for version in supported)
 
 
-def _what_failed(failures: list[tuple[Way, EngineError]]) -> EngineError:
+def _what_failed(failures: list[tuple[Variant, EngineError]]) -> EngineError:
     """Of one transport the oldest revision is the most telling; of several, none says what the address is."""
     if not failures:
         return ConfigError("No revision of the protocol goes with this transport.")
-    if len({way[1] for way, _ in failures}) == 1:
+    if len({variant[1] for variant, _ in failures}) == 1:
         return failures[-1][1]
-    detail = "; ".join(f"{_NAMES[way]}: {error.detail or error}" for way, error in failures)
+    detail = "; ".join(f"{_NAMES[variant]}: {error.detail or error}" for variant, error in failures)
     if len({str(error) for _, error in failures}) == 1:
         return ProtocolError(str(failures[-1][1]), detail=detail)
-    tried = " ".join(f"{_NAMES[way]}: {error}" for way, error in failures)
+    tried = " ".join(f"{_NAMES[variant]}: {error}" for variant, error in failures)
     return ProtocolError(f"{ProtocolError.default_message} Tried {tried}", detail=detail)

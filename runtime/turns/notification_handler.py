@@ -1,4 +1,4 @@
-"""What this process does about what its hub hears.
+"""Notification handler: what this process does about what its listener receives.
 
 Called in the listening thread, so what may wait is done in another one.
 """
@@ -14,7 +14,7 @@ from ...services.turn.ports import StoreGone
 from ...tools import db, server_files
 from .. import process
 from ..servers.server_store import ServerStore
-from .hub import FREE_WORK
+from .listener import FREE_WORK
 from .store import OdooStore
 
 _logger = logging.getLogger(__name__)
@@ -22,16 +22,16 @@ _logger = logging.getLogger(__name__)
 OTHER_PROCESS_DELAY = 0.05  # s, the process that queued a turn goes first
 
 
-class Ears:
-    """Those of one database.
+class ProcessHandler:
+    """Handles the notifications of one database.
 
-    :param forget_hub: takes a hub out of use; ``(hub, even_used=False)``, returns whether it ends
+    :param forget: takes a listener out of use; ``(listener, even_used=False)``, returns whether it ends
     """
 
-    def __init__(self, dbname: str, forget_hub: Callable[..., bool]):
+    def __init__(self, dbname: str, forget: Callable[..., bool]):
         self._dbname = dbname
-        self._forget_hub = forget_hub
-        self._rung = threading.Event()
+        self._forget = forget
+        self._requested = threading.Event()
         self._helper: threading.Thread | None = None
 
     def queued(self, own: bool) -> None:
@@ -40,7 +40,7 @@ class Ears:
         if own and (runner := process.ready_runner()):
             runner.attach(OdooStore(self._dbname))
             return
-        self._rung.set()
+        self._requested.set()
         self._send_helper(own)
 
     def idle(self) -> None:
@@ -59,8 +59,8 @@ class Ears:
         """Making a runner loads LangChain, and the operator's file may be anywhere."""
         if not own:
             self._look_at_server_file()
-        while self._rung.is_set():
-            self._rung.clear()
+        while self._requested.is_set():
+            self._requested.clear()
             try:
                 if not own and not process.running() and not self._is_work_free():
                     continue
@@ -114,20 +114,20 @@ class Ears:
         if runner := process.running():
             runner.tell_answered(self._dbname, turn_id)
 
-    def rested(self, hub) -> bool:
+    def rested(self, listener) -> bool:
         if (
             self._dbname in config["db_name"]
         ):  # its operator named it: turns are awaited at any time
             return False
-        if not self._forget_hub(hub):
+        if not self._forget(listener):
             return False
         if runner := process.running():
             runner.detach(self._dbname)
         return True
 
-    def gone(self, hub) -> None:
+    def gone(self, listener) -> None:
         """Nothing of it is remembered: a database of this name, or the addon in it, may come again."""
-        self._forget_hub(hub, even_used=True)
+        self._forget(listener, even_used=True)
         process.applied().pop(self._dbname, None)
         if runner := process.running():
             runner.detach(self._dbname)

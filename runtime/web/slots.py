@@ -1,7 +1,7 @@
-"""How many requests of one person may hold a thread while they wait for a server, in all processes together,
-and for how long.
+"""Request slots: how many requests of one person may hold a thread while they wait for a server, in all
+processes together, and for how long.
 
-A place is an advisory lock of PostgreSQL: it is taken at once or not at all, counts over processes and hosts,
+A slot is an advisory lock of PostgreSQL: it is taken at once or not at all, counts over processes and hosts,
 and falls free when its process dies. One connection per process and database holds those of all requests.
 """
 
@@ -22,7 +22,7 @@ FIRST_KEY = 0x776F6F77  # of the locks' first number; the second one is the pers
 
 
 def per_person() -> int:
-    """Places of one person; of three workers and more, that serve a request each, one stays for the others."""
+    """Slots of one person; of three workers and more, that serve a request each, one stays for the others."""
     wanted = settings.get().waits_per_person
     return min(wanted, max(2, config["workers"] - 1)) if config["workers"] else wanted
 
@@ -33,7 +33,7 @@ def at_most(seconds: float) -> float:
     return min(seconds, limit - min(END_MARGIN, limit / 2)) if limit > 0 else seconds
 
 
-class Places:
+class Slots:
     """Those of one database, as this process sees them."""
 
     def __init__(self, dbname: str):
@@ -43,48 +43,48 @@ class Places:
         self._line: Line | None = None
 
     @contextlib.contextmanager
-    def of(self, uid: int):
-        """Hold one place of a person meanwhile; gives whether there was one."""
+    def hold(self, uid: int):
+        """Hold one slot of a person meanwhile; yields whether there was one."""
         with self._lock:
-            place = self._take(uid)
-        if place is None:
+            slot = self._take(uid)
+        if slot is None:
             yield False
             return
         try:
             yield True
         finally:
             with self._lock:
-                self._give_back(uid, place)
+                self._give_back(uid, slot)
 
     def _take(self, uid: int) -> int | None:
         # A session may take its own lock twice, so what this process holds is counted here.
         own = self._held.get(uid, set())
-        free = [place for place in range(per_person()) if place not in own]
+        free = [slot for slot in range(per_person()) if slot not in own]
         if not free:
             return None
         try:
-            place = self._query(
-                "SELECT place FROM unnest(%s) AS place"
-                " WHERE pg_try_advisory_lock(%s + place, %s) LIMIT 1",
+            slot = self._query(
+                "SELECT slot FROM unnest(%s) AS slot"
+                " WHERE pg_try_advisory_lock(%s + slot, %s) LIMIT 1",
                 (free, FIRST_KEY, uid),
             )
         except BROKEN:
-            place = free[0]  # without its database the request itself will fail, with a sentence
-        if place is not None:
-            self._held.setdefault(uid, set()).add(place)
-        return place
+            slot = free[0]  # without its database the request itself will fail, with a sentence
+        if slot is not None:
+            self._held.setdefault(uid, set()).add(slot)
+        return slot
 
-    def _give_back(self, uid: int, place: int) -> None:
-        self._held[uid].discard(place)
+    def _give_back(self, uid: int, slot: int) -> None:
+        self._held[uid].discard(slot)
         if not self._held[uid]:
             del self._held[uid]
         with contextlib.suppress(*BROKEN):  # a lock does not outlive its connection
-            self._query("SELECT pg_advisory_unlock(%s, %s)", (FIRST_KEY + place, uid))
+            self._query("SELECT pg_advisory_unlock(%s, %s)", (FIRST_KEY + slot, uid))
 
     def _query(self, query: str, values):
         """One value of the database, None if there is none; a connection that broke is opened anew.
 
-        Places of a broken connection are free for other processes, and still taken for this one.
+        Slots of a broken connection are free for other processes, and still taken for this one.
         """
         for is_last in (False, True):
             try:
@@ -97,8 +97,8 @@ class Places:
                 if is_last:
                     raise
 
-    def rest(self) -> None:
-        """Without a place that is held no connection is needed."""
+    def disconnect_when_unused(self) -> None:
+        """Close the connection if no slot is held."""
         with self._lock:
             if not self._held:
                 self.close()

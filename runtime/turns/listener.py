@@ -1,4 +1,4 @@
-"""One LISTEN connection per process and database; hands new events to the streams of this process.
+"""Listener: one LISTEN connection per process and database; hands new events to the streams of this process.
 
 Works in native threads and, with gevent's patched primitives, in greenlets: nothing here touches asyncio
 or LangChain.
@@ -28,11 +28,11 @@ FINAL = frozenset({"done", "error"})
 PATIENCE = 5.0  # s for one statement of the listener
 LISTEN_TIMEOUT = 5.0  # s of silence, then the connection is checked and orphans are looked for
 LOOK_INTERVAL = 10.0  # s between two looks for what the listening missed
-REST = 300.0  # s without a stream, a turn or a word, then the hub may end
+REST = 300.0  # s without a stream, a turn or a word, then the listener may end
 RECONNECT = (0.1, 0.5, 1.0, 2.0)  # s, pauses between tries; the last one repeats
 FETCH_LIMIT = 2000  # events of one query
 READERS = 8  # cursors that this process takes for replays of one database at a time
-HEARD = ("queued", "stop", "server_off", "server_well", "answered", "conversation_over")
+KINDS = ("queued", "stop", "server_off", "server_well", "answered", "conversation_over")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ def _as_events(rows: list[tuple]) -> list[tuple[int, Event]]:
     return [(turn, Event(seq, data, kind in FINAL)) for turn, seq, data, kind in rows]
 
 
-class Ears(Protocol):
-    """What a process does about what it hears. Each returns at once; what one raises costs only itself."""
+class NotificationHandler(Protocol):
+    """What a process does about notifications. Each method returns at once; what one raises costs only itself."""
 
     def queued(self, own: bool) -> None:
         """There may be work; `own`: this process queued it itself."""
@@ -137,22 +137,22 @@ class Ears(Protocol):
     def answered(self, turn_id: int) -> None: ...
     def conversation_over(self, channel_id: int) -> None: ...
 
-    def rested(self, hub: "Hub") -> bool:
-        """Nobody has needed the hub for a while.
+    def rested(self, listener: "Listener") -> bool:
+        """Nobody has needed the listener for a while.
 
         :return: whether it may end
         """
 
-    def gone(self, hub: "Hub") -> None:
-        """The database or this addon in it exist no more; the hub ends."""
+    def gone(self, listener: "Listener") -> None:
+        """The database or this addon in it exist no more; the listener ends."""
 
 
-class Hub:
-    """:param ears: is told of everything but events"""
+class Listener:
+    """:param handler: is told of everything but events"""
 
-    def __init__(self, dbname: str, ears: Ears):
+    def __init__(self, dbname: str, handler: NotificationHandler):
         self.dbname = dbname
-        self._ears = ears
+        self._handler = handler
         self._subscriptions: dict[int, set[Subscription]] = {}
         self._lock = threading.Lock()
         self._used = self._looked = time.monotonic()
@@ -215,7 +215,7 @@ class Hub:
                     return
             except StoreGone:
                 _logger.info("%s has no AI turns any more: nothing listens there now.", self.dbname)
-                self._tell(self._ears.gone, self)
+                self._notify(self._handler.gone, self)
                 return
             except ConnectionError as error:
                 if not tries:
@@ -238,7 +238,7 @@ class Hub:
                 looked = time.monotonic()
                 self._look_for_work(line)
                 is_resting = time.monotonic() - self._used > REST and not self.count()
-                if is_resting and self._ears.rested(self):
+                if is_resting and self._handler.rested(self):
                     return False
             turns: set[int] = set()
             for note in notes:
@@ -252,15 +252,15 @@ class Hub:
         if is_open:
             self._used = time.monotonic()
         if is_free:
-            self._tell(self._ears.queued, False)
+            self._notify(self._handler.queued, False)
         else:
-            self._tell(self._ears.idle)
+            self._notify(self._handler.idle)
 
     def _hear(self, note: str) -> set[int]:
         """:return: the turns of which there are new events for a stream"""
         try:
             payload = json.loads(note)
-            heard = {kind: payload[kind] for kind in HEARD if kind in payload}
+            heard = {kind: payload[kind] for kind in KINDS if kind in payload}
             heads = [turn for turn, _seq in payload.get("events", ())]
         except (ValueError, TypeError, AttributeError):
             _logger.warning("A notification of %s cannot be read: %.100r", self.dbname, note)
@@ -269,13 +269,13 @@ class Hub:
         for kind, value in heard.items():
             if kind == "queued":
                 value = payload.get("by") == process_id()
-            self._tell(getattr(self._ears, kind), value)
+            self._notify(getattr(self._handler, kind), value)
         with self._lock:
             return {turn for turn in heads if turn in self._subscriptions}
 
-    def _tell(self, ear: Callable, *args) -> None:
+    def _notify(self, handle: Callable, *args) -> None:
         try:
-            ear(*args)
+            handle(*args)
         except Exception:
             _logger.exception("What was heard on %s could not be done.", self.dbname)
 
