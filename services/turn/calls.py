@@ -9,8 +9,8 @@ from typing import Any
 
 from .. import events
 from ..errors import ElicitationRequired, SignInRequired
+from ..mcp.session.call_options import CallOptions, OnProgress
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult, OnElicit
-from ..mcp.session.session import OnProgress
 from ..specs import CallResult, Executed, ToolCall, Verdict
 from .ports import Journal
 from .tools import TurnTools, failure, refusal
@@ -151,14 +151,11 @@ class Calls:
         if call.tool is not None and call.arguments is not None and timeout <= 0:
             return Executed(result=failure("timeout", EXHAUSTED))
         begun = self._clock()
+        options = CallOptions(
+            on_progress=self._reports.of(call), on_elicit=self._asker(call), resume=resume
+        )
         running = asyncio.ensure_future(
-            self._tools.call(
-                call,
-                timeout=max(timeout, 0.0),
-                on_progress=self._reports.of(call),
-                on_elicit=self._asker(call),
-                resume=resume,
-            )
+            self._tools.call(call, timeout=max(timeout, 0.0), options=options)
         )
         stopped = asyncio.ensure_future(self._stop.wait())
         try:

@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from .. import const, large, text
 from ..errors import EngineError, ServerTimeout, SessionExpired, SessionLost
 from ..mcp.discovery import content
 from ..mcp.pool.pool import Pool
-from ..mcp.session.elicitation import OnElicit
-from ..mcp.session.session import OnProgress
+from ..mcp.session.call_options import DEFAULTS, CallOptions
 from ..openapi import operations, recall
 from ..schemas import arguments, schema
 from ..specs import (
@@ -111,15 +111,12 @@ class TurnTools:
         call: ToolCall,
         *,
         timeout: float,
-        on_progress: OnProgress | None = None,
-        on_elicit: OnElicit | None = None,
-        resume: Mapping[str, Any] | None = None,
+        options: CallOptions = DEFAULTS,
     ) -> Executed:
-        """Run one call. Whatever happens, except being cancelled, is a result.
+        """Run one call; where the server need not be kept waiting, its questions end it.
+        Whatever happens, except being cancelled, is a result.
 
         :param timeout: seconds
-        :param on_elicit: asks the user what a server that has to be kept waiting wants to know
-        :param resume: the answers to what the call had asked before it ended with `ElicitationRequired`
         """
         return await execute(
             call,
@@ -127,10 +124,7 @@ class TurnTools:
             self._request.conversation_id,
             timeout=timeout,
             limits=self._request.limits,
-            on_progress=on_progress,
-            on_elicit=on_elicit,
-            suspends=True,
-            resume=resume,
+            options=replace(options, suspends=True),
         )
 
 
@@ -141,16 +135,12 @@ async def execute(
     *,
     timeout: float,
     limits: Limits = Limits(),  # noqa: B008 frozen
-    on_progress: OnProgress | None = None,
-    on_elicit: OnElicit | None = None,
-    suspends: bool = False,
-    resume: Mapping[str, Any] | None = None,
+    options: CallOptions = DEFAULTS,
 ) -> Executed:
     """Run one call, of a turn or not. Whatever happens, except being cancelled, is a result.
 
     :param timeout: seconds
-    :param on_elicit: asks the user what the server wants to know meanwhile
-    :param suspends, resume: see `Pool.call`
+    :param options: but for what the tool itself says, its schema and whether it may be repeated
     """
     begun = time.monotonic()
     if refused := refusal(call):
@@ -161,18 +151,14 @@ async def execute(
                 call.tool.operation, call.arguments, pool.policy, timeout=timeout
             )
         else:
+            may_repeat = approval.is_repeatable(call.tool.annotations, call.server.trust_level)
             raw = await pool.call(
                 call.server,
                 conversation_id,
                 call.tool.name,
                 call.arguments,
                 timeout=timeout,
-                schema=call.tool.input_schema,
-                on_progress=on_progress,
-                on_elicit=on_elicit,
-                may_repeat=approval.is_repeatable(call.tool.annotations, call.server.trust_level),
-                suspends=suspends,
-                resume=resume,
+                options=replace(options, schema=call.tool.input_schema, may_repeat=may_repeat),
             )
         return Executed(result=await large.apply(_read, raw, call, limits, begun), raw=raw)
     except ServerTimeout as error:

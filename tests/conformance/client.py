@@ -17,6 +17,7 @@ import httpx
 
 from services.errors import ServerError, SignInRequired
 from services.mcp.pool.pool import Pool
+from services.mcp.session.call_options import CallOptions
 from services.mcp.session.elicitation import ElicitResult
 from services.net.egress import EgressPolicy
 from services.specs import Limits, OAuthSpec, ServerSpec, ToolCall, ToolSpec
@@ -77,7 +78,7 @@ async def call(pool, server, tool, arguments):
         1,
         timeout=TIMEOUT,
         limits=Limits(),
-        on_elicit=accept,
+        options=CallOptions(on_elicit=accept),
     )
     print(f"{tool.name}: {done.result.outcome}: {done.result.text[:200]}")
     if isinstance(done.error, SignInRequired):

@@ -13,6 +13,7 @@ from services.llm import files, transcript
 from services.mcp.discovery import discovery
 from services.mcp.pool.pool import Pool
 from services.mcp.session import paging
+from services.mcp.session.call_options import CallOptions
 from services.mcp.session.session import Request
 from services.mcp.transport import noise
 from services.openapi import parser
@@ -64,7 +65,9 @@ def test_the_progress_of_a_whole_turn_is_bounded(monkeypatch):
 @pytest.mark.parametrize("odd", [float("nan"), float("inf"), 10**4_000, True and "1", None])
 def test_progress_that_is_no_number_is_passed_over(odd):
     seen = []
-    Request(method="x", on_progress=lambda *step: seen.append(step)).progressed(odd, 1, "")
+    Request(
+        method="x", options=CallOptions(on_progress=lambda *step: seen.append(step))
+    ).progressed(odd, 1, "")
     assert seen == []
 
 

@@ -9,6 +9,7 @@ from conftest import POLICY, spec_of
 from services.errors import ProtocolError, ServerRefused
 from services.mcp.discovery.discovery import discover
 from services.mcp.pool.pool import Pool
+from services.mcp.session.call_options import CallOptions
 from services.mcp.session.elicitation import ElicitResult, with_defaults
 from services.mcp.transport import param_headers
 from services.schemas import arguments
@@ -53,12 +54,21 @@ async def test_every_request_carries_its_metadata(modern_fake, pool):
 
 async def test_arguments_are_mirrored_into_headers(modern_fake, pool):
     given = {"region": "台北", "deep": {"count": 3}, "message": "x"}
-    await pool.call(modern_fake.spec, 1, "echo", given, timeout=60, schema=REGION)
+    await pool.call(
+        modern_fake.spec, 1, "echo", given, timeout=60, options=CallOptions(schema=REGION)
+    )
     headers = modern_fake.headers[-1]
     assert (
         headers["mcp-param-region"] == "=?base64?5Y+w5YyX?=" and headers["mcp-param-count"] == "3"
     )
-    await pool.call(modern_fake.spec, 1, "echo", {"region": None}, timeout=60, schema=REGION)
+    await pool.call(
+        modern_fake.spec,
+        1,
+        "echo",
+        {"region": None},
+        timeout=60,
+        options=CallOptions(schema=REGION),
+    )
     assert not [name for name in modern_fake.headers[-1] if name.startswith("mcp-param")]
 
 
@@ -144,7 +154,9 @@ async def test_input_is_asked_for_and_sent_back(modern_fake, pool, pass_time):
         await pass_time(60)  # longer than the call may take
         return ElicitResult(action="accept")
 
-    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=30, on_elicit=on_elicit)
+    result = await pool.call(
+        modern_fake.spec, 1, "ask", {}, timeout=30, options=CallOptions(on_elicit=on_elicit)
+    )
     given, state = json.loads(result["content"][0]["text"])
     assert given == {"q": {"action": "accept", "content": {"name": "Ann"}}} and state == "opaque"
     assert seen[0].message == "Who?" and seen[0].schema == NAME
@@ -157,7 +169,9 @@ async def test_input_that_is_refused(modern_fake, pool, action):
     async def on_elicit(asked):
         return ElicitResult(action=action, content={"name": "x"})
 
-    result = await pool.call(modern_fake.spec, 1, "ask", {}, timeout=60, on_elicit=on_elicit)
+    result = await pool.call(
+        modern_fake.spec, 1, "ask", {}, timeout=60, options=CallOptions(on_elicit=on_elicit)
+    )
     assert json.loads(result["content"][0]["text"]) == [{"q": {"action": action}}, None]
 
 
@@ -323,7 +337,9 @@ async def test_legacy_questions_during_a_call(legacy_fake, pool, pass_time):
         await pass_time(60)  # longer than the call may take
         return ElicitResult(action="accept", content={"name": "Bob"})
 
-    result = await pool.call(legacy_fake.spec, 1, "ask", {}, timeout=30, on_elicit=on_elicit)
+    result = await pool.call(
+        legacy_fake.spec, 1, "ask", {}, timeout=30, options=CallOptions(on_elicit=on_elicit)
+    )
     answer = json.loads(result["content"][0]["text"])
     assert answer == {"action": "accept", "content": {"name": "Bob"}} and beside
     result = await pool.call(legacy_fake.spec, 1, "ask", {}, timeout=60)

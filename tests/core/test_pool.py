@@ -6,6 +6,7 @@ from conftest import POLICY, spec_of
 from services.errors import ConnectFailed, ProtocolError, ServerRefused, ServerTimeout
 from services.mcp.discovery.discovery import discover
 from services.mcp.pool.pool import Pool
+from services.mcp.session.call_options import CallOptions
 from services.specs import ServerSpec
 from services.testing.fake_http import respond
 from services.testing.fake_mcp import FakeMcp
@@ -13,7 +14,9 @@ from services.testing.fake_mcp import FakeMcp
 
 async def call(pool, fake, tool="echo", arguments=None, *, conversation=1, timeout=60, **more):
     arguments = {"message": "hi"} if arguments is None else arguments
-    result = await pool.call(fake.spec, conversation, tool, arguments, timeout=timeout, **more)
+    result = await pool.call(
+        fake.spec, conversation, tool, arguments, timeout=timeout, options=CallOptions(**more)
+    )
     return result["content"][0]["text"]
 
 

@@ -8,6 +8,7 @@ from conftest import POLICY
 
 from services.mcp.discovery.discovery import discover
 from services.mcp.pool.pool import Pool
+from services.mcp.session.call_options import CallOptions
 from services.specs import ServerSpec
 
 SERVER = """
@@ -77,9 +78,8 @@ async def test_tools_of_the_sdk(spec):
         "boom",
     ] and found.info.name == "real"
     pool, steps = Pool(POLICY), []
-    result = await pool.call(
-        spec, 1, "add", {"a": 2, "b": 3}, timeout=60, on_progress=lambda *step: steps.append(step)
-    )
+    options = CallOptions(on_progress=lambda *step: steps.append(step))
+    result = await pool.call(spec, 1, "add", {"a": 2, "b": 3}, timeout=60, options=options)
     assert result["content"][0]["text"] == "5" and result["structuredContent"] == {"result": 5}
     assert steps == [(1, 2, "adding")]
     assert (await pool.call(spec, 1, "picture", {}, timeout=60))["content"][0]["type"] == "image"

@@ -17,6 +17,7 @@ from ..discovery import content
 from ..discovery.discovery import is_name
 from ..pool.pool import Pool
 from ..session import elicitation, paging
+from ..session.call_options import CallOptions
 from . import uri_template
 
 _T = TypeVar("_T")
@@ -28,6 +29,8 @@ MAX_MESSAGES = 50  # of one prompt
 MAX_CONTENTS = 50  # of one resource
 MAX_URI = 2_000  # characters
 MAX_DESCRIPTION = 2_000  # characters
+
+READ = CallOptions(may_repeat=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +168,7 @@ class ServerFeatures:
     ) -> list[_T]:
         """What `read` makes of every entry of a list; nothing if the server has said that it has no such list."""
         request = functools.partial(
-            self._pool.request, self._spec, self._conversation_id, may_repeat=True
+            self._pool.request, self._spec, self._conversation_id, options=READ
         )
         ask = paging.within(self._spec.sync_timeout, request)
         try:
@@ -190,7 +193,7 @@ class ServerFeatures:
             method,
             params,
             timeout=min(timeout or self._spec.call_timeout, self._spec.call_timeout),
-            may_repeat=True,
+            options=READ,
         )
         if result.get("resultType", "complete") == elicitation.REQUIRED:
             raise ServerRefused("The MCP server asks questions before it shows this.")

@@ -10,6 +10,7 @@ import math
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -30,8 +31,8 @@ from ...specs import DiscoveredTool, ServerSpec
 from ..discovery import discovery
 from ..discovery.discovery import SYNC_MARGIN
 from ..session import connect, elicitation
-from ..session.elicitation import OnElicit
-from ..session.session import OnProgress, ServerInfo, Session
+from ..session.call_options import DEFAULTS, CallOptions
+from ..session.session import ServerInfo, Session
 from ..transport.stdio import Process
 from . import limiter
 from .breaker import Breaker, State
@@ -114,28 +115,18 @@ class Pool:
         arguments: Mapping[str, Any],
         *,
         timeout: float,
-        schema: Mapping[str, Any] | None = None,
-        on_progress: OnProgress | None = None,
-        on_elicit: OnElicit | None = None,
-        may_repeat: bool = False,
-        suspends: bool = False,
-        resume: Mapping[str, Any] | None = None,
+        options: CallOptions = DEFAULTS,
     ) -> dict[str, Any]:
         """Call a tool; the ``CallToolResult`` as a plain dict.
 
         A call that never reached the tool is made once more on a new session.
 
         :param timeout: seconds, a new connection included; while a person is asked it does not run
-        :param schema: the tool's own, for the headers that it may ask for
-        :param on_elicit: answers what the server asks the user; without it such questions are cancelled
-        :param may_repeat: the tool has no side effects, so a call that may have happened is repeated too
-        :param suspends: where the server need not be waited for, its questions end the call
-        :param resume: the answers to such questions, see `elicitation.retry_params`
-        :raises ElicitationRequired: the call goes on when it is made again with `resume`
+        :raises ElicitationRequired: `CallOptions.suspends`; the call goes on when it is made again with `resume`
         :raises EngineError: the call failed; a tool's own failure is a result with ``isError``
         """
         params = {"name": tool_name, "arguments": dict(arguments)}
-        more = dict(resume or {})
+        more = dict(options.resume or {})
         for _ in range(elicitation.MAX_ROUNDS):
             try:
                 result = await self.request(
@@ -144,21 +135,18 @@ class Pool:
                     "tools/call",
                     params | more,
                     timeout=timeout,
-                    schema=schema,
-                    on_progress=on_progress,
-                    on_elicit=on_elicit,
-                    may_repeat=may_repeat,
+                    options=options,
                 )
             except ServerRefused as error:
-                if suspends and (wanted := elicitation.required_by_error(error)):
+                if options.suspends and (wanted := elicitation.required_by_error(error)):
                     raise wanted from error
                 raise
             if result.get("resultType", "complete") != elicitation.REQUIRED:
                 return result
             wanted = elicitation.required_by_result(result)
-            if suspends and wanted.questions:
+            if options.suspends and wanted.questions:
                 raise wanted
-            more = await elicitation.elicit_all(wanted, on_elicit)
+            more = await elicitation.elicit_all(wanted, options.on_elicit)
         raise ServerRefused("The MCP server does not stop asking questions.")
 
     async def list_tools(self, spec: ServerSpec, conversation_id: Any) -> list[DiscoveredTool]:
@@ -202,19 +190,18 @@ class Pool:
         params: Mapping[str, Any] | None = None,
         *,
         timeout: float,
-        may_repeat: bool = False,
-        **options: Any,
+        options: CallOptions = DEFAULTS,
     ) -> dict[str, Any]:
-        """Any MCP request on the session of this conversation; `options` as for `Session.request`.
+        """Any MCP request on the session of this conversation.
 
         :raises ServerPaused, ServerBusy: the server was not asked
         """
         deadline = self._deadline(timeout)
         async with self._acquire(spec, timeout) as admission:
-            if on_elicit := options.get("on_elicit"):
-                options["on_elicit"] = admission.releasing(on_elicit)
+            if options.on_elicit:
+                options = replace(options, on_elicit=admission.releasing(options.on_elicit))
             return await self._request(
-                spec, conversation_id, method, params, deadline, may_repeat, admission, options
+                spec, conversation_id, method, params, deadline, admission, options
             )
 
     async def _request(
@@ -224,11 +211,10 @@ class Pool:
         method: str,
         params: Mapping[str, Any] | None,
         deadline: float,
-        may_repeat: bool,
         admission: Admission,
-        options: dict[str, Any],
+        options: CallOptions,
     ) -> dict[str, Any]:
-        renew, repeat = True, may_repeat
+        renew, repeat = True, options.may_repeat
         while True:
             async with self._session(spec, conversation_id, deadline, admission) as (
                 session,
@@ -236,7 +222,7 @@ class Pool:
             ):
                 left = max(0.0, deadline - self._deadline(0))
                 try:
-                    return await session.request(method, params, timeout=left, **options)
+                    return await session.request(method, params, timeout=left, options=options)
                 except ServerError as error:
                     if isinstance(error, ServerTimeout):
                         admission.is_silent = left < _patience(spec, method)

@@ -137,7 +137,7 @@ class LegacySession(Session):
         try:
             with request.paused():
                 answer = await elicitation.elicit(
-                    params.model_dump(by_alias=True), request.on_elicit
+                    params.model_dump(by_alias=True), request.options.on_elicit
                 )
         except ProtocolError:
             return ElicitResult(action="cancel")
@@ -157,14 +157,14 @@ class LegacySession(Session):
             request.progressed(progress, total, message)
 
         request.id = self._session._request_id
-        if request.on_elicit:
+        if request.options.on_elicit:
             self._asking[request.id] = request
         try:
             with self._aside.of(request.id) as held:
                 result = await self._session.send_request(
                     _Request(request.method, request.params),
                     _Raw,
-                    progress_callback=progressed if request.on_progress else None,
+                    progress_callback=progressed if request.options.on_progress else None,
                 )
                 return held.get("result", result)
         finally:

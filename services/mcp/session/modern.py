@@ -7,6 +7,7 @@ cancels the task closes the connection.
 import contextlib
 import itertools
 from collections.abc import Awaitable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -76,7 +77,8 @@ class ModernSession(Session):
             if error.rpc_code == jsonrpc.UNSUPPORTED_VERSION and _offers_ours(error.data):
                 return await self._round_trip(request)
             if error.rpc_code == jsonrpc.HEADER_MISMATCH and request.method == "tools/call":
-                request.schema = await self._schema_now(request.params["name"])
+                schema = await self._schema_now(request.params["name"])
+                request.options = replace(request.options, schema=schema)
                 return await self._round_trip(request)
             raise
 
@@ -105,7 +107,7 @@ class ModernSession(Session):
             f"{_META}clientInfo": {"name": const.CLIENT_NAME, "version": const.CLIENT_VERSION},
             f"{_META}clientCapabilities": elicitation.CAPABILITIES if self._can_ask else {},
         }
-        if request.on_progress:
+        if request.options.on_progress:
             params["_meta"]["progressToken"] = request.id
         headers = {
             **self.spec.request_headers,
@@ -118,7 +120,7 @@ class ModernSession(Session):
         if (key := _NAMES.get(request.method)) and key in params:
             headers["mcp-name"] = param_headers.encode(params[key])
         if request.method == "tools/call":
-            headers |= param_headers.of_call(request.schema, params.get("arguments") or {})
+            headers |= param_headers.of_call(request.options.schema, params.get("arguments") or {})
         message = {
             "jsonrpc": "2.0",
             "id": request.id,

@@ -23,10 +23,7 @@ from ...net.transport import EgressTransport
 from ...oauth.flow import OAuth, OAuthTransport
 from ...specs import ServerSpec
 from ..transport.stdio import Process
-from .elicitation import OnElicit
-
-OnProgress = Callable[[float, float | None, str], None]
-"""Called on the loop with progress, total and message; must not block."""
+from .call_options import DEFAULTS, CallOptions
 
 MAX_NUMBER = 2**53  # of steps; readers in JavaScript count no further
 
@@ -53,9 +50,7 @@ class Request:
 
     method: str
     params: Mapping[str, Any] | None = None
-    schema: Mapping[str, Any] | None = None
-    on_progress: OnProgress | None = None
-    on_elicit: OnElicit | None = None
+    options: CallOptions = DEFAULTS
     id: jsonrpc.Id | None = None
     limit: asyncio.Timeout | None = None
 
@@ -77,10 +72,10 @@ class Request:
                 self.limit.reschedule(loop.time() + left)
 
     def progressed(self, progress: Any, total: Any, message: Any) -> None:
-        if self.on_progress and _is_number(progress):
+        if self.options.on_progress and _is_number(progress):
             total = total if _is_number(total) else None
             message = message if isinstance(message, str) else ""
-            self.on_progress(progress, total, text.one_line(message, 500))
+            self.options.on_progress(progress, total, text.one_line(message, 500))
 
 
 def _is_number(value: Any) -> bool:
@@ -259,26 +254,16 @@ class Session(abc.ABC):
         params: Mapping[str, Any] | None = None,
         *,
         timeout: float,
-        schema: Mapping[str, Any] | None = None,
-        on_progress: OnProgress | None = None,
-        on_elicit: OnElicit | None = None,
+        options: CallOptions = DEFAULTS,
     ) -> dict[str, Any]:
         """Send one request; its result as the server sent it.
 
         :param timeout: seconds; then, and when the caller is cancelled, the server is told to stop
-        :param schema: of the tool's arguments; it may ask for headers (2026-07-28)
-        :param on_elicit: answers what the server asks the user meanwhile; that time does not count
         :raises ServerError: one of its subclasses
         """
         if not self.is_open:
             raise SessionExpired
-        request = Request(
-            method=method,
-            params=params,
-            schema=schema,
-            on_progress=on_progress,
-            on_elicit=on_elicit,
-        )
+        request = Request(method=method, params=params, options=options)
         call = asyncio.ensure_future(self._send(request))
         self.in_flight += 1
         try:

@@ -78,7 +78,7 @@ class MemorySession(Session):
         if wants == "held":
             await self._travel()
             with request.paused():
-                answer = await request.on_elicit(elicitation.elicit_request(FORM))
+                answer = await request.options.on_elicit(elicitation.elicit_request(FORM))
             if answer.action != "accept":
                 return _text("Not wanted.", is_error=True)
         arrival = Arrival(
