@@ -1,4 +1,4 @@
-"""The engine of this process: joins `services/` to the runner. LangChain and mcp come with it, see `load`."""
+"""Engine facade: joins `services/` to the runner of this process. LangChain and mcp come with it, see `load`."""
 
 import asyncio
 import concurrent.futures

@@ -1,4 +1,4 @@
-"""The host that models ask, see `tools/host.py`."""
+"""Host port, implemented: what models ask of the process, see `tools/host.py`."""
 
 from ..tools import db, host
 from . import process

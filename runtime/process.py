@@ -1,4 +1,4 @@
-"""What this process keeps alive for the AI: the runner's loop, the listeners, the engine's pool.
+"""Process singletons: what this process keeps alive for the AI: the runner's loop, the listeners, the engine's pool.
 
 Everything is made on first use and once per process id, so a fork starts afresh. In the gevent process
 there is no loop: it only tails events.

@@ -1,4 +1,4 @@
-"""Large results on their way past the client of the MCP SDK, which would read them again, and on the loop."""
+"""Result bypass: large results on their way past the client of the MCP SDK, which would read them on the loop."""
 
 import contextlib
 from typing import Any

@@ -1,4 +1,4 @@
-"""Everything that can go wrong in the engine, on one screen: the class is the policy.
+"""Error hierarchy: everything that can go wrong in the engine, on one screen; the class is the policy.
 
     EngineError                 code: stable snake_case; str(e): a sentence for a person
     ├── ConfigError             an admin or owner must change a setting

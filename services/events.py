@@ -1,4 +1,4 @@
-"""Event types of a turn's log: one function for each, whoever writes it and whenever it is written again.
+"""Event schema of a turn's log: one function for each type, whoever writes it and whenever it is written again.
 
 An event is a JSON object with its `type`; docs/api.md is the contract for those who read the stream. Moments are
 ISO 8601 with a final "Z".

@@ -1,4 +1,4 @@
-"""What a process has once: threads, locks and connections do not come along with a fork."""
+"""Fork safety: threads, locks and connections, which a process has once, do not come along with a fork."""
 
 import os
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""What is large is read beside the loop, one after another, and refused where reading it would take too long.
+"""Large payloads: read beside the loop, one after another, and refused where reading would take too long.
 
 C code holds the interpreter's lock however many threads there are, so a body is looked at in pieces first: what
 may be read in one go is bounded by `MAX_VALUES` and `MAX_TEXT`. Only base64 of files may take the rest of

@@ -1,4 +1,4 @@
-"""Packages that are gone though Odoo checked them at the installation: whoever renews a machine forgets them easily.
+"""Dependency check: packages that are gone though Odoo checked them at the installation, as after a renewed machine.
 
 Each costs what it is imported for. Top-level module -> the name that pip knows.
 """

@@ -1,4 +1,4 @@
-"""Frozen plain data that the host hands to the engine. No record and no secret in a repr crosses this border."""
+"""Specifications: frozen plain data that the host hands to the engine; no record, and no secret in a repr, crosses."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Text from strangers: what does not show is removed, what is too long is cut in the middle."""
+"""Text sanitizing: what does not show is removed from untrusted text, what is too long is cut in the middle."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Whether this database is a copy of one that lives on: what was under way there goes on there only.
+"""Copy detection: whether this database is a copy of one that lives on; what was under way goes on there only.
 
 A renamed database keeps its oid, a copy has one of its own. What was moved, or restored where its original is no
 more, goes on; who tells Odoo that it is a copy says so there, see `models/base/ir_config_parameter.py`.

@@ -1,4 +1,4 @@
-"""Short transactions of our own, outside any request: fast retries, fresh caches, no waiting inside.
+"""Database transactions of our own, short, outside any request: fast retries, fresh caches, no waiting inside.
 
 Each database has connections of its own, so that one that hangs does not keep those of the others.
 """

@@ -1,4 +1,4 @@
-"""Port to the process: what models ask of it, without knowing how it runs turns or reaches servers.
+"""Host port: what models ask of the process, without knowing how it runs turns or reaches servers.
 
 `runtime` installs the one host of the process when the addon is loaded, see `runtime/odoo_host.py`.
 """

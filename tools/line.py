@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL on which nothing waits longer than it says, whatever the other end does.
+"""Bounded connection to PostgreSQL: nothing on it waits longer than it says, whatever the other end does.
 
 psycopg2's asynchronous mode, waited for with `poll`: no backend that is frozen and no route that is lost holds the
 thread, nor, with gevent's patched `select`, the greenlet.

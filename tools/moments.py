@@ -1,4 +1,4 @@
-"""Moments as the API says them: ISO 8601 in UTC, to the second."""
+"""Timestamps as the API says them: ISO 8601 in UTC, to the second."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""PostgreSQL's NOTIFY as the bus between processes: sent with the commit, heard by `runtime/turns/listener.py`.
+"""Notification bus: PostgreSQL's NOTIFY, sent with the commit, heard in each process by its listener.
 
 The payload is one JSON object: ``{"queued": turn_id, "by": process}``, ``{"stop": turn_id}``,
 ``{"server_off": server_id}``, ``{"server_well": server_id}``, ``{"answered": turn_id}``,

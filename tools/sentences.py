@@ -1,4 +1,4 @@
-"""The engine's fixed English sentences in the reader's language.
+"""Translated sentences: the engine's fixed English ones in the reader's language.
 
 `services/` knows no Odoo and so no translations; what it says passes through here on its way to a person.
 Sentences that hold a name or a number stay as the engine wrote them, unless they match a pattern here.

@@ -1,4 +1,4 @@
-"""The operator's ``mcp_servers.toml`` as this process knows it: read again when it changes, the last good state else.
+"""Server file cache: the operator's ``mcp_servers.toml``, read again when it changes, the last good state else.
 
 Commands, environments and headers of its servers live here and in the file only, never in the database.
 """

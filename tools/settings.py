@@ -1,4 +1,4 @@
-"""The operator's settings: section ``[woow_ai]`` of odoo.conf, each key with an environment twin.
+"""Operator settings: section ``[woow_ai]`` of odoo.conf, each key with an environment twin.
 
 Odoo 19 reads only ``[options]``, so this module reads its own section. The environment
 (``WOOW_AI_<KEY>``) wins over the file. Nothing here can be changed from the database.

@@ -1,4 +1,4 @@
-"""Secrets at rest: Fernet with the operator's keys, never with a key from the database."""
+"""Vault: secrets at rest, by Fernet with the operator's keys, never with a key from the database."""
 
 from ..services.errors import SecretUnreadable
 from . import settings

@@ -1,4 +1,4 @@
-"""Jobs about servers that begin after a commit: no request, no cron and no cursor waits for them."""
+"""Background jobs about servers: they begin after a commit; no request, no cron and no cursor waits for them."""
 
 from .. import process
 from . import server_jobs

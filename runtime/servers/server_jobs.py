@@ -1,4 +1,4 @@
-"""What asks servers on the runner's loop while nobody waits: no request, no cron and no cursor is held.
+"""Server jobs: what asks servers on the runner's loop; no request, no cron and no cursor is held meanwhile.
 
 What comes of each server is written in a transaction of its own, so a dead one costs the others nothing. Who
 asked with a button is notified.

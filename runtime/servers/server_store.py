@@ -1,4 +1,4 @@
-"""What is learnt of MCP servers, kept in PostgreSQL: each method is one short transaction of its own."""
+"""Server store: what is learnt of MCP servers, in PostgreSQL; each method is one short transaction of its own."""
 
 import logging
 

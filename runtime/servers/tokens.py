@@ -1,4 +1,4 @@
-"""The engine's `TokenStore` in Odoo: one short transaction a method, nothing held while a server is awaited."""
+"""OAuth token store in Odoo: one short transaction a method, nothing held while a server is awaited."""
 
 import asyncio
 import contextlib

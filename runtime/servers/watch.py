@@ -1,4 +1,4 @@
-"""Puts into Odoo what this process's pool learns of servers, so that people see it and other processes use it."""
+"""Server watch: puts into Odoo what this process's pool learns of servers, for people and for other processes."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The listeners of this process, one of each database that it uses, with their streams and slots."""
+"""Listener registry: one listener of each database that this process uses, with its streams and slots."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Listening that no request has to begin: turns that were queued before a restart, or left by a dead process, go on."""
+"""Start-up listening, which no request has to begin: turns that a restart or a dead process left behind go on."""
 
 import functools
 import http.client

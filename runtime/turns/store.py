@@ -1,4 +1,4 @@
-"""A held turn and its log in PostgreSQL: what the runner writes while a turn runs.
+"""Turn store: a held turn and its log in PostgreSQL, as the runner writes them while the turn runs.
 
 Every method is one short transaction, called from the runner's executor threads. It locks the turn's row
 and compares the lease's epoch first, so that a runner which was paused past its lease can do nothing more.

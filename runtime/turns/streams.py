@@ -1,4 +1,4 @@
-"""Server-sent events of one turn: the log from disk, then what the listener hands out.
+"""SSE streams of one turn: the log from disk, then what the listener hands out.
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html
 """

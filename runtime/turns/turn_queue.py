@@ -1,4 +1,4 @@
-"""The queue and the lease in PostgreSQL: how turns come to a runner and leave it.
+"""Turn queue and lease in PostgreSQL: how turns come to a runner and leave it.
 
 Every method is one short transaction, called from the runner's executor threads, and safe to repeat after a
 lost connection. `heartbeat` has a thread and a connection of its own.

@@ -1,4 +1,4 @@
-"""A door before the gevent process: bursts of streams wait for a cursor instead of exhausting the pool.
+"""WSGI throttle of the gevent process: bursts of streams wait for a cursor instead of exhausting the pool.
 
 Odoo takes a cursor for every request before any code of an addon runs, and its pool raises when it is empty.
 So the door stands in front of the WSGI application: a few requests are dispatched at a time, more wait

@@ -1,4 +1,4 @@
-"""Routes that wait for a server: they answer after their request's transaction is over."""
+"""Deferred responses, for routes that wait for a server: they answer after their request's transaction is over."""
 
 import json
 

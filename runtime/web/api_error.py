@@ -1,4 +1,4 @@
-"""The API's errors: an HTTP status, a stable code, a sentence."""
+"""API errors: an HTTP status, a stable code, a sentence."""
 
 from werkzeug.exceptions import HTTPException
 

@@ -1,4 +1,4 @@
-"""Tool calls of a route that waits for the result: written down first, made after the commit.
+"""Direct tool calls, of a route that waits for the result: written down first, made after the commit.
 
 `retrying` may run an endpoint up to five times, so nothing happens in it but reading and one row. The call
 is made when WSGI asks the response for its body: the transaction is committed and the request's cursor is

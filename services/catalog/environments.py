@@ -1,4 +1,4 @@
-"""How the process of a stdio server is started, by the kind of its environment (004, 9)."""
+"""Launch environments: how the process of a stdio server is started, by the kind of its environment (004, 9)."""
 
 from collections.abc import Mapping
 from pathlib import Path

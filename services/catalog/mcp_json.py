@@ -1,4 +1,4 @@
-"""Reads and writes ``{"mcpServers": {…}}``, the form in which MCP clients keep their servers.
+"""MCP client configuration: reads and writes ``{"mcpServers": {…}}``, the form in which clients keep their servers.
 
 Secrets never leave: where one is, a placeholder ``${NAME}`` stands, and a placeholder that comes in is
 no secret but a note that one has to be entered.

@@ -1,4 +1,4 @@
-"""What ``mcp_servers.toml``, the operator's own list of MCP servers, says: frozen data, see `server_file_reader`."""
+"""Server file: what ``mcp_servers.toml``, the operator's own list, says; frozen data, see `server_file_reader`."""
 
 import dataclasses
 import hashlib

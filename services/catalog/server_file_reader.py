@@ -1,4 +1,4 @@
-"""Reads ``mcp_servers.toml``, the operator's own list of MCP servers. Pure: text in, frozen data out."""
+"""Server file parser: ``mcp_servers.toml``, the operator's list of MCP servers. Pure: text in, frozen data out."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""Templates of servers that are started by a command (document 004, 5.1).
+"""Stdio templates: servers that are started by a command (document 004, 5.1).
 
 The operator's file releases them one by one (``[[mcp.templates]]``). Program and package stand there or here, never in
 the database. What an administrator fills in is the value of one variable, or folders below those that the operator

@@ -1,4 +1,4 @@
-"""One answer of an LLM, put together from its chunks; nothing of it is believed before it is complete."""
+"""Stream aggregation: an LLM's answer, put together from its chunks; nothing is believed before it is complete."""
 
 import json
 from dataclasses import dataclass, field

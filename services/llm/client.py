@@ -1,4 +1,4 @@
-"""Talks to an OpenAI-compatible endpoint through langchain-openai: one streamed answer at a time."""
+"""LLM client: an OpenAI-compatible endpoint through langchain-openai, one streamed answer at a time."""
 
 import asyncio
 import contextlib

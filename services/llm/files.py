@@ -1,4 +1,4 @@
-"""Files that a person attaches: which are taken, and what the model reads of them.
+"""Attachments: which files of a person are taken, and what the model reads of them.
 
 A file is ``{"name": str, "mimetype": str, "data": bytes, "source"?: {"server": str, "uri": str}}``, a picture for the
 model ``{"name": str, "mimetype": str, "data": base64 str}``. Pictures are never decoded here.

@@ -1,4 +1,4 @@
-"""One JSON value as language models write it, read character by character while it arrives.
+"""Lenient streaming JSON parser: one value as language models write it, read character by character.
 
 Read although it is no JSON: trailing commas, single or missing quotes, Python's True, False and None, line breaks
 and quotes inside texts, brackets that are missing or too many. What was cut off is kept and marked, so that nobody

@@ -1,4 +1,4 @@
-"""What went wrong with an LLM endpoint, in the engine's own errors: sentences for the person or the admin."""
+"""LLM errors: what went wrong with an endpoint, as the engine's own errors, for the person or the admin."""
 
 import re
 

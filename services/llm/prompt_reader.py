@@ -1,4 +1,4 @@
-"""Reads an answer in which calls of tools are written as JSON among the text, while it streams.
+"""Prompt-based tool calling, streaming parser: calls that are written as JSON among the text of an answer.
 
 The form that models are asked for (document 001) is ``{"tool_calls": [{"name", "arguments"}], "message": "…"}``. What
 they write is that with prose around it, in code blocks or tags, as a bare call or a list of them, broken or cut.

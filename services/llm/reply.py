@@ -1,4 +1,4 @@
-"""One answer of a model to a program that calls the tools by itself (document 001)."""
+"""Single completion: one answer of a model to a program that calls the tools by itself (document 001)."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""How a model is told of tools and how it asks for them: by function calling, or in the text of prompt and answer.
+"""Tool protocol: how a model is told of tools and asks for them, by function calling or in the text of the prompt.
 
 Both speak the same transcript, so a turn can be cut and resumed, or its provider changed, in either.
 """

@@ -1,4 +1,4 @@
-"""The messages of a turn: as the engine keeps them, and as LangChain wants them."""
+"""Transcript: the messages of a turn, as the engine keeps them and as LangChain wants them."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a fault of the HTTP transport means: the one place that names it in the engine's own errors."""
+"""HTTP fault mapping: the one place that names a transport's fault in the engine's own errors."""
 
 import datetime
 import email.utils

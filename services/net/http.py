@@ -1,4 +1,4 @@
-"""HTTP as MCP clients need it: redirects within the origin, capped bodies, refusals as typed errors."""
+"""HTTP helpers for MCP clients: redirects within the origin, capped bodies, refusals as typed errors."""
 
 import contextlib
 from collections.abc import AsyncIterator

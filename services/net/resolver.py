@@ -1,4 +1,4 @@
-"""Looks names up beside the loop: in threads of its own, with a deadline, and with a share for everybody.
+"""DNS resolver beside the loop: in threads of its own, with a deadline, and with a share for everybody.
 
 `getaddrinfo` cannot be ended, and a name server that says nothing holds it for half a minute. So who has waited
 long enough goes, the thread stays in its place until the system gives up, and no owner has more than a few.

@@ -1,4 +1,4 @@
-"""Server-sent events as bytes in, events out; pure and incremental (WHATWG HTML, 9.2.6)."""
+"""SSE decoder: bytes in, events out; pure and incremental (WHATWG HTML, 9.2.6)."""
 
 from codecs import BOM_UTF8
 from collections.abc import Iterator

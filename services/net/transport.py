@@ -1,4 +1,4 @@
-"""Outgoing connections: resolved, checked by the egress policy, pinned to the checked address.
+"""Egress transport: outgoing connections, resolved, checked by the egress policy, pinned to the checked address.
 
 The name stays in SNI, certificate check and Host header; only the address of the socket is fixed.
 Nothing is read from the environment: no proxies, no netrc.

@@ -1,4 +1,4 @@
-"""Tokens for MCP servers by OAuth 2.1 (MCP 2026-07-28, basic/authorization), with or without a person.
+"""OAuth 2.1 flow: tokens for MCP servers (MCP 2026-07-28, basic/authorization), with or without a person.
 
 A request that needs a person raises `SignInRequired` with a link; the host shows it, and hands what the
 browser brings back to `OAuth.complete`. Everything in between lies in the host's `TokenStore`, so any

@@ -1,4 +1,4 @@
-"""How a client is known to an authorization server: registration, secrets, signed assertions."""
+"""OAuth client registration: how a client is known to an authorization server; secrets, signed assertions."""
 
 import base64
 import secrets

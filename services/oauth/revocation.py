@@ -1,4 +1,4 @@
-"""Giving tokens back when somebody signs out (RFC 7009)."""
+"""OAuth token revocation, when somebody signs out (RFC 7009)."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""OpenAPI documents as they are written: JSON or YAML."""
+"""OpenAPI loader: documents as they are written, in JSON or YAML."""
 
 import itertools
 import json

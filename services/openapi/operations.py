@@ -1,4 +1,4 @@
-"""Performs operations of HTTP services that an OpenAPI document describes, through the egress guard."""
+"""OpenAPI operations: performs those of an HTTP service that a document describes, through the egress guard."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Reads OpenAPI 3.0 and 3.1 documents: their operations as tools, and the request that a call becomes.
+"""OpenAPI parser, 3.0 and 3.1: the operations of a document as tools, and the request that a call becomes.
 
 A tool's arguments have a layer for each place that a parameter may stand in:
 ``{"path": {…}, "query": {…}, "header": {…}, "body": …}``. References stay as they are; the components

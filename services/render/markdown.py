@@ -1,4 +1,4 @@
-"""Markdown of an answer as HTML, block by block while it streams.
+"""Markdown renderer: an answer as HTML, block by block while it streams.
 
 Raw HTML stays text, remote images become links, links open elsewhere and lead to http, https, mailto
 or a record of Odoo only. The caller sanitises once more where it stores the HTML.

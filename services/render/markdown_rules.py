@@ -1,4 +1,4 @@
-"""What people know of Markdown beyond CommonMark: task lists, bare links, and mathematics that stays text.
+"""Markdown extensions beyond CommonMark: task lists, bare links, and mathematics that stays text.
 
 Rules of markdown-it-py: https://markdown-it-py.readthedocs.io/en/latest/architecture.html#rules
 """

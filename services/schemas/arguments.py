@@ -1,4 +1,4 @@
-"""Checks what an LLM wrote as arguments, and what a tool answered, against the server's own schema."""
+"""JSON Schema validation: an LLM's arguments, and a tool's answer, against the server's own schema."""
 
 import functools
 import itertools

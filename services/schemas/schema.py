@@ -1,4 +1,4 @@
-"""Turns a server's JSON Schema into one that OpenAI-compatible endpoints accept as parameters.
+"""JSON Schema normalization: a server's schema as OpenAI-compatible endpoints accept it for parameters.
 
 References are inlined, recursion and depth are cut (type and description stay), keywords that make
 endpoints refuse the whole request are rewritten or left out. One bad property never costs the tool:

@@ -1,4 +1,4 @@
-"""The loop of a turn: ask the LLM, run the tools it asks for, ask again, until it answers.
+"""Agent loop of a turn: ask the LLM, run the tools it asks for, ask again, until it answers.
 
 Everything that must survive a crash is in `TurnProgress` and goes to the journal after each step, so that
 the same function, called again with the saved progress in another process, goes on where the first one was.

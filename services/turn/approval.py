@@ -1,4 +1,4 @@
-"""Whether a call runs, waits for a person or is refused. Pure rules; the host brings the facts."""
+"""Approval policy: whether a call runs, waits for a person or is refused. Pure rules; the host brings the facts."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

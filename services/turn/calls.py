@@ -1,4 +1,4 @@
-"""Runs the calls of one answer in parallel and gives each exactly one result."""
+"""Tool execution: runs the calls of one answer in parallel and gives each exactly one result."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Conditions on the arguments of a call, such as ``amount > 1000 and currency in ("EUR", "USD")``.
+"""Condition language for the arguments of a call, such as ``amount > 1000 and currency in ("EUR", "USD")``.
 
 Python's own grammar, of which only comparisons, ``and``, ``or``, ``not``, literals, names of arguments,
 attributes, subscripts and ``len()`` are read. Nothing is executed: the tree is walked here.

@@ -1,4 +1,4 @@
-"""Keeps the leases of one database: a native thread that waits for nothing but PostgreSQL.
+"""Lease heartbeat of one database: a native thread that waits for nothing but PostgreSQL.
 
 Neither a slow callback on the loop nor another database delays it.
 """

@@ -1,4 +1,4 @@
-"""The event log of a held turn, as the engine sees it: ordered, batched, guarded by the lease."""
+"""Event log of a held turn, as the engine sees it: ordered, batched, guarded by the lease."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Names of tools as the LLM sees them.
+"""Tool names as the LLM sees them.
 
 MCP allows ``.`` and 128 characters in a tool's name (SEP-986), OpenAI's function names take
 ``[a-zA-Z0-9_-]{1,64}``. An alias is ``server__tool``; where something had to be cut, or where two

@@ -1,4 +1,4 @@
-"""What the engine asks of its host. The Odoo side and the test doubles implement these."""
+"""Ports: what the engine asks of its host. The Odoo side and the test doubles implement these."""
 
 from dataclasses import dataclass, field
 from typing import Any, Protocol

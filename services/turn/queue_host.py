@@ -1,4 +1,4 @@
-"""What a runner does for one queue: claim, keep, run, sweep, give back.
+"""Queue worker: what a runner does for one queue: claim, keep, run, sweep, give back.
 
 Each database has one of these with tasks and threads of its own: one that is away or hangs costs the others nothing.
 """

@@ -1,4 +1,4 @@
-"""Reading on in results that were too long to be read whole: a tool of our own, which the host answers.
+"""Result reader: a tool of our own, which the host answers, for results that were too long to be read whole.
 
 A cut result names itself in the cut (`text.cap`). The host keeps the whole, so a later turn reads on too,
 in any process, with the rights of its conversation.

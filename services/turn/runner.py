@@ -1,4 +1,4 @@
-"""Runs turns: one asyncio loop in one native daemon thread, shared by all turns of a process.
+"""Turn runner: one asyncio loop in one native daemon thread, shared by all turns of a process.
 
 The runner knows queues (`Store`) and an engine (`run`), nothing of Odoo. It is created per process;
 after a fork the child makes its own.

@@ -1,4 +1,4 @@
-"""The tools of one turn: what the LLM is offered, and what becomes of a call."""
+"""Tools of one turn: what the LLM is offered, and what becomes of a call."""
 
 import time
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What a tool's result means for the LLM, for the person, and as files.
+"""Result content: what a tool's result means for the LLM, for the person, and as files.
 
 Takes the plain dict of a ``CallToolResult`` (MCP 2025-11-25, server/tools). Everything in it is
 untrusted: wrong shapes are skipped, nothing remote is loaded.

@@ -1,4 +1,4 @@
-"""Two definitions of a tool, line beside line."""
+"""Definition diff: two definitions of a tool, line beside line."""
 
 import difflib
 import json

@@ -1,4 +1,4 @@
-"""What in a tool's definition a person should look at before a model reads it. Signs, not proof."""
+"""Definition scan: signs of tool poisoning that a person should look at before a model reads them. No proof."""
 
 import re
 from collections.abc import Iterator, Mapping

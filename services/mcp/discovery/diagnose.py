@@ -1,4 +1,4 @@
-"""Tests a server step by step and stops at the first step that fails, with what to do about it.
+"""Connection diagnosis: tests a server step by step, stops at the first that fails, and says what to do about it.
 
 Steps of a server with an address: name, address, connection, tls, http, authorization, protocol, tools.
 Of a stdio server: process, protocol, tools.

@@ -1,4 +1,4 @@
-"""Reads the tools of a server: every page, one broken entry costs only itself."""
+"""Tool discovery: reads the tools of a server, every page; one broken entry costs only itself."""
 
 import asyncio
 import logging

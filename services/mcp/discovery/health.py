@@ -1,4 +1,4 @@
-"""Whether servers are well: connect, ask for a sign of life, close."""
+"""Health checks of servers: connect, ask for a sign of life, close."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable

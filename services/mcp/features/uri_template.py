@@ -1,4 +1,4 @@
-"""Addresses with variables, as templates of resources have them: ``file:///{path}`` (RFC 6570).
+"""URI templates (RFC 6570), as resources have them: ``file:///{path}``.
 
 A value is one text, so the modifier ``*`` of lists and maps changes nothing.
 """

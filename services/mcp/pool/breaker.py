@@ -1,4 +1,4 @@
-"""A server that fails again and again is left alone for a while, instead of costing every turn its time-out.
+"""Circuit breaker: a server that fails again and again is paused, instead of costing every turn its time-out.
 
 Requests that are under way together and fail count once: a network that flaps, or a process that
 was frozen for some seconds and finds all its time-outs over, is one failure and not many in a row.

@@ -1,4 +1,4 @@
-"""The MCP sessions of one process: one per server, credential and conversation, kept open between calls.
+"""Session pool: MCP sessions of one process, one per server, credential and conversation, kept open between calls.
 
 A pool belongs to the event loop it is first used on; after a fork the child needs a new one.
 """

@@ -1,4 +1,4 @@
-"""Sessions of the revisions 2024-11-05 to 2025-11-25: a handshake, then a `ClientSession` of the MCP SDK."""
+"""Legacy sessions, revisions 2024-11-05 to 2025-11-25: a handshake, then a `ClientSession` of the MCP SDK."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Sessions of the 2026-07-28 revision: no handshake, each request stands alone over streamable HTTP.
+"""Modern sessions, revision 2026-07-28: no handshake, each request stands alone over streamable HTTP.
 
 Closing the response is how a request is cancelled, so nothing has to be told to the server: whoever
 cancels the task closes the connection.

@@ -1,4 +1,4 @@
-"""Lists that a server sends page by page (MCP 2025-11-25, server/utilities/pagination)."""
+"""MCP pagination: lists that a server sends page by page (MCP 2025-11-25, server/utilities/pagination)."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

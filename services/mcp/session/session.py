@@ -1,4 +1,4 @@
-"""One open MCP session, owned by one task.
+"""MCP session: one open connection to a server, owned by one task.
 
 The contexts of the MCP SDK have to be left by the task that entered them, so the owner opens the session,
 waits, and closes it; calls of other tasks are raced against the owner and so never outlive it.

@@ -1,4 +1,4 @@
-"""One request on its way, and what its stream may ask of the guard."""
+"""Request in flight: one HTTP request, and what its stream may ask of the guard."""
 
 from collections.abc import Awaitable
 from typing import Any, Protocol, TypeVar

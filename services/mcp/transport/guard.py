@@ -1,4 +1,4 @@
-"""The guard between an MCP client and HTTP: whatever happens on the line ends the one request it hit.
+"""Transport guard between an MCP client and HTTP: what happens on the line ends only the one request it hit.
 
 The client of the MCP SDK waits for a JSON-RPC answer to each request and has no way to fail a single one:
 an HTTP error, broken JSON or a cut stream leaves the caller waiting or ends the whole session. The guard

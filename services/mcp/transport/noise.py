@@ -1,4 +1,4 @@
-"""How much a server may say beside its answers."""
+"""Notification rate limit: how much a server may say beside its answers."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Request headers of the 2026-07-28 revision: names and arguments mirrored for proxies to read.
+"""Parameter headers of the 2026-07-28 revision: names and arguments mirrored for proxies to read.
 
 Source: MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata".
 """

@@ -1,4 +1,4 @@
-"""Starts the process of a stdio server and keeps the last of what it says on stderr."""
+"""Stdio transport: starts the process of a server and keeps the last of what it writes to stderr."""
 
 import asyncio
 import contextlib

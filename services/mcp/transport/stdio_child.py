@@ -1,4 +1,4 @@
-"""Runs the command of a stdio server so that nothing of it outlives us: ``stdio_child.py PARENT COMMAND …``.
+"""Process supervisor: the command of a stdio server, nothing of which outlives us: ``stdio_child.py PARENT COMMAND …``.
 
 A process of its own between us and the server, alone in the standard library. SIGTERM it passes on, so that the
 server may end by itself. SIGUSR1, which the kernel sends when its parent dies, however that happens, kills the

@@ -1,4 +1,4 @@
-"""Event streams as the guard passes them on: checked event by event, each request answered once."""
+"""SSE streams as the guard passes them on: checked event by event, each request answered once."""
 
 import asyncio
 import contextlib
