@@ -87,9 +87,9 @@ class McpServer(models.Model):
                 raise ValidationError(self.env._("Client credentials need a client ID."))
 
     def _after_write(self, vals):
-        super()._after_write(vals)
         if vals.get("oauth_client_secret"):
             self._forget_secrets({SIGN_INS})
+        return super()._after_write(vals)
 
     def _secret_facts(self):
         client = (self.oauth_client_id, self.oauth_issuer, self._place())
@@ -109,9 +109,9 @@ class McpServer(models.Model):
         return held
 
     def _before_unlink(self):
-        super()._before_unlink()
         # sudo: mcp_sign_in - who may delete the server signs everybody out of it
         self.env[SIGN_IN].sudo().search([("server_id", "in", self.ids)]).unlink()
+        return super()._before_unlink()
 
     def _asked_by_odoo(self):
         """Those that Odoo can ask without a person."""

@@ -51,12 +51,12 @@ class McpServer(models.Model):
     def _check_write(self, vals):
         if not self.env.su and vals.keys() - STILL_OURS and any(self.mapped("managed_by_file")):
             raise AccessError(self._sentence_read_only())
-        super()._check_write(vals)
+        return super()._check_write(vals)
 
     def _after_write(self, vals):
-        super()._after_write(vals)
         if vals.get("active") is False:
             self._end_sessions()
+        return super()._after_write(vals)
 
     @api.ondelete(at_uninstall=False)
     def _unlink_except_managed(self):
@@ -64,8 +64,8 @@ class McpServer(models.Model):
             raise AccessError(self._sentence_read_only())
 
     def _before_unlink(self):
-        super()._before_unlink()
         self._end_sessions()
+        return super()._before_unlink()
 
     def _end_sessions(self):
         """With the commit, every process closes what is open to these servers."""

@@ -95,7 +95,7 @@ class McpServer(models.Model):
             raise UserError(
                 self.env._("A server of this template stays what it is: delete it and add another.")
             )
-        super()._check_write(vals)
+        return super()._check_write(vals)
 
     @staticmethod
     def _stored(given):
