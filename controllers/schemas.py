@@ -312,7 +312,7 @@ SCHEMAS = {
         {
             "client_token": {**TEXT, "maxLength": 200},  # an index holds it
             "edit_of": INT,
-            "attachment_ids": _list(INT),
+            "attachment_ids": {"type": "array", "description": "Ids of files that were attached"},
         },
     ),
     "Decision": _object(
@@ -373,7 +373,7 @@ def misfit(value, schema):
         if len(value) > (most := schema.get("maxLength", len(value))):
             return f"at most {most} characters long"
     if kind == "array":
-        parts = (misfit(item, schema["items"]) for item in value)
+        parts = (misfit(item, schema["items"]) for item in value if "items" in schema)
         return next((f"a list, each item of it {part}" for part in parts if part), None)
     return _misfit_of_object(value, schema) if kind == "object" else None
 
