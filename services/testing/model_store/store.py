@@ -177,12 +177,18 @@ class ModelStore(TurnQueue):
         return as_answer(found), decided(found.id, found.action)
 
     def end_call(self, claim: Claim, call_id: str, result: CallResult, events: list) -> None:
+        """A call keeps its first result, and what is told is what it has kept."""
         turn = self.held(claim)
-        self.insert(turn, events)
         call = self.call(turn, call_id)
         if not call.outcome:
             call.outcome, call.text = result.outcome, result.text
             close_questions(call)
+        is_result = {"type": "tool_result", "id": call_id}.items()
+        told = [
+            (seq, {**event, "outcome": call.outcome} if is_result <= event.items() else event)
+            for seq, event in events
+        ]
+        self.insert(turn, told)
 
     def finish(self, claim: Claim, ending, events: list) -> None:
         turn = self.held(claim)
