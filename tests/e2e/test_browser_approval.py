@@ -97,9 +97,9 @@ def test_stop_and_answer(odoo, scripted_llm, page_of):
         page.goto("/my/ai")
         ask(page, "Round by round")
         card = page.locator(".o_ai_chat_round_card")
-        expect(card).to_contain_text("wants to go on using tools (round 2)")
+        expect(card).to_contain_text("wants to continue using tools (round 2)")
         card.get_by_role("button", name="Stop and answer").click()
         expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("That is enough.")
-        expect(card).to_contain_text("was told to answer without more tools")
+        expect(card).to_contain_text("was asked to answer without using more tools")
     finally:
         odoo.rpc("ai.assistant", "write", assistants, {"confirm_round": 0})

@@ -220,7 +220,7 @@ def test_paste_on_a_phone(odoo, page_of, mcp_everything):
     page.goto("/my/ai-servers")
     page.get_by_role("button", name="Import or export").click()
     document = {"mcpServers": {"mine": {"url": mcp_everything.url}, "local": {"command": "npx"}}}
-    page.get_by_label("Paste what another program").fill(json.dumps(document))
+    page.get_by_label("Paste an mcpServers configuration").fill(json.dumps(document))
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.locator(".o_woow_notes")).to_contain_text("configuration file")
     card = state_of(page, "mine", "connected")

@@ -64,7 +64,7 @@ test("a line tells what a new chat may use, and what is switched off there stays
     expect(".o_ai_chat_scope").toHaveAttribute("aria-expanded", "true");
     await click(".o_ai_chat_server[data-server=files] input");
     await settle();
-    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · Shop · 1 server, 1 tool");
+    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · Shop · 1 server · 1 tool");
     expect(server.requestsTo("POST")).toHaveLength(0);
     await press("Escape");
     await animationFrame();

@@ -111,7 +111,7 @@ test("what the operator has withdrawn is not filled in anew", async () => {
             onCancel: () => {},
         },
     });
-    expect("[role=alert]").toHaveText(/does not release this template any more/);
+    expect("[role=alert]").toHaveText(/no longer enabled in the operator.s file/);
     expect(".o_woow_template").toHaveCount(0);
 });
 

@@ -154,7 +154,7 @@ test("no arguments and no result are said", async () => {
     await mountCard({ args: {}, outcome: "ok", result: "" });
     await open();
     expect(".o_ai_chat_pre").toHaveCount(0);
-    expect(".o_ai_chat_tool_body").toHaveText(/None[^]*Nothing came back\./);
+    expect(".o_ai_chat_tool_body").toHaveText(/None[^]*The tool returned nothing\./);
 });
 
 test("a structured result is a table, or text for who wants it", async () => {
