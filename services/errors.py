@@ -200,9 +200,9 @@ class ServerRefused(ServerError):
     @classmethod
     def of_rpc(cls, code: int, message: str, data: object = None) -> "ServerRefused":
         """The server answered with a JSON-RPC error; `data` is the server's own."""
-        said = text.one_line(str(message), 500) or "no reason"
+        reason = text.one_line(str(message), 500) or "no reason"
         return cls(
-            f"The MCP server answered: {said}",
+            f"The MCP server answered: {reason}",
             detail=f"JSON-RPC error {code}",
             rpc_code=code,
             data=data,

@@ -75,15 +75,15 @@ def normal_answer(message: Any, request_id: Id) -> dict[str, Any]:
     if not is_for(message, request_id):
         raise ProtocolError("The MCP server answered a question that was not asked.")
     if "error" in message:
-        said = message["error"] if isinstance(message["error"], dict) else {}
-        code = said.get("code")
-        out = {
+        error = message["error"] if isinstance(message["error"], dict) else {}
+        code = error.get("code")
+        clean = {
             "code": code if isinstance(code, int) and not isinstance(code, bool) else -32000,
-            "message": text.cap(str(said.get("message", "")), MAX_SAID),
+            "message": text.cap(str(error.get("message", "")), MAX_SAID),
         }
-        if "data" in said and text.weight(said["data"], MAX_DATA) < MAX_DATA:
-            out["data"] = said["data"]
-        return {"jsonrpc": "2.0", "id": request_id, "error": out}
+        if "data" in error and text.weight(error["data"], MAX_DATA) < MAX_DATA:
+            clean["data"] = error["data"]
+        return {"jsonrpc": "2.0", "id": request_id, "error": clean}
     if not isinstance(message["result"], dict):
         raise ProtocolError("The MCP server sent a result that is not an object.")
     return {"jsonrpc": "2.0", "id": request_id, "result": message["result"]}

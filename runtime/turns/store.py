@@ -244,7 +244,7 @@ class OdooStore(TurnQueue):
 
         return db.transaction(self.name, work)
 
-    def ask(self, claim, call_id: str, asked, seconds: float) -> dict | None:
+    def ask(self, claim, call_id: str, request, seconds: float) -> dict | None:
         """A server waits in its session: ask the person for so long. The same question, while it is open,
         is the same one again.
 
@@ -253,7 +253,7 @@ class OdooStore(TurnQueue):
 
         def work(env):
             self._held(env, claim)
-            question = env[CALL].search([("call_id", "=", call_id)])._hold(asked, seconds)
+            question = env[CALL].search([("call_id", "=", call_id)])._hold(request, seconds)
             return question._event() if question else None
 
         return db.transaction(self.name, work)
@@ -291,11 +291,11 @@ class OdooStore(TurnQueue):
                 row.attachment_ids = row._keep_files(result.attachments)
                 env.flush_all()
             is_result = {"type": "tool_result", "id": call_id}.items()
-            told = [
+            replaced = [
                 (seq, row._result_event() if is_result <= event.items() else event)
                 for seq, event in events
             ]
-            self._insert(env, {claim: told})
+            self._insert(env, {claim: replaced})
 
         db.transaction(self.name, work)
 

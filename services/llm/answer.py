@@ -44,11 +44,11 @@ class Answer:
 
     def add(self, chunk: Any) -> str:
         """Take an AIMessageChunk; the text that may be shown now."""
-        said = flatten(chunk.content)
+        content = flatten(chunk.content)
         for part in chunk.tool_call_chunks:
             self._add_call(part)
-        self.begun = self.begun or bool(said or self.calls)
-        delta = self._shown(said)
+        self.begun = self.begun or bool(content or self.calls)
+        delta = self._shown(content)
         self.text += delta
         if reason := chunk.response_metadata.get("finish_reason"):
             self.finish_reason = str(reason)
@@ -62,9 +62,9 @@ class Answer:
         """Nothing more comes; the text that may be shown only now."""
         return ""
 
-    def _shown(self, said: str) -> str:
+    def _shown(self, content: str) -> str:
         """What the person sees of a piece of what the model has said."""
-        return said
+        return content
 
     def _is_cut(self, call: AskedCall) -> bool:
         return self.finish_reason not in ("tool_calls", "stop", "function_call")

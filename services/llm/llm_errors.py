@@ -57,11 +57,11 @@ def of_exception(error: BaseException) -> LlmError:
     return LlmProtocolError(detail=detail)
 
 
-def _of_status(status: int, said: str, headers, detail: str) -> LlmError:
+def _of_status(status: int, message: str, headers, detail: str) -> LlmError:
     if status in (401, 403):
         return LlmAuthFailed(detail=detail)
     if status == 429:
-        if _QUOTA.search(said[:MAX_SAID]):
+        if _QUOTA.search(message[:MAX_SAID]):
             return LlmRateLimited(
                 "The quota of the language model is used up. An administrator must check it.",
                 detail=detail,
@@ -70,7 +70,7 @@ def _of_status(status: int, said: str, headers, detail: str) -> LlmError:
         return LlmRateLimited(detail=detail, retry_after=retry_after(headers.get("retry-after")))
     if status == 413:
         return LlmContextTooLong(detail=detail)
-    if by_text := _of_text(said, detail):
+    if by_text := _of_text(message, detail):
         return by_text
     if status == 404:
         return LlmModelNotFound(detail=detail)
@@ -79,14 +79,14 @@ def _of_status(status: int, said: str, headers, detail: str) -> LlmError:
     return LlmRejected(detail=detail)
 
 
-def _of_text(said: str, detail: str) -> LlmError | None:
-    said = said[:MAX_SAID]
-    if _CONTEXT.search(said):
+def _of_text(message: str, detail: str) -> LlmError | None:
+    message = message[:MAX_SAID]
+    if _CONTEXT.search(message):
         return LlmContextTooLong(detail=detail)
-    if _NO_TOOLS.search(said):
+    if _NO_TOOLS.search(message):
         return LlmNoTools(detail=detail)
-    if _NO_MODEL.search(said):
+    if _NO_MODEL.search(message):
         return LlmModelNotFound(detail=detail)
-    if _BUSY.search(said):
+    if _BUSY.search(message):
         return LlmRateLimited(detail=detail)
     return None

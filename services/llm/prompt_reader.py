@@ -56,13 +56,13 @@ class PromptReader:
 
     def feed(self, delta: str) -> str:
         """What the person may see of the answer's next piece."""
-        said = []
+        shown = []
         for start in range(0, max(len(delta), 1), _PIECE):
             self._buffer += delta[start : start + _PIECE]
             while (piece := self._mode()) is not None:
                 if piece:
-                    said.append(self._with_gap(piece))
-        return "".join(said)
+                    shown.append(self._with_gap(piece))
+        return "".join(shown)
 
     def close(self) -> str:
         """The rest, when nothing more comes."""
@@ -243,19 +243,19 @@ class PromptReader:
     def _only_says(self, value: Any) -> bool:
         if not isinstance(value, dict) or not isinstance(value.get("message"), str):
             return False
-        asked = [value[key] for key in _CALLS if key in value]
-        return not any(asked) if asked else len(value) == 1 and not self._last_said
+        requested = [value[key] for key in _CALLS if key in value]
+        return not any(requested) if requested else len(value) == 1 and not self._last_said
 
     def _calls_in(self, value: Any) -> list[AskedCall]:
         if isinstance(value, dict):
-            asked = next((value[key] for key in _CALLS if key in value), None)
-            if asked is None:
+            requested = next((value[key] for key in _CALLS if key in value), None)
+            if requested is None:
                 return [call for call in [self._call(value)] if call and call.name in self._names]
         else:
-            asked = value
+            requested = value
             if not any(call and call.name in self._names for call in map(self._call, value)):
                 return []
-        entries = [entry for entry in _as_list(asked) if isinstance(entry, dict)]
+        entries = [entry for entry in _as_list(requested) if isinstance(entry, dict)]
         calls = [self._call(entry) or self._nameless(entry) for entry in entries]
         return calls if any(call.name for call in calls) else []
 
@@ -292,8 +292,8 @@ def _begun_opener(text: str) -> int:
     return 0
 
 
-def _as_list(asked: Any) -> list:
-    return asked if isinstance(asked, list) else [asked]
+def _as_list(value: Any) -> list:
+    return value if isinstance(value, list) else [value]
 
 
 def _written(arguments: Any) -> str:

@@ -141,21 +141,21 @@ class PromptAnswer(Answer):
 
     reader: PromptReader = field(default_factory=lambda: PromptReader(()))
     is_last: bool = False
-    said: str = ""
+    raw_text: str = ""
 
-    def _shown(self, said: str) -> str:
-        self.said += said
-        return self.reader.feed(said)
+    def _shown(self, content: str) -> str:
+        self.raw_text += content
+        return self.reader.feed(content)
 
     def close(self) -> str:
         delta = self.reader.close()
         self.calls += self.reader.calls
         if not self.calls and (self.reader.unread or not (self.text + delta).strip()):
             if self.is_last:
-                delta += "\n\n".join(self.reader.unread) or self.said
-            elif self.said.strip():
+                delta += "\n\n".join(self.reader.unread) or self.raw_text
+            elif self.raw_text.strip():
                 self.repair = (
-                    {"role": "assistant", "content": self.said},
+                    {"role": "assistant", "content": self.raw_text},
                     {"role": "user", "content": REPAIR},
                 )
         self.text += delta

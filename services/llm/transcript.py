@@ -24,10 +24,10 @@ def assistant_message(content: str, calls: Iterable[ToolCall]) -> dict[str, Any]
 
 
 def _kept(call: ToolCall) -> dict[str, Any]:
-    kept = {"id": call.id, "alias": call.alias, "arguments": call.arguments}
+    stored = {"id": call.id, "alias": call.alias, "arguments": call.arguments}
     if call.arguments is None:
-        kept |= {"raw_arguments": call.raw_arguments[:2_000], "problem": call.problem}
-    return kept | ({"origin": call.tool.origin} if call.tool else {})
+        stored |= {"raw_arguments": call.raw_arguments[:2_000], "problem": call.problem}
+    return stored | ({"origin": call.tool.origin} if call.tool else {})
 
 
 def tool_message(call_id: str, result: CallResult) -> dict[str, Any]:
@@ -52,25 +52,27 @@ def open_calls(progress: TurnProgress, find) -> list[ToolCall]:
         if message["role"] == "tool":
             answered.add(message["call_id"])
         elif message["role"] == "assistant":
-            asked = [call for call in message.get("tool_calls") or () if call["id"] not in answered]
-            return [_taken_up(call, progress.round + 1, find) for call in asked]
+            unanswered = [
+                call for call in message.get("tool_calls") or () if call["id"] not in answered
+            ]
+            return [_taken_up(call, progress.round + 1, find) for call in unanswered]
         else:
             break
     return []
 
 
-def _taken_up(kept: Mapping[str, Any], round_: int, find) -> ToolCall:
-    origin = kept.get("origin")
+def _taken_up(stored: Mapping[str, Any], round_: int, find) -> ToolCall:
+    origin = stored.get("origin")
     tool, server = (origin and find(origin)) or (None, None)
     return ToolCall(
-        id=kept["id"],
-        alias=kept["alias"],
+        id=stored["id"],
+        alias=stored["alias"],
         round=round_,
         tool=tool,
         server=server,
-        arguments=kept["arguments"],
-        raw_arguments=kept.get("raw_arguments", ""),
-        problem=kept.get("problem", ""),
+        arguments=stored["arguments"],
+        raw_arguments=stored.get("raw_arguments", ""),
+        problem=stored.get("problem", ""),
         refused=DIFFERS if origin and not tool else "",
     )
 
@@ -95,8 +97,8 @@ def with_pictures(
                 left -= len(picture["data"])
                 kept += [picture] if left >= 0 else []
             if len(kept) < len(wanted):
-                said = f"{message['content']}\n{TOO_LARGE.format(len(wanted) - len(kept))}"
-                message = {**message, "pictures": kept, "content": said}
+                content = f"{message['content']}\n{TOO_LARGE.format(len(wanted) - len(kept))}"
+                message = {**message, "pictures": kept, "content": content}
         shown.append(message)
     return shown[::-1]
 
@@ -117,18 +119,18 @@ def to_langchain(system_prompt: str, messages: Iterable[Mapping[str, Any]]) -> l
         if message["role"] == "user":
             out.append(HumanMessage(_parts(message["content"], message.get("pictures"))))
         elif message["role"] == "assistant":
-            asked = message.get("tool_calls") or []
-            if not asked and not message.get("content"):
+            calls = message.get("tool_calls") or []
+            if not calls and not message.get("content"):
                 continue
             out.append(
-                AIMessage(message.get("content") or "", tool_calls=[_asked(call) for call in asked])
+                AIMessage(message.get("content") or "", tool_calls=[_asked(call) for call in calls])
             )
-            found = [results.get(call["id"], {"content": MISSING}) for call in asked]
+            answers = [results.get(call["id"], {"content": MISSING}) for call in calls]
             out += [
                 ToolMessage(result["content"] or " ", tool_call_id=call["id"])
-                for call, result in zip(asked, found, strict=True)
+                for call, result in zip(calls, answers, strict=True)
             ]
-            if pictures := [shown for result in found for shown in result.get("pictures", ())]:
+            if pictures := [shown for result in answers for shown in result.get("pictures", ())]:
                 out.append(HumanMessage(_parts(RESULT_PICTURES, pictures)))
     return out
 

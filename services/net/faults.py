@@ -97,20 +97,20 @@ def of_response(
     :param in_session: the request named a session; 404 and many a 400 then mean that it is over, also
         because the server speaks another revision now
     """
-    said = _message(body)
-    detail = f"HTTP {status} {said}".strip()
+    message = _message(body)
+    detail = f"HTTP {status} {message}".strip()
     if 200 <= status < 300:
         return ProtocolError(
             "The MCP server accepted the request without answering it.", detail=detail
         )
     if status in (401, 403):
         challenge = headers.get("www-authenticate", "")
-        is_told = status == 403 and said and not (challenge or said.startswith("<"))
-        sentence = _REFUSED.format(said) if is_told else ""
+        is_explained = status == 403 and message and not (challenge or message.startswith("<"))
+        sentence = _REFUSED.format(message) if is_explained else ""
         return AuthRequired(sentence, detail=f"{detail} {challenge}".strip())
     if status == 429:
         return RateLimited(detail=detail, retry_after=retry_after(headers.get("retry-after")))
-    if in_session and (status == 404 or (status == 400 and _was_not_taken(said, body))):
+    if in_session and (status == 404 or (status == 400 and _was_not_taken(message, body))):
         return SessionExpired(detail=detail)
     if 300 <= status < 400:
         return ServerRefused(

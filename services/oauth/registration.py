@@ -28,20 +28,20 @@ async def register(directory: Directory, authority: Authority, redirect_uri: str
         "application_type": "web" if redirect_uri.startswith("https") else "native",
         "token_endpoint_auth_method": method({"client_secret": "-"}, authority.auth_methods),
     }
-    status, found = await directory.post(authority.registration_endpoint, {}, json=wanted)
-    if status not in (200, 201) or not isinstance(found.get("client_id"), str):
+    status, answer = await directory.post(authority.registration_endpoint, {}, json=wanted)
+    if status not in (200, 201) or not isinstance(answer.get("client_id"), str):
         raise AuthRequired(
             "The MCP server's sign-in did not accept this client.",
-            detail=f"HTTP {status} {str(found.get('error', ''))[:200]}",
+            detail=f"HTTP {status} {str(answer.get('error', ''))[:200]}",
         )
     client = {
-        "client_id": found["client_id"],
-        "client_secret": str(found.get("client_secret") or ""),
+        "client_id": answer["client_id"],
+        "client_secret": str(answer.get("client_secret") or ""),
     }
-    told = found.get("token_endpoint_auth_method")
+    auth_method = answer.get("token_endpoint_auth_method")
     return client | {
-        "method": told
-        if told in ("none", "client_secret_basic", "client_secret_post")
+        "method": auth_method
+        if auth_method in ("none", "client_secret_basic", "client_secret_post")
         else method(client, authority.auth_methods)
     }
 

@@ -61,8 +61,8 @@ def _is_late() -> bool:
 
 def _say(error: Any) -> str:
     where = ".".join(str(part) for part in error.absolute_path)
-    said = text.one_line(error.message, 200)
-    return f"{where}: {said}" if where else said
+    message = text.one_line(error.message, 200)
+    return f"{where}: {message}" if where else message
 
 
 @functools.cache

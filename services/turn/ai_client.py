@@ -157,8 +157,10 @@ class _Turn:
         return last.get("role") == "assistant" and not last.get("tool_calls")
 
     def _last_text(self) -> str:
-        said = (m["content"] for m in reversed(self.progress.messages) if m["role"] == "assistant")
-        return next(said, "")
+        answers = (
+            m["content"] for m in reversed(self.progress.messages) if m["role"] == "assistant"
+        )
+        return next(answers, "")
 
     # ------------------------------------------------------------ LLM
 
@@ -209,8 +211,8 @@ class _Turn:
         self.first_block = self.blocks
         self.answer = protocol.answer(functions, is_last=bool(repair) or self._is_last_word())
         if self._is_last_word():
-            said = STOP_AND_ANSWER if self.progress.sum_up else SUM_UP
-            prompt, functions = f"{prompt}\n\n{said}".strip(), []
+            instruction = STOP_AND_ANSWER if self.progress.sum_up else SUM_UP
+            prompt, functions = f"{prompt}\n\n{instruction}".strip(), []
         messages = transcript.with_pictures(
             [*self.request.history, *self.progress.messages, *repair],
             self.pictures,
@@ -257,20 +259,20 @@ class _Turn:
 
     def _calls_of(self, answer: Answer) -> list[ToolCall]:
         calls = []
-        for asked in answer.calls[:MAX_CALLS]:
-            tool, server = self.tools.resolve(asked.name) or (None, None)
-            arguments, problem = answer.arguments_of(asked)
+        for requested in answer.calls[:MAX_CALLS]:
+            tool, server = self.tools.resolve(requested.name) or (None, None)
+            arguments, problem = answer.arguments_of(requested)
             if tool is not None and arguments is not None:
                 arguments = recall.merged(arguments, tool.fixed)
             calls.append(
                 ToolCall(
                     id=f"call_{uuid.uuid4().hex}",
-                    alias=text.one_line(asked.name, 128) or "unnamed",
+                    alias=text.one_line(requested.name, 128) or "unnamed",
                     round=self.progress.round + 1,
                     tool=tool,
                     server=server,
                     arguments=arguments,
-                    raw_arguments=asked.arguments,
+                    raw_arguments=requested.arguments,
                     problem=problem,
                 )
             )

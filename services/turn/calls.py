@@ -141,8 +141,8 @@ class Calls:
                 return None
             result = replace(result, text=refused, display=refused)
         if changed:
-            said = CHANGED.format(json.dumps(verdict.arguments, ensure_ascii=False))
-            result = replace(result, text=f"{said}\n{result.text}")
+            note = CHANGED.format(json.dumps(verdict.arguments, ensure_ascii=False))
+            result = replace(result, text=f"{note}\n{result.text}")
         return result
 
     async def _execute(self, call: ToolCall, resume: Mapping[str, Any] | None) -> Executed:
@@ -172,12 +172,12 @@ class Calls:
     def _asker(self, call: ToolCall) -> OnElicit:
         """Asks while the server waits. The time in which a person is asked is not the tools'."""
 
-        async def ask(asked: ElicitRequest) -> ElicitResult:
+        async def ask(request: ElicitRequest) -> ElicitResult:
             if not self._asking:
                 self._asking_since = self._clock()
             self._asking += 1
             try:
-                return await self._journal.ask(call, asked)
+                return await self._journal.ask(call, request)
             finally:
                 self._asking -= 1
                 if not self._asking:

@@ -86,17 +86,17 @@ class TurnJournal:
         """Drop what is not on disk yet."""
         self._pending.clear()
 
-    async def _write(self, method, *args, told=()):
+    async def _write(self, method, *args, own_events=()):
         """Who is cancelled leaves the write to end, so that no number is given twice or left out."""
 
         def arguments(earlier):
-            return [*args, [*earlier, *self._numbered(told)]]
+            return [*args, [*earlier, *self._numbered(own_events)]]
 
         return await self._undisturbed(method, arguments)
 
-    def _numbered(self, told):
-        first, self.next_seq = self.next_seq, self.next_seq + len(told)
-        return enumerate(told, first)
+    def _numbered(self, unnumbered):
+        first, self.next_seq = self.next_seq, self.next_seq + len(unnumbered)
+        return enumerate(unnumbered, first)
 
     async def _undisturbed(self, method, arguments: Callable[[list], list]):
         writing = asyncio.get_running_loop().create_task(self._locked(method, arguments))
@@ -132,7 +132,7 @@ class TurnJournal:
         return self.lost
 
     async def save_step(self, progress: TurnProgress, calls: tuple[ToolCall, ...] = ()) -> None:
-        told = [
+        started = [
             events.tool_call(
                 call.id,
                 tool=call.tool.name if call.tool else call.alias,
@@ -146,16 +146,16 @@ class TurnJournal:
             for call in calls
         ]
         progress.epoch = self.claim.epoch
-        await self._write(self.store.save_step, asdict(progress), calls, told=told)
+        await self._write(self.store.save_step, asdict(progress), calls, own_events=started)
 
     async def begin_call(self, call: ToolCall) -> Verdict:
         if self.lost:
             raise LeaseLost
         for _ in range(BEGIN_TRIES):
-            asked = self._clock()
+            asked_at = self._clock()
             verdict = await self._asked(self.store.begin_call, call)
             # A process that stood still between the check and here asks again: the lease may be over.
-            if verdict.kind != "run" or self._clock() - asked < self.claim.lease:
+            if verdict.kind != "run" or self._clock() - asked_at < self.claim.lease:
                 break
         else:
             self.lose()
@@ -183,28 +183,28 @@ class TurnJournal:
             duration_ms=result.duration_ms,
             truncated=result.truncated,
         )
-        await self._write(self.store.end_call, call.id, result, told=[event])
+        await self._write(self.store.end_call, call.id, result, own_events=[event])
 
     async def suspend_call(
         self, call: ToolCall, wanted: ElicitationRequired | SignInRequired
     ) -> str:
         return await self._write(self.store.suspend_call, call.id, wanted)
 
-    async def ask(self, call: ToolCall, asked: ElicitRequest) -> ElicitResult:
+    async def ask(self, call: ToolCall, request: ElicitRequest) -> ElicitResult:
         wakeup = asyncio.Event()
         self._wakeups.add(wakeup)
         try:
-            return await self._ask(call, asked, wakeup)
+            return await self._ask(call, request, wakeup)
         except (LeaseLost, TurnGone):  # who runs the call hears it by itself
             return ElicitResult(action="cancel")
         finally:
             self._wakeups.discard(wakeup)
 
     async def _ask(
-        self, call: ToolCall, asked: ElicitRequest, wakeup: asyncio.Event
+        self, call: ToolCall, request: ElicitRequest, wakeup: asyncio.Event
     ) -> ElicitResult:
         limit = const.SESSION_ASK_TIMEOUT
-        question = await self._asked(self.store.ask, call.id, asked, limit)
+        question = await self._asked(self.store.ask, call.id, request, limit)
         if question is None:
             return ElicitResult(action="cancel")
         self.emit(question)

@@ -49,7 +49,7 @@ class Journal(Protocol):
         :return: empty, or why nobody can be asked: then the call has to get its result
         """
 
-    async def ask(self, call: ToolCall, asked: ElicitRequest) -> ElicitResult:
+    async def ask(self, call: ToolCall, request: ElicitRequest) -> ElicitResult:
         """Ask while the server waits; after `const.SESSION_ASK_TIMEOUT`, or with nobody to ask, it is cancelled."""
 
     async def end_call(self, call: ToolCall, result: CallResult) -> None:

@@ -53,13 +53,13 @@ def part(whole: str, call_id: str, start: Any) -> CallResult:
     'bc\\n\\n[This is the end.]'
     """
     if isinstance(start, bool) or not isinstance(start, int) or not 0 <= start < len(whole):
-        said = f"“start” must be a number from 0 to {max(len(whole) - 1, 0)}."
-        return CallResult(outcome="invalid_args", text=said, display=said)
+        content = f"“start” must be a number from 0 to {max(len(whole) - 1, 0)}."
+        return CallResult(outcome="invalid_args", text=content, display=content)
     end = start + PART
     note = (
         f"Characters {start} to {end} of {len(whole)}. To read on: {NAME} with id {call_id!r} and start {end}."
         if end < len(whole)
         else "This is the end."
     )
-    said = f"{whole[start:end]}\n\n[{note}]"
-    return CallResult(outcome="ok", text=said, display=said, bytes=len(said.encode()))
+    content = f"{whole[start:end]}\n\n[{note}]"
+    return CallResult(outcome="ok", text=content, display=content, bytes=len(content.encode()))

@@ -162,8 +162,8 @@ async def execute(
             )
         return Executed(result=await large.apply(_read, raw, call, limits, begun), raw=raw)
     except ServerTimeout as error:
-        said = f"The tool did not answer within {timeout:g} s. {MAYBE}"
-        return Executed(result=failure("timeout", said, begun), error=error)
+        sentence = f"The tool did not answer within {timeout:g} s. {MAYBE}"
+        return Executed(result=failure("timeout", sentence, begun), error=error)
     except SessionExpired as error:
         return Executed(result=failure("error", str(error), begun), error=error)
     except SessionLost as error:

@@ -154,8 +154,8 @@ class ServerFeatures:
         }
         if not await self._has("completions"):
             return Completion()
-        said = await self._ask("completion/complete", params, COMPLETION_TIMEOUT)
-        return await large.apply(_completion, said)
+        answer = await self._ask("completion/complete", params, COMPLETION_TIMEOUT)
+        return await large.apply(_completion, answer)
 
     # ------------------------------------------------------------ requests
 
@@ -206,25 +206,25 @@ def _each(
     return [found for entry in page if (found := read(entry))]
 
 
-def _filled(said: Mapping[str, Any]) -> FilledPrompt:
-    messages = said.get("messages")
+def _filled(answer: Mapping[str, Any]) -> FilledPrompt:
+    messages = answer.get("messages")
     if not isinstance(messages, list):
         raise ProtocolError("The MCP server sent a prompt without messages.")
     return FilledPrompt(
         messages=tuple(filter(None, map(_message, messages[:MAX_MESSAGES]))),
-        description=_line(said.get("description")),
+        description=_line(answer.get("description")),
     )
 
 
-def _contents(said: Mapping[str, Any], limit: int) -> list[ResourceContent]:
-    parts = said.get("contents")
+def _contents(answer: Mapping[str, Any], limit: int) -> list[ResourceContent]:
+    parts = answer.get("contents")
     if not isinstance(parts, list):
         raise ProtocolError("The MCP server sent a resource without contents.")
     return [_content(part, limit) for part in parts[:MAX_CONTENTS] if isinstance(part, Mapping)]
 
 
-def _completion(said: Mapping[str, Any]) -> Completion:
-    found = said.get("completion")
+def _completion(answer: Mapping[str, Any]) -> Completion:
+    found = answer.get("completion")
     values = found.get("values") if isinstance(found, Mapping) else None
     if not isinstance(values, list):
         raise ProtocolError("The MCP server sent a completion without values.")

@@ -35,10 +35,10 @@ class Admission:
     def releasing(self, on_elicit: OnElicit) -> OnElicit:
         """While a person thinks, the request holds no permit that others could use."""
 
-        async def asking(asked: ElicitRequest) -> ElicitResult:
+        async def asking(request: ElicitRequest) -> ElicitResult:
             self._release()
             try:
-                answer = await on_elicit(asked)
+                answer = await on_elicit(request)
             except Exception:
                 await self._reacquire()
                 raise

@@ -39,11 +39,11 @@ class ElicitResult:
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, Any] = field(default_factory=dict)
 
-    def to_wire(self, asked: ElicitRequest) -> dict[str, Any]:
+    def to_wire(self, request: ElicitRequest) -> dict[str, Any]:
         """The ``ElicitResult``."""
-        if self.action != "accept" or asked.url:
+        if self.action != "accept" or request.url:
             return {"action": self.action}
-        return {"action": "accept", "content": with_defaults(self.content, asked.schema)}
+        return {"action": "accept", "content": with_defaults(self.content, request.schema)}
 
 
 OnElicit = Callable[[ElicitRequest], Awaitable[ElicitResult]]
@@ -57,27 +57,27 @@ def required_by_result(result: Mapping[str, Any]) -> ElicitationRequired:
 
     :raises ProtocolError: it wants nothing, or what we do not offer
     """
-    asked = result.get("inputRequests")
-    asked = asked if isinstance(asked, Mapping) else {}
+    requests = result.get("inputRequests")
+    requests = requests if isinstance(requests, Mapping) else {}
     more = {"requestState": result["requestState"]} if "requestState" in result else {}
-    if not asked and not more:
+    if not requests and not more:
         raise ProtocolError("The MCP server asks for input without saying which.")
-    if len(asked) > MAX_QUESTIONS:
+    if len(requests) > MAX_QUESTIONS:
         raise ProtocolError("The MCP server asks too many questions at once.")
     return ElicitationRequired(
-        questions={key: _input_request(question) for key, question in asked.items()}, more=more
+        questions={key: _input_request(question) for key, question in requests.items()}, more=more
     )
 
 
 def required_by_error(error: ServerRefused) -> ElicitationRequired | None:
     """The pages that the user has to visit before the call is made (MCP 2025-11-25, -32042)."""
     data = error.data if isinstance(error.data, Mapping) else {}
-    asked = data.get("elicitations")
-    if error.rpc_code != jsonrpc.URL_REQUIRED or not isinstance(asked, list) or not asked:
+    requests = data.get("elicitations")
+    if error.rpc_code != jsonrpc.URL_REQUIRED or not isinstance(requests, list) or not requests:
         return None
-    if len(asked) > MAX_QUESTIONS:
+    if len(requests) > MAX_QUESTIONS:
         raise ProtocolError("The MCP server asks too many questions at once.")
-    questions = {str(number): elicit_request(params) for number, params in enumerate(asked)}
+    questions = {str(number): elicit_request(params) for number, params in enumerate(requests)}
     return ElicitationRequired(questions=questions, more=None)
 
 
@@ -87,24 +87,24 @@ def retry_params(
     """What goes into the params of the repeated call."""
     if not wanted.questions:
         return dict(wanted.more)
-    responses = {key: answers[key].to_wire(asked) for key, asked in wanted.questions.items()}
+    responses = {key: answers[key].to_wire(request) for key, request in wanted.questions.items()}
     return {"inputResponses": responses, **wanted.more}
 
 
 async def elicit_all(wanted: ElicitationRequired, on_elicit: OnElicit | None) -> dict[str, Any]:
     """As `retry_params`, by asking one question after the other; without somebody to ask they are cancelled."""
-    answers = {key: await _elicit(asked, on_elicit) for key, asked in wanted.questions.items()}
+    answers = {key: await _elicit(request, on_elicit) for key, request in wanted.questions.items()}
     return retry_params(wanted, answers)
 
 
 async def elicit(params: Any, on_elicit: OnElicit | None) -> dict[str, Any]:
     """The ``ElicitResult`` for the params of an ``elicitation/create``; without somebody to ask it is cancelled."""
-    asked = elicit_request(params)
-    return (await _elicit(asked, on_elicit)).to_wire(asked)
+    request = elicit_request(params)
+    return (await _elicit(request, on_elicit)).to_wire(request)
 
 
-async def _elicit(asked: ElicitRequest, on_elicit: OnElicit | None) -> ElicitResult:
-    return await on_elicit(asked) if on_elicit else ElicitResult(action="cancel")
+async def _elicit(request: ElicitRequest, on_elicit: OnElicit | None) -> ElicitResult:
+    return await on_elicit(request) if on_elicit else ElicitResult(action="cancel")
 
 
 def _input_request(question: Any) -> ElicitRequest:

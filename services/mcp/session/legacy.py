@@ -193,8 +193,8 @@ class LegacySession(Session):
             return SessionExpired(detail="the session was closed before the request was sent")
         if not isinstance(caught, McpError):
             return None
-        said = caught.error
-        if said.code == CONNECTION_CLOSED and said.message == "Connection closed":
+        error = caught.error
+        if error.code == CONNECTION_CLOSED and error.message == "Connection closed":
             if not self.info:
                 return ConnectFailed(
                     "The program of this MCP server ended before it had answered."
@@ -203,7 +203,7 @@ class LegacySession(Session):
                 )
             # over HTTP+SSE the guard has named the fault of every request that it sent
             return SessionExpired() if self._transport == "sse" else SessionLost()
-        return ServerRefused.of_rpc(said.code, said.message, said.data)
+        return ServerRefused.of_rpc(error.code, error.message, error.data)
 
     def _abandon(self, request: Request, reason: str) -> None:
         """Tell the server that nobody waits any more (MCP 2025-11-25, basic/utilities/cancellation)."""

@@ -144,15 +144,15 @@ async def streams(
         env=environment,
         start_new_session=True,
     )
-    heard_in, heard = anyio.create_memory_object_stream(0)
-    said, said_out = anyio.create_memory_object_stream(0)
+    read_in, read_out = anyio.create_memory_object_stream(0)
+    write_in, write_out = anyio.create_memory_object_stream(0)
     work = [
-        asyncio.create_task(_read(child.stdout, heard_in, aside)),
-        asyncio.create_task(_write(said_out, child.stdin)),
+        asyncio.create_task(_read(child.stdout, read_in, aside)),
+        asyncio.create_task(_write(write_out, child.stdin)),
         asyncio.create_task(_listen(child.stderr, process, spec.secrets)),
     ]
     try:
-        yield heard, said
+        yield read_out, write_in
     finally:
         try:
             child.stdin.close()
