@@ -5,8 +5,8 @@ from odoo import http
 from odoo.http import Response, request
 
 from ..runtime.turns import listeners, streams
-from ..runtime.web.admission import RETRY_AFTER
 from ..runtime.web.api_error import ApiError
+from ..runtime.web.throttle import RETRY_AFTER
 from .chat import ROUTE, visible_or_404
 from .dispatcher import query_int
 

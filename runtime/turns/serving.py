@@ -23,9 +23,9 @@ EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 what is compared, not bound
 def registry_loaded(dbname: str) -> None:
     """A registry with this addon is ready, in whatever kind of process."""
     if process.is_evented():
-        from ..web import admission  # noqa: PLC0415
+        from ..web import throttle  # noqa: PLC0415
 
-        admission.install()
+        throttle.install()
     elif isinstance(server.server, server.PreforkServer):
         _follow_workers()
     elif _is_threaded_server():

@@ -1,12 +1,11 @@
 """WSGI throttle of the gevent process: bursts of streams wait for a cursor instead of exhausting the pool.
 
 Odoo takes a cursor for every request before any code of an addon runs, and its pool raises when it is empty.
-So the door stands in front of the WSGI application: a few requests are dispatched at a time, more wait
-their turn, and beyond that the answer is 503 with Retry-After. A stream passes the door only while it is
-opened; its body runs outside.
+So the throttle wraps the WSGI application: a few requests are dispatched at a time, more wait their turn,
+and beyond that the answer is 503 with Retry-After. A stream holds a slot only while it is opened.
 
-The door comes with the registry, and whoever knocked while that was loading is inside already. For them
-the pool of connections waits too.
+It is installed when the registry loads; requests that were accepted earlier bypass it, so the pool of
+connections waits too.
 """
 
 import json
@@ -70,7 +69,7 @@ class Throttle:
 
 
 def install() -> None:
-    """Put the door before this gevent server; idempotent."""
+    """Throttle this gevent server; idempotent."""
     for pool in (sql_db._Pool, sql_db._Pool_readonly):
         if pool is not None and "borrow" not in vars(pool):
             pool.borrow = _patient(pool.borrow)
