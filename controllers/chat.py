@@ -151,7 +151,7 @@ class ChatController(http.Controller):
         model, res_id = values["res_model"], values["res_id"]
         if not model and not res_id:
             return None
-        sentence = "This record does not exist."
+        sentence = request.env._("This record does not exist.")
         if model not in request.env or request.env[model]._abstract:
             raise ApiError.not_found(sentence)
         return visible_or_404(model, res_id or 0, sentence)

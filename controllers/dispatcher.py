@@ -66,27 +66,28 @@ class AiDispatcher(Json2Dispatcher):
 
     def _as_api_error(self, exc):
         """Narrowest class first; what is not known says nothing of its inside."""
+        env = self.request.env
         match exc:
             case ApiError():
                 return exc
             case SessionExpiredException() | AccessDenied():
                 return ApiError.unauthenticated()
             case MissingError():
-                return ApiError(404, "not_found", "This record does not exist.")
+                return ApiError(404, "not_found", env._("This record does not exist."))
             case AccessError():
-                return ApiError(403, "forbidden", "You are not allowed to do this.")
+                return ApiError(403, "forbidden", env._("You are not allowed to do this."))
             case CrossSite():
                 return ApiError(403, "cross_site", exc.description)
             case Refusal():
                 return ApiError.of_refusal(exc)
             case ConfigError():
-                return ApiError(422, exc.code, sentences.translated(self.request.env, str(exc)))
+                return ApiError(422, exc.code, sentences.translated(env, str(exc)))
             case ValidationError():
                 return ApiError(422, "invalid", str(exc.args[0]))
             case UserError():
                 return ApiError(422, "refused", str(exc.args[0]))
             case EngineError():
-                return ApiError(502, exc.code, sentences.translated(self.request.env, str(exc)))
+                return ApiError(502, exc.code, sentences.translated(env, str(exc)))
             case HTTPException() if exc.code and exc.code < 500:
                 return ApiError(exc.code, "http_error", exc.description or exc.name)
         return ApiError(500, "internal_error", "Something went wrong. The log has the details.")

@@ -276,6 +276,13 @@ class TestMcpApi(McpApiCase):
             self._error("POST", f"{path}/sync", 502, "auth_required")
         self._error("POST", f"{SERVERS}/{self.server.id}/test", 403, "forbidden")
 
+    def test_a_refusal_is_told_in_the_persons_language(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        self.owner.lang = "zh_TW"
+        self._sign_in(self.owner)
+        answer = self._call("POST", f"{SERVERS}/{self.server.id}/test")
+        self.assertEqual(answer[1]["error"]["message"], "您沒有權限執行此操作。")
+
     def test_rate_limit(self):
         self.env["woow_paas_platform.mcp_check"].create([{"user_id": self.owner.id}] * 20)
         self._sign_in(self.owner)
