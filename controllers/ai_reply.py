@@ -49,7 +49,7 @@ def _assistant(assistant_id):
         return visible_or_404("ai.assistant", assistant_id, "This assistant does not exist.")
     if assistant := request.env["ai.assistant"].search([], limit=1):
         return assistant
-    raise ApiError.not_found(request.env._("There is no assistant for you."))
+    raise ApiError.not_found(request.env._("No assistant is available to you."))
 
 
 def _request(assistant, question, with_tools):

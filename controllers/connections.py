@@ -16,7 +16,7 @@ def wanting_or_404(server_id):
     # sudo: mcp_server - a server that the caller sees; whether it wants keys is on the caller's own page
     server = server_or_404(server_id).sudo()
     if not server.wants_own_keys:
-        raise ApiError.not_found(request.env._("This MCP server wants no key of each person."))
+        raise ApiError.not_found(request.env._("This MCP server does not use personal keys."))
     return server
 
 
@@ -31,7 +31,7 @@ class ConnectionController(http.Controller):
         api_key = body("Key")["api_key"].strip()
         if not 0 < len(api_key) <= MAX_KEY or not api_key.isascii() or not api_key.isprintable():
             raise ApiError.invalid(
-                "api_key", request.env._("Enter the key as the service has given it to you.")
+                "api_key", request.env._("Enter the key exactly as the service gave it to you.")
             )
         server = wanting_or_404(server_id)
         return request.env[CREDENTIAL]._keep(server, request.env.user, api_key)._connection(server)

@@ -105,7 +105,7 @@ class _Asked:
             raise ApiError(
                 409,
                 "ambiguous_tool",
-                request.env._("Several servers have a tool of this name. Say which one."),
+                request.env._("Several servers have a tool with this name. Specify the server."),
                 details={"names": found.mapped("alias")},
             )
         self.tool = found

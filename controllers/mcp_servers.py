@@ -212,7 +212,7 @@ class McpServerController(http.Controller):
                 409,
                 "definition_changed",
                 request.env._(
-                    "This definition is not the one that waits any more. Look at what the server says now."
+                    "This definition is no longer the one waiting for a decision. Review the current definition."
                 ),
                 details={"tool": tool._api_data()},
             )

@@ -36,7 +36,7 @@ class RetrievalController(http.Controller):
         identity = body("Identity")["unique_identity"]
         action = request.env["woow_paas_platform.action_type"]._visible(kn_id, at_id)
         if not action:
-            raise ApiError.not_found(request.env._("There is no such action type."))
+            raise ApiError.not_found(request.env._("This action type does not exist."))
         record = action._find_record(identity)
         tool = action._recall(record, account)
         _logger.debug("Recalled %s/%s for %s: %s", kn_id, at_id, record, tool["name"])

@@ -37,7 +37,7 @@ from collections.abc import Mapping
 
 from . import text
 
-LAST_WORDS = " Its last words: "
+LAST_WORDS = " Last output: "
 
 
 class EngineError(Exception):
@@ -73,7 +73,7 @@ class EngineError(Exception):
 
 class ConfigError(EngineError):
     code = "config_error"
-    default_message = "The configuration is not usable."
+    default_message = "The configuration is not valid."
 
     @property
     def outline(self) -> str:
@@ -82,7 +82,7 @@ class ConfigError(EngineError):
 
 class BlockedAddress(ConfigError):
     code = "blocked_address"
-    default_message = "This address is not allowed: only public addresses may be reached."
+    default_message = "This address is not allowed: only public addresses can be reached."
 
     @property
     def inside(self) -> str:
@@ -97,7 +97,7 @@ class SecretUnreadable(ConfigError):
 class KeyMissing(ConfigError):
     code = "key_missing"
     default_message = (
-        "This MCP server wants a key of your own. Add it under My account, AI connections."
+        "This MCP server requires your own key. Add it under My account, AI connections."
     )
 
 
@@ -128,7 +128,7 @@ class ConnectFailed(ServerError):
 
 
 class HostUnreachable(ConnectFailed):
-    default_message = "The connection failed: the host is not known, or its address is not public."
+    default_message = "The connection failed: the host is unknown, or its address is not public."
 
     @property
     def inside(self) -> str:
@@ -144,7 +144,7 @@ class SignInRequired(AuthRequired):
     """`url` is for the browser of the person, `state` comes back from there."""
 
     code = "sign_in_required"
-    default_message = "The MCP server wants you to sign in."
+    default_message = "The MCP server requires you to sign in."
 
     def __init__(self, message: str = "", *, detail: str = "", url: str = "", state: str = ""):
         super().__init__(message, detail=detail)
@@ -160,7 +160,7 @@ class ElicitationRequired(ServerError):
     """
 
     code = "input_required"
-    default_message = "The MCP server wants to know something first, and nobody can be asked here."
+    default_message = "The MCP server asked a question that nobody can answer here."
 
     def __init__(
         self, message: str = "", *, detail: str = "", questions: Mapping, more: Mapping | None
@@ -172,7 +172,7 @@ class ElicitationRequired(ServerError):
 
 class RateLimited(ServerError):
     code = "rate_limited"
-    default_message = "The MCP server asks to slow down. Try again later."
+    default_message = "The MCP server is receiving too many requests. Try again later."
 
     def __init__(self, message: str = "", *, detail: str = "", retry_after: float | None = None):
         super().__init__(message, detail=detail)
@@ -211,7 +211,7 @@ class ServerRefused(ServerError):
 
 class ProtocolError(ServerError):
     code = "protocol_error"
-    default_message = "The address answers, but not as an MCP server."
+    default_message = "The address responds, but not as an MCP server."
 
 
 class ResultTooLarge(ServerError):
@@ -228,7 +228,7 @@ class ServerPaused(ServerError):
     """`retry_after`: seconds until it is asked again."""
 
     code = "server_paused"
-    default_message = "The MCP server is left alone for a moment after it failed repeatedly."
+    default_message = "Calls to the MCP server are paused after repeated failures."
 
     def __init__(self, message: str = "", *, detail: str = "", retry_after: float = 0.0):
         super().__init__(message, detail=detail)
@@ -247,7 +247,7 @@ class PoolFull(ServerError):
 
 class SessionLost(ServerError):
     code = "session_lost"
-    default_message = "The connection to the MCP server broke."
+    default_message = "The connection to the MCP server was lost."
 
 
 class SessionExpired(SessionLost):
@@ -257,7 +257,9 @@ class SessionExpired(SessionLost):
 
 class UnusableSchema(ServerError):
     code = "unusable_schema"
-    default_message = "The tool describes its arguments in a way that no language model accepts."
+    default_message = (
+        "The tool describes its arguments in a way that language models do not accept."
+    )
 
 
 class LlmError(EngineError):
@@ -302,8 +304,11 @@ class LlmRejected(LlmError):
 class LlmNoTools(LlmError):
     code = "llm_no_tools"
     default_message = (
-        "This model has no function calling. An administrator can let it call tools in the prompt."
+        "This model does not support function calling. An administrator can enable tool calls in "
     )
+
+
+"the prompt."
 
 
 class LlmTimeout(LlmError):
@@ -313,7 +318,7 @@ class LlmTimeout(LlmError):
 
 class LlmProtocolError(LlmError):
     code = "llm_protocol_error"
-    default_message = "The answer of the language model was cut or damaged. Try again."
+    default_message = "The answer of the language model was cut off or damaged. Try again."
 
 
 class LlmSwitchedOff(LlmError):

@@ -141,12 +141,14 @@ class TestSecrets(AiCase):
             request = self._ask(self.member, service=self.service).sudo()._turn_request()
         self.assertEqual({server.id for server in request.servers}, {self.user_server.id})
         problems = {spec.name: spec.problem for spec in request.tools}
-        self.assertEqual(problems["forecast"], "The configuration is not usable.")
+        self.assertEqual(problems["forecast"], "The configuration is not valid.")
         self.assertFalse(problems["run_flow"])
 
     def test_a_sentence_with_a_name_is_translated_too(self):
         self.env["res.lang"]._activate_lang("zh_TW")
-        english = "The key of this MCP server is missing: Odoo's environment has no TOKEN."
+        english = (
+            "The key of this MCP server is missing: the environment variable TOKEN is not set."
+        )
         chinese = sentences.translated(self.env(context={"lang": "zh_TW"}), english)
         self.assertNotEqual(chinese, english)
         self.assertIn("TOKEN", chinese)

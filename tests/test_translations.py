@@ -99,9 +99,7 @@ class TestSentencesOfTheEngine(AiCase):
         server = self.server.with_context(lang="zh_TW")
         self.assertEqual(server.state_sentence, "MCP 伺服器未在時限內回應。")
         self.assertIn("in time", self.server.with_context(lang="en_US").state_sentence)
-        failure = errors.ConnectFailed(
-            "The program of this MCP server ended before it had answered."
-        )
+        failure = errors.ConnectFailed("The program of this MCP server exited before it answered.")
         failure.last_words = "no licence"
         self.server._record_failure(failure)
         self.assertEqual(

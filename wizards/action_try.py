@@ -10,7 +10,7 @@ class ActionTry(models.TransientModel):
     """Shows what the model would get for a record, read with the rights of who tries."""
 
     _name = "woow_paas_platform.action_try"
-    _description = "Try an Action Type"
+    _description = "Action Type Test"
 
     action_id = fields.Many2one("woow_paas_platform.action_type", required=True, ondelete="cascade")
     model = fields.Char(related="action_id.model")

@@ -10,13 +10,15 @@ class DefinitionReview(models.TransientModel):
     """
 
     _name = "woow_paas_platform.definition_review"
-    _description = "Review of Tools' Definitions"
+    _description = "Tool Definition Review"
 
     seen = fields.Json(
-        required=True, readonly=True, help="By id of each tool the hash of what is shown."
+        required=True, readonly=True, help="Hash of the displayed definition by tool ID."
     )
     content = fields.Html("Definitions", readonly=True, sanitize=False)
-    is_outdated = fields.Boolean(readonly=True, help="Something newer came while it was looked at.")
+    is_outdated = fields.Boolean(
+        readonly=True, help="A newer definition has arrived during the review."
+    )
 
     @api.model
     def _open(self, tools, is_outdated=False):

@@ -5,12 +5,12 @@ class AiAssistant(models.Model):
     _inherit = "ai.assistant"
 
     approval_mode = fields.Selection(
-        [("policy", "By their annotations"), ("auto", "Always run")],
+        [("policy", "Based on their annotations"), ("auto", "Always run")],
         "Tools without a Policy",
         required=True,
         default="policy",
-        help="What holds for tools that nobody has set a policy for. By their annotations: a tool that only "
-        "reads, of a trusted server, runs; the others ask the person first.",
+        help="Applies to tools without a policy. “Based on their annotations” runs read-only tools of "
+        "trusted servers and asks the user before all others.",
     )
     approval_rule_ids = fields.One2many(
         "woow_paas_platform.approval_rule",

@@ -17,7 +17,7 @@ class AiTurn(models.Model):
             return super()._record_decision(asked, decision, **values)
         calls = self._calls_to_decide(asked)
         if any(decision not in call.approval_choices for call in calls):
-            raise Refusal(self.env._("Calls like this one are decided one at a time."))
+            raise Refusal(self.env._("Calls like this one must be decided one at a time."))
         if arguments is not None:
             self._check_changed_arguments(calls, decision, arguments)
         said = text.storable((reason or "").strip()[:MAX_REASON])
@@ -33,7 +33,7 @@ class AiTurn(models.Model):
             if not calls:
                 raise NotThere(self.env._("Nothing of this id was asked."))
         if self.state != "waiting" or not calls or calls - pending:
-            raise TooLate(self.env._("This was decided already, or took too long."))
+            raise TooLate(self.env._("This has already been decided or has expired."))
         return calls
 
     def _check_changed_arguments(self, calls, decision, arguments):
@@ -41,6 +41,6 @@ class AiTurn(models.Model):
             raise BadInput("Arguments belong to one call that is allowed.")
         problem = checks.problem(arguments, calls._input_schema())
         if not calls._keeps_fixed(arguments):
-            problem = self.env._("What is filled in from the record cannot be changed.")
+            problem = self.env._("Values filled in from the record cannot be changed.")
         if problem:
             raise Refusal(problem, "invalid_arguments")

@@ -13,16 +13,19 @@ class ApprovalRule(models.Model):
     _order = "sequence, id"
     _rec_name = "tool_id"
 
-    sequence = fields.Integer(default=10, help="The first rule that applies decides.")
+    sequence = fields.Integer(default=10, help="The first rule that matches applies.")
     tool_id = fields.Many2one(
         "woow_paas_platform.mcp_tool", required=True, ondelete="cascade", index=True
     )
     assistant_id = fields.Many2one(
-        "ai.assistant", ondelete="cascade", index="btree_not_null", help="Empty: every assistant."
+        "ai.assistant",
+        ondelete="cascade",
+        index="btree_not_null",
+        help="Leave empty to apply the rule to all assistants.",
     )
     condition = fields.Char(
-        help="Compares arguments of the call, for example: amount > 1000 and currency != 'TWD'. "
-        "Empty: every call. A call that does not have the argument is not let through.",
+        help="Compares arguments of the call, for example: amount > 1000 and currency != 'TWD'. Leave "
+        "empty to match every call. A call without the argument is not let through.",
     )
     policy = fields.Selection(
         [("auto", "Run"), ("ask", "Ask first"), ("never", "Never run")],
@@ -38,8 +41,8 @@ class ApprovalRule(models.Model):
             except conditions.ConditionError as error:
                 raise ValidationError(
                     self.env._(
-                        "The condition of a rule cannot be read. Write a comparison of arguments, such as "
-                        "“amount > 1000”. %(problem)s",
+                        "The condition of a rule is not valid. Write a comparison of arguments, such as “amount > "
+                        "1000”. %(problem)s",
                         problem=str(error),
                     )
                 ) from error

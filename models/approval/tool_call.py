@@ -28,7 +28,7 @@ class ToolCall(models.Model):
 
     approval = fields.Selection(
         [
-            ("pending", "Waits for a decision"),
+            ("pending", "Waiting for a decision"),
             ("granted", "Allowed before"),
             ("approved", "Allowed"),
             ("denied", "Denied"),
@@ -36,9 +36,9 @@ class ToolCall(models.Model):
             ("cancelled", "Not decided"),
         ],
         readonly=True,
-        help="Empty: nobody had to be asked.",
+        help="Empty if no approval was required.",
     )
-    approval_reason = fields.Char(readonly=True, help="Why the person was asked.")
+    approval_reason = fields.Char(readonly=True, help="Why the user was asked.")
     approval_choices = fields.Json(readonly=True)
     decision = fields.Selection(
         [
@@ -54,7 +54,9 @@ class ToolCall(models.Model):
     decided_at = fields.Datetime(readonly=True)
     is_changed = fields.Boolean("Arguments Changed", readonly=True)
     asked_arguments = fields.Json(
-        readonly=True, help="What the model had asked for, if the person changed the arguments."
+        "Original Arguments",
+        readonly=True,
+        help="Arguments requested by the model, if the user changed them.",
     )
 
     def _approval_verdict(self):
@@ -68,7 +70,7 @@ class ToolCall(models.Model):
             return None
         decision = self._policy_decision()
         if decision.policy == "never":
-            return Verdict(kind="deny", reason="An administrator does not allow this call.")
+            return Verdict(kind="deny", reason="An administrator has blocked this call.")
         if self.approval in ("denied", "expired"):
             return Verdict(kind="deny", reason=self._denial())
         if decision.policy == "auto":
@@ -203,13 +205,13 @@ class ToolCall(models.Model):
     def _approval_sentence(self):
         _ = self.env._
         return {
-            "rule": _("A rule asks for your decision on calls like this one."),
+            "rule": _("An approval rule requires your decision on calls like this one."),
             "tool": _("Every call of this tool needs your permission."),
             "tainted": _(
-                "This tool can destroy something, and the assistant has read what a stranger may have written."
+                "This tool can delete or overwrite data, and the assistant has read content from an untrusted source."
             ),
-            "destructive": _("This tool can destroy something."),
-        }.get(self.approval_reason, _("Nobody has said yet that this tool is harmless."))
+            "destructive": _("This tool can delete or overwrite data."),
+        }.get(self.approval_reason, _("This tool has not been marked as safe yet."))
 
     def _api_format(self):
         data = super()._api_format()

@@ -9,7 +9,7 @@ class ToolGrant(models.Model):
     """A person's “always” for one tool. It ends when the person takes it back or the tool changes."""
 
     _name = "woow_paas_platform.tool_grant"
-    _description = "Tool Grant"
+    _description = "Tool Permission"
     _order = "id desc"
 
     name = fields.Char(required=True, readonly=True)
@@ -31,14 +31,16 @@ class ToolGrant(models.Model):
         ondelete="cascade",
         index="btree_not_null",
     )
-    definition = fields.Char(required=True, readonly=True, help="What the person has agreed to.")
+    definition = fields.Char(
+        required=True, readonly=True, help="Hash of the definition that the user agreed to."
+    )
 
     _scope_channel = models.Constraint(
         "CHECK ((scope = 'conversation') = (channel_id IS NOT NULL))",
-        "A grant for one conversation names it.",
+        "A permission for one conversation must specify that conversation.",
     )
     _unique = models.UniqueIndex(
-        "(user_id, tool_id, COALESCE(channel_id, 0))", "This tool is allowed already."
+        "(user_id, tool_id, COALESCE(channel_id, 0))", "This tool is already allowed."
     )
 
     @api.model

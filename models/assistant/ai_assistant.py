@@ -16,7 +16,7 @@ class AiAssistant(models.Model):
     active = fields.Boolean(default=True)
     sequence = fields.Integer(default=10)
     description = fields.Char(
-        translate=True, help="One line that tells people what it is good for."
+        translate=True, help="One line that tells users what the assistant is for."
     )
     partner_id = fields.Many2one(
         "res.partner",
@@ -41,8 +41,8 @@ class AiAssistant(models.Model):
     )
     group_ids = fields.Many2many(
         "res.groups",
-        string="Available to",
-        help="Leave empty to offer it to every signed-in user, portal users too.",
+        string="Available To",
+        help="Leave empty to offer it to all signed-in users, including portal users.",
     )
     mcp_server_ids = fields.Many2many(
         "woow_paas_platform.mcp_server",
@@ -66,12 +66,15 @@ class AiAssistant(models.Model):
         groups="woow_paas_platform.group_admin",
     )
     max_rounds = fields.Integer(
+        "Max. Rounds",
         default=lambda self: limits.get(self.env, "max_rounds"),
         required=True,
-        help="How often the assistant may go from the model to the tools and back in one turn.",
+        help="Maximum number of times the assistant can call tools and return to the model in one turn.",
     )
     confirm_round = fields.Integer(
-        default=0, help="The turn asks before this round. 0 means never."
+        "Confirm before Round",
+        default=0,
+        help="The turn asks for confirmation before this round. 0 means never.",
     )
     tool_count = fields.Integer("Tools", compute="_compute_tool_count", compute_sudo=True)
     turn_count = fields.Integer(
@@ -83,7 +86,7 @@ class AiAssistant(models.Model):
 
     _max_rounds_range = models.Constraint(
         "CHECK (max_rounds BETWEEN 0 AND 50)",
-        "The number of rounds must lie between 0 and 50.",
+        "The number of rounds must be between 0 and 50.",
     )
 
     @api.depends("mcp_server_ids.tool_ids.active", "mcp_tool_disabled_ids")
@@ -119,7 +122,7 @@ class AiAssistant(models.Model):
                 )
             if assistant.mcp_server_ids.filtered(lambda s: s.scope != "system"):
                 raise ValidationError(
-                    self.env._("An assistant can only use MCP servers of the system scope.")
+                    self.env._("Assistants can only use MCP servers with the System scope.")
                 )
 
     @api.model_create_multi

@@ -19,7 +19,8 @@ class AiConfig(models.Model):
     name = fields.Char(required=True)
     active = fields.Boolean(
         default=True,
-        help="Off counts at once: nothing is sent there, and turns that run are stopped.",
+        help="Switching it off takes effect immediately: nothing more is sent to the provider, and "
+        "running turns are stopped.",
     )
     sequence = fields.Integer(default=10)
     api_base_url = fields.Char(
@@ -28,52 +29,55 @@ class AiConfig(models.Model):
         default="https://api.openai.com/v1",
         help="Address of an OpenAI-compatible API, up to and including its version.",
     )
-    model = fields.Char(required=True, help="Name of the model, as the provider writes it.")
-    temperature = fields.Float(default=0.0, help="0 gives the most repeatable answers.")
-    max_tokens = fields.Integer("Max. Tokens", help="Longest answer, in tokens. 0 leaves it open.")
+    model = fields.Char(required=True, help="Name of the model as used by the provider.")
+    temperature = fields.Float(default=0.0, help="Use 0 for the most reproducible answers.")
+    max_tokens = fields.Integer(
+        "Max. Tokens", help="Maximum length of an answer, in tokens. 0 means no limit."
+    )
     tool_protocol = fields.Selection(
         [
-            ("auto", "Find out"),
+            ("auto", "Detect automatically"),
             ("native", "Function calling"),
             ("prompt", "In the prompt"),
         ],
         required=True,
         default="auto",
-        help="How the model is told of tools and how it calls them. Function calling is best where the model has it. "
-        "In the prompt works with every model: tools are described in the prompt and called by JSON in the answer. "
-        "“Find out” asks the model once, before its first answer with tools, and remembers.",
+        help="How the model is told about tools and how it calls them. “Function calling” works best if "
+        "the model supports it. “In the prompt” works with every model: tools are described in the "
+        "prompt and called by JSON in the answer. “Detect automatically” tests the model once, "
+        "before its first answer with tools, and keeps the result.",
     )
     missing_packages = fields.Char(compute="_compute_missing_packages")
     found_protocol = fields.Selection(
         [("native", "Function calling"), ("prompt", "In the prompt")],
-        "Found Out",
+        "Detected Protocol",
         compute="_compute_found_protocol",
         store=True,
         copy=False,
-        help="How the model turned out to call tools. Another model or address is asked anew.",
+        help="How the model was found to call tools. The test is repeated when the model or its address changes.",
     )
-    supports_vision = fields.Boolean("Reads Images")
+    supports_vision = fields.Boolean("Supports Vision")
     stream_usage = fields.Boolean(
-        "Ask for Usage",
+        "Request Token Usage",
         default=True,
-        help="Some endpoints refuse this option of streamed answers: switch it off for them.",
+        help="Requests the token usage of streamed answers. Switch it off for endpoints that reject this option.",
     )
     first_token_timeout = fields.Float(
-        "First Word Within",
+        "First-Token Timeout (s)",
         required=True,
         default=const.LLM_FIRST_TOKEN_TIMEOUT,
-        help="Seconds of silence before an answer begins. A model on a slow machine needs more.",
+        help="Maximum time to wait for the first token of an answer. Models on slow machines need more.",
     )
     idle_timeout = fields.Float(
-        "Next Word Within",
+        "Idle Timeout (s)",
         required=True,
         default=const.LLM_IDLE_TIMEOUT,
-        help="Seconds of silence in the middle of an answer.",
+        help="Maximum time without a new token during an answer.",
     )
     assistant_ids = fields.One2many("ai.assistant", "config_id", string="Assistants")
 
     _timeouts_positive = models.Constraint(
-        "CHECK (first_token_timeout > 0 AND idle_timeout > 0)", "Time-outs must be positive."
+        "CHECK (first_token_timeout > 0 AND idle_timeout > 0)", "Timeouts must be positive."
     )
 
     @api.depends("api_base_url", "model", "tool_protocol")

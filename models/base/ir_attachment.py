@@ -4,8 +4,8 @@ from odoo import fields, models
 class IrAttachment(models.Model):
     _inherit = "ir.attachment"
 
-    woow_source_server = fields.Char("MCP Server It Was Read From", readonly=True)
-    woow_source_uri = fields.Char("Address on the MCP Server", readonly=True)
+    woow_source_server = fields.Char("Source MCP Server", readonly=True)
+    woow_source_uri = fields.Char("Source URI", readonly=True)
 
     def _ai_file_data(self):
         """What the chat's API says of files; the route at `url` checks the reader."""

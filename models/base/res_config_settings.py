@@ -17,76 +17,76 @@ class ResConfigSettings(models.TransientModel):
     _inherit = "res.config.settings"
 
     woow_file_problem = fields.Char(
-        "Problem of the Servers' File",
+        "Server File Error",
         compute="_compute_woow_file_problem",
-        help="What is wrong with mcp_servers.toml, with its line and key.",
+        help="Error in mcp_servers.toml, with its line and key.",
     )
     woow_max_servers_per_assistant = _limit(
         "max_servers_per_assistant",
         "MCP Servers per Assistant",
-        "How many MCP servers one assistant can use at most.",
+        "Maximum number of MCP servers per assistant.",
     )
     woow_max_tools_per_server = _limit(
         "max_tools_per_server",
         "Tools per MCP Server",
-        "How many tools of one server are switched on when they are found; the rest comes switched off.",
+        "Maximum number of tools enabled when a server is synced. Further tools are added disabled.",
     )
     woow_max_rounds = _limit(
         "max_rounds",
-        "Rounds of a New Assistant",
-        "How often a new assistant may go from the model to the tools and back in one turn.",
+        "Rounds per New Assistant",
+        "Maximum number of tool rounds per turn for new assistants.",
     )
     woow_max_conversations_per_person = _limit(
         "max_conversations_per_person",
         "Conversations per Person",
-        "How many conversations with assistants one person can keep.",
+        "Maximum number of conversations with assistants per person.",
     )
     woow_max_files_per_person = _limit(
         "max_files_per_person",
         "Files per Person",
-        "How many files the conversations of one person can hold, those that tools send among them.",
+        "Maximum number of files in one person's conversations, including files sent by tools.",
     )
     woow_max_file_megabytes_per_person = _limit(
         "max_file_megabytes_per_person",
-        "Megabytes of Files per Person",
-        "How many megabytes of files the conversations of one person can hold.",
+        "File Storage per Person (MB)",
+        "Maximum size of the files in one person's conversations, in megabytes.",
     )
     woow_event_retention_days = _limit(
         "event_retention_days",
-        "Days of Replay",
-        "How many days after its end a turn can be watched again, event by event.",
+        "Event Retention (days)",
+        "Days for which a finished turn can be replayed event by event.",
     )
     woow_result_retention_days = _limit(
         "result_retention_days",
-        "Days of Results",
-        "How many days the results of tool calls are kept. The line of the audit stays for ever.",
+        "Result Retention (days)",
+        "Days for which results of tool calls are kept. Who called what, and with what outcome, is kept longer.",
     )
     woow_call_retention_days = _limit(
         "call_retention_days",
-        "Days of Calls",
-        "After how many days tool calls are summed up for the statistics. Calls of programs are removed then,"
-        " those of conversations stay with them. 0 means never.",
+        "Tool Call Retention (days)",
+        "Days after which tool calls are summed up for the statistics. Calls made by programs are "
+        "then deleted; calls in conversations are kept with them. 0 means never.",
     )
     woow_approval_hours = _limit(
         "approval_hours",
-        "Hours to Decide",
-        "How many hours a tool call waits for a person's decision before it counts as denied.",
+        "Decision Timeout (hours)",
+        "Hours a tool call waits for a decision before it is denied.",
     )
     woow_health_interval_minutes = _limit(
         "health_interval_minutes",
-        "Minutes between Checks",
-        "After how many minutes it is checked again whether a server is well.",
+        "Health Check Interval (minutes)",
+        "Minutes between health checks of a server.",
     )
     woow_sync_interval_hours = _limit(
         "sync_interval_hours",
-        "Hours between Syncs",
-        "After how many hours the tools of a server are read again.",
+        "Sync Interval (hours)",
+        "Hours between automatic syncs of a server's tools.",
     )
 
     woow_review_new_tools = fields.Boolean(
         "Review New Tools",
         config_parameter=f"{limits.PREFIX}review_new_tools",
-        help="Tools of all servers are offered only after somebody has looked at them.",
+        help="Tools of all servers are offered only after a review.",
     )
 
     @api.depends_context("uid")
@@ -98,10 +98,12 @@ class ResConfigSettings(models.TransientModel):
         for settings in self:
             if any(settings[f"woow_{name}"] < limits.least(name) for name in limits.DEFAULTS):
                 raise ValidationError(
-                    self.env._("Each limit must be at least 1, the days of calls at least 0.")
+                    self.env._(
+                        "Limits must be at least 1, and the tool call retention at least 0 days."
+                    )
                 )
             if settings.woow_max_rounds > 50:
-                raise ValidationError(self.env._("The number of rounds must lie between 1 and 50."))
+                raise ValidationError(self.env._("The number of rounds must be between 1 and 50."))
 
     def set_values(self):
         """Odoo removes a parameter that is 0, and so would bring back its default."""

@@ -8,7 +8,7 @@ class ResUsers(models.Model):
     woow_ai_show_calls = fields.Boolean(
         "Show Tool Calls of Earlier Answers",
         default=True,
-        help="Whether chats with assistants show the tool calls of answers that are complete.",
+        help="Show the tool calls of completed answers in chats with assistants.",
     )
 
     @property

@@ -6,14 +6,14 @@ class AiTurn(models.Model):
 
     version_of_id = fields.Many2one(
         "woow_paas_platform.ai_turn",
-        "Version of",
+        "Version Of",
         readonly=True,
         ondelete="set null",
-        help="The turn of the question's first wording.",
+        help="Turn of the first version of the question.",
     )
     hidden = fields.Integer(
         readonly=True,
-        help="0: on the branch that is shown. Turns that were left together have the same number.",
+        help="0 if the turn is on the current branch. Turns that were hidden together share the same number.",
     )
 
     _branched = models.Index("(channel_id) WHERE hidden > 0 OR version_of_id IS NOT NULL")

@@ -7,7 +7,7 @@ class AiTurn(models.Model):
     _inherit = "woow_paas_platform.ai_turn"
 
     attachment_ids = fields.Many2many(
-        "ir.attachment", string="Files of the Question", readonly=True, copy=False
+        "ir.attachment", string="Question Attachments", readonly=True, copy=False
     )
 
     def _question_message(self, pictures=0):

@@ -36,7 +36,7 @@ class DiscussChannel(models.Model):
     )
     woow_user_id = fields.Many2one(
         "res.users",
-        "AI Conversation of",
+        "AI Conversation Owner",
         readonly=True,
         ondelete="cascade",
         index="btree_not_null",
@@ -44,8 +44,10 @@ class DiscussChannel(models.Model):
     woow_cloud_service_id = fields.Many2one(
         "woow_paas_platform.cloud_service", "Cloud Service", readonly=True, ondelete="set null"
     )
-    woow_res_model = fields.Char("About Model", readonly=True)
-    woow_res_id = fields.Many2oneReference("About", model_field="woow_res_model", readonly=True)
+    woow_res_model = fields.Char("Related Model", readonly=True)
+    woow_res_id = fields.Many2oneReference(
+        "Related Record", model_field="woow_res_model", readonly=True
+    )
     woow_turn_ids = fields.One2many(
         "woow_paas_platform.ai_turn", "channel_id", "AI Turns", readonly=True
     )
@@ -58,13 +60,15 @@ class DiscussChannel(models.Model):
             channel.channel_type == CONVERSATION or any(channel[name] for name in FIXED)
             for channel in channels.sudo()
         ):
-            raise AccessError(self.env._("Conversations with assistants are made in the chat."))
+            raise AccessError(
+                self.env._("Conversations with assistants can only be created in the chat.")
+            )
         return channels
 
     def write(self, vals):
         if not self.env.su and not FIXED.isdisjoint(vals):
             raise AccessError(
-                self.env._("Who talks to whom, and about what, does not change in a conversation.")
+                self.env._("The participants and the subject of a conversation cannot be changed.")
             )
         return super().write(vals)
 
@@ -259,5 +263,5 @@ class DiscussChannel(models.Model):
             members = channel.channel_member_ids
             if members.guest_id or members.partner_id - allowed:
                 raise ValidationError(
-                    self.env._("Nobody can be added to a conversation with an assistant.")
+                    self.env._("Members cannot be added to a conversation with an assistant.")
                 )

@@ -15,5 +15,5 @@ class DiscussChannelMember(models.Model):
     def _unlink_except_ai_conversation(self):
         if any(self.channel_id.mapped(lambda channel: channel.channel_type == CONVERSATION)):
             raise ValidationError(
-                self.env._("The members of a conversation with an assistant are fixed.")
+                self.env._("The members of a conversation with an assistant cannot be changed.")
             )

@@ -27,7 +27,7 @@ class DiscussChannel(models.Model):
         if own >= limit:
             raise Refusal(
                 self.env._(
-                    "You have %(limit)s conversations, and no more can be kept. Delete some first.",
+                    "You have reached the limit of %(limit)s conversations. Delete some first.",
                     limit=limit,
                 ),
                 "too_many_conversations",
@@ -40,8 +40,7 @@ class DiscussChannel(models.Model):
         if count < 1 or size < len(content):
             raise Refusal(
                 self.env._(
-                    "Your conversations hold as many files as can be kept."
-                    " Delete conversations that you no longer need."
+                    "Your conversations have reached the limit for files. Delete conversations that you no longer need."
                 ),
                 "storage_full",
             )

@@ -10,7 +10,7 @@ class DiscussChannel(models.Model):
     woow_mcp_config = fields.Json(
         "MCP Servers in Use",
         readonly=True,
-        help='{"server_ids": […]}; nothing means all that are offered.',
+        help='{"server_ids": […]}; empty means all offered servers.',
     )
 
     def _narrowed(self, servers):

@@ -9,7 +9,7 @@ from ...services.net import egress
 from ...services.specs import ServerSpec, variant_of_record
 from ...tools import settings
 
-OTHERS_READ = "Where others read along, your own key or sign-in for this MCP server is not used."
+OTHERS_READ = "Your own key or sign-in for this MCP server is not used where others can read the conversation."
 OWN_KEYS = "own_keys"  # those that people added for themselves, among the names of secrets
 
 
@@ -19,25 +19,25 @@ class McpServer(models.Model):
     _inherit = "woow_paas_platform.mcp_server"
 
     api_key = fields.Char(
-        help="Sent as a bearer token. Stored encrypted. Leave empty to keep the current key. "
-        "It is forgotten when the server gets another host or another owner, unless a new one comes with it."
+        help="Sent as a bearer token. Stored encrypted. Leave empty to keep the current key. Changing "
+        "the host or the owner of the server removes the key unless you enter a new one."
     )
     api_key_env = fields.Char(
         "API Key from the Environment",
-        help="Name of a variable in Odoo's environment that holds the key, instead of a stored one. "
-        "The operator has to release it.",
+        help="Name of an environment variable of Odoo that contains the key, used instead of a stored "
+        "key. The operator has to release it.",
     )
     wants_own_keys = fields.Boolean(
-        "Each Person Adds Their Own Key",
-        help="Chats use the key that their person has added in My account, AI connections. "
-        "The key above is used to read the tools, and for no chat.",
+        "Users Add Their Own Key",
+        help="Each chat uses the key its user has added in My account, AI connections. The key above is "
+        "only used to read the tools, never in a chat.",
     )
     headers_json = fields.Text(
         "Headers (JSON)",
         compute="_compute_headers_json",
         inverse="_inverse_headers_json",
-        help='Further HTTP headers, such as {"X-Team": "blue"}. Stored encrypted. '
-        "Leave empty to keep the current headers; {} removes them.",
+        help='Additional HTTP headers, such as {"X-Team": "blue"}. Stored encrypted. Leave empty to '
+        "keep the current headers; {} removes them.",
     )
     headers_json_encrypted = fields.Text(groups=fields.NO_ACCESS, copy=False)
     header_names = fields.Char(readonly=True, copy=False, help="Names of the stored headers.")
@@ -55,7 +55,7 @@ class McpServer(models.Model):
                 egress.check_headers(headers)
             except (ValueError, ConfigError) as error:
                 raise ValidationError(
-                    self.env._("The headers are not usable: %(reason)s", reason=error)
+                    self.env._("The headers are not valid: %(reason)s", reason=error)
                 ) from error
             # sudo: mcp_server - readonly; who may replace the headers replaces what is said of them
             server.sudo().header_names = ", ".join(headers)
@@ -105,13 +105,13 @@ class McpServer(models.Model):
             if server.scope != "system" or server.transport == "stdio":
                 raise ValidationError(
                     self.env._(
-                        "Only a system server with an address can want a key of each person."
+                        "Only a system server with an address can require users to add their own key."
                     )
                 )
             if server.authorization != "key":
                 raise ValidationError(
                     self.env._(
-                        "A server at which people sign in takes no keys: switch off “Each Person Adds Their Own Key”."
+                        "Servers that users sign in to do not accept keys. Switch off “Users Add Their Own Key”."
                     )
                 )
 
@@ -159,7 +159,7 @@ class McpServer(models.Model):
             return self._read_secret("api_key")
         if name not in settings.get().released_env or not os.environ.get(name):
             raise ConfigError(
-                f"The key of this MCP server is missing: Odoo's environment has no {name}."
+                f"The key of this MCP server is missing: the environment variable {name} is not set."
             )
         return os.environ[name]
 

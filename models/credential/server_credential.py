@@ -9,7 +9,7 @@ class ServerCredential(models.Model):
     its person sees that it is there and takes it away, administrators see which ones there are."""
 
     _name = "woow_paas_platform.server_credential"
-    _description = "Personal Key for an MCP Server"
+    _description = "Personal MCP Server Key"
     _inherit = ["woow_paas_platform.api_key.mixin"]
     _order = "id desc"
 
@@ -21,7 +21,7 @@ class ServerCredential(models.Model):
     )
 
     _unique = models.Constraint(
-        "UNIQUE (server_id, user_id)", "A person has one key for each MCP server."
+        "UNIQUE (server_id, user_id)", "A user can have only one key per MCP server."
     )
 
     @api.depends("server_id.name", "server_id.title")

@@ -13,13 +13,15 @@ class DiscussChannel(models.Model):
 
     woow_ai_mentions = fields.Boolean(
         "Assistants Answer Mentions",
-        help="Who mentions an AI assistant here gets its answer in a thread that everybody here can read.",
+        help="Users who mention an AI assistant here get its answer in a thread that everyone here can read.",
     )
 
     def write(self, vals):
         if "woow_ai_mentions" in vals and not self._may_allow_ai_mentions():
             raise AccessError(
-                self.env._("Only who made a channel decides whether assistants answer in it.")
+                self.env._(
+                    "Only the creator of a channel can decide whether assistants answer in it."
+                )
             )
         return super().write(vals)
 
@@ -54,11 +56,11 @@ class DiscussChannel(models.Model):
         if is_empty or channel.woow_user_id != self.env.user:
             return
         if not channel.sudo().woow_assistant_id.active:  # sudo: ai.assistant - whether it is there
-            raise UserError(self.env._("This assistant is not available any more."))
+            raise UserError(self.env._("This assistant is no longer available."))
         try:
             channel._ask(content, message=message)
         except AccessError as error:
-            raise UserError(self.env._("This assistant is not available any more.")) from error
+            raise UserError(self.env._("This assistant is no longer available.")) from error
 
     def _answer_mentions(self, message):
         """Each mentioned assistant answers in a thread of the message, where the owner allowed it."""

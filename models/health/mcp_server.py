@@ -38,12 +38,14 @@ class McpServer(models.Model):
         readonly=True,
         copy=False,
         groups="woow_paas_platform.group_admin",
-        help="Where in our own network it happened.",
+        help="Where in the internal network the problem occurred.",
     )
     state_sentence = fields.Char("Reason", compute="_compute_state_sentence")
     state_since = fields.Datetime("Since", readonly=True, copy=False, default=fields.Datetime.now)
     last_check = fields.Datetime(readonly=True, copy=False, index=True)
-    failed_checks = fields.Integer(readonly=True, copy=False, help="In a row.")
+    failed_checks = fields.Integer(
+        readonly=True, copy=False, help="Number of consecutive failures."
+    )
 
     # Odoo leaves these to everybody, and they read the activities, which are for internal users.
     activity_exception_decoration = fields.Selection(groups="base.group_user")
@@ -180,7 +182,7 @@ class McpServer(models.Model):
 
     def _check_may_write_to_people(self):
         if not self._may_write_to_people():
-            raise AccessError(self.env._("Only internal users write messages about a server."))
+            raise AccessError(self.env._("Only internal users can post messages on a server."))
 
     def _tell_owners(self):
         # sudo: mcp_server - the activities are for people who may see the server

@@ -12,7 +12,7 @@ class McpServerProcess(models.Model):
     """What one process of Odoo knows of a server: each has connections, and a patience, of its own."""
 
     _name = "woow_paas_platform.mcp_server_process"
-    _description = "MCP Server as One Process Sees It"
+    _description = "MCP Server State per Process"
     _order = "write_date desc, id desc"
 
     server_id = fields.Many2one(
@@ -21,25 +21,25 @@ class McpServerProcess(models.Model):
     name = fields.Char("Process", required=True, readonly=True, help="Host and process.")
     state = fields.Selection(
         [
-            ("closed", "Asks it"),
-            ("open", "Leaves it alone"),
-            ("half_open", "Tries it again"),
+            ("closed", "Closed"),
+            ("open", "Open (paused)"),
+            ("half_open", "Half-open"),
         ],
         required=True,
         readonly=True,
         default="closed",
-        help="After three failures in a row a process leaves a server alone for 30 seconds; the next call after that "
-        "tries it again.",
+        help="After three failures in a row, a process pauses calls to the server for 30 seconds. The "
+        "next call then tests whether it works again.",
     )
-    reason = fields.Char(readonly=True, help="What the last failure said.")
-    reason_sentence = fields.Char("Reason of the Pause", compute="_compute_reason_sentence")
+    reason = fields.Char(readonly=True, help="Message of the last failure.")
+    reason_sentence = fields.Char("Pause Reason", compute="_compute_reason_sentence")
     since = fields.Datetime(readonly=True)
     stderr = fields.Text(
-        "Output", readonly=True, prefetch=False, help="The last that the server's process wrote."
+        "Output", readonly=True, prefetch=False, help="Last output of the server's process."
     )
 
     _server_process_unique = models.UniqueIndex(
-        "(server_id, name)", "A process has one word on a server."
+        "(server_id, name)", "There can be only one row per server and process."
     )
 
     @api.depends("reason")

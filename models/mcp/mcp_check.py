@@ -12,7 +12,7 @@ class McpCheck(models.Model):
     """One test or sync that a person asked for through the API. Kept for an hour, to count them."""
 
     _name = "woow_paas_platform.mcp_check"
-    _description = "Test of an MCP Server"
+    _description = "MCP Server Test"
     _log_access = False
 
     user_id = fields.Many2one("res.users", required=True, ondelete="cascade")
@@ -31,7 +31,7 @@ class McpCheck(models.Model):
         since = fields.Datetime.now() - timedelta(seconds=PERIOD)
         if own.search_count([("user_id", "=", self.env.uid), ("date", ">", since)]) >= MAX_CHECKS:
             raise TooOften(
-                self.env._("That were many tests in a short time. Try again in a minute."),
+                self.env._("Too many tests in a short time. Try again in a minute."),
                 "too_many_checks",
                 retry_after=PERIOD,
             )

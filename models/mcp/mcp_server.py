@@ -27,22 +27,26 @@ class McpServer(models.Model):
     _order = "sequence, name, id"
     _rec_names_search = ["name", "title"]
 
-    name = fields.Char(required=True, help="Short name; the model sees it before each tool's name.")
-    title = fields.Char(help="What people read instead of the name. The model sees the name.")
+    name = fields.Char(
+        required=True, help="Short name, shown to the model before the name of each tool."
+    )
+    title = fields.Char(help="Shown to users instead of the name. The model sees the name.")
     mcp_id = fields.Char(
         "MCP ID",
         default=lambda self: str(uuid.uuid4()),
         readonly=True,
         copy=False,
-        help="Names the server in the action recall API.",
+        help="Identifies the server in the action recall API.",
     )
     sequence = fields.Integer(default=10)
     active = fields.Boolean(
-        default=True, tracking=True, help="Off counts at once, also for running turns."
+        default=True,
+        tracking=True,
+        help="Switching it off takes effect immediately, even for running turns.",
     )
     auto_start = fields.Boolean(
-        "Connect at the Start",
-        help="Its tools are read again whenever Odoo, or a runner, starts.",
+        "Connect at Startup",
+        help="The tools are synced whenever Odoo or a runner starts.",
     )
     description = fields.Text()
     url = fields.Char("URL", tracking=True, help="Endpoint of the server (streamable HTTP or SSE).")
@@ -68,37 +72,36 @@ class McpServer(models.Model):
     trust_level = fields.Selection(
         [
             ("none", "Not trusted"),
-            ("annotations", "Its annotations are trusted"),
+            ("annotations", "Annotations trusted"),
             ("full", "Fully trusted"),
         ],
         required=True,
         default="none",
         tracking=True,
-        help="What the server says of its tools (read-only, idempotent …) counts only when trusted.",
+        help="The annotations of the server's tools (read-only, idempotent …) are only used if they are trusted.",
     )
     review_new_tools = fields.Boolean(
-        help="New tools are offered only after somebody has looked at them. "
-        "Tools whose definition changes later always wait."
+        help="New tools are offered only after a review. Tools whose definition changes later always need a review."
     )
-    connect_timeout = fields.Float(default=const.CONNECT_TIMEOUT, help="Seconds.")
-    call_timeout = fields.Float(default=const.CALL_TIMEOUT, help="Seconds.")
+    connect_timeout = fields.Float(default=const.CONNECT_TIMEOUT, help="In seconds.")
+    call_timeout = fields.Float(default=const.CALL_TIMEOUT, help="In seconds.")
     tool_ids = fields.One2many(
         "woow_paas_platform.mcp_tool", "server_id", string="Tools", context={"active_test": False}
     )
 
-    _mcp_id_unique = models.UniqueIndex("(mcp_id)", "Each MCP server has an ID of its own.")
+    _mcp_id_unique = models.UniqueIndex("(mcp_id)", "Another MCP server already uses this ID.")
     _name_unique = models.UniqueIndex(
         "(name, scope, COALESCE(cloud_service_id, 0), COALESCE(owner_user_id, 0))",
-        "There is already an MCP server of this name here.",
+        "An MCP server with this name already exists here.",
     )
     _scope_owner = models.Constraint(
         "CHECK ((scope = 'system' AND cloud_service_id IS NULL AND owner_user_id IS NULL)"
         " OR (scope = 'user' AND (cloud_service_id IS NULL) <> (owner_user_id IS NULL)))",
-        "A system server belongs to nobody; a user server belongs to one cloud service or one person.",
+        "A system server has no owner; a user server belongs to one cloud service or one user.",
     )
     _company_of_system = models.Constraint(
         "CHECK (company_id IS NULL OR scope = 'system')",
-        "Only a system server can be of one company: a user server is of its service or its person.",
+        "Only a system server can have a company; a user server belongs to its cloud service or its user.",
     )
     _url_unless_stdio = models.Constraint(
         "CHECK (transport = 'stdio' OR COALESCE(url, '') <> '')", "An MCP server needs an address."
@@ -106,7 +109,7 @@ class McpServer(models.Model):
     _timeouts_positive = models.Constraint(
         "CHECK (connect_timeout > 0 AND connect_timeout <= 60"
         " AND call_timeout > 0 AND call_timeout <= 600)",
-        "Time-outs must be positive; a connection may take 60 seconds and a call 600 at most.",
+        "Timeouts must be positive; a connection may take at most 60 seconds and a call at most 600.",
     )
 
     def _init_column(self, column_name):
@@ -152,7 +155,7 @@ class McpServer(models.Model):
             if any(count > limit for _owner, count in counts):
                 raise ValidationError(
                     self.env._(
-                        "A cloud service or a person can have at most %(limit)s MCP servers.",
+                        "A cloud service or a user can have at most %(limit)s MCP servers.",
                         limit=limit,
                     )
                 )
@@ -170,7 +173,7 @@ class McpServer(models.Model):
         rules = self.env["ir.rule"]._compute_domain(self._name, "write")
         # sudo: mcp_server - the rules read the place's workspace, nothing is shown
         if not self.new(place).sudo().filtered_domain(rules):
-            raise AccessError(self.env._("You may not add MCP servers there."))
+            raise AccessError(self.env._("You are not allowed to add MCP servers there."))
 
     @api.model_create_multi
     def create(self, vals_list):

@@ -17,7 +17,7 @@ class McpServer(models.Model):
     )
     call_count = fields.Integer("Tool Calls", compute="_compute_call_count")
     total_call_count = fields.Integer(
-        "Calls Ever Made",
+        "Total Calls",
         compute="_compute_total_call_count",
         groups="woow_paas_platform.group_admin",
     )
@@ -68,14 +68,14 @@ class McpServer(models.Model):
         if len(self) > 1:
             return self._notify(
                 self.env._(
-                    "The tools of %(count)s servers are being read. Their states follow in a moment.",
+                    "The tools of %(count)s servers are being synced. Their states will be updated shortly.",
                     count=len(self),
                 ),
                 kind="info",
             )
         return self._notify(
             self.env._(
-                "The tools of “%(server)s” are being read. What came of it follows in a moment.",
+                "The tools of “%(server)s” are being synced. You will be notified of the result.",
                 server=self.name,
             ),
             kind="info",

@@ -148,14 +148,14 @@ class McpServer(models.Model):
         servers = self
         for entry in found:
             if entry.name in known:
-                message = self.env._("There is already an MCP server of this name here.")
+                message = self.env._("An MCP server with this name already exists here.")
                 notes.append({"name": entry.name, "message": message})
                 continue
             known.add(entry.name)
             servers |= self.create({**place, **_vals_of_import(entry)})
             if entry.missing:
                 message = self.env._(
-                    "Added. Enter what the document did not hold: %(names)s.",
+                    "Server added. Enter the values that the document did not contain: %(names)s.",
                     names=", ".join(entry.missing),
                 )
                 notes.append({"name": entry.name, "message": message})

@@ -14,7 +14,7 @@ class McpServer(models.Model):
 
     last_sync = fields.Datetime(readonly=True, copy=False)
     last_attempt = fields.Datetime(
-        readonly=True, copy=False, help="When it was last asked, whatever came of it."
+        readonly=True, copy=False, help="Time of the last attempt, whether it succeeded or not."
     )
     protocol_version = fields.Char(readonly=True, copy=False)
     detected_transport = fields.Char(readonly=True, copy=False)
@@ -98,7 +98,7 @@ class McpServer(models.Model):
         if room < 0:
             notes.append(
                 self.env._(
-                    "The server offers more than %(limit)s tools: the rest was added switched off.",
+                    "The server offers more than %(limit)s tools. The remaining ones were added switched off.",
                     limit=limit,
                 )
             )
@@ -111,7 +111,7 @@ class McpServer(models.Model):
             )
         if discovery.is_cut or len(names - known_names) > left:
             notes.append(
-                self.env._("The server's list of tools is too long to be read to its end.")
+                self.env._("The server's list of tools is too long to be read completely.")
             )
         message = " ".join(notes) or False
         self.sudo().write({"last_sync": fields.Datetime.now(), "state_message": message})

@@ -20,20 +20,22 @@ class McpTool(models.Model):
     name = fields.Char(required=True, readonly=True)
     title = fields.Char(readonly=True)
     description = fields.Text(readonly=True)
-    input_schema = fields.Text(readonly=True, help="JSON Schema, as the server sent it.")
+    input_schema = fields.Text(readonly=True, help="JSON Schema as sent by the server.")
     output_schema = fields.Text(readonly=True)
     annotations = fields.Text(readonly=True)
     server_id = fields.Many2one(
         "woow_paas_platform.mcp_server", required=True, ondelete="cascade", index=True
     )
-    active = fields.Boolean(default=True, help="Off counts at once, also for running turns.")
-    available = fields.Boolean(default=True, readonly=True, help="The last sync saw it.")
+    active = fields.Boolean(
+        default=True, help="Switching it off takes effect immediately, even for running turns."
+    )
+    available = fields.Boolean(default=True, readonly=True, help="The last sync found the tool.")
     is_usable = fields.Boolean(compute="_compute_is_usable")
-    alias = fields.Char(compute="_compute_alias", help="The name that the model sees.")
+    alias = fields.Char(compute="_compute_alias", help="Name shown to the model.")
     definition_hash = fields.Char(readonly=True)
     approval_policy = fields.Selection(
         [
-            ("default", "By its annotations"),
+            ("default", "Based on its annotations"),
             ("auto", "Always run"),
             ("ask", "Ask first"),
             ("never", "Never run"),
@@ -42,16 +44,18 @@ class McpTool(models.Model):
         default="default",
     )
     token_estimate = fields.Integer(
-        "Tokens", readonly=True, help="About what the definition costs in each request, in tokens."
+        "Tokens",
+        readonly=True,
+        help="Estimated number of tokens the definition adds to each request.",
     )
     total_call_count = fields.Integer(
-        "Calls Ever Made",
+        "Total Calls",
         compute="_compute_total_call_count",
         groups="woow_paas_platform.group_admin",
     )
 
     _server_name_unique = models.Constraint(
-        "UNIQUE (server_id, name)", "The server already has a tool of this name."
+        "UNIQUE (server_id, name)", "The server already has a tool with this name."
     )
 
     @api.depends("active", "available", "review_state", "server_id.active")
@@ -80,7 +84,9 @@ class McpTool(models.Model):
 
     def write(self, vals):
         if not self.env.su and vals.keys() - {"active", "approval_policy"}:
-            raise AccessError(self.env._("A tool's definition comes from its server."))
+            raise AccessError(
+                self.env._("The definition of a tool comes from its server and cannot be changed.")
+            )
         return super().write(vals)
 
     @api.model

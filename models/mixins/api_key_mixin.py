@@ -5,15 +5,15 @@ class ApiKeyMixin(models.AbstractModel):
     """One such secret, for whatever takes an API key."""
 
     _name = "woow_paas_platform.api_key.mixin"
-    _description = "Encrypted write-only API key"
+    _description = "API Key Mixin"
     _inherit = ["woow_paas_platform.secret.mixin"]
 
     api_key = fields.Char(
         "API Key",
         compute="_compute_api_key",
         inverse="_inverse_api_key",
-        help="Stored encrypted. Leave empty to keep the current key. "
-        "It is forgotten when another host is entered, unless a new one comes with it.",
+        help="Stored encrypted. Leave empty to keep the current key. Changing the host removes the key "
+        "unless you enter a new one.",
     )
     api_key_encrypted = fields.Char(groups=fields.NO_ACCESS, copy=False)
     has_api_key = fields.Boolean(

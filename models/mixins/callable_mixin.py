@@ -12,7 +12,7 @@ class CallableMixin(models.AbstractModel):
     """
 
     _name = "woow_paas_platform.callable.mixin"
-    _description = "What a Call is Made of"
+    _description = "Callable Mixin"
 
     def _annotations(self):
         """What is said about the effect of a call, as in MCP's `ToolAnnotations`."""
@@ -80,11 +80,11 @@ class CallableMixin(models.AbstractModel):
             assistants = self._offered_by(assistants)
         decision = self._decision(arguments, assistants)
         if decision.policy == "never":
-            return self.env._("An administrator does not allow this call.")
+            return self.env._("An administrator has blocked this call.")
         if decision.policy == "auto" or (action and decision.reason == "unknown"):
             return ""
         if decision.grantable and self._is_allowed_for_good(self.env.user):
             return ""
         return self.env._(
-            "Somebody has to allow this call. Allow the tool “always” in a chat, or make the call there."
+            "This call requires approval. Allow the tool “always” in a chat, or make the call there."
         )

@@ -7,12 +7,12 @@ class CompanyMixin(models.AbstractModel):
     """
 
     _name = "woow_paas_platform.company.mixin"
-    _description = "Of One Company or of All"
+    _description = "Company Mixin"
     _check_company_auto = True
     _check_company_domain = models.check_company_domain_parent_of
 
     company_id = fields.Many2one(
         "res.company",
         index="btree_not_null",
-        help="Only people of this company and of its branches use it. Leave empty to share it with all companies.",
+        help="Only users of this company and its branches can use it. Leave empty to share it with all companies.",
     )

@@ -11,7 +11,7 @@ class ReadonlyMixin(models.AbstractModel):
     """
 
     _name = "woow_paas_platform.readonly.mixin"
-    _description = "Columns that only Odoo itself writes"
+    _description = "Read-Only Fields Mixin"
 
     @api.model_create_multi
     def create(self, vals_list):
@@ -58,7 +58,7 @@ class ReadonlyMixin(models.AbstractModel):
             if field.name in vals:
                 raise AccessError(
                     self.env._(
-                        "“%(field)s” is written by Odoo itself only.",
+                        "“%(field)s” can only be set by Odoo itself.",
                         field=field._description_string(self.env),
                     )
                 )

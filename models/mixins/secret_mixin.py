@@ -8,9 +8,7 @@ from ...tools import vault
 
 _logger = logging.getLogger(__name__)
 
-NEUTRALIZED = (
-    "This is a neutralized copy of a database. Switch it on first if it is to be asked from here."
-)
+NEUTRALIZED = "This database is a neutralized copy. Switch this on first to use it from here."
 LOOKED_AT = 200  # secrets of each kind that a look at the health tries to open
 
 
@@ -22,10 +20,10 @@ class SecretMixin(models.AbstractModel):
     """
 
     _name = "woow_paas_platform.secret.mixin"
-    _description = "Encrypted write-only secrets"
+    _description = "Secrets Mixin"
 
     secret_problem = fields.Char(
-        "Secrets That Cannot Be Read",
+        "Unreadable Secrets",
         compute="_compute_secret_problem",
         compute_sudo=True,
         exportable=False,
@@ -110,7 +108,7 @@ class SecretMixin(models.AbstractModel):
             "type": "notification",
             "title": self.env._("Enter the secrets again"),
             "message": self.env._(
-                "Keys, headers and sign-ins stay with the old address and the old owner. Enter those that count now."
+                "Keys, headers and sign-ins are not carried over to a new address or owner. Enter the current ones."
             ),
         }
         return {"warning": warning}
@@ -144,8 +142,8 @@ class SecretMixin(models.AbstractModel):
         inputs = (self._fields.get(name.removesuffix("_encrypted")) for name in stores)
         labels = [field._description_string(self.env) for field in inputs if field]
         return self.env._(
-            "What is stored here was encrypted with another secret key than this Odoo has, and cannot be read: "
-            "%(secrets)s. Enter it again, or let the operator add the former key to secret_key.",
+            "These stored secrets were encrypted with a different secret key and cannot be read: "
+            "%(secrets)s. Enter them again, or ask the operator to add the previous key to secret_key.",
             secrets=", ".join(labels) or self.display_name,
         )
 

@@ -22,19 +22,19 @@ class McpServer(models.Model):
 
     authorization = fields.Selection(
         [
-            ("key", "Key, headers or nothing"),
-            ("oauth_server", "OAuth, one sign-in for everybody"),
-            ("oauth_user", "OAuth, each person signs in"),
+            ("key", "Key, headers or none"),
+            ("oauth_server", "OAuth, one sign-in for everyone"),
+            ("oauth_user", "OAuth, each user signs in"),
             ("oauth_client", "OAuth, client credentials"),
         ],
         required=True,
         default="key",
         tracking=True,
-        help="With one sign-in for everybody, all chats act with the rights of who signed in.",
+        help="With one sign-in for everyone, all chats act with the permissions of the user who signed in.",
     )
     oauth_client_id = fields.Char(
         "Client ID",
-        help="Only where this Odoo was registered by hand; else it makes itself known.",
+        help="Only needed if this Odoo was registered manually. Otherwise it identifies itself automatically.",
     )
     oauth_client_secret = fields.Char(
         "Client Secret",
@@ -45,15 +45,17 @@ class McpServer(models.Model):
     oauth_client_secret_encrypted = fields.Char(groups=fields.NO_ACCESS, copy=False)
     oauth_issuer = fields.Char(
         "Authorization Server",
-        help="Issuer at which the client is registered. The client secret goes nowhere else.",
+        help="Issuer where the client is registered. The client secret is never sent anywhere else.",
     )
     oauth_callbacks = fields.Text(
-        "Callback Addresses",
+        "Callback URLs",
         compute="_compute_oauth_callbacks",
-        help="To register with the client. The second one is used where people are sent to a page of another server.",
+        help="Redirect URLs to register for the client. The second one is used when users are sent to a "
+        "page of another server.",
     )
     oauth_scope = fields.Char(
-        "Rights", help="Scopes to ask for, separated by blanks. Empty: those that the server names."
+        "Scopes",
+        help="Scopes to request, separated by spaces. Leave empty to use the scopes listed by the server.",
     )
     sign_in_ids = fields.One2many(
         SIGN_IN, "server_id", "Sign-ins", domain=[("is_active", "=", True)], copy=False
@@ -78,10 +80,12 @@ class McpServer(models.Model):
     def _check_oauth(self):
         for server in self.filtered(lambda server: server.authorization != "key"):
             if server.transport == "stdio":
-                raise ValidationError(self.env._("A command takes no OAuth tokens."))
+                raise ValidationError(
+                    self.env._("Servers started by a command do not support OAuth.")
+                )
             if server.oauth_client_id and not server.oauth_issuer:
                 raise ValidationError(
-                    self.env._("Enter the authorization server at which the client is registered.")
+                    self.env._("Enter the authorization server where the client is registered.")
                 )
             if server.authorization == "oauth_client" and not server.oauth_client_id:
                 raise ValidationError(self.env._("Client credentials need a client ID."))

@@ -17,7 +17,7 @@ class McpSignIn(models.Model):
     """
 
     _name = "woow_paas_platform.mcp_sign_in"
-    _description = "Sign-in to an MCP Server"
+    _description = "MCP Server Sign-in"
     _inherit = ["woow_paas_platform.secret.mixin"]
     _order = "id desc"
     _rec_name = "server_id"
@@ -26,18 +26,23 @@ class McpSignIn(models.Model):
         "woow_paas_platform.mcp_server", required=True, readonly=True, ondelete="cascade"
     )
     user_id = fields.Many2one(
-        "res.users", "Person", readonly=True, ondelete="cascade", index=True, help="Empty: shared."
+        "res.users",
+        "Person",
+        readonly=True,
+        ondelete="cascade",
+        index=True,
+        help="Empty if the sign-in is shared.",
     )
     address = fields.Char(required=True, readonly=True, help="Tokens go to this address only.")
     issuer = fields.Char(readonly=True)
-    scope = fields.Char("Rights", readonly=True)
-    is_active = fields.Boolean("Signed in", readonly=True, help="There is a token.")
+    scope = fields.Char("Scopes", readonly=True)
+    is_active = fields.Boolean("Signed in", readonly=True, help="A token is stored.")
     since = fields.Datetime(readonly=True)
     expires_at = fields.Datetime(readonly=True)
-    error = fields.Char(readonly=True, help="Why the last sign-in did not work.")
+    error = fields.Char(readonly=True, help="Why the last sign-in failed.")
     grant_encrypted = fields.Text(groups=fields.NO_ACCESS, copy=False)
     renewed_by = fields.Char(
-        groups=fields.NO_ACCESS, copy=False, help="Who renews the token right now."
+        groups=fields.NO_ACCESS, copy=False, help="Process that is renewing the token."
     )
     renewed_until = fields.Datetime(groups=fields.NO_ACCESS, copy=False)
 

@@ -14,7 +14,7 @@ class McpSignInRequest(models.Model):
     """A sign-in that has begun: single-use, bound to the person and the credential. Read by nobody."""
 
     _name = "woow_paas_platform.mcp_sign_in_request"
-    _description = "Sign-in to an MCP Server that has begun"
+    _description = "Pending MCP Server Sign-in"
     _inherit = ["woow_paas_platform.secret.mixin"]
     _order = "id desc"
 
@@ -22,7 +22,7 @@ class McpSignInRequest(models.Model):
         "woow_paas_platform.mcp_sign_in", required=True, ondelete="cascade", index=True
     )
     user_id = fields.Many2one("res.users", required=True, ondelete="cascade", index=True)
-    state_hash = fields.Char(required=True, help="The state itself is known to the browser only.")
+    state_hash = fields.Char(required=True, help="Only the browser knows the state itself.")
     pending_encrypted = fields.Text(groups=fields.NO_ACCESS, copy=False)
 
     _state_unique = models.UniqueIndex("(state_hash)")

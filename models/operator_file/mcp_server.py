@@ -31,19 +31,19 @@ class McpServer(models.Model):
     env_type = fields.Selection(
         [
             ("preinstalled", "Installed on the host"),
-            ("dynamic_injected", "Package fetched at the start"),
+            ("dynamic_injected", "Package fetched at startup"),
             ("custom_image", "Container image"),
         ],
         "Environment",
         readonly=True,
         copy=False,
     )
-    env_config = fields.Json("Environment's Configuration", readonly=True, copy=False)
+    env_config = fields.Json("Environment Configuration", readonly=True, copy=False)
 
     _stdio_by_file = models.Constraint(
         "CHECK (transport <> 'stdio' OR managed_by_file IS TRUE"
         " OR (template_code IS NOT NULL AND scope = 'system'))",
-        "Servers that are started by a command come from the operator's file, or from a template that it releases.",
+        "Servers started by a command must be defined in the operator's file or use a template that it enables.",
     )
 
     # ------------------------------------------------------------ what people may do
@@ -73,7 +73,9 @@ class McpServer(models.Model):
             notify.server_off(self.env.cr, server.id)
 
     def _sentence_read_only(self):
-        return self.env._("This server is managed by the operator's file and changed only there.")
+        return self.env._(
+            "This server is managed by the operator's file and can only be changed there."
+        )
 
     def action_start(self):
         """Switch a server of the file on and start it, to see whether it can be."""

@@ -24,12 +24,14 @@ class AiTurn(models.Model):
         if not question:
             raise NotThere(self.env._("Nothing of this id was asked."))
         if not question._is_open():
-            raise TooLate(self.env._("This was decided already, or took too long."))
+            raise TooLate(self.env._("This has already been decided or has expired."))
         if decision not in question._choices():
-            raise Refusal(self.env._("This question is answered on the page that it names."))
+            raise Refusal(
+                self.env._("This question must be answered on the page that it links to.")
+            )
         if decision == "accept" and (problems := question._problems(content or {})):
             sentence = self.env._(
-                "The answer does not fit what was asked: %(fields)s.", fields=", ".join(problems)
+                "These answers are not valid: %(fields)s.", fields=", ".join(problems)
             )
             raise Refusal(sentence, "invalid_answer", fields=problems)
         return question._answer(decision, (content or {}) if decision == "accept" else None)

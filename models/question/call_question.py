@@ -19,7 +19,7 @@ class CallQuestion(models.Model):
     """
 
     _name = "woow_paas_platform.call_question"
-    _description = "Question of an MCP Server"
+    _description = "MCP Server Question"
     _order = "id"
     _rec_name = "message"
 
@@ -29,13 +29,17 @@ class CallQuestion(models.Model):
     kind = fields.Selection(
         [("form", "Form"), ("url", "Page to visit")], required=True, readonly=True
     )
-    key = fields.Char(readonly=True, help="The server's own name of the question.")
-    ask_round = fields.Integer(readonly=True)
+    key = fields.Char(readonly=True, help="Key that the server uses for the question.")
+    ask_round = fields.Integer("Question Round", readonly=True)
     message = fields.Text(readonly=True)
     schema = fields.Json(readonly=True)
     url = fields.Char("URL", readonly=True)
-    host = fields.Char(readonly=True, help="Where the page is.")
-    is_held = fields.Boolean(readonly=True, help="The server waits in its session.")
+    host = fields.Char(readonly=True, help="Host of the page.")
+    is_held = fields.Boolean(
+        "Session Held",
+        readonly=True,
+        help="The server keeps its session open until the question is answered.",
+    )
     expires_at = fields.Datetime(readonly=True)
     action = fields.Selection(
         [
@@ -45,7 +49,7 @@ class CallQuestion(models.Model):
             ("expired", "Not answered in time"),
         ],
         readonly=True,
-        help="Empty: it is open.",
+        help="Empty while the question is open.",
     )
     content_encrypted = fields.Char(groups=fields.NO_ACCESS, copy=False)
     answered_by_id = fields.Many2one("res.users", "Answered by", readonly=True, ondelete="set null")

@@ -34,9 +34,11 @@ class ToolCall(models.Model):
     _inherit = "woow_paas_platform.tool_call"
 
     question_ids = fields.One2many(MODEL, "call_id", "Questions", readonly=True)
-    ask_round = fields.Integer(readonly=True, help="How often the call ended with questions.")
+    ask_round = fields.Integer(
+        "Question Round", readonly=True, help="Number of times the call ended with questions."
+    )
     ask_state = fields.Json(
-        groups=fields.NO_ACCESS, help="What goes back to the server with the answers."
+        groups=fields.NO_ACCESS, help="Data that is sent back to the server with the answers."
     )
 
     def _suspend(self, wanted):

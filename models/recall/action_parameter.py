@@ -13,7 +13,7 @@ class ActionParameter(models.Model):
     """One argument of an action's tool: fixed by the record or a constant, or left to the model."""
 
     _name = "woow_paas_platform.action_parameter"
-    _description = "Parameter of an Action Type"
+    _description = "Action Type Parameter"
     _order = "sequence, id"
 
     action_id = fields.Many2one(
@@ -23,12 +23,12 @@ class ActionParameter(models.Model):
     sequence = fields.Integer(default=10)
     location = fields.Selection(
         [("path", "Path"), ("query", "Query"), ("header", "Header"), ("body", "Body")],
-        help="Where an operation of a toolbox takes it; empty for MCP tools.",
+        help="Where a toolbox operation expects the parameter; empty for MCP tools.",
     )
     name = fields.Char("Parameter", required=True)
     source = fields.Selection(
         [
-            ("dynamic", "Left to the model"),
+            ("dynamic", "Chosen by the model"),
             ("field", "From the record"),
             ("constant", "Constant"),
         ],
@@ -38,16 +38,16 @@ class ActionParameter(models.Model):
     field_path = fields.Char(
         "Field", help="A field of the record, or a path such as partner_id.email."
     )
-    constant = fields.Char(help="A text, or JSON such as 5, true or [1, 2].")
-    description = fields.Char(help="What the model reads instead of the tool's own description.")
+    constant = fields.Char(help="Text, or a JSON value such as 5, true or [1, 2].")
+    description = fields.Char(help="Shown to the model instead of the tool's own description.")
 
     _source_complete = models.Constraint(
         "CHECK ((source <> 'field' OR field_path IS NOT NULL)"
         " AND (source <> 'constant' OR constant IS NOT NULL))",
-        "A fixed parameter needs its field or its constant.",
+        "A fixed parameter requires a field or a constant.",
     )
     _name_unique = models.UniqueIndex(
-        "(action_id, COALESCE(location, ''), name)", "Each parameter can stand here once."
+        "(action_id, COALESCE(location, ''), name)", "Each parameter can be listed only once."
     )
 
     @api.constrains("source", "field_path", "action_id")
@@ -60,7 +60,7 @@ class ActionParameter(models.Model):
                 if field is None or depth > DEPTH:
                     raise ValidationError(
                         self.env._(
-                            "“%(path)s” is not a path of fields of %(model)s.",
+                            "“%(path)s” is not a valid field path of %(model)s.",
                             path=parameter.field_path,
                             model=parameter.action_id.model_id.name,
                         )

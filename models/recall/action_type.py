@@ -19,23 +19,25 @@ class ActionType(models.Model):
 
     name = fields.Char(required=True, translate=True)
     sequence = fields.Integer(default=10)
-    active = fields.Boolean(default=True, help="Off counts at once, also for running turns.")
+    active = fields.Boolean(
+        default=True, help="Switching it off takes effect immediately, even for running turns."
+    )
     at_id = fields.Char(
         "Action Type ID",
         required=True,
         copy=False,
         default=lambda self: str(uuid.uuid4()),
-        help="Names the action type in the action recall API.",
+        help="Identifies the action type in the action recall API.",
     )
     description = fields.Text(
-        translate=True, help="What the model reads instead of the tool's own description."
+        translate=True, help="Shown to the model instead of the tool's own description."
     )
     network_id = fields.Many2one(
         "woow_paas_platform.knowledge_network", required=True, ondelete="cascade", index=True
     )
     model_id = fields.Many2one(
         "ir.model",
-        "About",
+        "Applies To",
         required=True,
         ondelete="cascade",
         domain=[("transient", "=", False), ("abstract", "=", False)],
@@ -43,19 +45,21 @@ class ActionType(models.Model):
     )
     model = fields.Char(related="model_id.model", store=True, index=True, string="Model")
     identity_fields = fields.Char(
-        "Identified by",
+        "Identified By",
         required=True,
         default="id",
-        help="The fields of unique_identity, separated by commas: id, or such as ref, company_id.",
+        help="Fields of unique_identity, separated by commas, such as id or ref, company_id.",
     )
     domain = fields.Char(
-        "Only for", help="The action is offered for the records that match.", default="[]"
+        "Record Filter",
+        help="The action is only offered for records that match this filter.",
+        default="[]",
     )
     source = fields.Selection(
         [
-            ("mcp", "Tool of an MCP server"),
-            ("tool", "Operation of a toolbox"),
-            ("manual", "Done by people"),
+            ("mcp", "MCP tool"),
+            ("tool", "Toolbox operation"),
+            ("manual", "Manual"),
         ],
         string="Action Source",
         required=True,
@@ -87,7 +91,7 @@ class ActionType(models.Model):
     )
 
     _at_id_unique = models.Constraint(
-        "UNIQUE (network_id, at_id)", "Another action type of this network has this ID."
+        "UNIQUE (network_id, at_id)", "Another action type in this network already uses this ID."
     )
     _source_complete = models.Constraint(
         "CHECK ((source <> 'mcp' OR tool_id IS NOT NULL)"
@@ -111,7 +115,7 @@ class ActionType(models.Model):
         for action in self:
             if action.tool_id and action.tool_id.server_id.scope != "system":
                 raise ValidationError(
-                    self.env._("Choose a tool of a server that belongs to the whole system.")
+                    self.env._("Choose a tool of a server with the System scope.")
                 )
 
     @api.constrains("identity_fields", "model_id")
@@ -123,7 +127,7 @@ class ActionType(models.Model):
             if wrong or not wanted:
                 raise ValidationError(
                     self.env._(
-                        "“%(names)s” are no stored fields of %(model)s.",
+                        "“%(names)s” are not stored fields of %(model)s.",
                         names=", ".join(wrong),
                         model=action.model_id.name,
                     )

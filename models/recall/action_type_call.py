@@ -48,7 +48,11 @@ class ActionType(models.Model):
         try:
             fixed, empty = self._fixed(record)
         except AccessError:
-            return {"problem": self.env._("You may not read what it needs of the record.")}
+            return {
+                "problem": self.env._(
+                    "You are not allowed to read the values that it needs from the record."
+                )
+            }
         except UnusableSchema as error:
             return {"problem": str(error)}
         if empty:

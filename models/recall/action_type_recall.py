@@ -39,7 +39,7 @@ class ActionType(models.Model):
         self.ensure_one()
         if self.source not in ("mcp", "tool"):
             raise BadInput(
-                self.env._("Actions of this source cannot be called by a program."),
+                self.env._("Actions of this source cannot be called through the API."),
                 UNSUPPORTED,
                 type=self.source,
             )

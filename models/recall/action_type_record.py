@@ -37,7 +37,7 @@ class ActionType(models.Model):
                 invalid=wrong,
                 unknown=unknown,
             )
-        gone = NotThere(self.env._("There is no such object."))
+        gone = NotThere(self.env._("This object does not exist."))
         Model = self.env[self.model]
         if not Model.has_access("read"):
             raise gone

@@ -16,15 +16,15 @@ class KnowledgeNetwork(models.Model):
         required=True,
         copy=False,
         default=lambda self: str(uuid.uuid4()),
-        help="Names the network in the action recall API.",
+        help="Identifies the network in the action recall API.",
     )
     active = fields.Boolean(default=True)
     description = fields.Text(translate=True)
     group_ids = fields.Many2many(
         "res.groups",
-        string="Available to",
-        help="Leave empty to offer its actions to every signed-in user, portal users too.",
+        string="Available To",
+        help="Leave empty to offer its actions to all signed-in users, including portal users.",
     )
     action_type_ids = fields.One2many("woow_paas_platform.action_type", "network_id")
 
-    _kn_id_unique = models.Constraint("UNIQUE (kn_id)", "Another network has this ID.")
+    _kn_id_unique = models.Constraint("UNIQUE (kn_id)", "Another network already uses this ID.")

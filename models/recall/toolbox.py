@@ -21,7 +21,9 @@ class Toolbox(models.Model):
     _order = "name, id"
 
     name = fields.Char(required=True)
-    active = fields.Boolean(default=True, help="Off counts at once, also for running turns.")
+    active = fields.Boolean(
+        default=True, help="Switching it off takes effect immediately, even for running turns."
+    )
     description = fields.Text()
     box_id = fields.Char(
         "Toolbox ID",
@@ -29,7 +31,7 @@ class Toolbox(models.Model):
         copy=False,
         readonly=True,
         default=lambda self: str(uuid.uuid4()),
-        help="Names the toolbox in the action recall API.",
+        help="Identifies the toolbox in the action recall API.",
     )
     document_file = fields.Binary(
         "OpenAPI Document",
@@ -39,11 +41,13 @@ class Toolbox(models.Model):
         inverse="_inverse_document_file",
         help="JSON or YAML, OpenAPI 3.0 or 3.1.",
     )
-    document_url = fields.Char("Document URL", help="Where the document can be read again.")
+    document_url = fields.Char(
+        "Document URL", help="URL from which the document can be imported again."
+    )
     version = fields.Char(readonly=True, copy=False)
     last_import = fields.Datetime(readonly=True, copy=False)
     base_url = fields.Char(
-        "Base URL", help="Where the operations are; taken from the document if it is empty."
+        "Base URL", help="Base URL of the operations. Leave empty to use the one in the document."
     )
     credential_type = fields.Selection(
         [
@@ -55,7 +59,9 @@ class Toolbox(models.Model):
         required=True,
         default="none",
     )
-    credential_name = fields.Char(help="The header or the query parameter that carries it.")
+    credential_name = fields.Char(
+        help="Name of the header or query parameter that contains the credential."
+    )
     credential = fields.Char(
         compute="_compute_credential",
         inverse="_inverse_credential",
@@ -63,7 +69,7 @@ class Toolbox(models.Model):
     )
     credential_encrypted = fields.Char(groups=fields.NO_ACCESS, copy=False)
     has_credential = fields.Boolean(compute="_compute_has_credential", compute_sudo=True)
-    call_timeout = fields.Float(default=const.CALL_TIMEOUT, help="Seconds.")
+    call_timeout = fields.Float(default=const.CALL_TIMEOUT, help="In seconds.")
     operation_ids = fields.One2many(
         "woow_paas_platform.toolbox_operation",
         "toolbox_id",
@@ -72,11 +78,11 @@ class Toolbox(models.Model):
     )
     operation_count = fields.Integer("Number of Operations", compute="_compute_operation_count")
 
-    _box_id_unique = models.Constraint("UNIQUE (box_id)", "Another toolbox has this ID.")
-    _name_unique = models.Constraint("UNIQUE (name)", "There is already a toolbox of this name.")
+    _box_id_unique = models.Constraint("UNIQUE (box_id)", "Another toolbox already uses this ID.")
+    _name_unique = models.Constraint("UNIQUE (name)", "A toolbox with this name already exists.")
     _timeout_positive = models.Constraint(
         "CHECK (call_timeout > 0 AND call_timeout <= 600)",
-        "The time-out must be positive and at most 600 seconds.",
+        "The timeout must be positive and at most 600 seconds.",
     )
 
     @api.depends("credential_encrypted")
@@ -128,7 +134,7 @@ class Toolbox(models.Model):
         for box in self.filtered(lambda b: b.credential_type in ("header", "query")):
             try:
                 if not box.credential_name:
-                    raise ConfigError(self.env._("Say which header or parameter it is."))
+                    raise ConfigError(self.env._("Enter the name of the header or parameter."))
                 if box.credential_type == "header":
                     egress.check_headers({box.credential_name: "x"})
             except ConfigError as error:
@@ -153,7 +159,7 @@ class Toolbox(models.Model):
             "params": {
                 "type": "info",
                 "message": self.env._(
-                    "The document of “%(toolbox)s” is being read. What came of it follows in a moment.",
+                    "The document of “%(toolbox)s” is being imported. You will be notified of the result.",
                     toolbox=self.name,
                 ),
             },
@@ -183,7 +189,7 @@ class Toolbox(models.Model):
             message = sentences.of_error(box.env, error) if is_ours else str(error)
             told = {"type": "danger", "message": message}
         else:
-            message = box.env._("%(count)s operations were read.", count=box.operation_count)
+            message = box.env._("%(count)s operations were imported.", count=box.operation_count)
             told = {"type": "success", "message": message}
         user._bus_send("simple_notification", {"title": box.name, **told})
         if not error:

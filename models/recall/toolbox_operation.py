@@ -18,21 +18,27 @@ class ToolboxOperation(models.Model):
     toolbox_id = fields.Many2one(
         "woow_paas_platform.toolbox", required=True, ondelete="cascade", index=True
     )
-    name = fields.Char(required=True, readonly=True, help="The operation's id in its document.")
+    name = fields.Char(required=True, readonly=True, help="ID of the operation in its document.")
     title = fields.Char(readonly=True)
     description = fields.Text(readonly=True)
     method = fields.Char(readonly=True, required=True)
     path = fields.Char(readonly=True, required=True)
     input_schema = fields.Text(readonly=True, help="JSON Schema of the arguments, in layers.")
     content_type = fields.Char(readonly=True)
-    joined = fields.Json(readonly=True, help="Query parameters whose lists are joined by commas.")
+    joined = fields.Json(
+        readonly=True, help="Query parameters whose list values are joined by commas."
+    )
     problem = fields.Char(readonly=True)
-    active = fields.Boolean(default=True, help="Off counts at once, also for running turns.")
-    available = fields.Boolean(default=True, readonly=True, help="The document still has it.")
+    active = fields.Boolean(
+        default=True, help="Switching it off takes effect immediately, even for running turns."
+    )
+    available = fields.Boolean(
+        default=True, readonly=True, help="The operation is still in the document."
+    )
     is_usable = fields.Boolean(compute="_compute_is_usable")
 
     _name_unique = models.Constraint(
-        "UNIQUE (toolbox_id, name)", "The toolbox already has an operation of this name."
+        "UNIQUE (toolbox_id, name)", "The toolbox already has an operation with this name."
     )
 
     @api.depends("active", "available", "problem", "toolbox_id.active", "toolbox_id.base_url")

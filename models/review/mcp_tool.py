@@ -30,18 +30,18 @@ class McpTool(models.Model):
         readonly=True,
         copy=False,
         index=True,
-        help="Only tools whose definition is approved are offered to a model.",
+        help="Only tools with an approved definition are offered to a model.",
     )
     pending_definition = fields.Json(
-        readonly=True, copy=False, help="What the server says now, beside what was approved."
+        readonly=True,
+        copy=False,
+        help="Current definition from the server, compared with the approved one.",
     )
     review_hash = fields.Char(
         compute="_compute_review_hash",
-        help="Of the definition that waits for a decision, empty if none does.",
+        help="Hash of the definition that is waiting for a decision, empty if there is none.",
     )
-    warning_codes = fields.Json(
-        readonly=True, copy=False, help="What a look at the definition found."
-    )
+    warning_codes = fields.Json(readonly=True, copy=False, help="Problems found in the definition.")
     warnings = fields.Text(compute="_compute_warnings")
     definition_diff = fields.Html("Changes", compute="_compute_definition_diff", sanitize=False)
     review_ids = fields.One2many(
@@ -58,10 +58,10 @@ class McpTool(models.Model):
     @api.depends_context("lang")
     def _compute_warnings(self):
         sentences = {
-            "invisible": self.env._("It holds characters that nobody sees. They were removed:"),
+            "invisible": self.env._("It contains invisible characters, which were removed:"),
             "instruction": self.env._("It reads like an instruction to the model:"),
-            "link": self.env._("It holds a link:"),
-            "secret": self.env._("It speaks of passwords or keys:"),
+            "link": self.env._("It contains a link:"),
+            "secret": self.env._("It mentions passwords or keys:"),
         }
         for tool in self:
             pending = tool.pending_definition or {}
@@ -108,20 +108,20 @@ class McpTool(models.Model):
             '<table class="table table-sm o_woow_definition_diff"><thead><tr><th>{approved}</th>'
             "<th>{pending}</th></tr></thead><tbody>{lines}</tbody></table>"
         ).format(
-            approved=self.env._("Approved"), pending=self.env._("The server says now"), lines=lines
+            approved=self.env._("Approved"), pending=self.env._("Current definition"), lines=lines
         )
 
     def _told_of_rest(self, count):
         if count == "0":
             return ""
-        return self.env._("%(count)s more lines are too many to be shown.", count=count)
+        return self.env._("%(count)s more lines are not shown.", count=count)
 
     # ------------------------------------------------------------ decisions
 
     def action_review(self):
         """Show what waits for a decision."""
         if not any(self.mapped("review_hash")):
-            raise UserError(self.env._("None of these tools waits for a decision."))
+            raise UserError(self.env._("None of these tools is waiting for a decision."))
         return self.env["woow_paas_platform.definition_review"]._open(self)
 
     def _decide_definition(self, decision, seen):
@@ -259,8 +259,8 @@ class McpTool(models.Model):
     def _quarantine_reason(self):
         """:return: why the definition keeps the tool out of use, ``""`` if it does not"""
         return {
-            "new": "This tool is new: who manages its server has to look at it first.",
-            "changed": "The tool's definition has changed: who manages its server has to accept it first.",
+            "new": "This tool is new. A manager of its server must review it first.",
+            "changed": "The tool's definition has changed. A manager of its server must accept it first.",
             "refused": "The tool's definition was refused.",
         }.get(self.review_state, "")
 

@@ -5,7 +5,7 @@ class McpToolReview(models.Model):
     """Who accepted which definition of a tool: rows are added and never changed."""
 
     _name = "woow_paas_platform.mcp_tool_review"
-    _description = "Decision on a Tool's Definition"
+    _description = "Tool Definition Decision"
     _order = "id desc"
     _rec_name = "tool_name"
 
@@ -28,4 +28,4 @@ class McpToolReview(models.Model):
     definition = fields.Json(required=True, readonly=True)
     definition_hash = fields.Char(readonly=True)
     user_id = fields.Many2one("res.users", "Decided by", readonly=True, ondelete="set null")
-    user_name = fields.Char(readonly=True, help="Stays when the user goes.")
+    user_name = fields.Char(readonly=True, help="Kept when the user is deleted.")

@@ -21,7 +21,7 @@ class ToolCallReport(models.Model):
 
     date = fields.Date("Day", readonly=True)
     server_id = fields.Many2one("woow_paas_platform.mcp_server", readonly=True)
-    server_name = fields.Char(readonly=True, help="Stays when the server is deleted.")
+    server_name = fields.Char(readonly=True, help="Kept when the server is deleted.")
     tool_id = fields.Many2one("woow_paas_platform.mcp_tool", readonly=True)
     tool_name = fields.Char(readonly=True)
     assistant_id = fields.Many2one("ai.assistant", readonly=True)
@@ -32,11 +32,11 @@ class ToolCallReport(models.Model):
     calls = fields.Integer("Number of Calls", readonly=True, aggregator=None)
     error_rate = fields.Float("Error Rate (%)", readonly=True, aggregator="avg")
     duration_median = fields.Integer("Median Duration (ms)", readonly=True, aggregator="avg")
-    duration_p95 = fields.Integer("95 % Are Faster Than (ms)", readonly=True, aggregator="avg")
-    total_duration = fields.Integer("Time Spent (ms)", readonly=True, aggregator="sum")
+    duration_p95 = fields.Integer("95th Percentile (ms)", readonly=True, aggregator="avg")
+    total_duration = fields.Integer("Total Duration (ms)", readonly=True, aggregator="sum")
     bytes = fields.Integer(readonly=True, aggregator="sum")
     tokens = fields.Integer(
-        readonly=True, aggregator="sum", help="About what the results cost the model."
+        readonly=True, aggregator="sum", help="Estimated number of tokens in the results."
     )
 
     @property

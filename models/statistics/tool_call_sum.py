@@ -22,7 +22,7 @@ class ToolCallSum(models.Model):
     one tool, assistant, person, outcome and rounded duration; the calls themselves may be gone."""
 
     _name = "woow_paas_platform.tool_call_sum"
-    _description = "Tool Calls of a Day"
+    _description = "Daily Tool Calls"
     _order = "day desc, id desc"
     _rec_name = "tool_name"
     _log_access = False
@@ -30,7 +30,7 @@ class ToolCallSum(models.Model):
     key = fields.Char(
         required=True,
         readonly=True,
-        help="Hash of what the line counts; it stays when the tool, the server or the person goes.",
+        help="Hash of the counted tool, server and user, kept when one of them is deleted.",
     )
     day = fields.Date(required=True, readonly=True, index=True)
     server_id = fields.Many2one(
@@ -50,13 +50,19 @@ class ToolCallSum(models.Model):
     outcome = fields.Selection(
         selection=lambda self: self.env[CALLS]._fields["outcome"].selection, readonly=True
     )
-    duration = fields.Integer("Duration (ms)", readonly=True, help="Of each call, rounded.")
+    duration = fields.Integer(
+        "Duration (ms)", readonly=True, help="Duration of each call, rounded."
+    )
     calls = fields.Integer(required=True, readonly=True)
-    total_duration = fields.Float("Time Spent (ms)", readonly=True, help="Of all calls, exact.")
+    total_duration = fields.Float(
+        "Total Duration (ms)", readonly=True, help="Exact total of all calls."
+    )
     bytes = fields.Float(readonly=True)
     tokens = fields.Float(readonly=True)
 
-    _key_unique = models.UniqueIndex("(key)", "Each kind of call is counted once a day.")
+    _key_unique = models.UniqueIndex(
+        "(key)", "There can be only one total per day and kind of call."
+    )
 
     @api.model
     def _fold_old(self, limit):

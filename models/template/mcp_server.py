@@ -9,8 +9,8 @@ from ...services.errors import ConfigError
 from ...tools import notify, sentences, server_files, vault
 
 TEMPLATE = "woow_paas_platform.mcp_template"
-NO_VALUES = "What this MCP server needs is not filled in any more. Fill it in again."
-NOT_RELEASED = "The operator's file does not release this template any more."
+NO_VALUES = "Values that this MCP server requires are missing. Enter them again."
+NOT_RELEASED = "This template is no longer enabled in the operator's file."
 # What makes it the server that it is; everything else is an administrator's.
 FIXED = {"transport", "scope", "cloud_service_id", "owner_user_id", "url"}
 
@@ -37,7 +37,9 @@ class McpServer(models.Model):
         """
         if vals["scope"] != "system":
             raise UserError(
-                self.env._("Servers of this template are for everybody: add it as a system server.")
+                self.env._(
+                    "Servers from this template are shared by all users: add it as a system server."
+                )
             )
         given = template._given(values)
         release = self._release(template.code)
@@ -68,7 +70,7 @@ class McpServer(models.Model):
         self.check_access("write")
         template = self.env[TEMPLATE].search([("code", "=", self.template_code)])
         if not template:
-            raise UserError(self.env._("This server is of no template."))
+            raise UserError(self.env._("This server was not created from a template."))
         try:
             known = self._template_values()
         except ConfigError:
@@ -93,7 +95,9 @@ class McpServer(models.Model):
     def _check_write(self, vals):
         if not self.env.su and vals.keys() & FIXED and any(self.mapped("template_code")):
             raise UserError(
-                self.env._("A server of this template stays what it is: delete it and add another.")
+                self.env._(
+                    "A server created from this template cannot be changed this way. Delete it and add a new one."
+                )
             )
         return super()._check_write(vals)
 

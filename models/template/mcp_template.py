@@ -10,10 +10,10 @@ class McpTemplate(models.Model):
     """A well-known server: what has to be filled in, and what becomes of it (document 004, §5)."""
 
     _name = "woow_paas_platform.mcp_template"
-    _description = "Template of an MCP Server"
+    _description = "MCP Server Template"
     _order = "sequence, name, id"
 
-    code = fields.Char(required=True, help="Stable name, for programs.")
+    code = fields.Char(required=True, help="Stable technical name.")
     name = fields.Char(required=True, translate=True)
     active = fields.Boolean(default=True)
     sequence = fields.Integer(default=10)
@@ -29,9 +29,9 @@ class McpTemplate(models.Model):
         ],
         required=True,
     )
-    icon = fields.Char(default="fa-plug", help="Class of Font Awesome.")
-    website = fields.Char(help="Where the server is described.")
-    url = fields.Char("URL", help="May hold {names} of fields.")
+    icon = fields.Char(default="fa-plug", help="Font Awesome class.")
+    website = fields.Char(help="Page that describes the server.")
+    url = fields.Char("URL", help="Can contain {names} of fields as placeholders.")
     transport = fields.Selection(
         [
             ("auto", "Automatic"),
@@ -41,11 +41,11 @@ class McpTemplate(models.Model):
         ],
         required=True,
         default="auto",
-        help="What a command is, the operator's file says; it has to release the template.",
+        help="Commands are defined in the operator's file, which must enable the template.",
     )
     field_ids = fields.One2many("woow_paas_platform.mcp_template_field", "template_id", "Fields")
 
-    _code_unique = models.UniqueIndex("(code)", "Each template has a code of its own.")
+    _code_unique = models.UniqueIndex("(code)", "Another template already uses this code.")
 
     @api.model
     def _offered(self):
@@ -87,7 +87,7 @@ class McpTemplate(models.Model):
         given = {name: text.strip() for name, text in values.items() if text.strip()}
         for field in self.field_ids:
             if field.required and field.name not in given:
-                raise UserError(self.env._("“%(field)s” is needed.", field=field.label))
+                raise UserError(self.env._("“%(field)s” is required.", field=field.label))
         return given
 
     def _server_vals(self, values):

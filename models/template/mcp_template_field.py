@@ -5,14 +5,14 @@ class McpTemplateField(models.Model):
     """One question of a template's form."""
 
     _name = "woow_paas_platform.mcp_template_field"
-    _description = "Field of a Template"
+    _description = "MCP Server Template Field"
     _order = "sequence, id"
 
     template_id = fields.Many2one(
         "woow_paas_platform.mcp_template", required=True, ondelete="cascade", index=True
     )
     sequence = fields.Integer(default=10)
-    name = fields.Char(required=True, help="Stable name, for programs.")
+    name = fields.Char(required=True, help="Stable technical name.")
     label = fields.Char(required=True, translate=True)
     placeholder = fields.Char()
     help = fields.Char(translate=True)
@@ -25,14 +25,14 @@ class McpTemplateField(models.Model):
             ("api_key", "The API key"),
             ("header", "A header"),
             ("description", "The description"),
-            ("command", "What is started"),
+            ("command", "The command"),
         ],
         required=True,
     )
     header = fields.Char(help="Name of the header.")
 
     _name_unique = models.Constraint(
-        "UNIQUE (template_id, name)", "The template already has a field of this name."
+        "UNIQUE (template_id, name)", "The template already has a field with this name."
     )
 
     def _api_data(self):

@@ -27,7 +27,7 @@ class CloudService(models.Model):
         required=True,
         default="pending",
     )
-    reference_id = fields.Char(help="Identifier of the service where it runs.")
+    reference_id = fields.Char(help="Identifier of the service on the platform that runs it.")
     user_mcp_server_ids = fields.One2many(
         "woow_paas_platform.mcp_server",
         "cloud_service_id",

@@ -5,5 +5,5 @@ class IrActionsServer(models.Model):
     _inherit = "ir.actions.server"
 
     woow_ai_chat = fields.Boolean(
-        readonly=True, help="Made for records that are linked to a cloud service."
+        readonly=True, help="Created for models whose records are linked to a cloud service."
     )

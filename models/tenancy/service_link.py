@@ -6,7 +6,7 @@ class ServiceLink(models.Model):
     """Ties any record, such as a task, to a cloud service: its chats use the service's tools."""
 
     _name = "woow_paas_platform.service_link"
-    _description = "Link of a Record to a Cloud Service"
+    _description = "Cloud Service Link"
     _order = "cloud_service_id, id"
     _rec_name = "record"
 
@@ -16,7 +16,7 @@ class ServiceLink(models.Model):
     record = fields.Reference(selection="_selection_record", required=True)
 
     _record_unique = models.UniqueIndex(
-        "(record)", "This record is linked to a cloud service already."
+        "(record)", "This record is already linked to a cloud service."
     )
 
     @api.model

@@ -41,24 +41,28 @@ class AiTurn(models.Model):
     )
     prompt = fields.Text(readonly=True)
     is_from_discuss = fields.Boolean(
-        readonly=True, help="Asked in Discuss, so answered for Discuss."
+        "From Discuss",
+        readonly=True,
+        help="The question was asked in Discuss, so the answer is posted there.",
     )
     retry_of_id = fields.Many2one(
         "woow_paas_platform.ai_turn",
-        "Retry of",
+        "Retry Of",
         readonly=True,
         ondelete="set null",
-        help="The turn on the same question whose finished calls this one takes over.",
+        help="Turn on the same question whose completed calls this turn reuses.",
     )
     retry_ids = fields.One2many(
         "woow_paas_platform.ai_turn", "retry_of_id", "Retries", readonly=True
     )
-    client_token = fields.Char(readonly=True, help="Makes sending the same message twice harmless.")
+    client_token = fields.Char(
+        readonly=True, help="Prevents the same message from being processed twice."
+    )
     state = fields.Selection(
         [
             ("queued", "Queued"),
             ("running", "Running"),
-            ("waiting", "Waiting for a person"),
+            ("waiting", "Waiting for user"),
             ("done", "Done"),
             ("failed", "Failed"),
             ("stopped", "Stopped"),
@@ -69,7 +73,7 @@ class AiTurn(models.Model):
     )
     round = fields.Integer(readonly=True)
     transcript = fields.Json(
-        readonly=True, prefetch=False, help="The turn's progress, on disk after every step."
+        readonly=True, prefetch=False, help="Progress of the turn, saved after every step."
     )
     usage = fields.Json(readonly=True)
     error_code = fields.Char(readonly=True)
@@ -92,7 +96,7 @@ class AiTurn(models.Model):
     _queued = models.Index("(id) WHERE state = 'queued'")
     _one_runs = models.UniqueIndex(
         "(channel_id) WHERE state = 'running'",
-        "Another answer of this conversation is being written.",
+        "Another answer in this conversation is still being written.",
     )
     _open = models.Index("(id) WHERE state IN ('queued', 'running')")
     _open_of_user = models.Index("(user_id) WHERE state IN ('queued', 'running', 'waiting')")
@@ -103,12 +107,12 @@ class AiTurn(models.Model):
     _ended = models.Index("(ended_at) WHERE ended_at IS NOT NULL AND events_pruned IS NOT TRUE")
     _client_token_unique = models.UniqueIndex(
         "(channel_id, client_token) WHERE client_token IS NOT NULL",
-        "This message was sent already.",
+        "This message has already been sent.",
     )
 
     _retry_unique = models.UniqueIndex(
         "(retry_of_id) WHERE retry_of_id IS NOT NULL",
-        "This answer is being retried already.",
+        "This answer is already being retried.",
     )
 
     def _register_hook(self):
@@ -139,7 +143,7 @@ class AiTurn(models.Model):
         if len(content) > PROMPT_CHARS:
             raise UserError(
                 self.env._(
-                    "The message is too long: at most %(limit)s characters can be sent.",
+                    "The message is too long: it can have at most %(limit)s characters.",
                     limit=PROMPT_CHARS,
                 )
             )
@@ -180,7 +184,9 @@ class AiTurn(models.Model):
         mine = [("user_id", "=", self.env.uid), ("state", "in", ("queued", "running", "waiting"))]
         if self.sudo().search_count(mine, limit=MAX_OPEN_TURNS) >= MAX_OPEN_TURNS:
             raise TooOften(
-                self.env._("Too many of your messages wait for an answer. Try again in a moment."),
+                self.env._(
+                    "Too many of your messages are waiting for an answer. Try again in a moment."
+                ),
                 "too_many_turns",
                 retry_after=RETRY_AFTER,
             )
@@ -254,9 +260,9 @@ class AiTurn(models.Model):
         _ = self.env._
         sentences = {
             "internal_error": _(
-                "Something went wrong. The administrator finds the details in the log."
+                "Something went wrong. An administrator can find the details in the log."
             ),
-            "turn_timeout": _("The answer took too long and was ended. Try again."),
+            "turn_timeout": _("The answer took too long and was stopped. Try again."),
             "secret_unreadable": _(
                 "A stored secret cannot be read. An administrator must enter it again."
             ),
@@ -273,11 +279,11 @@ class AiTurn(models.Model):
             ),
             "llm_rejected": _("The language model rejected the request."),
             "llm_no_tools": _(
-                "This model has no function calling. An administrator can let it call tools in the prompt."
+                "This model does not support function calling. An administrator can enable tool calls in the prompt."
             ),
             "llm_timeout": _("The language model did not answer in time. Try again."),
             "llm_protocol_error": _(
-                "The answer of the language model was cut or damaged. Try again."
+                "The answer of the language model was cut off or damaged. Try again."
             ),
             "llm_switched_off": _(
                 "The provider of this assistant is switched off. An administrator can switch it on again."

@@ -8,7 +8,7 @@ class AiTurnStop(models.Model):
     """
 
     _name = "woow_paas_platform.ai_turn_stop"
-    _description = "Stop of an AI Turn"
+    _description = "AI Turn Stop Request"
     _log_access = False
 
     turn_id = fields.Integer(required=True, readonly=True)

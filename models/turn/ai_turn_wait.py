@@ -20,7 +20,8 @@ class AiTurn(models.Model):
     _inherit = "woow_paas_platform.ai_turn"
 
     waiting_round = fields.Integer(
-        readonly=True, help="The round that waits for the person's word; 0: it waits for calls."
+        readonly=True,
+        help="Round that is waiting for the user's confirmation; 0 if the turn is waiting for decisions on calls.",
     )
     waiting_until = fields.Datetime(readonly=True)
     _waiting = models.Index("(waiting_until) WHERE state = 'waiting'")
@@ -78,7 +79,10 @@ class AiTurn(models.Model):
             self.channel_id.id,
             self.env._("Decide in the chat"),
         )
-        sentence = Markup("%s %s") % (self.env._("The assistant waits for your decision."), link)
+        sentence = Markup("%s %s") % (
+            self.env._("The assistant is waiting for your decision."),
+            link,
+        )
         self.channel_id._post_ending(self.assistant_id, sentence)
 
     # ------------------------------------------------------------ decisions
@@ -118,7 +122,7 @@ class AiTurn(models.Model):
         if decision not in DECISIONS:
             raise BadInput("There is no such decision.")
         if self.state != "waiting" or not self.waiting_round:
-            raise TooLate(self.env._("This was decided already, or took too long."))
+            raise TooLate(self.env._("This has already been decided or has expired."))
         if asked != events.round_id(self.waiting_round):
             raise NotThere(self.env._("Nothing of this id was asked."))
         self._decide_round(decision, by=self.env.user.name)

@@ -45,18 +45,22 @@ class ToolCall(models.Model):
     )
     server_name = fields.Char(readonly=True)
     arguments = fields.Json(readonly=True)
-    fixed = fields.Json(readonly=True, help="Names of the arguments that the record filled in.")
-    result = fields.Json(readonly=True, help="What people see of the result, capped.")
-    llm_text = fields.Text(readonly=True, help="What the model read of the result, capped.")
+    fixed = fields.Json(readonly=True, help="Names of the arguments filled in from the record.")
+    result = fields.Json(readonly=True, help="Result as shown to users, up to a maximum length.")
+    llm_text = fields.Text(
+        readonly=True, help="Result as read by the model, up to a maximum length."
+    )
     whole_text = fields.Text(
-        readonly=True, prefetch=False, help="All of a result that the model has not read whole."
+        readonly=True,
+        prefetch=False,
+        help="Full text of a result that the model has read only in part.",
     )
     outcome = fields.Selection(
         [
             ("ok", "OK"),
             ("error", "Error"),
             ("denied", "Denied"),
-            ("timeout", "Time-out"),
+            ("timeout", "Timeout"),
             ("cancelled", "Cancelled"),
             ("unknown_tool", "Unknown tool"),
             ("invalid_args", "Invalid arguments"),
@@ -69,15 +73,19 @@ class ToolCall(models.Model):
     started_epoch = fields.Integer(readonly=True)
     duration_ms = fields.Integer("Duration (ms)", readonly=True, aggregator="avg")
     bytes = fields.Integer(readonly=True)
-    tokens = fields.Integer(readonly=True, help="About what the result costs the model.")
+    tokens = fields.Integer(readonly=True, help="Estimated number of tokens in the result.")
     truncated = fields.Boolean(readonly=True)
     attachment_ids = fields.Many2many("ir.attachment", string="Files", readonly=True)
-    result_pruned = fields.Boolean(readonly=True, help="The result was removed for its age.")
-    is_summed = fields.Boolean(readonly=True, help="The sums of the statistics count it.")
+    result_pruned = fields.Boolean(
+        readonly=True, help="The result was deleted when its retention period ended."
+    )
+    is_summed = fields.Boolean(
+        "Counted in Statistics", readonly=True, help="The call is included in the statistics."
+    )
 
     _has_owner = models.Constraint(
         "CHECK (turn_id IS NOT NULL OR user_id IS NOT NULL)",
-        "A call belongs to a turn or to a person.",
+        "A tool call must belong to a turn or to a user.",
     )
     _open_direct = models.Index("(create_date) WHERE turn_id IS NULL AND outcome IS NULL")
     _unpruned = models.Index("(create_date) WHERE result_pruned IS NOT TRUE")
@@ -86,7 +94,7 @@ class ToolCall(models.Model):
     )
 
     _created = models.Index("(create_date)")
-    _call_id_unique = models.Constraint("UNIQUE (call_id)", "Each call has an id of its own.")
+    _call_id_unique = models.Constraint("UNIQUE (call_id)", "The ID of a tool call must be unique.")
 
     def _end_direct(self, result):
         """Record what became of a direct call, once.

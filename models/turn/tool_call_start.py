@@ -10,7 +10,8 @@ class ToolCall(models.Model):
     _inherit = "woow_paas_platform.tool_call"
 
     definition = fields.Char(
-        readonly=True, help="Of the tool that the model asked for; empty if there is no such tool."
+        readonly=True,
+        help="Identifies the definition of the requested tool; empty if the tool does not exist.",
     )
 
     def _may_start(self, origin):

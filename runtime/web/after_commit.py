@@ -11,9 +11,7 @@ from ...tools import sentences
 from ..turns import listeners
 from .api_error import ApiError, error_body
 
-TURNED_AWAY = (
-    "Too many of your requests wait for an answer already. Try again when one of them has ended."
-)
+TURNED_AWAY = "Too many of your requests are already waiting for an answer. Try again when one of them has finished."
 RETRY_AFTER = 5  # s, told to who is turned away
 
 

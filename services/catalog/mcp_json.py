@@ -89,7 +89,7 @@ def _server(name: str, entry: Any) -> ImportedServer:
         raise ConfigError("Each server must be a JSON object with a “url”.")
     if "command" in entry:
         raise ConfigError(
-            "Servers that are started with a command come only from the operator's configuration file."
+            "Servers started by a command can only be defined in the operator's configuration file."
         )
     url = entry.get("url", entry.get("serverUrl"))
     if not isinstance(url, str):

@@ -93,7 +93,7 @@ def filled(release: FileServer, values: Mapping[str, str]) -> FileServer:
     template = TEMPLATES[release.name]
     for value in values.values():
         if len(value) > MAX_VALUE or not value.isprintable():
-            raise ConfigError("A value is too long or holds characters that do not belong there.")
+            raise ConfigError("A value is too long or contains invalid characters.")
     variables = {
         variable.name: _of_form(variable, values[name])
         for name, variable in template.variables.items()
@@ -112,7 +112,7 @@ def filled(release: FileServer, values: Mapping[str, str]) -> FileServer:
 
 def _of_form(variable: Variable, value: str) -> str:
     if not re.fullmatch(variable.form, value):
-        raise ConfigError(f"A value does not fit: it must look like {variable.example}.")
+        raise ConfigError(f"A value does not have the expected format, such as {variable.example}.")
     return value
 
 
@@ -140,7 +140,9 @@ def _below(roots: tuple[str, ...], folder: str) -> str:
     if not os.path.isabs(folder) or not any(
         os.path.commonpath([root, real]) == root for root in roots
     ):
-        raise ConfigError(f"The folder {folder} is not below one that the operator has released.")
+        raise ConfigError(
+            f"The folder {folder} is not inside a folder that the operator has released."
+        )
     if not os.path.isdir(real):
         raise ConfigError(f"The folder {folder} does not exist on this host.")
     return real

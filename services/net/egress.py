@@ -171,7 +171,7 @@ def check_url(url: str, policy: EgressPolicy | None = None) -> str:
     if len(url) > MAX_URL:
         raise ConfigError("The address is too long.")
     if not url.isprintable() or any(char.isspace() for char in url) or "\\" in url:
-        raise ConfigError("The address contains blanks or characters that do not belong there.")
+        raise ConfigError("The address contains spaces or invalid characters.")
     try:
         parts = urlsplit(url)
         port = parts.port

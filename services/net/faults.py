@@ -29,10 +29,9 @@ from ..specs import ServerSpec
 
 CONNECT_TIMEOUT = "The connection timed out. Check the server's address."
 START_TIMEOUT = (
-    "The program of this MCP server did not start in time. "
-    "The operator can give it more with start_timeout."
+    "The program of this MCP server did not start in time. The operator can increase start_timeout."
 )
-_REFUSED = "The MCP server refuses access. It says: {}"
+_REFUSED = "The MCP server denied access: {}"
 MAX_RETRY_AFTER = 3_600.0  # s, a longer wait that a server asks for counts as this
 
 
@@ -84,7 +83,7 @@ def _why_not_connected(error: BaseException) -> str:
     """A sentence for the commonest cause, else ``""``."""
     for cause in _chain(error):
         if isinstance(cause, ConnectionRefusedError):
-            return "The connection failed: nothing listens at this address and port."
+            return "The connection failed: no service is listening at this address and port."
     return ""
 
 
@@ -101,7 +100,7 @@ def of_response(
     detail = f"HTTP {status} {message}".strip()
     if 200 <= status < 300:
         return ProtocolError(
-            "The MCP server accepted the request without answering it.", detail=detail
+            "The MCP server accepted the request but did not answer it.", detail=detail
         )
     if status in (401, 403):
         challenge = headers.get("www-authenticate", "")
@@ -114,7 +113,7 @@ def of_response(
         return SessionExpired(detail=detail)
     if 300 <= status < 400:
         return ServerRefused(
-            "The address redirects to another place. Enter the final address.",
+            "The address redirects elsewhere. Enter the final address.",
             detail=f"{detail} to {text.one_line(headers.get('location', ''), 300)}",
             status=status,
         )

@@ -65,7 +65,7 @@ def begin(wanted: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
         wanted["issuer"], wanted["authorization_endpoint"], wanted["sends_issuer"]
     ):
         raise AuthRequired(
-            "The MCP server's sign-in leads to another server, which is not safe here.",
+            "The MCP server's sign-in redirects to a different server, which is not allowed here.",
             detail=f"{wanted['issuer']} sends people to {wanted['authorization_endpoint']}",
         )
     verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(32)
@@ -134,7 +134,7 @@ class OAuth:
                     and set(scope.split()) <= set(grant.get("asked", "").split())
                 ):
                     raise AuthRequired(
-                        "The MCP server wants more rights than it can be given.",
+                        "The MCP server requires more permissions than it can be granted.",
                         detail=f"scope {scope}",
                     )
                 authority = await directory.authority(issuer)
@@ -153,13 +153,13 @@ class OAuth:
         key = self._spec.key
         pending = await self._store.take_pending(key, answer.get("state", ""))
         if not pending or pending["begun"] + PENDING < time.time():
-            raise AuthRequired("This sign-in is not known or too old. Start it again.")
+            raise AuthRequired("This sign-in is unknown or has expired. Start it again.")
         issuer = answer.get("iss")
         if issuer is None and pending["sends_issuer"]:
-            raise AuthRequired("The answer of the sign-in does not say who sent it.")
+            raise AuthRequired("The sign-in response does not name its issuer.")
         is_elsewhere = answer.get("callback", "") != pending.get("callback", "")
         if is_elsewhere or (issuer is not None and issuer != pending["issuer"]):
-            raise AuthRequired("The answer of the sign-in came from somebody else.")
+            raise AuthRequired("The sign-in response came from a different issuer.")
         if not answer.get("code"):
             raise AuthRequired(
                 "The sign-in was not completed.", detail=f"error {answer.get('error', '')[:200]}"
@@ -185,7 +185,7 @@ class OAuth:
     ) -> None:
         if not (authority.authorization_endpoint and authority.token_endpoint and authority.pkce):
             raise AuthRequired(
-                "The MCP server's sign-in does not offer what is needed (PKCE with S256)."
+                "The MCP server's sign-in service does not support PKCE with S256, which is required."
             )
         callback = client.get("callback", "")
         wanted = {
@@ -230,7 +230,7 @@ class OAuth:
         if spec.client_id:
             if spec.client_issuer and spec.client_issuer != authority.issuer:
                 raise AuthRequired(
-                    "The MCP server's sign-in has moved. Enter the client of the new one.",
+                    "The MCP server's sign-in service has moved. Enter the client registered with the new one.",
                     detail=f"client of {spec.client_issuer}, now {authority.issuer}",
                 )
             client = {"client_id": spec.client_id, "client_secret": spec.client_secret}
@@ -251,7 +251,7 @@ class OAuth:
             return client
         if by_document:  # `begin` refuses it
             return {"client_id": spec.client_metadata_url, "client_secret": "", "method": "none"}
-        raise AuthRequired("The MCP server's sign-in needs a client that was registered there.")
+        raise AuthRequired("The MCP server's sign-in service requires a registered client.")
 
     # ------------------------------------------------------------ tokens
 
@@ -304,11 +304,13 @@ class OAuth:
         token = found.get("access_token")
         if status != 200 or not isinstance(token, str) or not token:
             raise AuthRequired(
-                "The MCP server's sign-in gave no access.",
+                "The MCP server's sign-in service did not grant access.",
                 detail=f"HTTP {status} {str(found.get('error', ''))[:200]}",
             )
         if str(found.get("token_type", "bearer")).lower() != "bearer":
-            raise AuthRequired("The MCP server's sign-in gave a token of an unknown kind.")
+            raise AuthRequired(
+                "The MCP server's sign-in service returned an unknown type of token."
+            )
         life = found.get("expires_in")
         grant = {
             **grant,
@@ -331,7 +333,7 @@ def _choose(resource: Resource, grant: Grant) -> str:
     if grant.get("issuer") in resource.authorities:
         return grant["issuer"]
     if not resource.authorities:
-        raise AuthRequired("The MCP server does not say where to sign in.")
+        raise AuthRequired("The MCP server does not specify where to sign in.")
     return resource.authorities[0]
 
 

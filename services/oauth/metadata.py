@@ -126,7 +126,7 @@ class Directory:
             named = found.get("resource")
             if not isinstance(named, str) or not covers(named, server_url):
                 raise AuthRequired(
-                    "The MCP server's sign-in is meant for another address.",
+                    "The MCP server's sign-in service is for a different address.",
                     detail=f"{url} describes {named!r}",
                 )
             return Resource(
@@ -146,7 +146,7 @@ class Directory:
                 continue
             if found.get("issuer") != issuer:
                 raise AuthRequired(
-                    "The sign-in of the MCP server is not trustworthy: it names another issuer.",
+                    "The MCP server's sign-in service cannot be trusted: it names a different issuer.",
                     detail=f"{url} says {found.get('issuer')!r}, expected {issuer!r}",
                 )
             return Authority(
@@ -162,7 +162,9 @@ class Directory:
                 takes_metadata_url=found.get("client_id_metadata_document_supported") is True,
                 sends_issuer=found.get("authorization_response_iss_parameter_supported") is True,
             )
-        raise AuthRequired("The MCP server's sign-in cannot be found.", detail=f"issuer {issuer}")
+        raise AuthRequired(
+            "The MCP server's sign-in service cannot be found.", detail=f"issuer {issuer}"
+        )
 
     async def post(
         self, url: str, headers: Mapping[str, str], *, data: dict | None = None, json: Any = None
@@ -188,7 +190,7 @@ class Directory:
         url = check_url(url, self._policy)
         parts = urlsplit(url)
         if parts.scheme != "https" and not self._policy.allows(parts.hostname, parts.port or 80):
-            raise ConfigError("The MCP server's sign-in is not encrypted (https).")
+            raise ConfigError("The MCP server's sign-in service is not encrypted (https).")
         return url
 
     async def _read(self, url: str) -> dict[str, Any] | None:

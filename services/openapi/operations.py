@@ -148,7 +148,7 @@ def _check(response: httpx.Response, body: bytes) -> None:
         )
     if 300 <= status < 400:
         raise ServerRefused(
-            "The address redirects to another place. Enter the final address.",
+            "The address redirects elsewhere. Enter the final address.",
             detail=detail,
             status=status,
         )

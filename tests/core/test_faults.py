@@ -151,7 +151,9 @@ async def test_what_was_executed_and_then_refused_is_not_made_again(fake, pool):
 
 def test_why_access_is_refused_is_told():
     said = b"Access is only allowed at localhost:8931"
-    assert str(refused(403, said)).endswith("It says: Access is only allowed at localhost:8931")
+    assert str(refused(403, said)).endswith(
+        "denied access: Access is only allowed at localhost:8931"
+    )
     plain = str(AuthRequired())
     assert str(refused(403, b"<html>Forbidden</html>")) == plain
     assert str(refused(403, b"no scope", **{"www-authenticate": "Bearer"})) == plain

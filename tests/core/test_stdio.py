@@ -238,8 +238,7 @@ async def test_what_a_program_says_last_stands_beside_the_error(pool):
         await ask(pool, spec)
     assert "no licence" not in str(caught.value), "people who chat are not told"
     assert caught.value.at_length() == (
-        "The program of this MCP server ended before it had answered."
-        " Its last words: no licence for •••"
+        "The program of this MCP server exited before it answered. Last output: no licence for •••"
     )
     diagnosis = await diagnose(spec, POLICY)
     assert diagnosis.steps[0].message == caught.value.at_length()

@@ -43,14 +43,15 @@ NETWORK_STEPS = (
 )
 PROCESS_STEPS = ("process", "protocol", "tools")
 ADVICE = {
-    "name": "Check the spelling of the host in the address. What is not public has to be allowed by the operator.",
+    "name": "Check the spelling of the host in the address. Addresses that are not public must be "
+    "allowed by the operator.",
     "address": "Use a public address, or ask the operator to allow this one.",
-    "connection": "Check the port, that the server runs, and that no firewall is in between.",
-    "tls": "The server needs a valid certificate for this host; one that it signed itself does not count.",
-    "http": "Check the path of the address, and the log of the server.",
-    "authorization": "Enter a key, a header or a sign-in that the server accepts.",
+    "connection": "Check the port, that the server is running, and that no firewall blocks the connection.",
+    "tls": "The server needs a valid certificate for this host. Self-signed certificates are not accepted.",
+    "http": "Check the path of the address and the server's log.",
+    "authorization": "Enter a key or a header that the server accepts, or sign in.",
     "protocol": "Check the path: MCP servers often answer at /mcp or /sse.",
-    "tools": "The server answers but does not tell its tools. Its log may say why.",
+    "tools": "The server answers but does not list its tools. Check its log for the cause.",
     "process": "Check the command in the configuration file, and that its program is installed.",
 }
 

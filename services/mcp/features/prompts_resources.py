@@ -196,7 +196,7 @@ class ServerFeatures:
             options=READ,
         )
         if result.get("resultType", "complete") == elicitation.REQUIRED:
-            raise ServerRefused("The MCP server asks questions before it shows this.")
+            raise ServerRefused("The MCP server requires more information before it can show this.")
         return result
 
 

@@ -16,7 +16,7 @@ from ...semaphore import FairSemaphore
 from ...specs import ServerSpec
 from ..session.session import Session
 
-ENDED = "The MCP server was switched off, or its conversation is over."
+ENDED = "The MCP server was switched off, or its conversation has ended."
 
 
 class Key(NamedTuple):

@@ -197,9 +197,9 @@ class LegacySession(Session):
         if error.code == CONNECTION_CLOSED and error.message == "Connection closed":
             if not self.info:
                 return ConnectFailed(
-                    "The program of this MCP server ended before it had answered."
+                    "The program of this MCP server exited before it answered."
                     if self.spec.command
-                    else "The MCP server ended the connection."
+                    else "The MCP server closed the connection."
                 )
             # over HTTP+SSE the guard has named the fault of every request that it sent
             return SessionExpired() if self._transport == "sse" else SessionLost()

@@ -51,9 +51,7 @@ class Listing:
             page = await self._ask(self._method, {"cursor": cursor} if cursor else None)
             found = page.get(self._key)
             if not isinstance(found, list):
-                raise ProtocolError(
-                    "The MCP server sent a list that is not a list.", detail=self._method
-                )
+                raise ProtocolError("The MCP server sent an invalid list.", detail=self._method)
             yield [entry for entry in found[:room] if isinstance(entry, Mapping)]
             self.is_cut = len(found) > room
             room -= len(found)

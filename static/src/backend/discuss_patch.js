@@ -64,7 +64,7 @@ patch(Thread.prototype, {
     },
 });
 
-// The members of a conversation with an assistant are fixed.
+// The members of a conversation with an assistant cannot be changed.
 for (const id of ["invite-people", "member-list"]) {
     const action = threadActionsRegistry.get(id);
     const isOffered = action.condition;
