@@ -221,7 +221,7 @@ class TestAccess(AiCase):
         channel = self.records["conversation"]
         with self.assertRaises(Exception) as caught:
             channel.sudo()._add_members(users=self.stranger)
-        self.assertIn("Nobody can be added", str(caught.exception))
+        self.assertIn("Members cannot be added", str(caught.exception))
 
     def test_a_conversation_needs_access_to_its_service(self):
         with self.assertRaises(AccessError):

@@ -64,10 +64,10 @@ class TestDiscuss(AiCase):
 
     def test_who_lost_the_assistant_is_told(self):
         self.assistant.group_ids = self.env.ref("base.group_system")
-        with self.assertRaisesRegex(UserError, "not available any more"):
+        with self.assertRaisesRegex(UserError, "no longer available"):
             self._post(self.chat)
         self.assistant.write({"group_ids": False, "active": False})
-        with self.assertRaisesRegex(UserError, "not available any more"):
+        with self.assertRaisesRegex(UserError, "no longer available"):
             self._post(self.chat)
 
     def test_the_answer_tells_its_calls_and_chats_show_cards_instead(self):

@@ -75,7 +75,7 @@ class TestMcpServer(AiCase):
     def test_what_is_left_out_is_told(self):
         self.server._apply_discovery(discovery(tool("forecast"), too_large=3, is_cut=True))
         self.assertIn("3 tools were left out", self.server.state_message)
-        self.assertIn("too long to be read to its end", self.server.state_message)
+        self.assertIn("too long to be read completely", self.server.state_message)
 
     def test_a_server_that_renames_its_tools_does_not_fill_the_tables(self):
         self.patch(mcp_server_discovery, "MAX_KNOWN", 10)
@@ -101,7 +101,7 @@ class TestMcpServer(AiCase):
         self.patch(mcp_server_discovery, "MAX_KNOWN", 4)
         self.server._apply_discovery(discovery(*(tool(f"t{i}") for i in range(9))))
         self.assertEqual(len(self._tools()), 4)
-        self.assertIn("too long to be read to its end", self.server.state_message)
+        self.assertIn("too long to be read completely", self.server.state_message)
 
     def test_empty_list(self):
         self.assertEqual(self.server._apply_discovery(discovery()), (0, 0, 2))

@@ -173,7 +173,7 @@ class TestOneDecision(RecallData, TurnByHandCase):
 
     def _refused(self, code, sentence):
         self.assertIn(code, ("denied", "not_found", "ErrExtActionRecallToolNotFound"))
-        return "ask" if sentence.startswith("Somebody has to allow") else "never"
+        return "ask" if sentence.startswith("This call requires approval") else "never"
 
     def _operation(self, user):
         self._sign_in(user)

@@ -72,7 +72,7 @@ class TestSecrets(AiCase):
             ):
                 with self.subTest(model=record._name, values=values):
                     told = record.onchange(values, [name], {name: {}, "api_key": {}})
-                    self.assertEqual("stay with the old" in str(told.get("warning")), is_told)
+                    self.assertEqual("are not carried over" in str(told.get("warning")), is_told)
         self.provider.api_key_encrypted = False
         told = self.provider.onchange({"api_base_url": "https://x.org"}, ["api_base_url"], {})
         self.assertNotIn("warning", told)

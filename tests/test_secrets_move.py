@@ -105,7 +105,7 @@ class TestSecretsMove(WithSecrets, AiCase):
             with self.subTest(values=values):
                 self.env.invalidate_all()  # what is new of a record is cached with it
                 told = record.onchange(values, list(values), {n: {} for n in values})
-                self.assertEqual("the old owner" in str(told.get("warning")), is_told)
+                self.assertEqual("not carried over" in str(told.get("warning")), is_told)
 
     def test_a_toolboxes_credential_goes_to_no_other_host(self):
         box = self.env["woow_paas_platform.toolbox"].create(

@@ -91,7 +91,7 @@ class TestServerCredential(McpApiCase):
         turn.channel_id = channel
         request = turn._turn_request()
         self.assertFalse(request.servers)
-        self.assertIn("others read along", request.tools[0].problem)
+        self.assertIn("others can read the conversation", request.tools[0].problem)
 
     def test_a_key_that_was_removed_serves_no_more(self):
         row = self._keep(self.member, "member-secret")
@@ -110,7 +110,7 @@ class TestServerCredential(McpApiCase):
         with self.assertRaises(ValidationError):
             self.user_server.wants_own_keys = True
         for oauth in ("oauth_server", "oauth_user"):
-            with self.subTest(oauth=oauth), self.assertRaisesRegex(ValidationError, "switch off"):
+            with self.subTest(oauth=oauth), self.assertRaisesRegex(ValidationError, "Switch off"):
                 self.server.authorization = oauth
         self.server.wants_own_keys = False
         self.server.authorization = "oauth_user"

@@ -141,13 +141,13 @@ class TestSignIn(SignInCase):
         self._asked()
         late = self.authority.sign_in(self._start())
         with patch.object(flow, "PENDING", -1):
-            self.assertIn("not known or too old", self._come_back(late))
+            self.assertIn("unknown or has expired", self._come_back(late))
         mixed = self.authority.sign_in(self._start(), iss="https://evil.example.com")
-        self.assertIn("came from somebody else", self._come_back(mixed))
+        self.assertIn("came from a different issuer", self._come_back(mixed))
         shared = self.authority.sign_in(self._start())
         shared.pop("callback")
         back = self._get(CALLBACK, **shared)  # not where this authorization server leads back to
-        self.assertIn("came from somebody else", self._get(back.headers["Location"]).text)
+        self.assertIn("came from a different issuer", self._get(back.headers["Location"]).text)
         self.assertIn("not completed", self._come_back({**self._answer(), "error": "no"}))
         self.assertEqual(self._get(CALLBACK, state="made-up", code="x").status_code, 400)
         self.assertEqual(self._get(CALLBACK).status_code, 400)
@@ -228,7 +228,7 @@ class TestSignIn(SignInCase):
         self.turn.channel_id = self.env["discuss.channel"].create({"name": "General"})
         request = self.turn._turn_request()
         self.assertFalse(request.servers)
-        self.assertIn("your own key or sign-in", request.tools[0].problem)
+        self.assertIn("Your own key or sign-in", request.tools[0].problem)
         # The one of everybody serves everybody.
         self.server.authorization = "oauth_server"
         self.assertEqual(self.turn._turn_request().servers[0].id, self.server.id)
@@ -241,7 +241,7 @@ class TestSignIn(SignInCase):
         )
         (verdict,) = self._resume("call_1_1")
         self.assertEqual(verdict.kind, "deny")
-        self.assertIn("your own key or sign-in", verdict.reason)
+        self.assertIn("Your own key or sign-in", verdict.reason)
 
     def test_by_client_credentials(self):
         self.server.write(

@@ -81,7 +81,7 @@ class TestReleases(Released, AiCase):
         files, shop = self._add("filesystem"), self._add("postgresql", connection_string=DSN)
         self._apply(POSTGRESQL)
         self.assertEqual((files.active, files.state), (False, "disabled"))
-        self.assertIn("does not release this template any more", files.state_sentence)
+        self.assertIn("no longer enables this template", files.state_sentence)
         self.assertEqual((shop.active, shop.state), (True, "draft"))
         with self.assertRaises(ConfigError):
             files._server_spec()
@@ -103,7 +103,7 @@ class TestReleases(Released, AiCase):
         self.assertEqual(files._server_spec().env["NODE_ENV"], "production")
         self._apply(self.filesystem.replace(str(self.root), f"{self.root}/other"))
         self.assertFalse(files.active)
-        self.assertIn("not below one that the operator has released", files.state_sentence)
+        self.assertIn("not inside a folder that the operator has released", files.state_sentence)
 
     def test_a_copy_of_the_database_starts_nothing(self):
         files = self._add("filesystem", allowed_roots=f"{self.root}/team")

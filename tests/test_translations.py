@@ -104,7 +104,7 @@ class TestSentencesOfTheEngine(AiCase):
         self.server._record_failure(failure)
         self.assertEqual(
             server.state_sentence,
-            "此 MCP 伺服器的程式在回應之前就結束了。 它最後的輸出：no licence",
+            "此 MCP 伺服器的程式在回應之前就結束了。 最後的輸出：no licence",
         )
         server.state_message = "10.0.0.1:80 is not a public address."
         self.assertEqual(server.state_sentence, "10.0.0.1:80 is not a public address.")

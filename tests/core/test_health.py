@@ -60,6 +60,6 @@ async def test_many_are_asked_at_once_and_a_silent_one_holds_up_nobody(fake):
     async with asyncio.timeout(15):  # one after the other takes 20 s
         await health.check_all(specs, POLICY, keep)
     assert outcomes[1] is None
-    assert "nothing listens" in str(outcomes[2])
+    assert "no service is listening" in str(outcomes[2])
     assert all(outcomes[n].code == "timeout" for n in range(3, 23))
     silent.close()

@@ -182,7 +182,7 @@ async def test_a_service_that_fails_is_a_typed_error():
             await operations.perform(spec(api, "stock"), {}, POLICY, timeout=60)
         with pytest.raises(BlockedAddress):
             await operations.perform(spec(api, "stock"), {}, EgressPolicy(), timeout=60)
-    with pytest.raises(ConnectFailed, match="nothing listens"):
+    with pytest.raises(ConnectFailed, match="no service is listening"):
         await operations.perform(spec(None, "stock"), {}, POLICY, timeout=60)
 
 

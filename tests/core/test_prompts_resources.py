@@ -176,7 +176,7 @@ async def test_a_prompt_that_asks_questions_is_refused(modern_fake, pool):
     modern_fake.faults["prompts/get"] = says(
         {"resultType": "input_required", "inputRequests": {"a": {}}}
     )
-    with pytest.raises(ServerRefused, match="asks questions"):
+    with pytest.raises(ServerRefused, match="requires more information"):
         await ServerFeatures(pool, modern_fake.spec, 1).prompt("greet", {})
 
 

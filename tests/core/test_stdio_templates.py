@@ -169,7 +169,7 @@ def test_folders_are_below_the_released_ones_and_meant_as_they_really_are(root):
     ],
 )
 def test_other_folders_are_refused(root, text):
-    with pytest.raises(ConfigError, match="is not below one that the operator has released"):
+    with pytest.raises(ConfigError, match="is not inside a folder that the operator has released"):
         folders(root, text.format(root=root))
 
 

@@ -28,7 +28,7 @@ def test_allow_with_changed_arguments_after_a_reload(careful, scripted_llm, coun
     page.reload()
     expect(card).to_have_attribute("data-outcome", "asked")
     form = page.get_by_role("group", name=re.compile("Allow the assistant to call counter.count"))
-    expect(form).to_contain_text("Nobody has said yet that this tool is harmless.")
+    expect(form).to_contain_text("This tool has not been marked as safe yet.")
     expect(page.get_by_role("status")).to_contain_text("waiting for your decision")
 
     form.get_by_label("seconds").fill("many")

@@ -100,7 +100,7 @@ def test_files_by_the_dialog(odoo, file, root, page_of, scripted_llm):
     page.get_by_label("Folders").fill("/etc")
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_role("alert")).to_contain_text("not below one that the operator")
+    expect(dialog.get_by_role("alert")).to_contain_text("not inside a folder that the operator")
     page.get_by_label("Folders").fill(f"{root}/team")
     page.keyboard.press("Enter")
     expect(dialog).to_have_count(0)
@@ -122,7 +122,7 @@ def test_files_by_the_dialog(odoo, file, root, page_of, scripted_llm):
     expect(current).to_have_text("Connected")
 
     file.write_text("")
-    eventually(lambda: "does not release this template any more" in state(odoo, server)[1])
+    eventually(lambda: "no longer enables this template" in state(odoo, server)[1])
     eventually(lambda: not processes())
     file.write_text(release)
     eventually(lambda: state(odoo, server)[0] == "connected", lambda: state(odoo, server))

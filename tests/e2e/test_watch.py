@@ -48,7 +48,7 @@ def test_a_dead_server_is_left_alone_until_a_test_succeeds(odoo, counter):
     assert [problems() for _ in range(4)] == [{"connect_failed"}] * 3 + [{"server_paused"}]
     eventually(lambda: [row["state"] for row in rows()] == ["open"])
     (row,) = rows()
-    assert "nothing listens" in row["reason"] and ":" in row["name"]
+    assert "no service is listening" in row["reason"] and ":" in row["name"]
     start()
     assert problems() == {"server_paused"}
     assert odoo.session("user").post(f"/api/mcp/servers/{server}/test", json={}).json()["ok"]
