@@ -90,7 +90,7 @@ class AiDispatcher(Json2Dispatcher):
                 return ApiError(502, exc.code, sentences.translated(env, str(exc)))
             case HTTPException() if exc.code and exc.code < 500:
                 return ApiError(exc.code, "http_error", exc.description or exc.name)
-        return ApiError(500, "internal_error", "Something went wrong. The log has the details.")
+        return ApiError(500, "internal_error", "Something went wrong. See the log for details.")
 
 
 def body(name):

@@ -118,7 +118,7 @@ class McpServerController(http.Controller):
         for field in OF_AN_ADDRESS:
             if values[field] is not None:
                 raise ApiError.invalid(
-                    field, f"The field “{field}” does not go with this template."
+                    field, f"The field “{field}” cannot be used with this template."
                 )
         Server = request.env[SERVER]
         name = Server._free_name(template.name, place)
@@ -205,7 +205,7 @@ class McpServerController(http.Controller):
     def _review(self, tool, review, seen):
         if seen is None:
             raise ApiError.invalid(
-                "review_hash", "A review needs the review_hash of the tool as it was shown."
+                "review_hash", "A review requires the review_hash of the displayed definition."
             )
         if not tool._decide_definition(DECISIONS[review], seen):
             raise ApiError(

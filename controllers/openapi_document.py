@@ -14,7 +14,7 @@ PAGED = ("cloud_service_id", "limit", "after")
 
 # (method, path): (summary, body, status, answer, query parameters)
 OPERATIONS = {
-    ("get", "/api/mcp/servers"): ("Servers that the caller may see", "", 200, "Servers", PAGED),
+    ("get", "/api/mcp/servers"): ("Servers visible to the caller", "", 200, "Servers", PAGED),
     ("post", "/api/mcp/servers"): ("Add a server", "NewServer", 201, "Server", ()),
     ("get", SERVER_ID): ("One server with its tools", "", 200, "Server", ()),
     ("put", SERVER_ID): ("Change a server", "ServerChange", 200, "Server", ()),
@@ -22,7 +22,7 @@ OPERATIONS = {
     ("post", f"{SERVER_ID}/test"): ("Test a server step by step", "", 200, "Test", ()),
     ("post", f"{SERVER_ID}/sync"): ("Read the tools of a server", "", 200, "Server", ()),
     ("patch", f"{SERVER_ID}/toggle"): (
-        "Switch a server, for all or for one conversation of the caller",
+        "Switch a server on or off, for everyone or for one of the caller's conversations",
         "Switch",
         200,
         "ServerOrConfig",
@@ -31,34 +31,40 @@ OPERATIONS = {
     ("get", f"{SERVER_ID}/tools"): ("Tools of a server", "", 200, "Tools", ("limit", "after")),
     ("patch", "/api/mcp/tools/{tool_id}"): ("Switch a tool", "ToolChange", 200, "Tool", ()),
     ("post", "/api/mcp/execute-tool"): ("Call a tool", "Call", 200, "Outcome", ()),
-    ("post", "/api/mcp/execute-tools"): ("Call tools side by side", "Calls", 200, "Outcomes", ()),
+    ("post", "/api/mcp/execute-tools"): ("Call tools in parallel", "Calls", 200, "Outcomes", ()),
     ("get", "/api/mcp/templates"): ("Forms for well-known servers", "", 200, "Templates", ()),
     ("get", "/api/mcp/connections"): (
-        "Servers that want a key of the caller",
+        "Servers that require the caller's own key",
         "",
         200,
         "Connections",
         (),
     ),
     ("put", CONNECTED): ("Add or replace the caller's key", "Key", 200, "Connection", ()),
-    ("delete", CONNECTED): ("Forget the caller's key", "", 204, "", ()),
+    ("delete", CONNECTED): ("Delete the caller's key", "", 204, "", ()),
     ("get", "/api/mcp/export"): (
-        "Servers as mcpServers JSON, placeholders for secrets",
+        "Servers as mcpServers JSON, with placeholders for secrets",
         "",
         200,
         "Document",
         ("cloud_service_id",),
     ),
-    ("post", "/api/mcp/import"): ("Add servers of mcpServers JSON", "Import", 201, "Imported", ()),
-    ("get", SESSION): ("Servers that a conversation uses", "", 200, "Config", ()),
+    ("post", "/api/mcp/import"): (
+        "Add servers from mcpServers JSON",
+        "Import",
+        201,
+        "Imported",
+        (),
+    ),
+    ("get", SESSION): ("Servers used by a conversation", "", 200, "Config", ()),
     ("get", NEW_CHAT): (
-        "Servers that a new chat may use",
+        "Servers available to a new chat",
         "",
         200,
         "Config",
         ("cloud_service_id",),
     ),
-    ("put", SESSION): ("Choose them by name", "ConfigChange", 200, "Config", ()),
+    ("put", SESSION): ("Choose the servers by name", "ConfigChange", 200, "Config", ()),
     ("get", f"{AI}/assistants"): ("Assistants of the caller", "", 200, "Assistants", ()),
     ("get", f"{AI}/cloud-services"): ("Cloud services of the caller", "", 200, "CloudServices", ()),
     ("get", f"{AI}/conversations"): (
@@ -142,7 +148,7 @@ def _operation(path, summary, body, status, answer, query):
         "summary": summary,
         "responses": {
             str(status): {"description": summary, **(_content(answer) if answer else {})},
-            "default": {"description": "What went wrong, as a sentence", **_content("Error")},
+            "default": {"description": "Error message", **_content("Error")},
         },
     }
     if parameters := _parameters(path, query):

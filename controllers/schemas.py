@@ -40,7 +40,7 @@ TRANSPORT = _one_of("auto", "streamable_http", "sse")
 TRUST = _one_of("none", "annotations", "full")
 AUTHORIZATION = {
     **_one_of("key", "oauth_server", "oauth_user", "oauth_client"),
-    "description": "A key or nothing; one sign-in for all; one of each person; client credentials",
+    "description": "A key or none; one sign-in for everyone; each user signs in; client credentials",
 }
 SCOPE = _one_of("system", "user")
 REVIEW = _one_of("accept", "refuse")
@@ -58,9 +58,9 @@ TOOL = {
     "approval_policy": POLICY,
     "token_estimate": INT,
     "review_state": _one_of("approved", "new", "changed", "refused"),
-    "review_hash": {**TEXT, "description": "Of the definition that waits for a decision"},
+    "review_hash": {**TEXT, "description": "Hash of the definition that is waiting for a decision"},
     "warnings": TEXT,
-    "definition_diff": {**TEXT, "description": "HTML, while somebody has to look at a change"},
+    "definition_diff": {**TEXT, "description": "HTML, while a change is waiting for a review"},
 }
 PUBLIC = {
     "id": INT,
@@ -77,7 +77,10 @@ PUBLIC = {
 }
 MANAGED = {
     "url": TEXT,
-    "template": {**TEXT, "description": "Of a server with a command; else empty"},
+    "template": {
+        **TEXT,
+        "description": "Template of a server started by a command, otherwise empty",
+    },
     "transport": _one_of(*TRANSPORT["enum"], "stdio"),
     "has_api_key": BOOL,
     "header_names": _list(TEXT),
@@ -89,11 +92,11 @@ MANAGED = {
     "oauth_scope": TEXT,
     "sign_in_url": {
         "type": ["string", "null"],
-        "description": "Page that leads a browser to the sign-in, where the caller can sign in",
+        "description": "Page that redirects a browser to the sign-in, if the caller can sign in",
     },
     "sign_in_id": {
         **_or_null(INT),
-        "description": "The caller's sign-in, or the one that all share",
+        "description": "The caller's sign-in, or the shared one",
     },
     "connect_timeout": NUMBER,
     "call_timeout": NUMBER,
@@ -142,7 +145,7 @@ NOTE = _object({"name": TEXT, "message": TEXT})
 PAGE = {"has_more": BOOL, "next": _or_null(INT)}
 TEMPLATE = {
     **dict.fromkeys(("id", "name", "description", "category", "icon", "website"), TEXT),
-    "is_system_only": {**BOOL, "description": "It has a command: for administrators"},
+    "is_system_only": {**BOOL, "description": "Started by a command: administrators only"},
     "fields": _list(
         _object(
             {

@@ -67,7 +67,7 @@ def runner():
     :raises EngineError: in the gevent process, and in one that ends
     """
     if is_evented():
-        raise EngineError("This address only streams. Send the request to Odoo's HTTP port.")
+        raise EngineError("This address only serves streams. Send the request to Odoo's HTTP port.")
     if _process.runner is not None:
         return _process.runner
     with _process.making:

@@ -304,11 +304,9 @@ class LlmRejected(LlmError):
 class LlmNoTools(LlmError):
     code = "llm_no_tools"
     default_message = (
-        "This model does not support function calling. An administrator can enable tool calls in "
+        "This model does not support function calling. An administrator can enable tool calls "
+        "in the prompt."
     )
-
-
-"the prompt."
 
 
 class LlmTimeout(LlmError):
@@ -335,4 +333,4 @@ class LeaseLost(EngineError):
 
 class TurnGone(EngineError):
     code = "turn_gone"
-    default_message = "The turn does not exist any more."
+    default_message = "The turn no longer exists."

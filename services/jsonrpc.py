@@ -69,11 +69,11 @@ def answer_in(message: Any, request_id: Id) -> dict[str, Any]:
 def normal_answer(message: Any, request_id: Id) -> dict[str, Any]:
     """:raises ProtocolError: the message is no answer to this request"""
     if not is_answer(message):
-        raise ProtocolError("The MCP server sent something that is not an answer.")
+        raise ProtocolError("The MCP server sent an invalid response.")
     if "error" in message and message.get("id") is None:  # a request that it could not parse
         message = {**message, "id": request_id}
     if not is_for(message, request_id):
-        raise ProtocolError("The MCP server answered a question that was not asked.")
+        raise ProtocolError("The MCP server sent a response to a request that was not made.")
     if "error" in message:
         error = message["error"] if isinstance(message["error"], dict) else {}
         code = error.get("code")

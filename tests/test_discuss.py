@@ -87,7 +87,7 @@ class TestDiscuss(AiCase):
         turn._end("done", "<p>Tea time.</p>")
         message = turn.answer_message_id
         self.assertIn('<div class="o_ai_call_summary">', message.body)
-        self.assertIn("Time-out · 30.0 s", message.body)
+        self.assertIn("Timeout · 30.0 s", message.body)
         self.assertIn("weather.&lt;img", message.body)
         self.assertNotIn("<img", message.body)
         page = self.chat._conversation_page(limit=30)
@@ -120,7 +120,7 @@ class TestDiscuss(AiCase):
     def test_members_are_fixed(self):
         with self.assertRaises(ValidationError):
             self.chat.sudo().add_members(partner_ids=self.admin.partner_id.ids)
-        with self.assertRaisesRegex(ValidationError, "fixed"):
+        with self.assertRaisesRegex(ValidationError, "cannot be changed"):
             self.chat.channel_member_ids.filtered("is_self").unlink()
         self.chat._delete_ai_conversation()
         self.assertFalse(self.chat.exists())

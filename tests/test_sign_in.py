@@ -211,7 +211,7 @@ class TestSignIn(SignInCase):
         self._begin((self.forecast, TAIPEI))
         wanted = self._wanted(self.member)
         refused = self.store.suspend_call(self.claim, "call_1_1", wanted, [])
-        self.assertIn("only those can do who manage it", refused)
+        self.assertIn("only its managers can complete", refused)
         self._sign_in(self.member)
         path = f"/api/ai/oauth/start/{self.server.id}"
         self.assertEqual(self._get(path).status_code, 404)

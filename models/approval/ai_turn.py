@@ -31,14 +31,14 @@ class AiTurn(models.Model):
         else:
             calls = self.call_ids.filtered(lambda call: call.approval and call.call_id == asked)
             if not calls:
-                raise NotThere(self.env._("Nothing of this id was asked."))
+                raise NotThere(self.env._("This call does not exist or needs no decision."))
         if self.state != "waiting" or not calls or calls - pending:
             raise TooLate(self.env._("This has already been decided or has expired."))
         return calls
 
     def _check_changed_arguments(self, calls, decision, arguments):
         if decision == "deny" or len(calls) > 1:
-            raise BadInput("Arguments belong to one call that is allowed.")
+            raise BadInput("Arguments can only be sent when one call is allowed.")
         problem = checks.problem(arguments, calls._input_schema())
         if not calls._keeps_fixed(arguments):
             problem = self.env._("Values filled in from the record cannot be changed.")

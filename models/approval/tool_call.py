@@ -140,7 +140,7 @@ class ToolCall(models.Model):
     def _denial(self):
         """What the model is told."""
         if self.approval == "expired":
-            return "The user did not decide about this call in time, so it was not made."
+            return "The user did not decide on this call in time, so it was not made."
         if self.decision_reason:
             return f"The user denied this call. The user's reason: {self.decision_reason}"
         return "The user denied this call."

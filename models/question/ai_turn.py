@@ -22,7 +22,7 @@ class AiTurn(models.Model):
             return super()._record_decision(asked, decision, **values)
         question = self._question(asked)
         if not question:
-            raise NotThere(self.env._("Nothing of this id was asked."))
+            raise NotThere(self.env._("This question does not exist."))
         if not question._is_open():
             raise TooLate(self.env._("This has already been decided or has expired."))
         if decision not in question._choices():

@@ -9,11 +9,13 @@ from ...services.mcp.session import elicitation
 from ...services.specs import Verdict
 
 NOBODY_TO_ASK = (
-    "The MCP server wants to know something from the user, and nobody can be asked here. "
+    "The MCP server has a question for the user, and nobody can be asked here. "
     "Tell the user to ask for it in a conversation with the assistant."
 )
-ASKS_FOR_EVER = "The MCP server does not stop asking questions."
-DECLINED = "The user did not do what the MCP server wants first, so the call was not made."
+ASKS_FOR_EVER = "The MCP server keeps asking questions."
+DECLINED = (
+    "The user did not complete what the MCP server requested first, so the call was not made."
+)
 MODEL = "woow_paas_platform.call_question"
 
 

@@ -9,12 +9,12 @@ from ...services.mcp.session.elicitation import ElicitRequest
 from ..oauth.mcp_server import START
 
 IN_A_CONVERSATION = (
-    "The MCP server wants the user to sign in, which is not possible here. "
+    "The MCP server requires the user to sign in, which is not possible here. "
     "Tell the user to ask for it in a conversation with the assistant."
 )
 REMOVED = "The MCP server was removed."
 BY_A_MANAGER = (
-    "The MCP server wants a sign-in that only those can do who manage it. "
+    "The MCP server requires a sign-in that only its managers can complete. "
     "Tell the user to ask them."
 )
 

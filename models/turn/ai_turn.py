@@ -294,7 +294,7 @@ class AiTurn(models.Model):
             "The quota of the language model is used up. An administrator must check it.": _(
                 "The quota of the language model is used up. An administrator must check it."
             ),
-            "The answer took too long and was ended.": sentences["turn_timeout"],
+            "The answer took too long and was stopped.": sentences["turn_timeout"],
             "The language model called tools instead of answering. Try again.": _(
                 "The language model called tools instead of answering. Try again."
             ),

@@ -120,11 +120,11 @@ class AiTurn(models.Model):
     def _record_decision(self, asked, decision, **_values):
         """Hook of `_decide`, for one kind of question each."""
         if decision not in DECISIONS:
-            raise BadInput("There is no such decision.")
+            raise BadInput("This decision does not exist.")
         if self.state != "waiting" or not self.waiting_round:
             raise TooLate(self.env._("This has already been decided or has expired."))
         if asked != events.round_id(self.waiting_round):
-            raise NotThere(self.env._("Nothing of this id was asked."))
+            raise NotThere(self.env._("This question does not exist."))
         self._decide_round(decision, by=self.env.user.name)
 
     def _decide_round(self, decision, by=""):

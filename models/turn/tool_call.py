@@ -164,7 +164,7 @@ class ToolCall(models.Model):
             said = "There is no result with this id in this conversation."
             return CallResult(outcome="invalid_args", text=said, display=said)
         if source.result_pruned:
-            said = "This result was removed for its age."
+            said = "This result was deleted when its retention period ended."
             return CallResult(outcome="error", text=said, display=said)
         whole = source.whole_text or source.llm_text or ""
         return read_result.part(whole, source.call_id, given.get("start"))

@@ -94,7 +94,7 @@ class _Reader:
             raise FileError(f"{self._name}: {error}") from error
         for key in document.keys() - {"mcp"}:
             raise self._error(
-                key, "is not known; only [mcp], [[mcp.servers]] and [[mcp.templates]] are"
+                key, "is unknown; only [mcp], [[mcp.servers]] and [[mcp.templates]] are allowed"
             )
         mcp = self._checked(document.get("mcp", {}), MCP_KEYS)
         interval = self._duration(mcp, "health_check_interval", None)
@@ -119,7 +119,7 @@ class _Reader:
         for self._entry, raw in enumerate(mcp.get(table, [])):
             entry = read(raw)
             if entry.name in found:
-                raise self._error("name", f"“{entry.name}” stands here twice")
+                raise self._error("name", f"“{entry.name}” is defined twice")
             found[entry.name] = entry
         return found
 
@@ -134,11 +134,11 @@ class _Reader:
             self._check_environment(values)
             for key in ("url", "headers"):
                 if key in values:
-                    raise self._error(key, "does not go with stdio")
+                    raise self._error(key, "cannot be used with stdio")
         else:
             for key in ("command", "args", "env", "start_timeout", "env_type", "env_config"):
                 if key in values:
-                    raise self._error(key, 'goes with transport = "stdio" only')
+                    raise self._error(key, 'can only be used with transport = "stdio"')
             try:
                 egress.check_url(values.get("url", ""))
                 egress.check_headers(values.get("headers", {}))
@@ -157,10 +157,10 @@ class _Reader:
             self._check_environment(values)
         roots = values.get("roots", [])
         if bool(roots) != bool(template.folders):
-            problem = "are needed" if template.folders else "do not go with this template"
+            problem = "are needed" if template.folders else "cannot be used with this template"
             raise self._error("roots", problem)
         if not all(PurePosixPath(root).is_absolute() for root in roots):
-            raise self._error("roots", "must be folders, as in [“/srv/files”]")
+            raise self._error("roots", "must be folders, such as [“/srv/files”]")
         return self._frozen({**values, "transport": "stdio"})
 
     def _frozen(self, values: Mapping[str, Any]) -> FileServer:
@@ -185,10 +185,12 @@ class _Reader:
         if env_type == "dynamic_injected":
             runtime = config.get("runtime")
             if runtime not in PINNED:
-                raise self._error("env_config", 'needs runtime = "python" or "node"')
+                raise self._error("env_config", 'requires runtime = "python" or "node"')
             if not PINNED[runtime].fullmatch(str(config.get("package", ""))):
                 example = "name==1.2.3" if runtime == "python" else "name@1.2.3"
-                raise self._error("env_config", f"needs a package with its version, as {example}")
+                raise self._error(
+                    "env_config", f"requires a package with its version, such as {example}"
+                )
         if env_type == "custom_image" and not config.get("image"):
             raise self._error("env_config", "needs an image")
         mounts = config.get("mounts", [])
@@ -204,7 +206,7 @@ class _Reader:
             raise self._error("mcp", "must be a table")
         for key, value in table.items():
             if key not in kinds:
-                raise self._error(key, f"is not known; known are {', '.join(kinds)}")
+                raise self._error(key, f"is unknown; use one of {', '.join(kinds)}")
             if not isinstance(value, kinds[key]):
                 raise self._error(key, f"must be {_NAMES[kinds[key]]}")
             is_texts = key in ("args", "roots", "env", "headers")
@@ -216,7 +218,7 @@ class _Reader:
                 else ()
             )
             if is_texts and not all(isinstance(part, str) for part in parts):
-                raise self._error(key, "must hold texts only")
+                raise self._error(key, "must only contain strings")
         return {
             key: value if key in ENTRIES else self._filled(key, value)
             for key, value in table.items()
@@ -226,7 +228,7 @@ class _Reader:
         if isinstance(value, str):
             filled = _VARIABLE.sub(lambda match: self._variable(key, match), value)
             if text.storable(filled) != filled:
-                raise self._error(key, "holds a character that cannot be stored")
+                raise self._error(key, "contains a character that cannot be stored")
             return filled
         if isinstance(value, list):
             return [self._filled(key, part) for part in value]
@@ -238,7 +240,7 @@ class _Reader:
         value = self._environ.get(match[1]) or match[2]
         if value is None:
             raise self._error(
-                key, f"needs the variable {match[1]}, which the environment does not have"
+                key, f"requires the variable {match[1]}, which is not set in the environment"
             )
         return value
 
@@ -248,7 +250,9 @@ class _Reader:
         try:
             return seconds(values[key])
         except ValueError as error:
-            raise self._error(key, "must be a number with ms, s, m or h, as in “30s”") from error
+            raise self._error(
+                key, "must be a number with a unit (ms, s, m or h), such as “30s”"
+            ) from error
 
     def _error(self, key: str, problem: str) -> FileError:
         return FileError(f"{self._name}, line {self._line(key)}: {key} {problem}.")

@@ -91,7 +91,7 @@ class Answer:
         if not self.finish_reason:
             raise LlmProtocolError(detail="the stream ended without a finish_reason")
         if not self.text.strip() and not self.calls and not self.repair:
-            raise LlmProtocolError("The language model gave an empty answer. Try again.")
+            raise LlmProtocolError("The language model returned an empty answer. Try again.")
 
     def arguments_of(self, call: AskedCall) -> tuple[dict[str, Any] | None, str]:
         """The arguments, or None and what is wrong with them. A cut call can look valid."""

@@ -120,7 +120,7 @@ class EgressPolicy:
             host, colon, port = entry.rpartition(":")
             is_port = port.isdecimal() and len(port) <= 5 and 0 < int(port) <= MAX_PORT
             if not colon or not host or not (port == "*" or is_port):
-                raise ConfigError(f"“{entry}” is not of the form host:port.")
+                raise ConfigError(f"“{entry}” does not have the form host:port.")
             entries.append((host, None if port == "*" else int(port)))
         return cls(frozenset(entries))
 
@@ -236,17 +236,17 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
             raise ConfigError(f"“{name}” is not a valid header name.")
         lower = name.lower()
         if lower in _HEADERS_OF_OURS or lower.startswith(_PREFIXES_OF_OURS):
-            raise ConfigError(f"The header “{name}” is set by the connection itself.")
+            raise ConfigError(f"The header “{name}” is set automatically.")
         if lower in seen:
-            raise ConfigError(f"The header “{name}” is given twice.")
+            raise ConfigError(f"The header “{name}” is defined twice.")
         seen.add(lower)
         if not isinstance(value, str):
-            raise ConfigError(f"The value of the header “{name}” must be a text.")
+            raise ConfigError(f"The value of the header “{name}” must be a string.")
         if len(value) > MAX_HEADER_VALUE:
             raise ConfigError(f"The value of the header “{name}” is too long.")
         if value and not _VALUE.fullmatch(value):
             raise ConfigError(
-                f"The value of the header “{name}” may only contain printable ASCII characters, "
-                "without blanks at its ends."
+                f"The value of the header “{name}” may only contain printable ASCII characters "
+                "and must not begin or end with a space."
             )
     return dict(headers)

@@ -36,7 +36,7 @@ def load(source: bytes | bytearray | str) -> dict[str, Any]:
         ) from error
     version = found.get("openapi") if isinstance(found, Mapping) else None
     if not isinstance(version, str) or not version.startswith(("3.0", "3.1")):
-        raise ConfigError("The document is not of OpenAPI 3.0 or 3.1.")
+        raise ConfigError("The document is not an OpenAPI 3.0 or 3.1 document.")
     return dict(found)
 
 

@@ -48,7 +48,7 @@ USER_AGENT = f"{const.CLIENT_NAME}/{const.CLIENT_VERSION}"
 _SENTENCES = {
     ConnectFailed: "The service cannot be reached. Check its address.",
     ServerTimeout: "The service did not answer in time.",
-    SessionLost: "The connection to the service broke.",
+    SessionLost: "The connection to the service was lost.",
     ProtocolError: "The service's answer cannot be read.",
 }
 
@@ -137,7 +137,7 @@ def _check(response: httpx.Response, body: bytes) -> None:
         raise AuthRequired("The service refused the credentials.", detail=detail)
     if status == 429:
         raise RateLimited(
-            "The service asks to slow down. Try again later.",
+            "The service is receiving too many requests. Try again later.",
             detail=detail,
             retry_after=faults.retry_after(response.headers.get("retry-after")),
         )

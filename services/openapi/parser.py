@@ -183,7 +183,7 @@ def _body(document, described) -> tuple[dict[str, Any] | None, bool, str, str]:
             None,
             False,
             "",
-            f"Its body is of a kind that is not supported: {next(iter(content))}.",
+            f"Its body has a content type that is not supported: {next(iter(content))}.",
         )
     return None, False, "", ""
 

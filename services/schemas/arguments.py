@@ -32,7 +32,7 @@ def problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     required = schema.get("required") or ()
     given = {key: value for key, value in arguments.items() if value is not None or key in required}
     wrong = misfits(given, schema)
-    return f"The arguments do not fit the tool: {wrong}." if wrong else ""
+    return f"The arguments are not valid for the tool: {wrong}." if wrong else ""
 
 
 def misfits(value: Any, schema: Mapping[str, Any]) -> str:

@@ -63,11 +63,11 @@ async def run_turn(
 def _left_out(names):
     """
     >>> _left_out(["add"]), _left_out(["add", "list"])
-    ('The tool “add” is left out.', 'These tools are left out: add, list.')
+    ('The tool “add” was left out.', 'These tools were left out: add, list.')
     """
     if len(names) == 1:
-        return f"The tool “{names[0]}” is left out."
-    return f"These tools are left out: {', '.join(names)}."
+        return f"The tool “{names[0]}” was left out."
+    return f"These tools were left out: {', '.join(names)}."
 
 
 class _Turn:
@@ -144,7 +144,7 @@ class _Turn:
         for (_server, problem), names in list(left_out.items())[:MAX_NOTICES]:
             self._notice("tool_skipped", f"{_left_out(names)} {problem}")
         if more := sum(map(len, list(left_out.values())[MAX_NOTICES:])):
-            self._notice("tool_skipped", f"{more} more tools are left out.")
+            self._notice("tool_skipped", f"{more} more tools were left out.")
 
     def _notice(self, code: str, message: str) -> None:
         event = events.notice(code, message)
@@ -238,7 +238,7 @@ class _Turn:
         except LlmTimeout as error:
             if self.clock() >= self.deadline:
                 raise LlmTimeout(
-                    "The answer took too long and was ended.", detail=error.detail
+                    "The answer took too long and was stopped.", detail=error.detail
                 ) from error
             raise
         finally:
@@ -283,7 +283,7 @@ class _Turn:
         progress.messages.append(transcript.assistant_message(answer.text, calls))
         progress.step += 1
         if answer.finish_reason == "length":
-            self._notice("answer_cut", "The answer reached its maximum length and was cut.")
+            self._notice("answer_cut", "The answer reached its maximum length and was cut off.")
         self._count(answer.usage)
         await self.journal.save_step(progress, tuple(calls))
 

@@ -236,7 +236,7 @@ class QueueHost:
         except (LeaseLost, TurnGone, StoreGone):
             raise
         except TimeoutError:
-            error = EngineError("The answer took too long and was ended.")
+            error = EngineError("The answer took too long and was stopped.")
             error.code = "turn_timeout"
             result = TurnResult(state="failed", error=error)
         except EngineError as error:

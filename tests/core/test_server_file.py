@@ -95,12 +95,12 @@ def test_the_whole_can_be_switched_off():
         ),
         (
             entry(url='"https://a.example.com"', start_timeout='"9s"'),
-            'line 6: start_timeout goes with transport = "stdio" only',
+            'line 6: start_timeout can only be used with transport = "stdio"',
         ),
         (entry(url='"ftp://a.example.com"'), "line 5: url is not usable"),
         (entry(description='"nothing\\u0000"'), "line 5: description holds a character"),
         (entry(transport='"stdio"'), "line 3: command is missing"),
-        (entry(command='"rm"'), 'line 5: command goes with transport = "stdio" only'),
+        (entry(command='"rm"'), 'line 5: command can only be used with transport = "stdio"'),
         (entry(transport='"pipe"'), "line 5: transport must be one of"),
         (entry(url='"https://${HOST}/mcp"'), "line 5: url needs the variable HOST"),
         (
@@ -142,7 +142,7 @@ def test_a_name_stands_once():
     twice = entry(url='"https://a.example.com"') + entry(url='"https://b.example.com"').replace(
         "[mcp]", ""
     )
-    with pytest.raises(FileError, match="line 9: name “one” stands here twice"):
+    with pytest.raises(FileError, match="line 9: name “one” is defined twice"):
         read(twice)
 
 

@@ -45,8 +45,8 @@ def root(tmp_path):
         ('name = "filesystem"', "line 3: roots are needed"),
         ('name = "filesystem"\nroots = ["files"]', "line 5: roots must be folders"),
         ('name = "filesystem"\nroots = "/srv"', "line 5: roots must be a list"),
-        ('name = "filesystem"\nroots = [1]', "line 5: roots must hold texts only"),
-        ('name = "slack"\nroots = ["/srv"]', "line 5: roots do not go with this template"),
+        ('name = "filesystem"\nroots = [1]', "line 5: roots must only contain strings"),
+        ('name = "slack"\nroots = ["/srv"]', "line 5: roots cannot be used with this template"),
         ('name = "shell"', "line 4: name must be one of filesystem, postgresql"),
         ("", "line 3: name must be one of"),
         ('name = "slack"\nurl = "https://x.example.com"', "line 5: url is not known"),
@@ -68,7 +68,7 @@ def test_what_is_wrong_names_file_line_and_key(lines, where):
 
 def test_a_template_is_released_once_and_the_whole_can_be_switched_off():
     one = '[[mcp.templates]]\nname = "slack"\n'
-    with pytest.raises(FileError, match="line 4: name “slack” stands here twice"):
+    with pytest.raises(FileError, match="line 4: name “slack” is defined twice"):
         read(one * 2)
     assert read(one).templates
     assert not read("[mcp]\nenabled = false\n" + one).templates

@@ -63,7 +63,7 @@ class Breaker:
         left = self._until - self._clock()
         if left > 0 or self._trial is not None:
             raise ServerPaused(
-                f"The MCP server failed {OPEN_AFTER} times in a row and is left alone for a moment. "
+                f"Calls to the MCP server are paused after {OPEN_AFTER} failures in a row. "
                 f"{self.reason}",
                 retry_after=max(left, 0.0),
             )

@@ -147,7 +147,7 @@ class Pool:
             if options.suspends and wanted.questions:
                 raise wanted
             more = await elicitation.elicit_all(wanted, options.on_elicit)
-        raise ServerRefused("The MCP server does not stop asking questions.")
+        raise ServerRefused("The MCP server keeps asking questions.")
 
     async def list_tools(self, spec: ServerSpec, conversation_id: Any) -> list[DiscoveredTool]:
         """All tools of a server, every page.

@@ -108,7 +108,7 @@ def _speaks_legacy(error: ServerRefused) -> bool:
 def _what_failed(failures: list[tuple[Variant, EngineError]]) -> EngineError:
     """Of one transport the oldest revision is the most telling; of several, none says what the address is."""
     if not failures:
-        return ConfigError("No revision of the protocol goes with this transport.")
+        return ConfigError("No revision of the protocol supports this transport.")
     if len({variant[1] for variant, _ in failures}) == 1:
         return failures[-1][1]
     detail = "; ".join(f"{_NAMES[variant]}: {error.detail or error}" for variant, error in failures)

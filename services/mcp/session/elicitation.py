@@ -61,7 +61,7 @@ def required_by_result(result: Mapping[str, Any]) -> ElicitationRequired:
     requests = requests if isinstance(requests, Mapping) else {}
     more = {"requestState": result["requestState"]} if "requestState" in result else {}
     if not requests and not more:
-        raise ProtocolError("The MCP server asks for input without saying which.")
+        raise ProtocolError("The MCP server asks for input without specifying it.")
     if len(requests) > MAX_QUESTIONS:
         raise ProtocolError("The MCP server asks too many questions at once.")
     return ElicitationRequired(
@@ -109,7 +109,7 @@ async def _elicit(request: ElicitRequest, on_elicit: OnElicit | None) -> ElicitR
 
 def _input_request(question: Any) -> ElicitRequest:
     if not isinstance(question, Mapping) or question.get("method") != "elicitation/create":
-        raise ProtocolError("The MCP server asks for something that this client does not offer.")
+        raise ProtocolError("The MCP server requests something that this client does not support.")
     return elicit_request(question.get("params"))
 
 
@@ -124,7 +124,7 @@ def elicit_request(params: Any) -> ElicitRequest:
         return ElicitRequest(message=message, url=_page(params.get("url")))
     form = elicitation_form.clean(params.get("requestedSchema"))
     if form is None:
-        raise ProtocolError("The MCP server asks for more than fits a form.")
+        raise ProtocolError("The MCP server asks for a form that is invalid or too large.")
     return ElicitRequest(message=message, schema=form)
 
 
@@ -141,7 +141,9 @@ def _page(url: Any) -> str:
     except ValueError:
         usable = False
     if not usable or not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
-        raise ProtocolError("The MCP server asks the user to open an address that is no web page.")
+        raise ProtocolError(
+            "The MCP server asks the user to open an address that is not a web page."
+        )
     return url
 
 

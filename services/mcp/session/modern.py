@@ -40,7 +40,7 @@ _ACCEPT = "application/json, text/event-stream"
 class NotModern(ServerRefused):
     """The server speaks, but not this revision."""
 
-    default_message = "The MCP server does not speak this revision of the protocol."
+    default_message = "The MCP server does not support this revision of the protocol."
 
 
 class ModernSession(Session):
@@ -157,7 +157,7 @@ class ModernSession(Session):
                     return answer
                 if noise.passes(len(event.data)):
                     self._notified(message, request)
-        raise SessionLost("The connection ended before the MCP server had answered.")
+        raise SessionLost("The connection was closed before the MCP server answered.")
 
     def _notified(self, message: dict[str, Any], request: Request) -> None:
         if message["method"] != "notifications/progress":

@@ -68,7 +68,7 @@ class Process:
         now = time.monotonic()
         if now < self._not_before:
             raise ServerPaused(
-                "The MCP server's process crashed and is started again in a moment.",
+                "The MCP server's process crashed and will be restarted in a moment.",
                 detail=self.stderr[-500:],
                 retry_after=self._not_before - now,
             )

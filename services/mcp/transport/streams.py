@@ -70,7 +70,7 @@ class AnswerStream(httpx.AsyncByteStream):
         except Exception as caught:
             error = faults.of_exception(caught)
         else:
-            error = SessionLost("The connection ended before the MCP server had answered.")
+            error = SessionLost("The connection was closed before the MCP server answered.")
         if self._flight.aborted or self._event_id is None or not isinstance(error, SessionLost):
             yield jsonrpc.event(self._guard.fail(self._id, error))
             return

@@ -132,7 +132,7 @@ class ModelStore(TurnQueue):
         if isinstance(wanted, SignInRequired) and call.server is None:
             return "The server is gone."
         if call.ask_round >= elicitation.MAX_ROUNDS:
-            return "The MCP server does not stop asking questions."
+            return "The MCP server keeps asking questions."
         call.ask_round += 1
         call.started = 0
         if isinstance(wanted, SignInRequired):
