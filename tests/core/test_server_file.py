@@ -81,8 +81,8 @@ def test_the_whole_can_be_switched_off():
     ("text", "where"),
     [
         ("[mcp\n", "at line 1"),
-        ("[mpc]\n", "mpc is not known"),
-        ("[mcp]\nenabeld = true\n", "line 2: enabeld is not known"),
+        ("[mpc]\n", "mpc is unknown"),
+        ("[mcp]\nenabeld = true\n", "line 2: enabeld is unknown"),
         ('[mcp]\nenabled = "yes"\n', "line 2: enabled must be true or false"),
         ('[mcp]\nhealth_check_interval = "soon"\n', "line 2: health_check_interval"),
         (
@@ -98,14 +98,14 @@ def test_the_whole_can_be_switched_off():
             'line 6: start_timeout can only be used with transport = "stdio"',
         ),
         (entry(url='"ftp://a.example.com"'), "line 5: url is not usable"),
-        (entry(description='"nothing\\u0000"'), "line 5: description holds a character"),
+        (entry(description='"nothing\\u0000"'), "line 5: description contains a character"),
         (entry(transport='"stdio"'), "line 3: command is missing"),
         (entry(command='"rm"'), 'line 5: command can only be used with transport = "stdio"'),
         (entry(transport='"pipe"'), "line 5: transport must be one of"),
-        (entry(url='"https://${HOST}/mcp"'), "line 5: url needs the variable HOST"),
+        (entry(url='"https://${HOST}/mcp"'), "line 5: url requires the variable HOST"),
         (
             entry(url='"https://a.example.com"', headers='{ "X" = 1 }'),
-            "line 6: headers must hold texts",
+            "line 6: headers must only contain strings",
         ),
         (
             entry(
@@ -113,7 +113,7 @@ def test_the_whole_can_be_switched_off():
                 env_type='"dynamic_injected"',
                 env_config='{ runtime = "python", package = "x" }',
             ),
-            "line 7: env_config needs a package with its version, as name==1.2.3",
+            "line 7: env_config requires a package with its version, such as name==1.2.3",
         ),
         (
             entry(

@@ -49,13 +49,13 @@ def root(tmp_path):
         ('name = "slack"\nroots = ["/srv"]', "line 5: roots cannot be used with this template"),
         ('name = "shell"', "line 4: name must be one of filesystem, postgresql"),
         ("", "line 3: name must be one of"),
-        ('name = "slack"\nurl = "https://x.example.com"', "line 5: url is not known"),
+        ('name = "slack"\nurl = "https://x.example.com"', "line 5: url is unknown"),
         ('name = "slack"\nargs = ["-x"]', "line 3: command is missing"),
         ('name = "slack"\nenv_type = "custom_image"', "line 3: env_config needs an image"),
         (
             'name = "slack"\nenv_type = "dynamic_injected"\n'
             'env_config = { runtime = "node", package = "x@latest" }',
-            "line 6: env_config needs a package with its version",
+            "line 6: env_config requires a package with its version",
         ),
         ('name = "slack"\ntimeout = "11m"', "line 5: timeout must be positive"),
     ],
