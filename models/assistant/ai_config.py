@@ -56,7 +56,7 @@ class AiConfig(models.Model):
         copy=False,
         help="How the model was found to call tools. The test is repeated when the model or its address changes.",
     )
-    supports_vision = fields.Boolean("Supports Vision")
+    supports_vision = fields.Boolean()
     stream_usage = fields.Boolean(
         "Request Token Usage",
         default=True,

@@ -6,7 +6,6 @@ class AiTurn(models.Model):
 
     version_of_id = fields.Many2one(
         "woow_paas_platform.ai_turn",
-        "Version Of",
         readonly=True,
         ondelete="set null",
         help="Turn of the first version of the question.",

@@ -47,7 +47,6 @@ class AiTurn(models.Model):
     )
     retry_of_id = fields.Many2one(
         "woow_paas_platform.ai_turn",
-        "Retry Of",
         readonly=True,
         ondelete="set null",
         help="Turn on the same question whose completed calls this turn reuses.",
