@@ -35,7 +35,8 @@ result = sorted(entrances.WAITS | entrances.AT_ONCE)
 def beside(request, demo_template, demo_facts):
     """An Odoo with these modules and a second website, both in three languages."""
     which = request.config.getoption("--beside")
-    options, environment = {}, dict(demo_facts)
+    # A cron of website's renders every snippet for a minute; when the server ends meanwhile, it logs errors.
+    options, environment = {"max_cron_threads": 0}, dict(demo_facts)
     if which == "all":
         options["addons_path"] = neighbours.addons_path()
         options["server_wide_modules"] = "base,rpc,web,queue_job"
