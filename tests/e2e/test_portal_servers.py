@@ -87,7 +87,7 @@ def test_a_chat_chooses_its_servers(odoo, page_of, scripted_llm):
         return {tool["function"]["name"].partition("__")[0] for tool in tools}
 
     def servers():
-        expect(line).to_contain_text(re.compile(r"\d+ servers?, \d+ tools"))
+        expect(line).to_contain_text(re.compile(r"\d+ servers? · \d+ tools"))
         return int(re.search(r"(\d+) servers?", line.inner_text())[1])
 
     page = page_of(odoo, "user", viewport={"width": 375, "height": 720})
