@@ -122,7 +122,7 @@ def test_files_by_the_dialog(odoo, file, root, page_of, scripted_llm):
     expect(current).to_have_text("Connected")
 
     file.write_text("")
-    eventually(lambda: "no longer enables this template" in state(odoo, server)[1])
+    eventually(lambda: "no longer enabled" in state(odoo, server)[1])
     eventually(lambda: not processes())
     file.write_text(release)
     eventually(lambda: state(odoo, server)[0] == "connected", lambda: state(odoo, server))
