@@ -86,7 +86,7 @@ def _answer(turn, dbname, context):
 
         return error_body(ApiError(502, code, db.transaction(dbname, said))), 502
     return {
-        "reply": answer.said,
+        "reply": answer.raw_text,
         "message": answer.text,
         "tool_calls": [
             {"name": call.name, "arguments": arguments}

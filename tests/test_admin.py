@@ -72,7 +72,7 @@ class TestAdmin(AiCase):
         asked = []
         servers = self._as_admin(self.server | self.user_server).with_context(woow_no_sync=False)
         with patch.object(background, "sync_later", lambda *given: asked.append(given)):
-            for some, said in ((servers, "2 servers"), (servers[0], "“weather” are being read")):
+            for some, said in ((servers, "2 servers"), (servers[0], "“weather” are being synced")):
                 asked.clear()
                 self.assertIn(said, some.action_sync_tools()["params"]["message"])
                 self.assertFalse(asked, "nothing starts before the commit")

@@ -101,7 +101,7 @@ class TestOtherKey(AiHttpCase):
         for record in (self.provider, self.server, self.toolbox):
             with self.subTest(record=record):
                 said = record.with_user(self.admin).secret_problem
-                self.assertIn("Enter it again", said)
+                self.assertIn("Enter them again", said)
                 self.assertNotIn("s3cret", said)
         self.assertIn("API Key", self.provider.secret_problem)
         with self.assertRaises(SecretUnreadable):

@@ -158,7 +158,7 @@ class TestQuestions(TurnByHandCase):
             self.assertEqual(list(verdict.resume["inputResponses"]), ["q0"])
         wanted = ElicitationRequired(questions={"q": WHO}, more={})
         refused = self.store.suspend_call(self.claim, "call_1_1", wanted, [])
-        self.assertIn("does not stop", refused)
+        self.assertIn("keeps asking", refused)
 
     def test_a_page_that_the_call_needs(self):
         (question,) = self._suspend(PAY, more=None)

@@ -81,7 +81,7 @@ class TestReleases(Released, AiCase):
         files, shop = self._add("filesystem"), self._add("postgresql", connection_string=DSN)
         self._apply(POSTGRESQL)
         self.assertEqual((files.active, files.state), (False, "disabled"))
-        self.assertIn("no longer enables this template", files.state_sentence)
+        self.assertIn("no longer enabled", files.state_sentence)
         self.assertEqual((shop.active, shop.state), (True, "draft"))
         with self.assertRaises(ConfigError):
             files._server_spec()

@@ -52,7 +52,7 @@ class TestToolDefinition(AiCase):
 
     def test_lines_that_are_too_many_are_told(self):
         self._change("\n".join(f"Line {line}." for line in range(600)))
-        self.assertRegex(str(self.run_flow.definition_diff), "10[0-9] more lines are too many")
+        self.assertRegex(str(self.run_flow.definition_diff), "10[0-9] more lines are not shown")
 
     def test_its_manager_accepts_and_the_audit_says_who(self):
         self._change()

@@ -15,7 +15,7 @@ ASK = (
     "provider = env.ref('woow_paas_platform.ai_config_demo')\n"
     "provider.write({{'api_base_url': {url!r}, 'model': 'gpt-4o', 'api_key': 'test'}})\n"
     # As the server does that took its last turn.
-    "from odoo.addons.woow_paas_platform.runtime import copies\n"
+    "from odoo.addons.woow_paas_platform.tools import copies\n"
     "copies.settle(env.cr)\n"
 )
 
