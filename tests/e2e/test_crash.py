@@ -156,6 +156,10 @@ def test_at_random_moments_nothing_is_lost_and_nothing_runs_twice(fleet, scripte
         if not (found := phases(odoo, victim)):
             continue
         hit.update(found)
+        if not moments:  # on a busy machine, who is killed at once never comes to a call
+            missing = {phase for phase in PHASES if not hit[phase]} | ({"during"} - killed.keys())
+            if not missing & found.keys():
+                continue
         if not moments or moments.pop() == "kill":
             killed.update(found)
             fleet.kill(victim)
