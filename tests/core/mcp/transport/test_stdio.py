@@ -18,7 +18,7 @@ from services.mcp.pool.pool import Pool
 from services.mcp.transport import stdio
 from services.specs import ServerSpec
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 SERVER = """
 import json, os, subprocess, sys
 

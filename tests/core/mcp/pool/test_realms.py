@@ -114,7 +114,7 @@ async def test_what_is_known_of_a_program_is_of_one(pool, realms):
     assert pool.process(two).stderr == ""
 
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 SHARED = {  # what databases of a process may share, and why
     "services/schemas/arguments.py _steps": "one check",
     "services/schemas/arguments.py _until": "one check",
