@@ -9,6 +9,8 @@ from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
 from services.specs import ServerSpec
 from services.testing.fake_mcp import FakeMcp
+from services.testing.fake_oauth import FakeOAuth
+from services.testing.memory_tokens import MemoryTokens
 from services.turn.runner import Runner
 
 POLICY = EgressPolicy.parse("127.0.0.1:*")
@@ -55,8 +57,20 @@ async def fake():
 
 
 @pytest.fixture
-async def pool():
-    pool = Pool(POLICY, can_ask=True)
+async def authority(fake):
+    """The authorization server of `fake`, which then wants a token for each request."""
+    async with FakeOAuth(fake) as server:
+        yield server
+
+
+@pytest.fixture
+async def tokens():
+    return MemoryTokens()
+
+
+@pytest.fixture
+async def pool(tokens):
+    pool = Pool(POLICY, can_ask=True, tokens=tokens)
     yield pool
     await pool.close()
 

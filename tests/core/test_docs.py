@@ -31,6 +31,14 @@ def test_each_promise_names_its_tests(name):
         assert PATH.search(row[2]) and PATH.findall(row[2])[0].startswith("tests/"), row
 
 
+def test_each_fault_names_its_modules_and_its_tests():
+    table = (ROOT / "docs/protocol.md").read_text().partition("| fault |")[2].partition("\n\n")[0]
+    named = set(re.findall(r"`(\w+)\.py`", table)) | set(re.findall(r"`(test_\w+)`", table))
+    there = {path.stem for top in ("services", "tests") for path in (ROOT / top).rglob("*.py")}
+    assert len(named) > 30
+    assert named <= there
+
+
 @pytest.mark.parametrize("title", ["Where it is decided", "Three walks"])
 def test_each_function_that_the_house_names_is_there(title):
     page = (ROOT / "docs/architecture.md").read_text()

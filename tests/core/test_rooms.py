@@ -136,6 +136,16 @@ def test_a_folder_can_be_looked_over():
     assert not crowded
 
 
+def test_the_tests_of_the_engine_stand_in_its_folders():
+    """What is tested of one package stands in its folder, which is one of `services`."""
+    tests = ROOT / "tests/core"
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")}
+    assert [str(path) for path in folders if not (ROOT / "services" / path).is_dir()] == []
+    for path in tests.glob("test_*.py"):
+        rooms = set(re.findall(r"^from services\.(\w+)", path.read_text(), re.M)) - {"testing"}
+        assert len({room for room in rooms if (ROOT / "services" / room).is_dir()}) != 1, path.name
+
+
 def test_a_feature_names_the_models_that_the_table_allows():
     """By import, by `_inherit`, as a relation, or out of the environment."""
     trees = {path: ast.parse(path.read_text()) for path in sorted((ROOT / "models").glob("*/*.py"))}

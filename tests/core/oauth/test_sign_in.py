@@ -1,0 +1,135 @@
+"""Signing in to MCP servers: what a person does, and what is done without one."""
+
+import asyncio
+
+import httpx
+import pytest
+from conftest import spec_of
+from sign_ins import OAUTH, echo, query, signed_in, spec, wanted
+
+from services.errors import (
+    AuthRequired,
+    SignInRequired,
+)
+from services.mcp.pool.pool import Pool
+from services.net.egress import EgressPolicy
+from services.oauth.metadata import challenge_of
+from services.specs import OAuthSpec, ToolCall, ToolSpec
+from services.turn.tools import execute
+
+
+async def test_a_person_signs_in_and_the_call_goes_on(fake, authority, pool, tokens):
+    server = spec(fake)
+    asked = await signed_in(pool, server, authority)
+    assert asked["code_challenge_method"] == "S256" and asked["resource"] == fake.url
+    assert asked["redirect_uri"].startswith(OAUTH.redirect_uri) and "scope" not in asked
+    assert await echo(pool, server) == "hi"
+    assert authority.grants[0]["resource"] == fake.url and not tokens.pending
+    assert await echo(pool, server, conversation=2) == "hi"
+    assert len(authority.grants) == 1
+
+
+async def test_a_call_says_that_it_needs_a_sign_in(fake, authority, pool):
+    server = spec(fake)
+    tool = ToolSpec(id=1, server_id=1, name="echo", alias="fake__echo")
+    call = ToolCall(id="1", alias="fake__echo", round=1, tool=tool, server=server, arguments={})
+    from services.specs import Limits
+
+    done = await execute(call, pool, 1, timeout=60, limits=Limits())
+    assert isinstance(done.error, SignInRequired) and done.error.url.startswith(authority.issuer)
+    assert done.error.url not in done.result.text
+
+
+async def test_the_scope_that_the_server_asks_for(fake, authority, pool):
+    authority.resource = {"scopes_supported": ["a", "b"]}
+    authority.metadata = {"scopes_supported": ["a", "offline_access"]}
+    asked = query((await wanted(pool, spec(fake))).url)
+    assert asked["scope"] == "a b offline_access" and asked["prompt"] == "consent"
+    authority.scope = "only"
+    asked = query((await wanted(pool, spec(fake))).url)
+    assert asked["scope"].split()[0] == "only" and "a" not in asked["scope"].split()
+
+
+async def test_an_old_token_is_renewed_once_by_all_calls(fake, authority, pool):
+    server = spec(fake)
+    authority.life = 1  # s, so every use comes shortly before its end
+    await signed_in(pool, server, authority)
+    authority.life = 3600
+    await asyncio.gather(*(echo(pool, server, n) for n in range(8)))
+    assert [grant["grant_type"] for grant in authority.grants] == [
+        "authorization_code",
+        "refresh_token",
+    ]
+
+
+async def test_a_token_that_was_taken_back_is_renewed_during_the_call(fake, authority, pool):
+    server = spec(fake)
+    await signed_in(pool, server, authority)
+    assert await echo(pool, server) == "hi"
+    authority.tokens.clear()
+    assert await echo(pool, server) == "hi"
+    assert authority.grants[-1]["grant_type"] == "refresh_token"
+
+
+async def test_a_refused_refresh_leads_to_a_new_sign_in(fake, authority, pool):
+    server = spec(fake)
+    await signed_in(pool, server, authority)
+    authority.tokens.clear()
+    authority.answer = {"error": "invalid_grant"}
+    await wanted(pool, server)
+    assert len(authority.grants) == 2
+    await wanted(pool, server)
+    assert len(authority.grants) == 2  # a refresh token that was refused is not tried again
+
+
+async def test_more_rights_are_asked_for_beside_the_old_ones(fake, authority, pool):
+    server = spec(fake)
+    authority.scope = "read"
+    await signed_in(pool, server, authority)
+    guard = fake.guard
+    needed = {"www-authenticate": 'Bearer error="insufficient_scope", scope="write"'}
+    fake.guard = lambda headers: guard(headers) or (403, needed)
+    authority.resource = {}
+    fake.paths["/.well-known/oauth-protected-resource/mcp"] = lambda: None
+    needed["www-authenticate"] += (
+        f', resource_metadata="{authority.issuer}/.well-known/oauth-protected-resource"'
+    )
+    asked = await signed_in(pool, server, authority)
+    assert asked["scope"] == "read write"
+    with pytest.raises(AuthRequired, match="more permissions"):  # it still says no
+        await echo(pool, server)
+
+
+async def test_without_a_person(fake, authority, pool):
+    server = spec(fake, grant="client_credentials", client_id="us", client_secret="s:1")
+    assert await echo(pool, server) == "hi"
+    assert authority.grants[0]["grant_type"] == "client_credentials"
+    assert authority.grants[0]["authorization"] == "Basic dXM6cyUzQTE="
+
+
+async def test_our_own_document_is_the_client_where_it_is_taken(fake, authority, pool):
+    authority.metadata = {"client_id_metadata_document_supported": True}
+    url = "https://odoo.example/oauth/client.json"
+    error = await wanted(pool, spec(fake, client_metadata_url=url))
+    assert query(error.url)["client_id"] == url
+
+
+async def test_without_oauth_a_refusal_stays_one(fake, authority):
+    pool = Pool(EgressPolicy.parse("127.0.0.1:*"))
+    with pytest.raises(AuthRequired) as caught:
+        await echo(pool, spec_of(fake))
+    assert not isinstance(caught.value, SignInRequired)
+    await pool.close()
+
+
+def test_secrets_do_not_show():
+    oauth = OAuthSpec(key="k", client_secret="hidden", private_key="hidden")
+    assert "hidden" not in repr(oauth)
+
+
+def test_challenges():
+    headers = httpx.Headers(
+        [("www-authenticate", "Basic x"), ("www-authenticate", r'Bearer a=b, scope="x \"y\""')]
+    )
+    assert challenge_of(headers).scope == 'x "y"'
+    assert challenge_of(httpx.Headers()).scope == ""

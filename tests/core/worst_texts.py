@@ -1,0 +1,326 @@
+"""Patterns that may meet a stranger's text, each with the texts on which it would have to try again and again."""
+
+import contextlib
+
+import httpx
+
+from services import jsonrpc, text
+from services.catalog import mcp_json
+from services.llm import llm_errors, prompt_reader, transcript
+from services.llm.lenient_json import LenientJson, TooDeep
+from services.mcp.discovery import content, definition_diff, definition_scan
+from services.mcp.features import uri_template
+from services.mcp.pool import pool
+from services.mcp.transport import param_headers
+from services.net import egress, faults
+from services.oauth import metadata
+from services.openapi import parser
+from services.render import markdown, markdown_rules
+from services.schemas import elicitation_form
+from services.turn import names
+
+
+def of(pattern, method="search"):
+    return getattr(pattern, method)
+
+
+def signs(said):
+    for _code, sign in definition_scan._SIGNS:
+        sign.search(said)
+
+
+def prompt(said):
+    reader = prompt_reader.PromptReader(["add"])
+    reader.feed(said)
+    reader.close()
+
+
+def letter_by_letter(said):
+    reader = prompt_reader.PromptReader(["add"])
+    for letter in said:
+        reader.feed(letter)
+    reader.close()
+
+
+def lenient(said):
+    reader = LenientJson()
+    with contextlib.suppress(TooDeep):
+        for letter in said:
+            if reader.is_done:
+                break
+            reader.feed(letter)
+        reader.close()
+
+
+def blocks(said):
+    stream = markdown.BlockStream()
+    for start in range(0, len(said), 4):
+        list(stream.feed(said[start : start + 4]))
+    list(stream.close())
+
+
+def challenge(said):
+    metadata.challenge_of(httpx.Headers({"www-authenticate": said}))
+
+
+def export(said):
+    mcp_json.write([{"name": "a", "url": said, "transport": "auto"}])
+
+
+def bearer(said):
+    return mcp_json._BEARER.fullmatch(said)
+
+
+def lines(said):
+    definition_diff.rows({"d": said}, {"d": said.replace("b\n", "b\nb\n")})
+
+
+def expand(said):
+    uri_template.expand(said, {"a": "%25" * 3_000})
+
+
+ANSI = ("\x1b[1", "\x1b]", "\x1bP", "\x9b", "\x1b\\", "\x1b ", "1")
+
+# name -> (most characters, what is done with them, texts that are repeated up to there)
+PATTERNS = {
+    "services.mcp.discovery.content._MIMETYPE": (
+        200,
+        of(content._MIMETYPE, "fullmatch"),
+        ("a/", "a/a", "a"),
+    ),
+    "services.mcp.discovery.content._NAME_UNSAFE": (
+        1_000,
+        lambda s: content._NAME_UNSAFE.sub("_", s),
+        ("/", "a/"),
+    ),
+    "services.mcp.discovery.definition_scan._SIGNS": (
+        definition_scan.MAX_PART,
+        signs,
+        (
+            "ignore ",
+            "ignore x",
+            "<",
+            "< / ",
+            "<" + " " * 7_000,
+            "never tell ",
+            "do not tell the ",
+            "before ",
+            "http:/",
+            "忽略",
+            "不要告诉",
+            "api ",
+        ),
+    ),
+    "services.net.egress._TOKEN": (20_000, of(egress._TOKEN, "fullmatch"), ("a", "a ", "a-")),
+    "services.net.egress._VALUE": (20_000, of(egress._VALUE, "fullmatch"), ("a", " ", "a ", "a\t")),
+    "services.net.faults._NO_SESSION": (
+        2_000,
+        of(faults._NO_SESSION, "fullmatch"),
+        ("session ", "bad request: ", "server not initialized", "session not found" + "!" * 1_900),
+    ),
+    "services.schemas.elicitation_form._EMAIL": (
+        elicitation_form.MAX_EMAIL,
+        of(elicitation_form._EMAIL, "fullmatch"),
+        ("a", "a@", "@a.", "a."),
+    ),
+    "services.llm.lenient_json._NUMBER": (
+        20_000,
+        lenient,
+        ("{1", "[1", '["', '{"a', "[\\", '[" "', "[1e", "[[", "{'"),
+    ),
+    "services.llm.llm_errors._CONTEXT": (
+        llm_errors.MAX_SAID,
+        of(llm_errors._CONTEXT),
+        ("context", "too many "),
+    ),
+    "services.llm.llm_errors._NO_TOOLS": (
+        llm_errors.MAX_SAID,
+        of(llm_errors._NO_TOOLS),
+        ("tool", "function "),
+    ),
+    "services.llm.llm_errors._NO_MODEL": (
+        llm_errors.MAX_SAID,
+        of(llm_errors._NO_MODEL),
+        ("model", "model "),
+    ),
+    "services.llm.llm_errors._BUSY": (
+        llm_errors.MAX_SAID,
+        of(llm_errors._BUSY),
+        ("rate", "too many "),
+    ),
+    "services.llm.llm_errors._QUOTA": (
+        llm_errors.MAX_SAID,
+        of(llm_errors._QUOTA),
+        ("insufficient", "credit "),
+    ),
+    "services.render.markdown._FENCE": (20_000, blocks, ("`", "```", " ", "```\n", "~~~a\n\n")),
+    "services.render.markdown._LIST": (20_000, blocks, ("- ", "- a\n\n", "1", "\n", "- a\n\n 1")),
+    "services.render.markdown._HEADING": (20_000, blocks, ("#", "# a\n", "\n\na")),
+    "services.render.markdown.BlockStream._starts_block": (
+        20_000,
+        blocks,
+        ("- a\n\n1", "- a\n\n-"),
+    ),
+    "services.render.markdown._SAFE_LINK": (
+        20_000,
+        of(markdown._SAFE_LINK, "match"),
+        ("http", "mailto"),
+    ),
+    "services.render.markdown._RECORD_LINK": (
+        20_000,
+        of(markdown._RECORD_LINK, "fullmatch"),
+        ("/odoo/", "a/"),
+    ),
+    "services.render.markdown_rules._TASK": (
+        20_000,
+        of(markdown_rules._TASK, "match"),
+        ("[ ] ", " "),
+    ),
+    "services.render.markdown_rules._BARE_LINK": (
+        20_000,
+        lambda s: [
+            markdown_rules._without_end_of_sentence(m[0])
+            for m in markdown_rules._BARE_LINK.finditer(s)
+        ],
+        ("http://", "https", "http://a" + ")" * 1_990 + " ", "http://" + "." * 1_990 + " "),
+    ),
+    "services.render.markdown_rules._MATH": (
+        2_100,
+        of(markdown_rules._MATH, "match"),
+        ("\\(", "$$", "$a", "\\["),
+    ),
+    "services.catalog.mcp_json._PLACEHOLDER": (
+        2_000,
+        of(mcp_json._PLACEHOLDER),
+        ("${", "<", "<a", "$"),
+    ),
+    "services.catalog.mcp_json._PARAMETER": (
+        2_000,
+        export,
+        ("?key", "&key", "?", "&a=key", "?keytoken="),
+    ),
+    "services.catalog.mcp_json._SECRET": (2_000, export, ("?key", "?a=auth&s", "?ke")),
+    "services.catalog.mcp_json._NO_WORD": (2_000, export, ("?key.", "?a..token")),
+    "services.catalog.mcp_json._BEARER": (20_000, bearer, ("bearer ", " ", "\n")),
+    "services.turn.names.LEGAL": (20_000, of(names.LEGAL, "fullmatch"), ("a", "a.")),
+    "services.turn.names._slug": (
+        200,
+        lambda s: names.make_aliases([(s, s), (s, s), (s, "b")]),
+        ("a", ".", "a.", "ﷺ", "\u0301"),
+    ),
+    "services.oauth.metadata._PARAM": (
+        100_000,
+        challenge,
+        (
+            "Bearer a",
+            "Bearer ",
+            "Bearer " + "a" * 99_000,
+            'Bearer a="',
+            "Bearer a=",
+            'Bearer a="\\',
+            "Bearer a= ",
+        ),
+    ),
+    "services.oauth.metadata._QUOTED_PAIR": (
+        100_000,
+        challenge,
+        ('Bearer a="\\a', 'Bearer a="' + "\\a" * 900 + '" '),
+    ),
+    "services.openapi.parser._JSON": (
+        5_000,
+        of(parser._JSON, "fullmatch"),
+        ("application/", "+", "application/a+", "+json"),
+    ),
+    "services.mcp.transport.param_headers._TOKEN": (
+        20_000,
+        of(param_headers._TOKEN, "fullmatch"),
+        ("a", "a "),
+    ),
+    "services.mcp.transport.param_headers._PLAIN": (
+        20_000,
+        of(param_headers._PLAIN, "fullmatch"),
+        ("a", "a ", " "),
+    ),
+    "services.mcp.pool.pool._LIST_CHANGED": (
+        64_000,
+        of(pool._LIST_CHANGED, "fullmatch"),
+        ("notifications/", "tools"),
+    ),
+    "services.llm.prompt_reader._OPENER": (
+        60_000,
+        prompt,
+        ("`", "<tool_call>", "[TOOL_CALLS]", "[", "{", "<", "[TOOL"),
+    ),
+    "services.llm.prompt_reader._FENCE": (
+        8_000,
+        letter_by_letter,
+        ("```", "``` ", "```\n", "```json\n", "``"),
+    ),
+    "services.llm.prompt_reader._FIRST_KEY": (
+        20_000,
+        prompt,
+        ("[ ", "{ ", '{"', "{a", "[{", '{"message', '{"message":"",'),
+    ),
+    "services.llm.prompt_reader._FIRST_KEY_BEGUN": (
+        8_000,
+        letter_by_letter,
+        (" ", "[ ", "{ ", '{"', "{a", "["),
+    ),
+    "services.llm.prompt_reader._REMAINS": (
+        8_000,
+        letter_by_letter,
+        (
+            '{"tool_calls": []}',
+            '{"tool_calls": []} ',
+            "]",
+            '{"message":"",',
+            '{"tool_calls":1,"message":"",',
+        ),
+    ),
+    "services.jsonrpc.ID": (
+        65_536,
+        lambda s: jsonrpc.ID.search(s.encode(), 0, 65_536),
+        ('"id"', '"id" ', '"id":', '"id": "'),
+    ),
+    "services.text._ANSI": (200_000, text.clean, ANSI),
+    "services.text._INVISIBLE": (200_000, text.clean, ("\u200b", "a\u200b", "\x00", "é")),
+    "services.text._JOINERS": (200_000, text.clean, ("\u200d", "é\u200d", "a\u200d", "\u200dé")),
+    "services.text._UNSTORABLE": (200_000, text.storable, ("\0", "a\0", "é", "\ud800")),
+    "services.llm.transcript._asked": (
+        20_000,
+        lambda s: transcript._asked({"id": "1", "alias": s, "arguments": {}}),
+        ("a", ".", "a."),
+    ),
+    "services.mcp.features.uri_template._EXPRESSION": (
+        uri_template.MAX_TEMPLATE,
+        uri_template.variables,
+        ("{", "{a", "{a,", "{a}"),
+    ),
+    "services.mcp.features.uri_template._MODIFIER": (
+        uri_template.MAX_TEMPLATE,
+        uri_template.variables,
+        ("{a:1", "{" + "a:" * 200 + "}", "{" + "1" * 400 + "}", "{" + ":1" * 200 + "}"),
+    ),
+    "services.mcp.features.uri_template._ENCODED_TWICE": (
+        8_000,
+        lambda s: uri_template._ENCODED_TWICE.sub("%", s),
+        ("%25", "%", "%252"),
+    ),
+    "services.mcp.discovery.definition_diff._listed": (
+        128_000,
+        definition_diff._listed,
+        (" ", ",", "a ", "a, ", ";\n", "a"),
+    ),
+    # hand-written loops
+    "services.mcp.discovery.definition_diff.rows": (
+        128_000,
+        lines,
+        (
+            "a\n",
+            "a\nb\n",
+            "".join(f"{n}\n" for n in range(63)),
+            "".join(f"{n}\n" for n in range(300)),
+            "a",
+        ),
+    ),
+}
