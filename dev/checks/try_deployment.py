@@ -108,7 +108,7 @@ def verify_units() -> None:
         texts = [text for text in blocks("ini") if "[Service]" in text]
         for name, text in zip(("odoo.service", "odoo-ai-runner@.service"), texts, strict=True):
             files.append(Path(folder) / name)
-            files[-1].write_text(text.replace("/usr/bin/odoo", "/bin/true"))
+            files[-1].write_text(re.sub(r"(?<=^ExecStart=)\S+", "/bin/true", text, flags=re.M))
         done = subprocess.run(
             [program, "verify", *map(str, files)], capture_output=True, text=True, check=False
         )
@@ -164,8 +164,10 @@ def start_service(
         DATABASE: instance.database,
         "${SECRET_KEY}": key,
     }
-    program, *arguments = shlex.split(service.command)
-    if Path(program).name != "odoo":
+    arguments = shlex.split(service.command)
+    if arguments[0].endswith("/bin/python"):  # of a venv: here it is the developers'
+        del arguments[0]
+    if Path(arguments.pop(0)).name != "odoo":
         raise DevError(f"“{service.command}” does not start Odoo.")
     environment = {name: places.get(value, value) for name, value in service.environment.items()}
     return processes.start(

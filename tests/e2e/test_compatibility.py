@@ -44,7 +44,7 @@ def used(environment, template, mcp_time):
     odoo.stop()
 
 
-def test_pip_leaves_the_packages_of_without_addon(environment):
+def test_pip_leaves_odoos_packages_alone(environment):
     assert environment.changed() == []
 
 
