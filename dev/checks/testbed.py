@@ -180,6 +180,13 @@ class OdooServer:
         loaded = f"--load-language={','.join(languages)}"
         return self._modules("-i", ",".join(modules), loaded)
 
+    def uninstall(self) -> None:
+        """Take the addon out of this server's database in a process of its own, whether the server runs or not."""
+        self.shell(
+            f"module = env['ir.module.module'].search([('name', '=', {ADDON!r})])\n"
+            "module.button_immediate_uninstall()"
+        )
+
     def duplicate(self, database: str) -> None:
         """Let Odoo duplicate this server's database; what was called so before is dropped."""
         settings = ("-c", self.instance.config)

@@ -5,6 +5,7 @@
 
 import re
 
+import httpx
 import pytest
 from chat import first
 from conftest import WORKER
@@ -19,6 +20,7 @@ MODULES = {"website": ("website",), "all": (*APPS, "base_automation", "queue_job
 LANGUAGES = ("zh_TW", "fr_FR")
 PREFIXES = ("", "/zh_TW", "/fr")
 SECOND = "second.example.com"
+MORE = 3_000  # bytes that a visitor's page may have to carry because of the addon
 WEBSITES = f"""
 languages = [(6, 0, env['res.lang'].search([]).ids)]
 env['website'].search([]).language_ids = languages
@@ -120,6 +122,30 @@ def test_each_view_is_made(beside):
         views = [[False, mode] for mode in action["view_mode"].split(",")]
         made = beside.rpc(action["res_model"], "get_views", views=views)
         assert len(made["views"]) == len(views), action["path"]
+
+
+def _weight(odoo, prefix):
+    """Bytes of the first page with its scripts, styles and words, of somebody who has not signed in."""
+    with httpx.Client(
+        base_url=odoo.url, timeout=testbed.REQUEST_TIMEOUT, follow_redirects=True
+    ) as visitor:
+        page = visitor.get(f"{prefix}/").raise_for_status()
+        files = set(re.findall(r'(?:src|href)="(/web/assets/[^"]+)"', page.text))
+        assert len(files) >= 3, page.text
+        language = re.search(r'lang="(\w+)-(\w+)"', page.text)
+        words = f"/website/translations?lang={language[1]}_{language[2]}"
+        parts = [visitor.get(path).raise_for_status() for path in (*files, words)]
+    return len(page.content) + sum(len(part.content) for part in parts)
+
+
+def test_a_visitor_hardly_notices(beside):
+    """From here on this Odoo lives without the addon: that is what its pages are compared with."""
+    heavier = [_weight(beside, prefix) for prefix in PREFIXES]
+    beside.uninstall()
+    lighter = [_weight(beside, prefix) for prefix in PREFIXES]
+    assert min(lighter) > 500_000
+    more = [ours - without for ours, without in zip(heavier, lighter, strict=True)]
+    assert max(more) < MORE, more
 
 
 def test_nothing_warns(beside):

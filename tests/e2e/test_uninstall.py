@@ -51,10 +51,6 @@ env['ir.filters'].create({'name': 'Mine', 'model_id': server._name})
 env['ir.default'].set(server._name, 'trust_level', 'full')
 result = turn.id
 """
-UNINSTALL = """
-module = env['ir.module.module'].search([('name', '=', 'woow_paas_platform')])
-module.button_immediate_uninstall()
-"""
 ANSWER = {"content": "Here."}
 
 
@@ -100,7 +96,7 @@ def uninstalled(odoo, template, _scripted_llm):
     assert chat.ask("Hello").wait_ended() == "done"
     odoo.shell(USED)
     assert odoo.sql(CONTACTS) != "0"
-    odoo.shell(UNINSTALL)
+    odoo.uninstall()
     odoo.shell("env['ir.attachment']._gc_file_store()")  # what Odoo's vacuum does
     return SimpleNamespace(
         conversation=chat.id,
