@@ -11,6 +11,8 @@ from .. import const
 from ..errors import ConfigError
 
 SHORTEST_SECRET = 8  # characters; a shorter value may be part of any word
+# Keys that came later do not change the digests of entries without them: an update would switch their servers on again.
+LATER = ("owners", "workspace_root", "hosts", "environments")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,10 @@ class FileServer:
     :ivar env: may hold secrets, as `headers` may
     :ivar start_timeout: seconds that the program has to start, None where the file does not say
     :ivar roots: of a template: the folders below which those of its servers may be
+    :ivar owners: of a template: whether cloud services may have servers of it, too
+    :ivar workspace_root: where each workspace then has a folder of its own
+    :ivar hosts: ``host:port`` that such servers may name as theirs
+    :ivar environments: of a template: other ways to start its servers, among which administrators may choose
     :ivar secrets: values that are not repeated in what the server's process says
     """
 
@@ -39,6 +45,10 @@ class FileServer:
     env_type: str = "preinstalled"
     env_config: Mapping[str, Any] = field(default_factory=dict)
     roots: tuple[str, ...] = ()
+    owners: bool = False
+    workspace_root: str = ""
+    hosts: tuple[str, ...] = ()
+    environments: tuple[Mapping[str, Any], ...] = ()
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
@@ -56,14 +66,16 @@ class FileServer:
     @property
     def digest(self) -> str:
         """Changes with every value; reveals none."""
-        raw = json.dumps(dataclasses.asdict(self), sort_keys=True)
+        values = dataclasses.asdict(self)
+        known = {key: value for key, value in values.items() if value or key not in LATER}
+        raw = json.dumps(known, sort_keys=True)
         return hashlib.sha256(raw.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFile:
     """
-    :ivar templates: of servers with a command, those that administrators may use
+    :ivar templates: of servers with a command, those that may be used
     :ivar health_check_interval: seconds, None where the file does not say
     """
 

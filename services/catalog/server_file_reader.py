@@ -11,7 +11,7 @@ from .. import const, text
 from ..errors import ConfigError
 from ..net import egress
 from .server_file import FileError, FileServer, ServerFile
-from .stdio_templates import TEMPLATES
+from .stdio_templates import TEMPLATES, StdioTemplate
 
 ENTRIES = {"servers": list, "templates": list}
 MCP_KEYS = {"enabled": bool, "auto_reload": bool, "health_check_interval": str, **ENTRIES}
@@ -36,6 +36,10 @@ START_KEYS = {"command": str, "args": list, "env_type": str, "env_config": dict}
 TEMPLATE_KEYS = {
     "name": str,
     "roots": list,
+    "owners": bool,
+    "workspace_root": str,
+    "hosts": list,
+    "environments": list,
     "env": dict,
     "timeout": str,
     "start_timeout": str,
@@ -161,7 +165,44 @@ class _Reader:
             raise self._error("roots", problem)
         if not all(PurePosixPath(root).is_absolute() for root in roots):
             raise self._error("roots", "must be folders, such as [“/srv/files”]")
+        self._check_owners(values, template)
+        if "environments" in values:
+            values["environments"] = self._environments(values["environments"])
         return self._frozen({**values, "transport": "stdio"})
+
+    def _environments(self, entries: list[Any]) -> tuple[Mapping[str, Any], ...]:
+        found = []
+        for entry in entries:
+            values = self._checked(entry, START_KEYS)
+            self._check_environment(values)
+            found.append({"env_type": "preinstalled", "env_config": {}, "command": "", **values})
+            found[-1]["args"] = tuple(values.get("args", ()))
+        known = [(one["env_type"], one["env_config"]) for one in found]
+        if any(known.count(one) > 1 for one in known):
+            raise self._error("environments", "must differ in env_type or env_config")
+        return tuple(found)
+
+    def _check_owners(self, values: Mapping[str, Any], template: StdioTemplate) -> None:
+        """What owners fill in stays among what is listed for them; nothing is, unless they may use the template."""
+        for key, is_used in (
+            ("workspace_root", bool(template.folders)),
+            ("hosts", bool(template.hosted)),
+        ):
+            if values.get(key) and not (is_used and values.get("owners")):
+                problem = "needs owners = true" if is_used else "cannot be used with this template"
+                raise self._error(key, problem)
+            if is_used and values.get("owners") and not values.get(key):
+                raise self._error(key, "is needed with owners = true")
+        own = PurePosixPath(values.get("workspace_root", "/srv"))
+        if not own.is_absolute():
+            raise self._error("workspace_root", "must be a folder, such as “/srv/workspaces”")
+        if "workspace_root" in values and any(
+            own.is_relative_to(root) or PurePosixPath(root).is_relative_to(own)
+            for root in values["roots"]
+        ):
+            raise self._error("workspace_root", "must lie outside of the folders in roots")
+        if not all(re.fullmatch(r"[\w.-]+(:\d{1,5})?", host) for host in values.get("hosts", ())):
+            raise self._error("hosts", "must be a list such as [“db.example.com:5432”]")
 
     def _frozen(self, values: Mapping[str, Any]) -> FileServer:
         timeout = self._duration(values, "timeout", const.CALL_TIMEOUT)
@@ -170,7 +211,7 @@ class _Reader:
         start = self._duration(values, "start_timeout", None)
         if start is not None and not 0 < start <= MAX_START:
             raise self._error("start_timeout", f"must be positive and at most {MAX_START:g}s")
-        lists = {key: tuple(values.get(key, ())) for key in ("args", "roots")}
+        lists = {key: tuple(values.get(key, ())) for key in ("args", "roots", "hosts")}
         return FileServer(**{**values, **lists, "timeout": timeout, "start_timeout": start})
 
     def _check_environment(self, values: Mapping[str, Any]) -> None:
@@ -209,7 +250,7 @@ class _Reader:
                 raise self._error(key, f"is unknown; use one of {', '.join(kinds)}")
             if not isinstance(value, kinds[key]):
                 raise self._error(key, f"must be {_NAMES[kinds[key]]}")
-            is_texts = key in ("args", "roots", "env", "headers")
+            is_texts = key in ("args", "roots", "hosts", "env", "headers")
             parts = (
                 value.values()
                 if isinstance(value, dict)

@@ -1,10 +1,14 @@
 """Stdio templates: servers that are started by a command (document 004, 5.1).
 
 The operator's file releases them one by one (``[[mcp.templates]]``). Program and package stand there or here, never in
-the database. What an administrator fills in is the value of one variable, or folders below those that the operator
-listed, each one argument; no shell ever reads it.
+the database. What people fill in is the value of one variable, or folders below those that the operator listed, each
+one argument; no shell ever reads it.
+
+With ``owners = true``, cloud services may have such servers, too. Each workspace has a folder of its own, which Odoo
+makes below ``workspace_root``, and reaches those databases only that ``hosts`` lists.
 """
 
+import contextlib
 import dataclasses
 import os
 import re
@@ -16,6 +20,12 @@ from ..errors import ConfigError
 from .server_file import FileServer
 
 MAX_VALUE = 2000  # characters of one filled field
+POSTGRESQL_PORT = 5432
+NOT_FOR_OWNERS = "The operator has not enabled this template for cloud services."
+NO_ENVIRONMENT = "The operator has not released this environment for the template."
+NO_FOLDER = "The folder of this workspace cannot be made on this host. Ask the operator."
+EXAMPLE_ROOT, EXAMPLE_WORKSPACES = "/srv/files", "/srv/workspaces"
+EXAMPLE_HOST = "db.example.com:5432"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +34,14 @@ class Variable:
 
     :ivar form: what the whole value must match
     :ivar example: for who is told that it does not
+    :ivar owners_form: what it must match instead for a workspace, whose owners choose among the operator's ``hosts``;
+        its groups are ``host`` and ``port``
     """
 
     name: str
     form: str
     example: str
+    owners_form: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +59,11 @@ class StdioTemplate:
     variables: Mapping[str, Variable] = field(default_factory=dict)
     folders: str = ""
 
+    @property
+    def hosted(self) -> bool:
+        """Whether a field names a host."""
+        return any(variable.owners_form for variable in self.variables.values())
+
 
 TEMPLATES: Mapping[str, StdioTemplate] = {
     "filesystem": StdioTemplate(
@@ -61,6 +79,10 @@ TEMPLATES: Mapping[str, StdioTemplate] = {
                 name="DSN",
                 form=r"postgres(ql)?://\S+",
                 example="postgresql://user:password@host:5432/database",
+                # No socket, no file and no option of the session, which a query of the address could name.
+                owners_form=r"postgres(?:ql)?://[\w.~%+-]+(?::[\w.~%+!$&'()*,;=-]*)?@"
+                r"(?P<host>[\w.-]+)(?::(?P<port>\d{1,5}))?/[\w.%-]+"
+                r"(?:\?sslmode=(?:disable|require|verify-full))?",
             )
         },
     ),
@@ -83,37 +105,96 @@ TEMPLATES: Mapping[str, StdioTemplate] = {
 }
 
 
-def filled(release: FileServer, values: Mapping[str, str]) -> FileServer:
+def environments(release: FileServer) -> list[FileServer]:
+    """The release in each of its environments; the first one counts where nobody has chosen."""
+    own = release
+    if not release.command and not release.env_config:
+        own = dataclasses.replace(release, **_by_package(TEMPLATES[release.name]))
+    return [own, *(dataclasses.replace(release, **other) for other in release.environments)]
+
+
+def in_environment(release: FileServer, env_type: str, env_config: Any) -> FileServer:
+    """:param env_type: what somebody has chosen, ``""`` for nothing
+    :raises ConfigError: the release has no such environment (any more)
+    """
+    found = environments(release)
+    if not env_type:
+        return found[0]
+    for one in found:
+        if (one.env_type, dict(one.env_config)) == (env_type, env_config or {}):
+            return one
+    raise ConfigError(NO_ENVIRONMENT)
+
+
+def filled(release: FileServer, values: Mapping[str, str], *, workspace: str = "") -> FileServer:
     """The server that the operator's release and the filled fields make together.
 
-    :param release: an entry of ``[[mcp.templates]]``
+    :param release: an entry of ``[[mcp.templates]]``, in one of its `environments`
     :param values: ``{name of a field: text}``
-    :raises ConfigError: a value does not fit
+    :param workspace: the name of its folder, where the server is a cloud service's
+    :raises ConfigError: a value does not fit, or the release is not for owners
     """
     template = TEMPLATES[release.name]
+    if not release.command and not release.env_config:
+        release = environments(release)[0]
+    if workspace:
+        release = _of_workspace(release, workspace)
     for value in values.values():
         if len(value) > MAX_VALUE or not value.isprintable():
             raise ConfigError("A value is too long or contains invalid characters.")
     variables = {
-        variable.name: _of_form(variable, values[name])
+        variable.name: _of_form(variable, values[name], release.hosts if workspace else None)
         for name, variable in template.variables.items()
         if name in values
     }
-    folders = _folders(release, values.get(template.folders, "")) if template.folders else ()
-    start = {} if release.command or release.env_config else _by_package(template)
+    base = release.roots[0] if workspace and template.folders else ""
+    folders = _folders(release, values.get(template.folders, ""), base) if template.folders else ()
     return dataclasses.replace(
         release,
-        **start,
         args=(*release.args, *template.args, *folders),
         env={**template.env, **release.env, **variables},
         secrets=tuple(secret for value in variables.values() for secret in _secrets_of(value)),
     )
 
 
-def _of_form(variable: Variable, value: str) -> str:
-    if not re.fullmatch(variable.form, value):
+def lines(code: str, release: FileServer | None, *, owners: bool) -> str:
+    """What to send to the operator, as TOML; ``""`` where it is released already.
+
+    >>> print(lines("slack", None, owners=True))
+    [[mcp.templates]]
+    name = "slack"
+    owners = true
+    """
+    template = TEMPLATES[code]
+    if release and (release.owners or not owners):
+        return ""
+    if release:
+        entry = [f'# in the entry [[mcp.templates]] with name = "{code}":']
+    else:
+        entry = ["[[mcp.templates]]", f'name = "{code}"']
+        entry += [f'roots = ["{EXAMPLE_ROOT}"]'] if template.folders else []
+    if owners:
+        entry.append("owners = true")
+        entry += [f'workspace_root = "{EXAMPLE_WORKSPACES}"'] if template.folders else []
+        entry += [f'hosts = ["{EXAMPLE_HOST}"]'] if template.hosted else []
+    return "\n".join(entry)
+
+
+def _of_form(variable: Variable, value: str, hosts: tuple[str, ...] | None) -> str:
+    """:param hosts: those that may be named, None for any"""
+    is_hosted = hosts is not None and variable.owners_form
+    match = re.fullmatch(variable.owners_form if is_hosted else variable.form, value)
+    if not match:
         raise ConfigError(f"A value does not have the expected format, such as {variable.example}.")
+    if is_hosted and _with_port(match["host"], match["port"]) not in {
+        _with_port(*host.partition(":")[::2]) for host in hosts or ()
+    }:
+        raise ConfigError(f"The host {match['host']} is not among those that the operator allows.")
     return value
+
+
+def _with_port(host: str, port: str | None) -> tuple[str, int]:
+    return host.lower(), int(port or POSTGRESQL_PORT)
 
 
 def _secrets_of(value: str) -> tuple[str, ...]:
@@ -128,10 +209,43 @@ def _by_package(template: StdioTemplate) -> dict[str, Any]:
     return {"env_type": "dynamic_injected", "env_config": config}
 
 
-def _folders(release: FileServer, text: str) -> tuple[str, ...]:
-    """As they really are, links followed; the operator's own where none is given."""
+def _of_workspace(release: FileServer, workspace: str) -> FileServer:
+    """The release as one workspace has it, with its own folder as the only one.
+
+    :raises ConfigError: it is not for owners, or the folder cannot be made
+    """
+    if not release.owners:
+        raise ConfigError(NOT_FOR_OWNERS)
+    if not release.workspace_root:
+        return release
+    root = os.path.realpath(release.workspace_root)
+    for other in map(os.path.realpath, release.roots):
+        if os.path.commonpath([root, other]) in (
+            root,
+            other,
+        ):  # by a link: who has that, has all workspaces
+            raise ConfigError(NO_FOLDER)
+    own = os.path.join(root, workspace)
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(own, 0o700)  # a root that is not there may be a disk that is away
+    except OSError as error:
+        raise ConfigError(NO_FOLDER) from error
+    if os.path.realpath(own) != own:  # a link that somebody has put there
+        raise ConfigError(NO_FOLDER)
+    config = dict(release.env_config)
+    if release.env_type == "custom_image":
+        config["mounts"] = [*config.get("mounts", ()), f"{own}:{own}"]
+    return dataclasses.replace(release, roots=(own,), env_config=config)
+
+
+def _folders(release: FileServer, text: str, base: str) -> tuple[str, ...]:
+    """As they really are, links followed; the operator's own where none is given.
+
+    :param base: what names without a path are below
+    """
     roots = tuple(map(os.path.realpath, release.roots))
-    wanted = [part.strip() for part in text.split(",") if part.strip()]
+    wanted = [os.path.join(base, part.strip()) for part in text.split(",") if part.strip()]
     return tuple(_below(roots, folder) for folder in wanted) or roots
 
 
