@@ -142,6 +142,20 @@ def write(servers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {"mcpServers": entries}
 
 
+def secret_parameters(url: str) -> list[str]:
+    """Names of the query's parameters that hold a key; not those whose value is a ``{name}`` still.
+
+    >>> secret_parameters("https://x.example.com/mcp?apiKey=s&page=2&token={token}")
+    ['apiKey']
+    """
+    found = [(match[2], match[0].partition("=")[2]) for match in _PARAMETER.finditer(url)]
+    return [
+        name
+        for name, value in found
+        if _SECRET.search(name) and not re.fullmatch(r"\{\w+\}", value)
+    ]
+
+
 def _without_secrets(name: str, url: str) -> str:
     """Some servers take their key as a query parameter."""
 
