@@ -56,6 +56,27 @@ def node_modules() -> Path:
     return modules
 
 
+@functools.cache
+def template_packages() -> Path:
+    """The packages of templates that nothing else here needs, with the binaries that are optional to them."""
+    folder = ROOT / "dev/requirements/templates"
+    files = [folder / "package.json", folder / "package-lock.json"]
+
+    def build(entry: Path) -> None:
+        for file in files:
+            shutil.copy(file, entry / file.name)
+        run(
+            [node().with_name("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+            what="Installing the templates' packages",
+            cwd=entry,
+            env={"PATH": f"{node().parent}:/usr/local/bin:/usr/bin:/bin"},
+        )
+
+    with step("Installing the templates' packages"):
+        name = f"templates-{digest(*(file.read_bytes() for file in files))}"
+        return build_once(name, build) / "node_modules"
+
+
 def command(program: str, *arguments: str) -> list[str | Path]:
     """The command line of a program that one of the packages brings."""
     return [node(), node_modules() / ".bin" / program, *arguments]
