@@ -30,6 +30,6 @@ class AiSecrets(Command):
             )
             unreadable += len(failed)
             sys.stdout.write(f"{name}: {done} secrets are encrypted with the newest key.\n")
-            for place in failed:
-                sys.stdout.write(f"{name}: {place} opens with no key and was left as it is.\n")
+            for secret in failed:
+                sys.stdout.write(f"{name}: {secret} opens with no key and was left as it is.\n")
         sys.exit(1 if unreadable else 0)

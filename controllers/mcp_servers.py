@@ -44,7 +44,7 @@ def service_or_404(service_id):
     )
 
 
-def place_of(cloud_service_id, scope=None):
+def owner_vals(cloud_service_id, scope=None):
     """Where a new server goes: to a service, to everybody (administrators), else to the caller alone."""
     if scope == "system":
         return {"scope": "system", "cloud_service_id": False, "owner_user_id": False}
@@ -96,33 +96,33 @@ class McpServerController(http.Controller):
     def create_server(self):
         """A URL is enough, or a template with its values; the tools are read at once, in the background."""
         values = body("NewServer")
-        place = place_of(values["cloud_service_id"], values["scope"])
+        owner = owner_vals(values["cloud_service_id"], values["scope"])
         make = self._of_template if values["template"] else self._of_address
-        server = make(values, place)
+        server = make(values, owner)
         return request.make_json_response(server._api_data(), status=201)
 
-    def _of_address(self, values, place, wanted=None):
+    def _of_address(self, values, owner, wanted=None):
         """:param wanted: a name for a server that was given none"""
         if not values["url"]:
             raise ApiError.invalid("url", "Give the address of the server.")
         Server = request.env[SERVER]
-        name = Server._free_name(wanted or name_of(values["url"]), place)
-        return Server.create({"name": name, **server_values(values), **place})
+        name = Server._free_name(wanted or name_of(values["url"]), owner)
+        return Server.create({"name": name, **server_values(values), **owner})
 
-    def _of_template(self, values, place):
+    def _of_template(self, values, owner):
         template = template_or_404(values["template"])
         given = values["values"] or {}
         if template.transport != "stdio":
             values |= template._server_vals(given)
-            return self._of_address(values, place, template.name)
+            return self._of_address(values, owner, template.name)
         for field in OF_AN_ADDRESS:
             if values[field] is not None:
                 raise ApiError.invalid(
                     field, f"The field “{field}” cannot be used with this template."
                 )
         Server = request.env[SERVER]
-        name = Server._free_name(template.name, place)
-        vals = {"name": name, **server_values(values), **place}
+        name = Server._free_name(template.name, owner)
+        vals = {"name": name, **server_values(values), **owner}
         return Server._create_of_template(template, given, vals)
 
     @http.route("/api/mcp/templates", methods=["GET"], readonly=True, **ROUTE)
@@ -233,8 +233,8 @@ class McpServerController(http.Controller):
     def import_servers(self):
         """Make servers of an ``mcpServers`` document; what cannot be one is told and costs only itself."""
         values = body("Import")
-        place = place_of(values["cloud_service_id"], values["scope"])
-        servers, notes = request.env[SERVER]._import_servers(values["mcpServers"], place)
+        owner = owner_vals(values["cloud_service_id"], values["scope"])
+        servers, notes = request.env[SERVER]._import_servers(values["mcpServers"], owner)
         if not servers:
             raise ApiError(422, "nothing_imported", notes[0]["message"], details={"notes": notes})
         data = {"servers": [server._api_data() for server in servers], "notes": notes}

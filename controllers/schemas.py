@@ -133,7 +133,7 @@ WRITABLE = {
     "call_timeout": NUMBER,
 }
 VALUES = {"type": "object", "additionalProperties": TEXT}
-PLACE = {"cloud_service_id": INT, "scope": SCOPE}
+OWNER = {"cloud_service_id": INT, "scope": SCOPE}
 OUTCOME = {
     "outcome": TEXT,
     "content": _list(OBJECT),
@@ -190,7 +190,7 @@ SCHEMAS = {
         {},
         {
             **WRITABLE,
-            **PLACE,
+            **OWNER,
             "template": TEXT,
             "values": VALUES,
         },
@@ -216,7 +216,7 @@ SCHEMAS = {
     "Outcome": _object({"success": BOOL}, OUTCOME),
     "Outcomes": _object({"results": _list(_object({"name": TEXT, "success": BOOL}, OUTCOME))}),
     "Document": _object({"mcpServers": {"type": "object", "additionalProperties": OBJECT}}),
-    "Import": _object({"mcpServers": OBJECT}, PLACE),
+    "Import": _object({"mcpServers": OBJECT}, OWNER),
     "Imported": _object({"servers": _list(ref("Server")), "notes": _list(NOTE)}),
     "Config": _object({"enabled_servers": _list(TEXT), "servers": _list(_object(CHOICE))}),
     "Connections": _object({"connections": _list(ref("Connection"))}),

@@ -118,9 +118,9 @@ class TestAttackOnServers(AiCase):
             "a": {"url": "https://a.example.com/mcp"},
             " a": {"url": "https://b.example.com/mcp"},
         }
-        place = {"scope": "user", "cloud_service_id": False, "owner_user_id": self.stranger.id}
+        owner = {"scope": "user", "cloud_service_id": False, "owner_user_id": self.stranger.id}
         Server = self.env[SERVER].with_user(self.stranger)
-        servers, notes = Server._import_servers(document, place)
+        servers, notes = Server._import_servers(document, owner)
         self.assertEqual(servers.mapped("url"), ["https://a.example.com/mcp"])
         self.assertEqual([note["name"] for note in notes], ["a"])
 

@@ -9,7 +9,7 @@ from ...services.errors import ConfigError
 from ...services.net import egress
 from ...tools import limits, sentences
 
-PLACE = {"scope", "cloud_service_id", "owner_user_id"}  # whose a server is
+OWNER = {"scope", "cloud_service_id", "owner_user_id"}  # whose a server is
 
 
 class McpServer(models.Model):
@@ -161,24 +161,24 @@ class McpServer(models.Model):
                 )
 
     @api.model
-    def _check_place(self, place):
+    def _check_owner(self, owner):
         """Asked before a row is written: a name that is taken would tell who may not know of the names there.
 
-        :param place: ``{"scope", "cloud_service_id", "owner_user_id"}``; what is missing is the default
+        :param owner: ``{"scope", "cloud_service_id", "owner_user_id"}``; what is missing is the default
         :raises AccessError: the caller may not manage servers there
         """
         if self.env.su:
             return
-        place = self.default_get(list(PLACE)) | {name: place[name] for name in PLACE & place.keys()}
+        owner = self.default_get(list(OWNER)) | {name: owner[name] for name in OWNER & owner.keys()}
         rules = self.env["ir.rule"]._compute_domain(self._name, "write")
-        # sudo: mcp_server - the rules read the place's workspace, nothing is shown
-        if not self.new(place).sudo().filtered_domain(rules):
+        # sudo: mcp_server - the rules read the owner's workspace, nothing is shown
+        if not self.new(owner).sudo().filtered_domain(rules):
             raise AccessError(self.env._("You are not allowed to add MCP servers there."))
 
     @api.model_create_multi
     def create(self, vals_list):
         for vals in vals_list:
-            self._check_place(vals)
+            self._check_owner(vals)
         servers = super().create(vals_list)
         servers.filtered(lambda server: not server.active)._reset_state()
         servers.filtered("active")._sync_after_commit()
@@ -193,9 +193,9 @@ class McpServer(models.Model):
 
     def _check_write(self, vals):
         """Hook of `write`: what may not be written is refused before anything is."""
-        if vals.keys() & PLACE:
+        if vals.keys() & OWNER:
             for server in self:
-                self._check_place(
+                self._check_owner(
                     {
                         "scope": server.scope,
                         "cloud_service_id": server.cloud_service_id.id,

@@ -110,29 +110,29 @@ class McpServer(models.Model):
         self.sudo().api_key_encrypted = False
 
     @api.model
-    def _free_name(self, wanted, place):
+    def _free_name(self, wanted, owner):
         """The name, with a number where it is taken already.
 
-        :param place: ``{"scope", "cloud_service_id", "owner_user_id"}`` of the server
+        :param owner: ``{"scope", "cloud_service_id", "owner_user_id"}`` of the server
         """
-        taken, name, number = set(self._names_in(place)), wanted, 2
+        taken, name, number = set(self._names_in(owner)), wanted, 2
         while name in taken:
             name, number = f"{wanted} {number}", number + 1
         return name
 
     @api.model
-    def _names_in(self, place):
-        """The names that are taken in a place.
+    def _names_in(self, owner):
+        """The names that this owner's servers have.
 
         :raises AccessError: the caller may not add a server there
         """
-        self._check_place(place)
-        domain = [(field, "=", value) for field, value in place.items()]
-        # sudo: mcp_server - names in the place where the caller is about to add one
+        self._check_owner(owner)
+        domain = [(field, "=", value) for field, value in owner.items()]
+        # sudo: mcp_server - names of the servers beside which the caller is about to add one
         return self.sudo().with_context(active_test=False).search(domain).mapped("name")
 
     @api.model
-    def _import_servers(self, document, place):
+    def _import_servers(self, document, owner):
         """Make a server of each entry of an ``mcpServers`` document that can be one.
 
         :raises AccessError: the caller may not add servers there, and learns no name of those that are there
@@ -144,7 +144,7 @@ class McpServer(models.Model):
             {"name": entry.name, "message": sentences.translated(self.env, entry.message)}
             for entry in skipped
         ]
-        known = set(self._names_in(place))
+        known = set(self._names_in(owner))
         servers = self
         for entry in found:
             if entry.name in known:
@@ -152,7 +152,7 @@ class McpServer(models.Model):
                 notes.append({"name": entry.name, "message": message})
                 continue
             known.add(entry.name)
-            servers |= self.create({**place, **_vals_of_import(entry)})
+            servers |= self.create({**owner, **_vals_of_import(entry)})
             if entry.missing:
                 message = self.env._(
                     "Server added. Enter the values that the document did not contain: %(names)s.",

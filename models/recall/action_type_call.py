@@ -100,8 +100,8 @@ class ActionType(models.Model):
         lines = self.sudo().parameter_ids.filtered(lambda p: p.source == "field")
         domain = Domain(literal_eval(self.domain or "[]"))
         for line in lines:
-            place = arguments.get(line.location) if line.location else arguments
-            given = place.get(line.name) if isinstance(place, dict) else None
+            layer = arguments.get(line.location) if line.location else arguments
+            given = layer.get(line.name) if isinstance(layer, dict) else None
             if given is None:
                 return False
             field = _searchable(Model, line.field_path)

@@ -32,7 +32,7 @@ class McpServer(models.Model):
         """
         :param template: one with a command
         :param values: ``{name of a field: text}``
-        :param vals: further columns, the place among them
+        :param vals: further columns, its owner's among them
         :raises UserError: a value does not fit
         """
         if vals["scope"] != "system":

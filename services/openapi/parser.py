@@ -107,14 +107,14 @@ def _operation(document, components, path, method, described, shared) -> Operati
     layers: dict[str, dict[str, Any]] = {}
     joined = []
     for parameter in _parameters(document, shared, _list(described.get("parameters"))):
-        place, name = parameter["in"], parameter["name"]
-        if place == "cookie" or (place == "header" and name.lower() in _IGNORED_HEADERS):
+        location, name = parameter["in"], parameter["name"]
+        if location == "cookie" or (location == "header" and name.lower() in _IGNORED_HEADERS):
             continue
-        layer = layers.setdefault(place, {"type": "object", "properties": {}, "required": []})
+        layer = layers.setdefault(location, {"type": "object", "properties": {}, "required": []})
         layer["properties"][name] = _parameter_schema(parameter)
-        if parameter.get("required") is True or place == "path":
+        if parameter.get("required") is True or location == "path":
             layer["required"].append(name)
-        if place == "query" and parameter.get("explode") is False:
+        if location == "query" and parameter.get("explode") is False:
             joined.append(name)
     body, required, content_type, problem = _body(document, described.get("requestBody"))
     if body is not None:
@@ -149,9 +149,9 @@ def _parameters(document, *lists) -> list[Mapping[str, Any]]:
     """Those of the path and the operation; the operation's own win."""
     found = {}
     for parameter in (_resolved(document, item) for items in lists for item in items):
-        name, place = parameter.get("name"), parameter.get("in")
-        if isinstance(name, str) and place in ("path", "query", "header", "cookie"):
-            found[place, name] = parameter
+        name, location = parameter.get("name"), parameter.get("in")
+        if isinstance(name, str) and location in ("path", "query", "header", "cookie"):
+            found[location, name] = parameter
     return list(found.values())
 
 

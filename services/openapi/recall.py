@@ -82,13 +82,13 @@ def described(cleaned: Mapping[str, Any], texts: Mapping[tuple[str, str], str]) 
     """The parameters with descriptions of one's own."""
     out = dict(cleaned)
     for (location, name), text in texts.items():
-        place = out if not location else (out.get("properties") or {}).get(location)
-        if not place or name not in (place.get("properties") or {}):
+        layer = out if not location else (out.get("properties") or {}).get(location)
+        if not layer or name not in (layer.get("properties") or {}):
             continue
-        properties = {**place["properties"]}
+        properties = {**layer["properties"]}
         properties[name] = {**properties[name], "description": text}
         if location:
-            layers = {**out["properties"], location: {**place, "properties": properties}}
+            layers = {**out["properties"], location: {**layer, "properties": properties}}
             out["properties"] = layers
         else:
             out["properties"] = properties
@@ -103,7 +103,7 @@ def _edit(cleaned, fixed, *, keep) -> dict[str, Any]:
     layers = dict(out.get("properties") or {})
     dropped = []
     for location in locations & layers.keys():
-        names = {name for place, name in fixed if place == location}
+        names = {name for where, name in fixed if where == location}
         layers[location] = _without(layers[location], names, keep)
         if not layers[location].get("required"):
             dropped.append(location)

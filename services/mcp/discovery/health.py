@@ -48,11 +48,11 @@ async def check_all(
     :param keep: gets a server's id and what is wrong with it, None where nothing is, as soon as that is known
     :param oauth: the tokens for a server, see `Pool.oauth`
     """
-    places = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(AT_ONCE)
 
     async def one(spec: ServerSpec) -> None:
         problem = None
-        async with places:
+        async with slots:
             try:
                 await check(spec, policy, oauth(spec))
             except EngineError as error:

@@ -43,7 +43,7 @@ class TurnQueue:
             if turn.state == "queued" and self._is_next(turn):
                 busy[turn.user] += 1
                 line.append((busy[turn.user], turn.id))
-        taken = [turn_id for place, turn_id in sorted(line) if place <= self.per_person][:limit]
+        taken = [turn_id for rank, turn_id in sorted(line) if rank <= self.per_person][:limit]
         return [self._give(self.turns[turn_id], runner_id, lease) for turn_id in sorted(taken)]
 
     def _is_next(self, turn: Turn) -> bool:

@@ -12,7 +12,7 @@ import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_d
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
-import { placeKey } from "../core/place";
+import { chatKey } from "../core/chat_ref";
 import { ChatHeader } from "../conversations/chat_header";
 import { CommandPanel } from "../commands/command_panel";
 import { Composer } from "../composer/composer";
@@ -65,9 +65,9 @@ export class AiChat extends Component {
         );
         useEffect(
             () => {
-                this.chat.servers.show(this.chat.place);
+                this.chat.servers.show(this.chat.chatRef);
             },
-            () => [placeKey(this.chat.place)]
+            () => [chatKey(this.chat.chatRef)]
         );
     }
 

@@ -41,8 +41,8 @@ export class AiChatStore extends Reactive {
         return this.threads[this.currentId] || null;
     }
 
-    /** @returns {import("../core/place").Place|null} null: there is nobody to chat with yet */
-    get place() {
+    /** @returns {import("../core/chat_ref").ChatRef|null} null: there is nobody to chat with yet */
+    get chatRef() {
         if (this.currentId) {
             return { conversationId: this.currentId };
         }

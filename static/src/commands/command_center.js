@@ -1,7 +1,7 @@
 import { _t } from "@web/core/l10n/translation";
 import { Reactive } from "@web/core/utils/reactive";
 import { formatTools } from "../core/format";
-import { placeKey } from "../core/place";
+import { chatKey } from "../core/chat_ref";
 import { commandOf, matchingCommands, promptCommand } from "./slash_commands";
 
 const COMMANDS = [
@@ -18,9 +18,9 @@ export class CommandCenter extends Reactive {
     constructor(chat) {
         super();
         this.chat = chat;
-        /** Prompts of the servers, by place. */
+        /** Prompts of the servers, by chat. */
         this.prompts = {};
-        /** Places whose prompts are known or under way. */
+        /** Chats whose prompts are known or under way. */
         this.asked = new Set();
         /** What the last command shows: {title, rows: [{name, about}]}, or null. */
         this.answer = null;
@@ -31,7 +31,10 @@ export class CommandCenter extends Reactive {
     }
 
     get commands() {
-        return [...COMMANDS, ...(this.prompts[placeKey(this.chat.place)] || []).map(promptCommand)];
+        return [
+            ...COMMANDS,
+            ...(this.prompts[chatKey(this.chat.chatRef)] || []).map(promptCommand),
+        ];
     }
 
     matching(text) {
@@ -46,20 +49,20 @@ export class CommandCenter extends Reactive {
         Object.assign(this, { answer: null, prompt: null, error: null });
     }
 
-    /** Asks the servers for their prompts once for each place, and again after a failure. */
+    /** Asks the servers for their prompts once for each chat, and again after a failure. */
     async loadPrompts() {
-        const { place } = this.chat;
-        if (place && !this.asked.has(placeKey(place))) {
-            await this.readPrompts(place);
+        const { chatRef } = this.chat;
+        if (chatRef && !this.asked.has(chatKey(chatRef))) {
+            await this.readPrompts(chatRef);
         }
     }
 
     /** Until the servers have answered, what they said before is offered. */
-    async readPrompts(place) {
-        const key = placeKey(place);
+    async readPrompts(chatRef) {
+        const key = chatKey(chatRef);
         this.asked.add(key);
         try {
-            this.prompts[key] = (await this.chat.api.prompts(place)).prompts;
+            this.prompts[key] = (await this.chat.api.prompts(chatRef)).prompts;
         } catch {
             this.asked.delete(key);
         }
@@ -112,7 +115,7 @@ export class CommandCenter extends Reactive {
             };
         } else {
             this.answer = { title: _t("Reloaded"), rows: await this.reloadRows(servers) };
-            this.readPrompts(this.chat.place);
+            this.readPrompts(this.chat.chatRef);
             await this.chat.servers.load();
         }
     }
@@ -160,7 +163,7 @@ export class CommandCenter extends Reactive {
     /** What the server makes of the prompt becomes the draft: the person reads it and sends it. */
     async fill(prompt, args) {
         await this.attempt(async () => {
-            const { messages } = await this.chat.api.getPrompt(this.chat.place, prompt, args);
+            const { messages } = await this.chat.api.getPrompt(this.chat.chatRef, prompt, args);
             this.prompt = null;
             this.error = null;
             this.chat.setDraft(messages.map(({ text }) => text).join("\n\n"));
@@ -168,10 +171,10 @@ export class CommandCenter extends Reactive {
     }
 
     async complete({ server, name }, argument, value, args) {
-        const { place, api } = this.chat;
+        const { chatRef, api } = this.chat;
         const ref = { server, prompt: name };
         try {
-            return await api.complete(place, ref, { argument, value, args });
+            return await api.complete(chatRef, ref, { argument, value, args });
         } catch {
             return [];
         }

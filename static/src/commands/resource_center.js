@@ -117,9 +117,9 @@ export class ResourceCenter extends Reactive {
     }
 
     async complete({ server, uri }, argument, value, args) {
-        const { place, api } = this.chat;
+        const { chatRef, api } = this.chat;
         try {
-            return await api.complete(place, { server, uri }, { argument, value, args });
+            return await api.complete(chatRef, { server, uri }, { argument, value, args });
         } catch {
             return [];
         }

@@ -1,6 +1,6 @@
 import { markRaw } from "@odoo/owl";
 import { Reactive } from "@web/core/utils/reactive";
-import { placeKey } from "../core/place";
+import { chatKey } from "../core/chat_ref";
 
 /** The MCP servers that the chat on the screen may use, and which of them are switched on. */
 export class ServerChoice extends Reactive {
@@ -8,8 +8,8 @@ export class ServerChoice extends Reactive {
     constructor(api) {
         super();
         this.api = markRaw(api);
-        /** @type {import("../core/place").Place|null} */
-        this.place = null;
+        /** @type {import("../core/chat_ref").ChatRef|null} */
+        this.chatRef = null;
         /** {id, name, title, state, tool_count, token_estimate, enabled}, or null while unknown. */
         this.servers = null;
         /** Names of those that were switched off in a chat that has not begun. */
@@ -28,24 +28,24 @@ export class ServerChoice extends Reactive {
     }
 
     /** Another chat is shown; what was known stays until the truth is there, so that nothing flickers. */
-    async show(place) {
-        if (placeKey(place) !== placeKey(this.place)) {
+    async show(chatRef) {
+        if (chatKey(chatRef) !== chatKey(this.chatRef)) {
             this.off.clear();
         }
-        this.place = place;
+        this.chatRef = chatRef;
         await this.load();
     }
 
     async load() {
-        if (this.place) {
-            await this.attempt(() => this.api.mcpConfig(this.place));
+        if (this.chatRef) {
+            await this.attempt(() => this.api.mcpConfig(this.chatRef));
         } else {
             this.servers = null;
         }
     }
 
     async toggle({ id, name }, isOn) {
-        const { conversationId } = this.place;
+        const { conversationId } = this.chatRef;
         if (conversationId) {
             await this.attempt(() => this.api.switchServer(conversationId, id, isOn));
         } else {
@@ -55,21 +55,21 @@ export class ServerChoice extends Reactive {
     }
 
     withoutOff(servers) {
-        return this.place.conversationId
+        return this.chatRef.conversationId
             ? servers
             : servers.map((server) => ({ ...server, enabled: !this.off.has(server.name) }));
     }
 
     async attempt(ask) {
-        const key = placeKey(this.place);
+        const key = chatKey(this.chatRef);
         Object.assign(this, { isBusy: true, error: null });
         try {
             const { servers } = await ask();
-            if (key === placeKey(this.place)) {
+            if (key === chatKey(this.chatRef)) {
                 this.servers = this.withoutOff(servers);
             }
         } catch (error) {
-            if (key === placeKey(this.place)) {
+            if (key === chatKey(this.chatRef)) {
                 Object.assign(this, { error, servers: null });
             }
         }

@@ -1,6 +1,6 @@
 import { browser } from "@web/core/browser/browser";
 import { _t } from "@web/core/l10n/translation";
-import { placeUrl } from "./place";
+import { chatUrl } from "./chat_ref";
 
 /** Milliseconds that a JSON request may take before it counts as a network failure. */
 export const REQUEST_TIMEOUT = 30000;
@@ -112,7 +112,7 @@ function withQuery(url, params) {
 }
 
 /**
- * The HTTP contract of the chat, and the only place that talks to it.
+ * The HTTP contract of the chat, and the only module that talks to it.
  *
  * Every method resolves to the parsed JSON body and rejects with an {@link AiApiError}.
  */
@@ -230,13 +230,13 @@ export class AiApi {
     /**
      * Which servers a chat may use: `{servers: [{id, name, enabled, tool_count, …}]}`.
      *
-     * @param {import("./place").Place} place
+     * @param {import("./chat_ref").ChatRef} chatRef
      */
-    mcpConfig(place) {
-        const { conversationId } = place;
+    mcpConfig(chatRef) {
+        const { conversationId } = chatRef;
         const url = conversationId
             ? `/api/sessions/${conversationId}/mcp-config`
-            : placeUrl(place, "mcp-config");
+            : chatUrl(chatRef, "mcp-config");
         return this.request("GET", url);
     }
 
@@ -257,12 +257,12 @@ export class AiApi {
     }
 
     /** Prompts of the chat's servers: `{prompts, problems}`. */
-    prompts(place) {
-        return this.request("GET", placeUrl(place, "prompts"));
+    prompts(chatRef) {
+        return this.request("GET", chatUrl(chatRef, "prompts"));
     }
 
-    getPrompt(place, { server, name }, args) {
-        return this.request("POST", placeUrl(place, "prompts/get"), {
+    getPrompt(chatRef, { server, name }, args) {
+        return this.request("POST", chatUrl(chatRef, "prompts/get"), {
             server_id: server.id,
             name,
             arguments: args,
@@ -290,9 +290,9 @@ export class AiApi {
      * @param {{server: Object, prompt?: string, uri?: string}} ref a prompt's name or a template
      * @returns {Promise<string[]>} what the beginning of an argument may become
      */
-    async complete(place, { server, ...ref }, { argument, value, args }) {
+    async complete(chatRef, { server, ...ref }, { argument, value, args }) {
         const body = { server_id: server.id, ...ref, argument, value, arguments: args };
-        return (await this.request("POST", placeUrl(place, "complete"), body)).values;
+        return (await this.request("POST", chatUrl(chatRef, "complete"), body)).values;
     }
 
     preferences() {

@@ -12,7 +12,7 @@ const MAX_LOOKS_FOR_SIGN_IN = 200;
 export const wantsSignIn = (server) =>
     Boolean(server.active && server.sign_in_url && !server.sign_in_id);
 
-/** The servers of one place: of a cloud service, or the person's own. Components show it, and call its methods. */
+/** The servers of one owner: of a cloud service, or the person's own. Components show it, and call its methods. */
 export class ServerList {
     /** @param {number|null} cloudServiceId null: the person's own servers */
     constructor(cloudServiceId, api = new McpApi()) {
@@ -29,7 +29,7 @@ export class ServerList {
         return reactive(this);
     }
 
-    get place() {
+    get owner() {
         return this.cloudServiceId ? { cloud_service_id: this.cloudServiceId } : {};
     }
 
@@ -103,7 +103,7 @@ export class ServerList {
     }
 
     async add(values) {
-        return this.put(await this.api.create({ ...values, ...this.place }));
+        return this.put(await this.api.create({ ...values, ...this.owner }));
     }
 
     async change(id, values) {
@@ -155,7 +155,7 @@ export class ServerList {
     async importText(text) {
         const { servers, notes } = await this.api.importServers({
             mcpServers: JSON.parse(text),
-            ...this.place,
+            ...this.owner,
         });
         servers.forEach((server) => this.put(server));
         return notes;

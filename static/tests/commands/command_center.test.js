@@ -8,7 +8,7 @@ const prompt = (name) => ({ server: { id: 1, name: "shop" }, name, arguments: []
 /** A chat of one conversation whose server answers what the test gives, in the order it is asked. */
 function chatOf(...answers) {
     return {
-        place: { conversationId: 7 },
+        chatRef: { conversationId: 7 },
         servers: {
             enabled: [{ id: 1, name: "shop" }],
             load: async () => {},

@@ -15,7 +15,7 @@ test("a service shows its servers, and beside them what everybody shares", async
     await list.load();
     expect(list.servers.map((one) => one.id)).toEqual([1]);
     expect(list.shared.map((one) => one.id)).toEqual([9]);
-    expect(list.place).toEqual({ cloud_service_id: 5 });
+    expect(list.owner).toEqual({ cloud_service_id: 5 });
 });
 
 test("a person's page shows only what is the person's own", async () => {
@@ -23,7 +23,7 @@ test("a person's page shows only what is the person's own", async () => {
     const list = new ServerList(null, { servers: async () => listed(server(), own) });
     await list.load();
     expect(list.servers.map((one) => one.id)).toEqual([2]);
-    expect(list.place).toEqual({});
+    expect(list.owner).toEqual({});
 });
 
 test("a new server is looked at until it has a state, then no more", async () => {
