@@ -179,12 +179,12 @@ class Engine:
         await self._with(self._protocols)
         await self.pool.oauth(spec).complete(answer)
 
-    async def revoke(self, grant):
+    async def revoke(self, token_set):
         """Give tokens back, see `services.oauth.revocation.revoke`."""
         await self._with(self._protocols)
         from ..services.oauth import revocation  # noqa: PLC0415
 
-        await revocation.revoke(grant, self._policy)
+        await revocation.revoke(token_set, self._policy)
 
     async def fetch(self, url, timeout):
         await self._with(self._protocols)

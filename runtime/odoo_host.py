@@ -27,8 +27,8 @@ class OdooHost:
     def import_later(self, dbname, box_id, url, uid):
         background.import_later(dbname, box_id, url, uid)
 
-    def revoke_later(self, grants):
-        process.revoke_later(grants)
+    def revoke_later(self, token_sets):
+        process.revoke_later(token_sets)
 
 
 host.install(OdooHost())

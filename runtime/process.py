@@ -226,19 +226,19 @@ async def _sync_behind(dbname, server_ids):
     await server_jobs.sync(_process.engine, _process.runner, ServerStore(dbname), server_ids)
 
 
-def revoke_later(grants) -> None:
+def revoke_later(token_sets) -> None:
     """Give tokens back in the background, after the commit that forgot them.
 
-    :param grants: `services.oauth.flow.Grant` of each sign-in that ended
+    :param token_sets: `services.oauth.flow.TokenSet` of each sign-in that ended
     """
-    for grant in grants:
-        in_background(lambda _engine, _runner, grant=grant: _revoke(grant))
+    for token_set in token_sets:
+        in_background(lambda _engine, _runner, token_set=token_set: _revoke(token_set))
 
 
-async def _revoke(grant):
+async def _revoke(token_set):
     try:
-        await _process.engine.revoke(grant)
+        await _process.engine.revoke(token_set)
     except EngineError as error:
         _logger.info(
-            "Tokens of %s may serve until they end: %s", grant["issuer"], error.detail or error
+            "Tokens of %s may serve until they end: %s", token_set["issuer"], error.detail or error
         )

@@ -80,8 +80,8 @@ class TestSignInAccess(AiCase):
                 self.assertFalse(self.own.exists())
                 revoke.assert_not_called()  # the transaction may fail yet
                 self.env.cr.postcommit.run()
-                (((grant,),), _) = revoke.call_args
-                self.assertEqual(grant["access_token"], "t0ken")
+                (((token_set,),), _) = revoke.call_args
+                self.assertEqual(token_set["access_token"], "t0ken")
                 savepoint.rollback()
                 self.env.invalidate_all()
 
@@ -104,7 +104,7 @@ class TestSignInAccess(AiCase):
         mine = [("server_id", "=", self.server.id), ("user_id", "=", self.member.id)]
         self.assertFalse(self.env[SIGN_IN].search(mine))
         given_back = [
-            grant["access_token"] for call in revoke.call_args_list for grant in call[0][0]
+            token_set["access_token"] for call in revoke.call_args_list for token_set in call[0][0]
         ]
         self.assertEqual(given_back, ["t0ken", "renewed"])
 
@@ -131,7 +131,7 @@ class TestSignInAccess(AiCase):
 
         asyncio.run(renew("older", another_one))
         self.own.invalidate_recordset()
-        self.assertEqual(self.own._grant()["access_token"], "newer")
+        self.assertEqual(self.own._token_set()["access_token"], "newer")
 
     def test_a_database_that_is_away_is_told_as_that(self):
         for away in (db.DatabaseGone("no route"), StoreGone("dropped")):

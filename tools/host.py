@@ -31,10 +31,10 @@ class Host(Protocol):
     def import_later(self, dbname: str, box_id: int, url: str, uid: int) -> None:
         """Read the OpenAPI document of a toolbox in the background, as this person."""
 
-    def revoke_later(self, grants: Iterable[Any]) -> None:
+    def revoke_later(self, token_sets: Iterable[Any]) -> None:
         """Give tokens back in the background, after the commit that forgot them.
 
-        :param grants: `services.oauth.flow.Grant` of each sign-in that ended
+        :param token_sets: `services.oauth.flow.TokenSet` of each sign-in that ended
         """
 
 

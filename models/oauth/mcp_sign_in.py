@@ -51,15 +51,15 @@ class McpSignIn(models.Model):
     def unlink(self):
         """Signing out: the tokens are forgotten here, and then given back where they came from."""
         # sudo: mcp_sign_in - tokens, read only to be given back
-        grants = list(filter(None, (sign_in._grant_or_none() for sign_in in self.sudo())))
+        token_sets = list(filter(None, (sign_in._token_set_or_none() for sign_in in self.sudo())))
         result = super().unlink()
-        self._give_back(grants)
+        self._give_back(token_sets)
         return result
 
-    def _give_back(self, grants):
-        """:param grants: of `services.oauth.flow.Grant`"""
-        if grants:
-            self.env.cr.postcommit.add(lambda: host.current().revoke_later(grants))
+    def _give_back(self, token_sets):
+        """:param token_sets: of `services.oauth.flow.TokenSet`"""
+        if token_sets:
+            self.env.cr.postcommit.add(lambda: host.current().revoke_later(token_sets))
 
     @api.model
     def _of(self, server_id, user_id, address, make=False):
@@ -86,31 +86,31 @@ class McpSignIn(models.Model):
         """What the current user has signed in to."""
         return self.search([("user_id", "=", self.env.uid), ("is_active", "=", True)])
 
-    def _grant(self):
-        """:return: `services.oauth.flow.Grant` or None"""
+    def _token_set(self):
+        """:return: `services.oauth.flow.TokenSet` or None"""
         token = self.grant_encrypted
         return json.loads(vault.decrypt(token)) if token else None
 
-    def _grant_or_none(self):
+    def _token_set_or_none(self):
         try:
-            return self._grant()
+            return self._token_set()
         except SecretUnreadable:
             return None
 
-    def _keep(self, grant):
+    def _keep(self, token_set):
         """Of an empty set, which is a sign-in that was ended while it was renewed, nothing is kept.
 
-        :param grant: `services.oauth.flow.Grant`; without a token nobody has signed in yet
+        :param token_set: `services.oauth.flow.TokenSet`; without a token nobody has signed in yet
         """
         if not self:
-            return self._give_back([grant])
+            return self._give_back([token_set])
         self.ensure_one()
-        ends, is_active = grant.get("expires_at"), bool(grant.get("access_token"))
+        ends, is_active = token_set.get("expires_at"), bool(token_set.get("access_token"))
         self.write(
             {
-                "grant_encrypted": vault.encrypt(json.dumps(grant)),
-                "issuer": grant.get("issuer"),
-                "scope": grant.get("scope") or False,
+                "grant_encrypted": vault.encrypt(json.dumps(token_set)),
+                "issuer": token_set.get("issuer"),
+                "scope": token_set.get("scope") or False,
                 "is_active": is_active,
                 "since": is_active and (self.since or fields.Datetime.now()),
                 "expires_at": EPOCH + timedelta(seconds=ends) if ends else False,

@@ -33,15 +33,15 @@ class OdooTokens:
         self._write = write
 
     async def load(self, key):
-        return await self._of(key, lambda found: found._grant() if found else None)
+        return await self._of(key, lambda found: found._token_set() if found else None)
 
-    async def save(self, key, grant):
+    async def save(self, key, token_set):
         """Of who held the lock for too long, and lost it to somebody else, nothing is kept."""
         owner = _owner.get()
 
         def keep(found):
             if not found or self._is_held(found, owner):  # `lock` has made the row
-                return found._keep(grant)
+                return found._keep(token_set)
             return _logger.info("A token for %s came too late and is not kept.", found.address)
 
         await self._of(key, keep)

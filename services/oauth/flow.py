@@ -27,17 +27,17 @@ EARLY = 30.0  # s before its end that a token is renewed
 PENDING = 600.0  # s, a sign-in that nobody finished is void
 OFFLINE = "offline_access"  # scope that brings a refresh token
 
-Grant = dict[str, Any]
+TokenSet = dict[str, Any]
 """What is kept per credential, JSON: access_token, refresh_token, expires_at (Unix s), scope, issuer, resource,
 client {client_id, client_secret, method, callback}."""
 
 
 class TokenStore(Protocol):
-    """The host's storage of grants, encrypted there; `key` is ``OAuthSpec.key``."""
+    """The host's storage of token sets, encrypted there; `key` is ``OAuthSpec.key``."""
 
-    async def load(self, key: str) -> Grant | None: ...
+    async def load(self, key: str) -> TokenSet | None: ...
 
-    async def save(self, key: str, grant: Grant) -> None: ...
+    async def save(self, key: str, token_set: TokenSet) -> None: ...
 
     async def put_pending(self, key: str, state: str, pending: dict[str, Any]) -> None:
         """Keep a sign-in that has begun, bound to the user who is signed in."""
@@ -102,13 +102,13 @@ class OAuth:
 
     async def token(self) -> str:
         """The access token to send, empty if there is none; renewed shortly before its end."""
-        grant = await self._store.load(self._spec.key)
-        if not grant:
+        token_set = await self._store.load(self._spec.key)
+        if not token_set:
             return ""
-        ends = grant.get("expires_at")
-        if ends and ends - EARLY < time.time() and (fresh := await self._refreshed(grant)):
+        ends = token_set.get("expires_at")
+        if ends and ends - EARLY < time.time() and (fresh := await self._refreshed(token_set)):
             return fresh
-        return grant.get("access_token", "")
+        return token_set.get("access_token", "")
 
     async def renew(self, refused: str, challenge: Challenge) -> str:
         """A token in place of the one that was refused (empty if none was sent).
@@ -117,28 +117,28 @@ class OAuth:
         :raises AuthRequired: there is no way to a token that would do
         """
         async with self._store.lock(self._spec.key):
-            grant = await self._store.load(self._spec.key) or {}
-            if grant.get("access_token", "") not in ("", refused):
-                return grant["access_token"]  # somebody else renewed it meanwhile
+            token_set = await self._store.load(self._spec.key) or {}
+            if token_set.get("access_token", "") not in ("", refused):
+                return token_set["access_token"]  # somebody else renewed it meanwhile
             more_scope = challenge.error == "insufficient_scope"
             async with self._directory() as directory:
                 resource = await directory.resource(self._url, challenge)
-                issuer = _choose(resource, grant)
-                same = grant.get("issuer") == issuer
-                if same and not more_scope and (fresh := await self._refresh(directory, grant)):
+                issuer = _choose(resource, token_set)
+                same = token_set.get("issuer") == issuer
+                if same and not more_scope and (fresh := await self._refresh(directory, token_set)):
                     return fresh
-                scope = self._scope(resource, challenge, grant if same and more_scope else {})
+                scope = self._scope(resource, challenge, token_set if same and more_scope else {})
                 if (
                     more_scope
                     and same
-                    and set(scope.split()) <= set(grant.get("asked", "").split())
+                    and set(scope.split()) <= set(token_set.get("asked", "").split())
                 ):
                     raise AuthRequired(
                         "The MCP server requires more permissions than it can be granted.",
                         detail=f"scope {scope}",
                     )
                 authority = await directory.authority(issuer)
-                client = await self._client(directory, authority, grant if same else {})
+                client = await self._client(directory, authority, token_set if same else {})
                 if self._spec.grant == "client_credentials":
                     return await self._by_client(directory, authority, resource, client, scope)
                 await self._ask(authority, resource, client, scope)
@@ -172,11 +172,11 @@ class OAuth:
                 "code_verifier": pending["verifier"],
                 "resource": pending["resource"],
             }
-            grant = {
+            token_set = {
                 name: pending[name]
                 for name in ("issuer", "resource", "token_endpoint", "client", "asked")
             }
-            await self._exchange(directory, grant, data)
+            await self._exchange(directory, token_set, data)
 
     # ------------------------------------------------------------ with a person
 
@@ -212,15 +212,17 @@ class OAuth:
             return f"{scope} {OFFLINE}".strip()
         return scope
 
-    def _scope(self, resource: Resource, challenge: Challenge, grant: Grant) -> str:
+    def _scope(self, resource: Resource, challenge: Challenge, token_set: TokenSet) -> str:
         wanted: Iterable[str] = challenge.scope.split() or resource.scopes or ()
         if self._spec.scope and not challenge.scope:
             wanted = self._spec.scope.split()
-        return " ".join(dict.fromkeys([*grant.get("asked", "").split(), *wanted]))
+        return " ".join(dict.fromkeys([*token_set.get("asked", "").split(), *wanted]))
 
     # ------------------------------------------------------------ the client
 
-    async def _client(self, directory: Directory, authority: Authority, grant: Grant) -> dict:
+    async def _client(
+        self, directory: Directory, authority: Authority, token_set: TokenSet
+    ) -> dict:
         """Who we are to this authorization server: as agreed before, by our own document, or registered now.
 
         The redirect URI that all share serves where it is sure who answers; else, and for whoever registers
@@ -239,14 +241,14 @@ class OAuth:
         by_document = authority.takes_metadata_url and spec.client_metadata_url
         if by_document and authority.is_recognised:
             return {"client_id": spec.client_metadata_url, "client_secret": "", "method": "none"}
-        known = grant.get("client")
+        known = token_set.get("client")
         if known and (known.get("callback") or authority.is_recognised):
             return known
         if authority.registration_endpoint and spec.grant == "authorization_code":
             redirect_uri = self._redirect_uri(callback)
             client = await registration.register(directory, authority, redirect_uri)
             client["callback"] = callback
-            kept = {**grant, "issuer": authority.issuer, "client": client}
+            kept = {**token_set, "issuer": authority.issuer, "client": client}
             await self._store.save(spec.key, kept)  # not registered anew if nobody signs in
             return client
         if by_document:  # `begin` refuses it
@@ -266,41 +268,45 @@ class OAuth:
         data = {"grant_type": "client_credentials", "resource": resource.url}
         if scope:
             data["scope"] = scope
-        grant = {
+        token_set = {
             "issuer": authority.issuer,
             "resource": resource.url,
             "token_endpoint": authority.token_endpoint,
             "client": client,
             "asked": scope,
         }
-        return await self._exchange(directory, grant, data)
+        return await self._exchange(directory, token_set, data)
 
-    async def _refreshed(self, stale: Grant) -> str:
+    async def _refreshed(self, stale: TokenSet) -> str:
         """Renew a token that ends soon; empty if that did not work out."""
         async with self._store.lock(self._spec.key), self._directory() as directory:
-            grant = await self._store.load(self._spec.key) or {}
-            if grant.get("access_token") != stale.get("access_token"):
-                return grant.get("access_token", "")
-            return await self._refresh(directory, grant)
+            token_set = await self._store.load(self._spec.key) or {}
+            if token_set.get("access_token") != stale.get("access_token"):
+                return token_set.get("access_token", "")
+            return await self._refresh(directory, token_set)
 
-    async def _refresh(self, directory: Directory, grant: Grant) -> str:
-        if not grant.get("refresh_token"):
+    async def _refresh(self, directory: Directory, token_set: TokenSet) -> str:
+        if not token_set.get("refresh_token"):
             return ""
         data = {
             "grant_type": "refresh_token",
-            "refresh_token": grant["refresh_token"],
-            "resource": grant["resource"],
+            "refresh_token": token_set["refresh_token"],
+            "resource": token_set["resource"],
         }
         try:
-            return await self._exchange(directory, grant, data)
+            return await self._exchange(directory, token_set, data)
         except AuthRequired:
-            await self._store.save(self._spec.key, {**grant, "refresh_token": ""})
+            await self._store.save(self._spec.key, {**token_set, "refresh_token": ""})
             return ""
 
-    async def _exchange(self, directory: Directory, grant: Grant, data: dict[str, str]) -> str:
+    async def _exchange(
+        self, directory: Directory, token_set: TokenSet, data: dict[str, str]
+    ) -> str:
         """Ask the token endpoint and keep what it gives."""
-        headers, more = registration.credentials(self._spec, grant["client"], grant["issuer"])
-        status, found = await directory.post(grant["token_endpoint"], headers, data=data | more)
+        headers, more = registration.credentials(
+            self._spec, token_set["client"], token_set["issuer"]
+        )
+        status, found = await directory.post(token_set["token_endpoint"], headers, data=data | more)
         token = found.get("access_token")
         if status != 200 or not isinstance(token, str) or not token:
             raise AuthRequired(
@@ -312,14 +318,14 @@ class OAuth:
                 "The MCP server's sign-in service returned an unknown type of token."
             )
         life = found.get("expires_in")
-        grant = {
-            **grant,
+        token_set = {
+            **token_set,
             "access_token": token,
-            "refresh_token": found.get("refresh_token") or grant.get("refresh_token") or "",
+            "refresh_token": found.get("refresh_token") or token_set.get("refresh_token") or "",
             "expires_at": time.time() + life if isinstance(life, int | float) else None,
-            "scope": found.get("scope") or grant.get("asked", ""),
+            "scope": found.get("scope") or token_set.get("asked", ""),
         }
-        await self._store.save(self._spec.key, grant)
+        await self._store.save(self._spec.key, token_set)
         return token
 
     @contextlib.asynccontextmanager
@@ -328,10 +334,10 @@ class OAuth:
             yield Directory(transport, self._policy, self._timeout)
 
 
-def _choose(resource: Resource, grant: Grant) -> str:
+def _choose(resource: Resource, token_set: TokenSet) -> str:
     """The authorization server to use: the one that we know, if it is still named."""
-    if grant.get("issuer") in resource.authorities:
-        return grant["issuer"]
+    if token_set.get("issuer") in resource.authorities:
+        return token_set["issuer"]
     if not resource.authorities:
         raise AuthRequired("The MCP server does not specify where to sign in.")
     return resource.authorities[0]

@@ -16,13 +16,13 @@ STEP = 5.0  # s for each step of one request
 KINDS = ("refresh_token", "access_token")
 
 
-async def revoke(grant: Mapping[str, Any], policy: EgressPolicy) -> None:
-    """Ask the authorization server to let the tokens of a grant serve no more; nothing if it offers no way.
+async def revoke(token_set: Mapping[str, Any], policy: EgressPolicy) -> None:
+    """Ask the authorization server to let the tokens of a set serve no more; nothing if it offers no way.
 
-    :param grant: `services.oauth.flow.Grant`
+    :param token_set: `services.oauth.flow.TokenSet`
     :raises EngineError: a token may live on until its end
     """
-    tokens = [(kind, grant[kind]) for kind in KINDS if grant.get(kind)]
+    tokens = [(kind, token_set[kind]) for kind in KINDS if token_set.get(kind)]
     if not tokens:
         return
     try:
@@ -30,19 +30,19 @@ async def revoke(grant: Mapping[str, Any], policy: EgressPolicy) -> None:
             asyncio.timeout(DEADLINE),
             EgressTransport(policy, max_connections=1) as transport,
         ):
-            await _revoke(Directory(transport, policy, STEP), grant, tokens)
+            await _revoke(Directory(transport, policy, STEP), token_set, tokens)
     except TimeoutError as error:
         raise ServerTimeout from error
 
 
 async def _revoke(
-    directory: Directory, grant: Mapping[str, Any], tokens: list[tuple[str, str]]
+    directory: Directory, token_set: Mapping[str, Any], tokens: list[tuple[str, str]]
 ) -> None:
-    authority = await directory.authority(grant["issuer"])
+    authority = await directory.authority(token_set["issuer"])
     endpoint = directory.endpoint(authority.revocation_endpoint)
     if not endpoint:
         return
-    headers, fields = registration.secret(grant["client"])
+    headers, fields = registration.secret(token_set["client"])
     failed = []
     for kind, token in tokens:
         data = {"token": token, "token_type_hint": kind, **fields}

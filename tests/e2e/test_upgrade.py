@@ -122,8 +122,8 @@ def test_secrets_are_still_read(updated):
     odoo, _before = updated
     kept = odoo.shell(
         "servers = env['woow_paas_platform.mcp_server'].search([('name', '=', 'weather')])\n"
-        "grants = env['woow_paas_platform.mcp_sign_in'].search([])\n"
-        "result = [servers._server_spec().api_key, grants._grant()['access_token'],"
+        "sign_ins = env['woow_paas_platform.mcp_sign_in'].search([])\n"
+        "result = [servers._server_spec().api_key, sign_ins._token_set()['access_token'],"
         " env.ref('woow_paas_platform.ai_config_demo')._llm_spec().api_key]"
     )
     assert kept == ["key-of-weather", "token-of-the-dump", "sk-provider-of-the-dump"]

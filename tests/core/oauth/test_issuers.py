@@ -37,7 +37,7 @@ async def test_a_sign_in_counts_once_and_not_for_ever(fake, authority, pool, tok
     with pytest.raises(AuthRequired, match="unknown or has expired"):
         await pool.oauth(server).complete(authority.sign_in(error.url))
     authority.tokens.clear()
-    tokens.grants.clear()
+    tokens.token_sets.clear()
     error = await wanted(pool, server)
     tokens.pending["one", error.state]["begun"] -= 3600
     with pytest.raises(AuthRequired, match="unknown or has expired"):
@@ -149,7 +149,7 @@ async def test_who_registered_when_all_shared_one_address_stays_known(
 ):
     server = spec(fake)
     first = query((await wanted(pool, server)).url)["client_id"]
-    del tokens.grants["one"]["client"]["callback"]
+    del tokens.token_sets["one"]["client"]["callback"]
     authority.clients[first] = [OAUTH.redirect_uri]
     asked = await signed_in(pool, server, authority)
     assert (asked["client_id"], asked["redirect_uri"]) == (first, OAUTH.redirect_uri)
@@ -161,7 +161,7 @@ async def test_where_the_shared_address_is_not_safe_a_client_registers_anew(
 ):
     server = spec(fake)
     first = query((await wanted(pool, server)).url)["client_id"]
-    del tokens.grants["one"]["client"]["callback"]
+    del tokens.token_sets["one"]["client"]["callback"]
     authority.metadata = {"authorization_endpoint": f"{honest.issuer}/authorize"}
     asked = query((await wanted(pool, server)).url)
     assert asked["client_id"] != first
