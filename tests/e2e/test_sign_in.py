@@ -20,7 +20,7 @@ def test_an_owner_adds_a_server_that_wants_a_sign_in(odoo, guarded, page_of):
     page.get_by_label("Address").fill(guarded.url)
     page.get_by_label("Name").fill("notes")
     page.get_by_label("Authorization", exact=True).select_option(
-        label="OAuth: you sign in for all chats"
+        label="OAuth, one sign-in for everyone"
     )
     page.get_by_role("button", name="Save").click()
     card = page.locator('.o_woow_server[data-server="notes"]')

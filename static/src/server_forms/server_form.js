@@ -67,12 +67,12 @@ export class ServerForm extends Component {
         return [
             ["key", _t("API key or none")],
             this.props.isPersonal
-                ? ["oauth_user", _t("OAuth: you sign in")]
-                : ["oauth_user", _t("OAuth: each person signs in")],
+                ? ["oauth_user", _t("OAuth, you sign in")]
+                : ["oauth_user", _t("OAuth, each user signs in")],
             ...(this.props.isPersonal
                 ? []
-                : [["oauth_server", _t("OAuth: you sign in for all chats")]]),
-            ["oauth_client", _t("OAuth: client credentials")],
+                : [["oauth_server", _t("OAuth, one sign-in for everyone")]]),
+            ["oauth_client", _t("OAuth, client credentials")],
         ];
     }
 
