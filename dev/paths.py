@@ -11,7 +11,6 @@ LOGS = DEV / "logs"
 REPORTS = DEV / "reports"
 ADDONS = DEV / "addons"
 VENV = DEV / "venv"
-NODE_MODULES = ROOT / "node_modules"
 
 
 def cache_home() -> Path:

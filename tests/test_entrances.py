@@ -176,7 +176,7 @@ class TestEntrances(RecallData, AiHttpCase):
                 }
         self.assertEqual({one for one in found if one[1] not in ORM}, IN_BACKGROUND | HERE)
 
-    def test_what_waits_takes_a_place(self):
+    def test_what_waits_takes_a_slot(self):
         """Without one it is 429, and nobody was asked."""
         fake = self.enterContext(served_mcp())
         fake.tools |= {"forecast": (_done, {}), "make_plan": (_done, PLAN)}

@@ -93,11 +93,6 @@ class OdooProcess:
         if self._odoo:
             self._odoo.popen.send_signal(number)
 
-    def wait_for_exit(self, timeout: float = 30) -> int:
-        """The main process's exit code."""
-        assert self._odoo
-        return self._odoo.popen.wait(timeout)
-
     def log_tail(self, lines: int = 20) -> str:
         return self._odoo.log_tail(lines) if self._odoo else ""
 

@@ -105,7 +105,7 @@ class AiConfig(models.Model):
 
     @api.onchange("api_base_url")
     def _onchange_api_base_url(self):
-        return self._told_of_move()
+        return self._warn_of_move()
 
     def _secret_facts(self):
         """The key belongs to who was at the address when it was entered."""

@@ -62,17 +62,17 @@ class McpServer(models.Model):
         self._store_secret("headers_json")
 
     @api.onchange("url", "scope", "cloud_service_id", "owner_user_id")
-    def _onchange_place(self):
-        return self._told_of_move()
+    def _onchange_owner(self):
+        return self._warn_of_move()
 
-    def _place(self):
+    def _owner_key(self):
         """Whose it is: secrets stay with those who entered them."""
         service = self.cloud_service_id._origin
         return self.scope, service.id, service.workspace_id.id, self.owner_user_id._origin.id
 
     def _secret_facts(self):
         """Secrets belong to who was at the address, and to whose server it was, when they were entered."""
-        here = (egress.origin(self.url), self._place())
+        here = (egress.origin(self.url), self._owner_key())
         facts = {OWN_KEYS: here}
         if not self.managed_by_file:
             facts |= {"api_key": here, "headers_json": here}

@@ -93,7 +93,7 @@ class SecretMixin(models.AbstractModel):
         names = {name for name in record._secret_facts() if f"{name}_encrypted" in record}
         return {name for name in names if record[f"{name}_encrypted"]}
 
-    def _told_of_move(self):
+    def _warn_of_move(self):
         """What a form says while secrets are about to stay behind.
 
         :return: as an onchange answers

@@ -96,7 +96,7 @@ class McpServer(models.Model):
         return super()._after_write(vals)
 
     def _secret_facts(self):
-        client = (self.oauth_client_id, self.oauth_issuer, self._place())
+        client = (self.oauth_client_id, self.oauth_issuer, self._owner_key())
         wanted = (self.url, self.authorization, self.oauth_scope)
         return super()._secret_facts() | {"oauth_client_secret": client, SIGN_INS: (client, wanted)}
 

@@ -10,7 +10,6 @@ from typing import Any
 
 ANNOTATION = "x-mcp-header"
 PREFIX = "Mcp-Param-"
-MAX_SAFE_INTEGER = 2**53 - 1  # of JavaScript
 MAX_NODES = 20_000  # schema parts that are looked at
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
