@@ -43,5 +43,7 @@ class AiRunner(Command):
             listeners.serve(name)
         _logger.info("The AI runner serves %s.", ", ".join(names))
         stopped.wait()
-        _logger.info("The AI runner stops: it claims nothing more and lets its turns end.")
+        _logger.info(
+            "The AI runner is stopping: it claims no more turns and lets the running ones end."
+        )
         process.shutdown()

@@ -31,5 +31,7 @@ class AiSecrets(Command):
             unreadable += len(failed)
             sys.stdout.write(f"{name}: {done} secrets are encrypted with the newest key.\n")
             for secret in failed:
-                sys.stdout.write(f"{name}: {secret} opens with no key and was left as it is.\n")
+                sys.stdout.write(
+                    f"{name}: {secret} cannot be decrypted with any key and was not changed.\n"
+                )
         sys.exit(1 if unreadable else 0)

@@ -213,9 +213,9 @@ async def _logged(coroutine):
     try:
         await coroutine
     except StoreGone as gone:
-        _logger.info("Work in the background ends: %s is gone.", gone)
+        _logger.info("Background work stopped: %s is gone.", gone)
     except Exception:
-        _logger.exception("Work in the background failed.")
+        _logger.exception("Background work failed.")
 
 
 async def _write_behind(function, dbname, *args):
@@ -240,5 +240,7 @@ async def _revoke(token_set):
         await _process.engine.revoke(token_set)
     except EngineError as error:
         _logger.info(
-            "Tokens of %s may serve until they end: %s", token_set["issuer"], error.detail or error
+            "The tokens of %s could not be revoked and stay valid until they expire: %s",
+            token_set["issuer"],
+            error.detail or error,
         )

@@ -37,7 +37,7 @@ IN_A_BROWSER = (
 TIME_LIMIT = 2400  # seconds for one runner; a hanging one fails with a report instead of holding CI
 
 # Odoo refuses cursors to what a thread still wants to write when its test has ended.
-AFTER_A_TEST = (r"is lost: 400 Bad Request: Trying to open a test cursor",)
+AFTER_A_TEST = (r"was not saved: 400 Bad Request: Trying to open a test cursor",)
 
 
 def run_tests(only: str | None, arguments: Sequence[str]) -> int:

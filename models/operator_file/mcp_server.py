@@ -105,7 +105,7 @@ class McpServer(models.Model):
             row = taken.get(name)
             if row and not row.managed_by_file:
                 _logger.error(
-                    "A system server is called %r already: the one of the file is left out.", name
+                    "A system server named %r already exists: the one in the file is skipped.", name
                 )
                 continue
             if row and row.file_digest == entry.digest:

@@ -42,7 +42,7 @@ class OdooTokens:
         def keep(found):
             if not found or self._is_held(found, owner):  # `lock` has made the row
                 return found._keep(token_set)
-            return _logger.info("A token for %s came too late and is not kept.", found.address)
+            return _logger.info("A token for %s arrived too late and was discarded.", found.address)
 
         await self._of(key, keep)
 

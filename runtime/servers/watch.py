@@ -89,4 +89,4 @@ class ServerWatch:
         if not task.cancelled() and (error := task.exception()):
             if isinstance(error, StoreGone):  # with the servers
                 return
-            _logger.warning("What was learned of an MCP server is lost: %s", error)
+            _logger.warning("The state of an MCP server was not saved: %s", error)

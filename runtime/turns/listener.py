@@ -214,7 +214,7 @@ class Listener:
                 if not self._follow(line):
                     return
             except StoreGone:
-                _logger.info("%s has no AI turns any more: nothing listens there now.", self.dbname)
+                _logger.info("%s no longer has AI turns: stopped listening there.", self.dbname)
                 self._notify(self._handler.gone, self)
                 return
             except ConnectionError as error:
@@ -277,7 +277,7 @@ class Listener:
         try:
             handle(*args)
         except Exception:
-            _logger.exception("What was heard on %s could not be done.", self.dbname)
+            _logger.exception("A notification of %s could not be handled.", self.dbname)
 
     def _deliver(self, turns: set[int] | None, read: Callable) -> None:
         """Read once what is new for the streams of this process; None: for all of them.

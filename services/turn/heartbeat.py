@@ -65,7 +65,7 @@ class Heartbeat:
         if not claims:
             return
         if self._clock() - self._turned > STUCK:
-            _logger.error("The AI runner's loop stands still: its turns go to another process.")
+            _logger.error("The AI runner's loop is blocked: another process takes over its turns.")
             return
         lost, stops = self._store.heartbeat(self._runner_id, sorted(claims))
         if lost or stops:

@@ -143,11 +143,11 @@ class QueueHost:
             except StoreGone:
                 return self._gone()
             except ConnectionError as error:
-                _logger.info("The turns of %s are not looked after now: %s", self.store.name, error)
+                _logger.info("The turns of %s cannot be swept now: %s", self.store.name, error)
                 # Who was cut off lets those who were cut off with it keep what they hold.
                 await asyncio.sleep(self._runner.lease)
             except Exception:
-                _logger.exception("Looking after the turns of %s failed.", self.store.name)
+                _logger.exception("Sweeping the turns of %s failed.", self.store.name)
 
     def _on_kept(self, lost: set[Claim], stops: set[Claim]) -> None:
         for claim in lost:
@@ -165,7 +165,7 @@ class QueueHost:
 
     def _gone(self) -> None:
         if self._runner.queues.get(self.store.name) is self:
-            _logger.debug("%s is gone: no turn is run there now.", self.store.name)
+            _logger.debug("%s is gone: its turns are no longer run.", self.store.name)
             self._runner.end(self.store.name)
 
     def end(self) -> None:
@@ -242,7 +242,9 @@ class QueueHost:
         except EngineError as error:
             result = TurnResult(state="failed", error=error)
         except Exception as error:
-            _logger.exception("Turn %s of %s broke.", running.claim.turn_id, self.store.name)
+            _logger.exception(
+                "Turn %s of %s failed unexpectedly.", running.claim.turn_id, self.store.name
+            )
             result = TurnResult(state="failed", error=error)
         await self._finish(running, result, progress, begun)
 

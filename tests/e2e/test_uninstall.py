@@ -134,7 +134,7 @@ def test_the_files_are_those_of_before(uninstalled):
 
 
 def test_the_server_falls_silent_and_serves_the_others(odoo, uninstalled):
-    eventually(lambda: f"{odoo.db} has no AI turns any more" in odoo.log_text(), odoo.log_text)
+    eventually(lambda: f"{odoo.db} no longer has AI turns" in odoo.log_text(), odoo.log_text)
     assert odoo.session("admin").get("/odoo").status_code == 200
     assert odoo.session("admin").get("/api/ai/conversations").status_code == 404
     assert Chat(odoo.beside).ask("And you?").wait_ended() == "done"
