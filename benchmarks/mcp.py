@@ -21,6 +21,7 @@ sys.path.pop(0)  # this folder, whose mcp.py hides the SDK
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import mcp_recovery
+from dev.checks import corpus
 from services.errors import EngineError
 from services.mcp.discovery.discovery import discover
 from services.mcp.pool.pool import Pool
@@ -28,7 +29,6 @@ from services.net.egress import EgressPolicy
 from services.openapi import loader, parser
 from services.schemas import schema
 from services.specs import ServerSpec
-from services.testing import corpus
 from services.testing.fake_mcp import FakeMcp
 from services.testing.fake_tools import OBJECT, text
 

@@ -5,8 +5,8 @@ import json
 
 from odoo import Command
 
-from ..services.testing import fake_api
 from .common import AiHttpCase
+from .doubles import fake_api
 
 RETRIEVAL = "/api/agent-retrieval/in/v1"
 ACCOUNT = {"x-account-id": "acc-1", "x-account-type": "user"}

@@ -6,9 +6,9 @@ from dataclasses import asdict
 from odoo.tests import tagged
 
 from ..services.specs import ToolCall, TurnProgress
-from ..services.testing.fake_api import FakeApi
 from ..services.testing.fake_tools import text
 from .common import TurnByHandCase, served_mcp
+from .doubles.fake_api import FakeApi
 from .recall_data import PLAN, RETRIEVAL, RecallData
 
 READ, DESTROY = '{"readOnlyHint": true}', '{"destructiveHint": true}'

@@ -10,8 +10,8 @@ from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import Form, tagged
 
 from ..runtime.servers import background
-from ..services.testing import fake_api
 from .common import AiCase
+from .doubles import fake_api
 from .recall_data import RecallData
 
 

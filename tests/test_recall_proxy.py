@@ -9,10 +9,10 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 
 from ..runtime.web import direct_call
-from ..services.testing.fake_api import FakeApi
 from ..services.testing.fake_http import respond
 from ..services.testing.fake_tools import text
 from .common import served_mcp
+from .doubles.fake_api import FakeApi
 from .recall_data import PLAN, RETRIEVAL, RecallApiCase
 
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 from chat import Chat, calls, first, of, then
+from fake_api import FakeApi
 from playwright.sync_api import expect
 from waiting import eventually
-
-from services.testing.fake_api import FakeApi
 
 TOOLBOX = "woow_paas_platform.toolbox"
 RETRIEVAL = "/api/agent-retrieval/in/v1"

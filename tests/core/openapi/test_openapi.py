@@ -3,6 +3,7 @@ import threading
 
 import pytest
 from conftest import POLICY
+from fake_api import DOCUMENT, FakeApi
 
 from services.errors import (
     AuthRequired,
@@ -15,7 +16,6 @@ from services.errors import (
 from services.net.egress import EgressPolicy
 from services.openapi import loader, operations, parser
 from services.specs import OperationSpec
-from services.testing.fake_api import DOCUMENT, FakeApi
 
 READ = parser.read(loader.load(json.dumps(DOCUMENT)), "https://orders.example.com/openapi.json")
 BY_KEY = {operation.key: operation for operation in READ.operations}

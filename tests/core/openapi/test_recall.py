@@ -1,10 +1,10 @@
 from dataclasses import replace
 
+from fake_api import DOCUMENT, FakeApi
 from turns import tools_of, turn
 
 from services.openapi import parser, recall
 from services.specs import OperationSpec
-from services.testing.fake_api import DOCUMENT, FakeApi
 from services.testing.scripted_llm import Reply, ScriptedLlm
 
 FLAT = {

