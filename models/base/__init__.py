@@ -1,5 +1,6 @@
 from . import ir_attachment
 from . import ir_config_parameter
 from . import ir_http
+from . import mail_thread
 from . import res_config_settings
 from . import res_users

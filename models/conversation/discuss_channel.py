@@ -1,5 +1,3 @@
-import json
-
 from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
@@ -225,28 +223,6 @@ class DiscussChannel(models.Model):
         members = self.channel_member_ids.partner_id - self.woow_user_id.partner_id
         of_conversation = members[:1] if self.channel_type == CONVERSATION else members.browse()
         return assistant.partner_id or of_conversation or self.env.ref("base.partner_root")
-
-    def _web_push_send_notification(
-        self, devices, private_key, public_key, payload_by_lang=None, payload=None
-    ):
-        """Odoo would ask the push service of each browser here and now, for five seconds each and again when
-        the transaction is repeated; what an assistant posts is sent by Odoo's cron, after the commit."""
-        if not self.env.context.get("woow_ai_push_later"):
-            return super()._web_push_send_notification(
-                devices, private_key, public_key, payload_by_lang, payload
-            )
-        payloads = payload_by_lang or {}
-        # sudo: mail.push - the rows that Odoo itself makes for many devices
-        self.env["mail.push"].sudo().create(
-            [
-                {
-                    "mail_push_device_id": device.id,
-                    "payload": json.dumps(payloads.get(device.partner_id.lang, payload)),
-                }
-                for device in devices
-            ]
-        )
-        return self.env.ref("mail.ir_cron_web_push_notification")._trigger()
 
     def _name_after_first_message(self, content):
         """A conversation without a name of its own is called after what was first asked."""
