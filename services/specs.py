@@ -20,6 +20,7 @@ Outcome = Literal[
 ]
 Transport = Literal["auto", "streamable_http", "sse", "stdio"]
 TrustLevel = Literal["none", "annotations", "full"]
+OWN_RECORDS = "Odoo"  # stands for the server of tools that act on the host's own records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +169,7 @@ class ToolSpec:
     `definition` is the host's pin: it changes with whatever of the tool or its address was agreed to.
     `action_id` is the action type that offers it, with arguments that it has `fixed` (see `recall`) and
     `notes` about others; `problem` says why it cannot be offered now.
+    `records` is set for tools of the host that act on its own records, see `services.records`; they have no server.
     """
 
     id: int
@@ -185,11 +187,12 @@ class ToolSpec:
     fixed: Mapping[tuple[str, str], Any] = field(default_factory=dict)
     notes: Mapping[tuple[str, str], str] = field(default_factory=dict)
     problem: str = ""
+    records: Literal["", "read", "write"] = ""
 
     @property
     def origin(self) -> list[Any]:
         """What makes it the same tool under any alias, as JSON."""
-        kind = "tool" if self.operation is None else "operation"
+        kind = "records" if self.records else "tool" if self.operation is None else "operation"
         return [kind, self.id, self.server_id, self.action_id, self.definition]
 
     @property
@@ -287,6 +290,13 @@ class ToolCall:
     raw_arguments: str = ""
     problem: str = ""
     refused: str = ""
+
+    @property
+    def server_name(self) -> str:
+        """Whose tool it is, for people; empty for one of ours."""
+        if self.server is not None:
+            return self.server.name
+        return OWN_RECORDS if self.tool is not None and self.tool.records else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """A journal in memory: what a turn said, saved and called, in order."""
 
 import copy
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..errors import ElicitationRequired, SignInRequired
@@ -14,6 +15,7 @@ class MemoryJournal:
     :ivar suspended: calls that wait for a person, with what they want
     :ivar asked: what servers asked while they waited, answered by `answers`
     :ivar refuses_questions: why nobody can be asked
+    :ivar records: tool name -> coroutine function ``(call) -> CallResult`` of tools that act on the host's records
     :param verdicts: tool name -> `Verdict`; every other call runs
     :param lose_at: name of the method that raises `error`, e.g. "begin_call"
     """
@@ -30,6 +32,7 @@ class MemoryJournal:
         self.asked: list[ElicitRequest] = []
         self.answers: OnElicit | None = None
         self.refuses_questions = ""
+        self.records: dict[str, Callable[[ToolCall], Awaitable[CallResult]]] = {}
         self._lose_at = lose_at
         self._error = error
 
@@ -48,6 +51,18 @@ class MemoryJournal:
         self._perhaps_lose("begin_call")
         self.begun.append(call)
         return self.verdicts.get(call.tool.name if call.tool else "", Verdict(kind="run"))
+
+    async def read_records(self, call: ToolCall) -> CallResult:
+        return await self.records[call.tool.name](call)
+
+    async def rehearse_call(self, call: ToolCall) -> None:
+        await self.records[call.tool.name](call)
+
+    async def perform_call(self, call: ToolCall) -> CallResult | None:
+        result = await self.records[call.tool.name](call)
+        if result is not None:
+            await self.end_call(call, result)
+        return result
 
     async def suspend_call(
         self, call: ToolCall, wanted: ElicitationRequired | SignInRequired

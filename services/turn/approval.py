@@ -1,14 +1,16 @@
 """Approval policy: whether a call runs, waits for a person or is refused. Pure rules; the host brings the facts."""
 
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ..specs import TrustLevel
+from ..specs import CallResult, TrustLevel
 from . import conditions
 
 Policy = Literal["auto", "ask", "never"]
 Reason = Literal["", "never", "rule", "tool", "tainted", "destructive", "unknown"]
+CHANGED = "The user changed the arguments of this call to {} and allowed it."
 ONCE = ("approve_once", "deny")
 ALL = ("approve_once", "approve_conversation", "approve_always", "deny")
 
@@ -120,3 +122,9 @@ def decide(
     if asks_by_default and default_policy(annotations, trust) == "ask":
         return Decision("ask", "destructive" if is_destructive(annotations) else "unknown")
     return Decision("auto")
+
+
+def told_of_change(result: CallResult, arguments: Mapping[str, Any]) -> CallResult:
+    """The result of a call that a person has changed: the model reads that, too."""
+    note = CHANGED.format(json.dumps(arguments, ensure_ascii=False))
+    return replace(result, text=f"{note}\n{result.text}")

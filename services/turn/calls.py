@@ -1,9 +1,8 @@
 """Tool execution: runs the calls of one answer in parallel and gives each exactly one result."""
 
 import asyncio
-import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,9 @@ from .. import events
 from ..errors import ElicitationRequired, SignInRequired
 from ..mcp.session.call_options import CallOptions, OnProgress
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult, OnElicit
+from ..records.errors import RecordError
 from ..specs import CallResult, Executed, ToolCall, Verdict
+from . import approval
 from .ports import Journal
 from .tools import TurnTools, failure, refusal
 
@@ -20,7 +21,6 @@ PROGRESS_QUICK = 100  # events of a call, then they come every second
 PROGRESS_OF_TURN = 5_000  # events of all calls, each is kept
 DENIED = "The user or an administrator did not allow this call."
 STOPPED = "The user stopped the turn before this call had ended."
-CHANGED = "The user changed the arguments of this call to {} and allowed it."
 EXHAUSTED = (
     "The time for tools in this turn is used up, so the tool was not called. "
     "Answer with what you have and say what is missing."
@@ -76,6 +76,7 @@ class Calls:
         self._budget = budget
         self._deadline = deadline
         self._clock = clock
+        self._records = asyncio.Lock()
         self._asking = 0
         self._asking_since = 0.0
         self._asked_seconds = 0.0
@@ -117,6 +118,8 @@ class Calls:
             result = failure("denied", verdict.reason or DENIED)
         elif self._stop.is_set():
             result = failure("cancelled", STOPPED)
+        elif call.tool is not None and call.tool.records:
+            return await self._on_records(call, verdict)
         elif verdict.kind == "ask":
             result = refusal(call)  # nobody is asked about what cannot be called
             if result is None:
@@ -127,6 +130,40 @@ class Calls:
                 return None
         await self._journal.end_call(call, result)
         return result
+
+    async def _on_records(self, call: ToolCall, verdict: Verdict) -> CallResult | None:
+        """Make a call that the host carries out itself, one at a time: what comes later may need what came before."""
+        if verdict.arguments is not None:
+            call = replace(call, arguments=verdict.arguments)
+        result = refusal(call)
+        if result is None:
+            async with self._records:
+                try:
+                    if self._stop.is_set():
+                        result = failure("cancelled", STOPPED)
+                    elif verdict.kind == "ask":
+                        result = await self._unless_stopped(self._journal.rehearse_call(call))
+                        if result is None:
+                            return None
+                    elif call.tool is not None and call.tool.records == "write":
+                        return await self._journal.perform_call(call)
+                    else:
+                        result = await self._unless_stopped(self._journal.read_records(call))
+                except RecordError as error:
+                    result = failure(error.outcome, str(error))
+        await self._journal.end_call(call, result)
+        return result
+
+    async def _unless_stopped(self, work: Awaitable[Any]) -> Any:
+        """What `work` says, which changes nothing: who stops does not wait for it."""
+        working = asyncio.ensure_future(work)
+        stopped = asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            return working.result() if working.done() else failure("cancelled", STOPPED)
+        finally:
+            stopped.cancel()
+            working.cancel()
 
     async def _make(self, call: ToolCall, verdict: Verdict) -> CallResult | None:
         """Make the call that may be made; None if it waits for answers of the user now."""
@@ -141,8 +178,7 @@ class Calls:
                 return None
             result = replace(result, text=refused, display=refused)
         if changed:
-            note = CHANGED.format(json.dumps(verdict.arguments, ensure_ascii=False))
-            result = replace(result, text=f"{note}\n{result.text}")
+            result = approval.told_of_change(result, verdict.arguments)
         return result
 
     async def _execute(self, call: ToolCall, resume: Mapping[str, Any] | None) -> Executed:

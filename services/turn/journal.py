@@ -11,12 +11,14 @@ from typing import Any
 from .. import const, events
 from ..errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult
+from ..records.errors import RehearsalDiffers
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
 from .ports import Claim, StoreGone, TurnsLocked
 
 _logger = logging.getLogger(__name__)
 
 BEGIN_TRIES = 3  # a process that stands still each time gives the turn up
+RECORDS = "records"  # the lane of what may take long: no other write waits for it
 ANSWER_POLL = 5.0  # s between two looks for an answer that nobody told of
 UNKNOWN_TEXT = (
     "The connection was interrupted while this call ran. It may or may not have taken effect."
@@ -86,20 +88,20 @@ class TurnJournal:
         """Drop what is not on disk yet."""
         self._pending.clear()
 
-    async def _write(self, method, *args, own_events=()):
+    async def _write(self, method, *args, own_events=(), **lane):
         """Who is cancelled leaves the write to end, so that no number is given twice or left out."""
 
         def arguments(earlier):
             return [*args, [*earlier, *self._numbered(own_events)]]
 
-        return await self._undisturbed(method, arguments)
+        return await self._undisturbed(method, arguments, **lane)
 
     def _numbered(self, unnumbered):
         first, self.next_seq = self.next_seq, self.next_seq + len(unnumbered)
         return enumerate(unnumbered, first)
 
-    async def _undisturbed(self, method, arguments: Callable[[list], list]):
-        writing = asyncio.get_running_loop().create_task(self._locked(method, arguments))
+    async def _undisturbed(self, method, arguments: Callable[[list], list], **lane):
+        writing = asyncio.get_running_loop().create_task(self._locked(method, arguments, **lane))
         self._writing.add(writing)
         writing.add_done_callback(self._written)
         return await asyncio.shield(writing)
@@ -109,7 +111,7 @@ class TurnJournal:
         if not writing.cancelled():
             writing.exception()  # who waits for it has it, if anybody does
 
-    async def _locked(self, method, arguments: Callable[[list], list]):
+    async def _locked(self, method, arguments: Callable[[list], list], **lane):
         """:param arguments: of the method, from the numbered events that stand before"""
         async with self.lock:
             if self.lost:
@@ -118,7 +120,7 @@ class TurnJournal:
             earlier = self.drain()
             try:
                 return await self._db(
-                    method, self.claim, *arguments(earlier), is_over=self._is_lost
+                    method, self.claim, *arguments(earlier), is_over=self._is_lost, **lane
                 )
             except (LeaseLost, TurnGone, StoreGone):
                 self.lose()
@@ -137,7 +139,7 @@ class TurnJournal:
                 call.id,
                 tool=call.tool.name if call.tool else call.alias,
                 title=(call.tool.title or call.tool.name) if call.tool else call.alias,
-                server=call.server.name if call.server else "",
+                server=call.server_name,
                 arguments=call.arguments or {},
                 fixed=call.tool.fixed_names if call.tool and call.tool.fixed else (),
                 round_=call.round,
@@ -166,9 +168,25 @@ class TurnJournal:
             return Verdict(kind="done", result=result)
         return verdict
 
-    async def _asked(self, method, *args):
+    async def read_records(self, call: ToolCall) -> CallResult:
+        return await self._asked(self.store.read_records, call.id, lane=RECORDS)
+
+    async def rehearse_call(self, call: ToolCall) -> None:
+        await self._asked(self.store.rehearse_call, call.id, lane=RECORDS)
+
+    async def perform_call(self, call: ToolCall) -> CallResult | None:
+        told = {"type": "tool_result", "id": call.id}  # the store knows the rest
         try:
-            return await self._db(method, self.claim, *args, is_over=self._is_lost)
+            return await self._write(
+                self.store.perform_call, call.id, own_events=[told], lane=RECORDS
+            )
+        except RehearsalDiffers as differs:
+            await self._asked(self.store.ask_again, call.id, differs.rehearsal)
+            return None
+
+    async def _asked(self, method, *args, **lane):
+        try:
+            return await self._db(method, self.claim, *args, is_over=self._is_lost, **lane)
         except (LeaseLost, TurnGone, StoreGone):
             self.lose()
             raise

@@ -41,6 +41,25 @@ class Journal(Protocol):
     async def begin_call(self, call: ToolCall) -> Verdict:
         """Record that the call starts now, after reading every switch again."""
 
+    async def read_records(self, call: ToolCall) -> CallResult:
+        """Carry out a call that reads the host's own records.
+
+        :raises RecordError: it was not carried out
+        """
+
+    async def rehearse_call(self, call: ToolCall) -> None:
+        """Find out what a call that asks would change, for the question that the person gets.
+
+        :raises RecordError: it could not be carried out: nobody need be asked
+        """
+
+    async def perform_call(self, call: ToolCall) -> CallResult | None:
+        """Carry out a call that changes the host's own records: its effect, its result and the event of it are
+        on disk together, or nothing is. None if it would change something else than was shown, and asks again.
+
+        :raises RecordError: it was not carried out
+        """
+
     async def suspend_call(
         self, call: ToolCall, wanted: ElicitationRequired | SignInRequired
     ) -> str:
@@ -112,6 +131,10 @@ class Store(Protocol):
     def append(self, batch: dict[Claim, list]) -> set[Claim]: ...
     def save_step(self, claim: Claim, progress: dict, calls: tuple, events: list) -> None: ...
     def begin_call(self, claim: Claim, call: ToolCall) -> Verdict: ...
+    def read_records(self, claim: Claim, call_id: str) -> CallResult: ...
+    def rehearse_call(self, claim: Claim, call_id: str) -> None: ...
+    def perform_call(self, claim: Claim, call_id: str, events: list) -> CallResult: ...
+    def ask_again(self, claim: Claim, call_id: str, found: dict) -> None: ...
     def suspend_call(self, claim: Claim, call_id: str, wanted: Any, events: list) -> str: ...
     def ask(self, claim: Claim, call_id: str, asked: Any, limit: float) -> dict | None: ...
     def take_answer(self, claim: Claim, question: str, is_late: bool) -> tuple[Any, dict]: ...

@@ -76,17 +76,20 @@ class QueueHost:
         """One, or two for the moment in which this process took the turn from itself."""
         return [running for claim, running in self.running.items() if claim.turn_id == turn_id]
 
-    async def _once(self, method, *args):
-        return await self._runner.once(self.store.name, method, *args)
+    async def _once(self, method, *args, lane: str = ""):
+        return await self._runner.once(self.store.name, method, *args, lane=lane)
 
-    async def _held_db(self, method, *args, is_over: Callable[[], bool] = lambda: False):
+    async def _held_db(
+        self, method, *args, is_over: Callable[[], bool] = lambda: False, lane: str = ""
+    ):
         """Run a store method; while PostgreSQL is away, try again: only it can say who holds a turn.
 
         :param is_over: whether nobody wants it any more
+        :param lane: see `Runner.once`
         """
         while True:
             try:
-                return await self._once(method, *args)
+                return await self._once(method, *args, lane=lane)
             except ConnectionError as error:
                 if is_over():
                     raise LeaseLost(detail=str(error)) from error

@@ -64,7 +64,7 @@ class Runner:
         self._refused: set[str] = set()  # queues that found no slot meanwhile
         self._tasks: set[asyncio.Task] = set()
         self._make_executor = executor
-        self._executors: dict[str, concurrent.futures.Executor] = {}
+        self._executors: dict[tuple[str, str], concurrent.futures.Executor] = {}
         self._loop = loop or asyncio.new_event_loop()
         self._thread: threading.Thread | None = None
 
@@ -133,11 +133,15 @@ class Runner:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def once(self, name: str, method, *args):
-        """Run a blocking method in a thread of this database."""
-        if name not in self._executors:
-            self._executors[name] = self._make_executor(name)
-        return await self._loop.run_in_executor(self._executors[name], method, *args)
+    async def once(self, name: str, method, *args, lane: str = ""):
+        """Run a blocking method in a thread of this database.
+
+        :param lane: threads of their own for what may take long
+        """
+        key = (name, lane)
+        if key not in self._executors:
+            self._executors[key] = self._make_executor(f"{name}-{lane}" if lane else name)
+        return await self._loop.run_in_executor(self._executors[key], method, *args)
 
     async def db(self, name: str, method, *args):
         """As `once`; while PostgreSQL is away, try again for the time of a lease.
@@ -166,8 +170,8 @@ class Runner:
     def end(self, name: str) -> None:
         if queue := self.queues.pop(name, None):
             queue.end()
-            if executor := self._executors.pop(name, None):
-                executor.shutdown(wait=False)
+            for key in [key for key in self._executors if key[0] == name]:
+                self._executors.pop(key).shutdown(wait=False)
             self._refused.discard(name)
             self.ring()
 

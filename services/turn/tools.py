@@ -51,7 +51,7 @@ class TurnTools:
         """Add a tool; a sentence if that is not possible."""
         if tool.problem:
             return tool.problem
-        if tool.server_id not in self._servers:
+        if tool.server_id not in self._servers and not tool.records:
             return "Its server is not available."
         is_taken = tool.alias in self._tools or tool.alias == read_result.NAME
         if is_taken or not names.LEGAL.fullmatch(tool.alias):
@@ -180,7 +180,7 @@ def refusal(call: ToolCall) -> CallResult | None:
     """The result of a call that cannot be made at all; None if it can."""
     if call.refused:
         return failure("denied", call.refused)
-    if call.tool is None or call.server is None:
+    if call.tool is None or (call.server is None and not call.tool.records):
         return failure("unknown_tool", f"There is no tool called {call.alias!r}.")
     if call.arguments is None:
         return failure("invalid_args", call.problem or "The arguments are not a JSON object.")

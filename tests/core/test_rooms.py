@@ -18,6 +18,7 @@ ARROWS = {
     "services.net": "services",
     "services.schemas": "services",
     "services.render": "services",
+    "services.records": "services",
     "services.oauth": "services services.net",
     "services.catalog": "services services.net",
     "services.mcp.transport": "services services.net",
@@ -31,7 +32,7 @@ ARROWS = {
     "services.llm": "services services.net",
     "services.turn": (
         "services services.schemas services.render services.mcp.session services.mcp.discovery services.mcp.pool"
-        " services.openapi services.llm"
+        " services.openapi services.llm services.records"
     ),
 }
 # Between the features of models: whom they import, extend, relate to or look up by name.

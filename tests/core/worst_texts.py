@@ -15,6 +15,7 @@ from services.mcp.transport import param_headers
 from services.net import egress, faults
 from services.oauth import metadata
 from services.openapi import parser
+from services.records import compare
 from services.render import markdown, markdown_rules
 from services.schemas import elicitation_form
 from services.turn import names
@@ -240,6 +241,18 @@ PATTERNS = {
         20_000,
         of(param_headers._PLAIN, "fullmatch"),
         ("a", "a ", " "),
+    ),
+    "services.records.compare._TOKEN": (
+        compare.MAX_TEXT,
+        compare.comparable,
+        (
+            "a",
+            "a-",
+            "0" * 31 + " ",
+            "0" * 32 + "g",
+            "01234567-",
+            "01234567-89ab-cdef-0123-456789abcde ",
+        ),
     ),
     "services.mcp.pool.pool._LIST_CHANGED": (
         64_000,

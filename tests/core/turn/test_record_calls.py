@@ -1,0 +1,134 @@
+"""Calls of record tools in a turn: what a model is told, what waits, what is recorded once."""
+
+import asyncio
+import json
+
+from turns import Turn, request_of
+
+from services import text
+from services.records import catalog
+from services.records.errors import RecordError, unknown
+from services.specs import CallResult, Verdict
+from services.testing.memory_journal import MemoryJournal
+from services.testing.scripted_llm import Reply, ScriptedLlm
+from services.turn import approval
+from services.turn.tools import TurnTools
+
+ALL = tuple(tool.spec for tool in catalog.TOOLS.values())
+
+
+def call(name, **arguments):
+    return name, json.dumps(arguments)
+
+
+async def in_turn(journal, *replies):
+    async with ScriptedLlm(*replies) as llm:
+        return await Turn(request_of(llm, tools=ALL), journal=journal).run()
+
+
+# ------------------------------------------------------------ what a model is told
+
+
+def test_all_schemas_together_are_small():
+    async def functions():
+        async with ScriptedLlm() as llm:
+            return TurnTools(request_of(llm, tools=ALL), None).functions
+
+    offered = asyncio.run(functions())
+    assert [one["function"]["name"] for one in offered] == list(catalog.TOOLS)
+    assert text.tokens(json.dumps(offered, ensure_ascii=False)) <= 1_500
+
+
+def test_only_reading_runs_by_itself():
+    for tool in catalog.TOOLS.values():
+        decided = approval.decide(
+            {}, policy="default", annotations=tool.annotations, trust="annotations"
+        )
+        assert decided.policy == ("ask" if tool.is_write else "auto"), tool.name
+
+
+# ------------------------------------------------------------ calls
+
+
+async def test_a_change_is_recorded_by_its_own_transaction_and_by_nothing_else():
+    journal = MemoryJournal()
+    order = []
+
+    async def create(made):
+        order.append(made.arguments["values"]["name"])
+        return CallResult(outcome="ok", text="Created.")
+
+    journal.records["create_record"] = create
+    values = [{"name": name} for name in ("a", "b", "c")]
+    calls = [call("create_record", model="res.partner", values=one) for one in values]
+    done = await in_turn(journal, Reply(calls=calls), Reply("Done."))
+    assert done.result.text == "Done." and order == ["a", "b", "c"]
+    assert [result.text for result in journal.results] == ["Created."] * 3
+
+
+async def test_what_cannot_be_carried_out_is_said_to_the_model():
+    journal = MemoryJournal()
+
+    async def refuses(_call):
+        raise unknown("model", "res.partnr", ["res.partner"])
+
+    journal.records["search_records"] = refuses
+    done = await in_turn(
+        journal, Reply(calls=[call("search_records", model="res.partnr")]), Reply("Oh.")
+    )
+    assert done.result.state == "done"
+    (result,) = journal.results
+    assert (result.outcome, "res.partner?" in result.text) == ("invalid_args", True)
+
+
+async def test_who_stops_does_not_wait_for_a_query():
+    journal = MemoryJournal()
+    begun = asyncio.Event()
+
+    async def sleeps(_call):
+        begun.set()
+        await asyncio.Event().wait()
+
+    journal.records["search_records"] = sleeps
+    async with ScriptedLlm(Reply(calls=[call("search_records", model="a.b")])) as llm:
+        turn = Turn(request_of(llm, tools=ALL), journal=journal)
+        running = asyncio.ensure_future(turn.run())
+        await begun.wait()
+        turn.stop.set()
+        await asyncio.wait_for(running, 5)
+    assert turn.result.state == "stopped" and journal.results[0].outcome == "cancelled"
+
+
+async def test_a_change_that_asks_is_rehearsed_and_waits():
+    journal = MemoryJournal({"delete_records": Verdict(kind="ask")})
+    rehearsed = []
+
+    async def rehearse(made):
+        rehearsed.append(made.arguments["ids"])
+
+    journal.records["delete_records"] = rehearse
+    done = await in_turn(journal, Reply(calls=[call("delete_records", model="a.b", ids=[1])]))
+    assert done.result.state == "waiting" and not journal.ended and rehearsed == [[1]]
+
+
+async def test_nobody_is_asked_about_a_change_that_fails():
+    journal = MemoryJournal({"delete_records": Verdict(kind="ask")})
+
+    async def fails(_call):
+        raise RecordError("It is in use.")
+
+    journal.records["delete_records"] = fails
+    asks = Reply(calls=[call("delete_records", model="a.b", ids=[1])])
+    done = await in_turn(journal, asks, Reply("It cannot be deleted."))
+    assert done.result.state == "done" and journal.results[0].text == "It is in use."
+
+
+async def test_what_would_be_something_else_than_was_allowed_waits_again():
+    journal = MemoryJournal()
+
+    async def differs(_call):
+        return None
+
+    journal.records["delete_records"] = differs
+    done = await in_turn(journal, Reply(calls=[call("delete_records", model="a.b", ids=[1])]))
+    assert done.result.state == "waiting" and not journal.ended
