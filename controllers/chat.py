@@ -11,6 +11,7 @@ from .dispatcher import body, query_int
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
 PAGE = 30
+MAX_COMPANIES = 1_000  # that a browser may name
 SEARCH_CHARS = 200  # of the words to find a conversation by
 
 
@@ -34,6 +35,11 @@ def visible_service(service_id):
     if not service_id:
         return request.env[model]
     return visible_or_404(model, service_id, "This cloud service does not exist.")
+
+
+def active_companies():
+    """Those that the browser has switched on; whether they are the person's is checked when they are used."""
+    return [int(i) for i in request.cookies.get("cids", "").split("-") if i.isdecimal()]
 
 
 def refuse_while_busy(channel):
@@ -179,6 +185,8 @@ class ChatController(http.Controller):
     def post_message(self, conversation_id):
         channel = conversation_or_404(conversation_id)
         values = body("Question")
+        companies = values["company_ids"] or active_companies()
+        channel = channel.with_context(woow_ai_companies=companies[:MAX_COMPANIES])
         content = values["content"].strip()
         if not content and not values["attachment_ids"]:
             raise ApiError(400, "empty_message", "Write a message first.")

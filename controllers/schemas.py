@@ -316,6 +316,10 @@ SCHEMAS = {
             "client_token": {**TEXT, "maxLength": 200},  # an index holds it
             "edit_of": INT,
             "attachment_ids": {"type": "array", "description": "Ids of files that were attached"},
+            "company_ids": {
+                **_list(INT),
+                "description": "Active companies; those of the browser if left out",
+            },
         },
     ),
     "Decision": _object(

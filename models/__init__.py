@@ -14,5 +14,6 @@ from . import statistics
 from . import approval
 from . import question
 from . import conversation
+from . import records
 from . import discuss
 from . import base

@@ -36,6 +36,11 @@ from . import test_questions
 from . import test_quotas
 from . import test_recall_chat
 from . import test_recall_models
+from . import test_records_api
+from . import test_records_matrix
+from . import test_records_read
+from . import test_records_rehearsal
+from . import test_records_write
 from . import test_recall_api
 from . import test_recall_proxy
 from . import test_retry

@@ -8,6 +8,7 @@ MODELS = {
     "assistant": "ai.assistant",
     "workspace": "woow_paas_platform.workspace",
     "access": "woow_paas_platform.workspace_access",
+    "record_access": "woow_paas_platform.record_access",
     "service": "woow_paas_platform.cloud_service",
     "server": "woow_paas_platform.mcp_server",
     "user_server": "woow_paas_platform.mcp_server",
@@ -35,6 +36,7 @@ READERS = {
     "assistant": {"admin", "internal", "owner", "member", "guest", "stranger"},
     "workspace": {"admin", "owner", "member", "guest"},
     "access": {"admin", "owner", "member", "guest"},
+    "record_access": {"admin"},
     "service": {"admin", "owner", "member", "guest"},
     "server": {"admin"},
     "user_server": {"admin", "owner"},
@@ -60,6 +62,7 @@ WRITERS = {
     "assistant": {"admin"},
     "workspace": {"admin"},
     "access": {"admin"},
+    "record_access": {"admin"},
     "service": {"admin"},
     "server": {"admin"},
     "user_server": {"admin", "owner"},
@@ -103,6 +106,9 @@ class TestAccess(AiCase):
             "assistant": cls.assistant,
             "workspace": cls.workspace,
             "access": cls.workspace.access_ids[0],
+            "record_access": cls.env["woow_paas_platform.record_access"].create(
+                {"assistant_id": cls.assistant.id, "model": "res.partner"}
+            ),
             "service": cls.service,
             "server": cls.server,
             "user_server": cls.user_server,

@@ -87,6 +87,40 @@ def transaction(dbname, work):
     return _repeated(dbname, once)
 
 
+def reading(dbname, work):
+    """As `transaction`, but PostgreSQL refuses what would write.
+
+    :raises DatabaseGone, StoreGone: as `transaction`
+    """
+
+    def read(env):
+        env.cr.execute("SET TRANSACTION READ ONLY")
+        return work(env)
+
+    return undone(dbname, read)
+
+
+def undone(dbname, work):
+    """As `transaction`, but nothing of it stays, and what was to follow a commit does not.
+
+    :raises DatabaseGone, StoreGone: as `transaction`
+    """
+
+    def once():
+        registry = Registry(dbname)
+        with _open(dbname) as cr:
+            registry = registry.check_signaling(cr)
+            if MARK not in registry:
+                raise StoreGone(dbname)
+            try:
+                return work(api.Environment(cr, SUPERUSER_ID, {}))
+            finally:
+                cr.rollback()
+                registry.reset_changes()
+
+    return _repeated(dbname, once)
+
+
 def raw(dbname, work):
     """As `transaction`, but ``work(cr)`` is plain SQL: a database that rests is not loaded for it."""
 

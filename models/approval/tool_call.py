@@ -66,9 +66,9 @@ class ToolCall(models.Model):
         """
         self.ensure_one()
         tool = self.tool_id
-        if not tool and not self.operation_id:
-            return None
         decision = self._policy_decision()
+        if decision is None:
+            return None
         if decision.policy == "never":
             return Verdict(kind="deny", reason="An administrator has blocked this call.")
         if self.approval in ("denied", "expired"):
@@ -95,6 +95,8 @@ class ToolCall(models.Model):
 
     def _policy_decision(self):
         source = self.tool_id or self.operation_id
+        if not source:
+            return None
         return source._decision(
             self.arguments or {},
             self.turn_id.assistant_id,
@@ -108,7 +110,9 @@ class ToolCall(models.Model):
         read = turn._calls_with_taken_over().filtered(lambda call: call.round < self.round)
         for earlier in turn._earlier_turns():
             read |= earlier._calls_with_taken_over()
-        read.fetch(["outcome", "tool_id", "operation_id"])  # not the results, which may be long
+        read.fetch(
+            ["outcome", "tool_name", "tool_id", "operation_id"]
+        )  # not the results, which may be long
         return any(call._may_be_a_strangers() for call in read)
 
     def _may_be_a_strangers(self):

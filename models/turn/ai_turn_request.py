@@ -62,6 +62,10 @@ class AiTurn(models.Model):
         Action = self.env["woow_paas_platform.action_type"].with_user(self.user_id).sudo(False)
         return Action._for_record(self._record())
 
+    def _own_tool_specs(self):
+        """Tools that the host itself answers, which come from no server. A hook."""
+        return ()
+
     def _check_still_allowed(self):
         """:return: a sentence when the person may no longer use this chat, else ``""``"""
         self.ensure_one()
@@ -109,6 +113,7 @@ class AiTurn(models.Model):
             tools=(
                 # First, so that no number of other tools crowds them out.
                 *actions._tool_specs(self._record(), more_problems),
+                *self._own_tool_specs(),
                 *tools._tool_specs(problems),
             ),
             limits=Limits(

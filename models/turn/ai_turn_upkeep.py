@@ -58,7 +58,8 @@ class AiTurn(models.Model):
         self.env.cr.execute(
             """
             UPDATE woow_paas_platform_tool_call
-               SET result = NULL, llm_text = NULL, whole_text = NULL, result_pruned = TRUE
+               SET result = NULL, llm_text = NULL, whole_text = NULL, rehearsal = NULL,
+                   result_pruned = TRUE
              WHERE id IN (
                     SELECT id FROM woow_paas_platform_tool_call
                      WHERE create_date < now() AT TIME ZONE 'UTC' - %s * interval '1 day'

@@ -19,6 +19,7 @@ from ...services.specs import TurnProgress, Verdict
 from ...services.turn import read_result
 from ...services.turn.ports import Claim, Loaded, TurnsLocked
 from ...tools import db, notify
+from ..records.record_calls import RecordCalls
 from .turn_queue import TURN, TurnQueue
 
 _logger = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ CALL = "woow_paas_platform.tool_call"
 PATIENCE = 0.3  # s that a Stop waits for who holds the row; its answer is promised within 0.5 s
 
 
-class OdooStore(TurnQueue):
+class OdooStore(RecordCalls, TurnQueue):
     def _held(self, env, claim):
         """The locked turn.
 
@@ -180,7 +181,7 @@ class OdooStore(TurnQueue):
                         "fixed": (call.tool.fixed_names if call.tool else None) or False,
                         "tool_name": call.tool.name if call.tool else call.alias,
                         "title": call.tool.title if call.tool else False,
-                        "server_name": call.server.name if call.server else False,
+                        "server_name": call.server_name or False,
                         "arguments": text.storable(call.arguments or {}),
                     }
                     for call in calls
@@ -224,7 +225,8 @@ class OdooStore(TurnQueue):
                 return Verdict(kind="lost")
             if verdict.kind != "run":
                 return verdict
-            row.write({"started_at": fields.Datetime.now(), "started_epoch": claim.epoch})
+            if not row.records:  # those begin and end in one transaction, see `RecordCalls`
+                row.write({"started_at": fields.Datetime.now(), "started_epoch": claim.epoch})
             return replace(verdict, arguments=row._changed_arguments())
 
         return db.transaction(self.name, work)
@@ -290,14 +292,18 @@ class OdooStore(TurnQueue):
                 row.question_ids._close()
                 row.attachment_ids = row._keep_files(result.attachments)
                 env.flush_all()
-            is_result = {"type": "tool_result", "id": call_id}.items()
-            replaced = [
-                (seq, row._result_event() if is_result <= event.items() else event)
-                for seq, event in events
-            ]
-            self._insert(env, {claim: replaced})
+            self._insert_result(env, claim, row, events)
 
         db.transaction(self.name, work)
+
+    def _insert_result(self, env, claim, row, events):
+        """Write `events`; the one with the call's result tells what its row has kept."""
+        is_result = {"type": "tool_result", "id": row.call_id}.items()
+        replaced = [
+            (seq, row._result_event() if is_result <= event.items() else event)
+            for seq, event in events
+        ]
+        self._insert(env, {claim: replaced})
 
     def finish(self, claim, ending, events) -> None:
         """Let go of the turn: write `events` and, numbered from ``ending.next_seq``, the last ones after them.
@@ -354,13 +360,15 @@ def _origin(call):
     the action's part; and the pin of its definition. Ours, and tools that do not exist, come from nowhere."""
     tool = call.tool if call.tool != read_result.TOOL else None
     is_operation = tool is not None and tool.operation is not None
-    is_tool = tool is not None and not is_operation
+    records = tool.records if tool is not None else ""
+    is_tool = tool is not None and not is_operation and not records
     return {
         "tool_id": is_tool and tool.id,
         "operation_id": is_operation and tool.id,
         "server_id": is_tool and call.server is not None and call.server.id,
         "action_id": tool is not None and (tool.action_id or False),
         "definition": tool.definition if tool else "",
+        "records": records or False,
     }
 
 

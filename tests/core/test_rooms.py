@@ -54,6 +54,7 @@ FEATURES = {
     "question": "oauth turn",
     "conversation": "tenancy assistant mcp turn statistics",
     "discuss": "assistant turn conversation",
+    "records": "assistant turn",
     "base": "oauth statistics",
 }
 # models ask the process through the port in tools/host.py

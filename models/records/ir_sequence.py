@@ -1,0 +1,38 @@
+"""A rehearsal draws no number: it is told which one would come."""
+
+from odoo import models
+
+from ...tools import rehearsal
+
+
+class IrSequence(models.Model):
+    _inherit = "ir.sequence"
+
+    def _next_do(self):
+        recorder = rehearsal.current()
+        if not recorder:
+            return super()._next_do()
+        if recorder.is_fenced:
+            following = recorder.number(self, self.number_next_actual, self.number_increment)
+            number = self.get_next_char(following)
+        else:
+            number = super()._next_do()
+        recorder.numbers.append(number)
+        return number
+
+
+class IrSequenceDateRange(models.Model):
+    _inherit = "ir.sequence.date_range"
+
+    def _next(self):
+        recorder = rehearsal.current()
+        if not recorder:
+            return super()._next()
+        if recorder.is_fenced:
+            step = self.sequence_id.number_increment
+            following = recorder.number(self, self.number_next_actual, step)
+            number = self.sequence_id.get_next_char(following)
+        else:
+            number = super()._next()
+        recorder.numbers.append(number)
+        return number

@@ -1,0 +1,80 @@
+"""Calls that act on Odoo's own records: who decides about them, and what they may have read."""
+
+from odoo import fields, models
+
+from ...services.records import catalog
+from ...services.turn import approval
+
+
+class ToolCall(models.Model):
+    _inherit = "woow_paas_platform.tool_call"
+
+    records = fields.Selection(
+        [("read", "Read"), ("write", "Change")],
+        "Odoo Records",
+        readonly=True,
+        help="Set for calls that act on records of this database.",
+    )
+
+    rehearsal = fields.Json(
+        readonly=True,
+        prefetch=False,
+        groups="woow_paas_platform.group_admin",
+        help="What the call would change, as it was shown when the user was asked.",
+    )
+
+    def _record_tool(self):
+        """The `RecordTool` of the call, None if it is no such call."""
+        return catalog.TOOLS.get(self.tool_name) if self.records else None
+
+    def _asked_of(self):
+        return {**super()._asked_of(), "records": self.records}
+
+    def _definition_now(self):
+        tool = self._record_tool()
+        return tool.spec.definition if tool else super()._definition_now()
+
+    def _refusal_by_switch(self):
+        if not self.records:
+            return super()._refusal_by_switch()
+        tool = self._record_tool()
+        is_offered = tool is not None and tool in self.turn_id._record_tools()
+        return "" if is_offered else "This assistant may not do this with Odoo's records."
+
+    def _policy_decision(self):
+        tool = self._record_tool()
+        if tool is None:
+            return super()._policy_decision()
+        access = self.turn_id._record_access().get((self.arguments or {}).get("model"))
+        asks = tool.is_write and (access is None or access.asks)
+        return approval.decide(
+            self.arguments or {},
+            policy="ask" if asks else "auto",
+            annotations=tool.annotations,
+            trust="full",
+            is_tainted=tool.is_write and self._comes_after_untrusted_result(),
+        )
+
+    def _approval_event(self):
+        event = super()._approval_event()
+        found = self.rehearsal
+        if not self.records or not found:
+            return event
+        if "impossible" in found:
+            _ = self.env._
+            sentence = _(
+                "What this changes cannot be shown in advance: it needs %(what)s.",
+                what=found["impossible"],
+            )
+            return {**event, "rehearsal": {"impossible": sentence}}
+        return {**event, "rehearsal": found["shown"]}
+
+    def _may_be_a_strangers(self):
+        tool = self._record_tool()
+        if tool is None:
+            return super()._may_be_a_strangers()
+        return self.outcome in ("ok", "error") and approval.is_untrusted(tool.annotations, "full")
+
+    def _input_schema(self):
+        tool = self._record_tool()
+        return tool.schema if tool else super()._input_schema()

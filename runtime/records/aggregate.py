@@ -1,0 +1,173 @@
+"""Tools that sum records up, and that open them in a view of Odoo; as those of `read`."""
+
+from ...services.records import render
+from ...services.records.errors import invalid, unknown
+from . import read, values
+
+LIMIT = 80  # groups when nobody asks for more
+GRANULARITIES = (
+    *("hour", "day", "week", "month", "quarter", "year"),
+    *(
+        "year_number",
+        "quarter_number",
+        "month_number",
+        "iso_week_number",
+        "day_of_month",
+        "day_of_week",
+    ),
+)
+NUMERIC = ("sum", "avg", "min", "max")
+OF_ALL = ("count", "count_distinct")
+SUMMED = ("integer", "float", "monetary")
+GROUPED = (*SUMMED, "char", "selection", "boolean", "date", "datetime", "many2one", "many2many")
+
+
+def groups_of(reach, model, given):
+    """``field`` or ``field:granularity``, each checked."""
+    found = []
+    for said in given or ():
+        name, _colon, granularity = str(said).partition(":")
+        field = reach.field(model, name)
+        if field.type not in GROUPED or not (field.store or field.inherited):
+            raise invalid(f"Records cannot be grouped by “{field.name}” ({field.type}).")
+        if field.type in ("date", "datetime"):
+            granularity = granularity or "month"
+            if granularity not in GRANULARITIES:
+                raise unknown("granularity", granularity, GRANULARITIES)
+        elif granularity:
+            raise invalid(f"Only dates have a granularity; “{field.name}” is none.")
+        found.append((f"{field.name}:{granularity}" if granularity else field.name, field))
+    if len(found) > 4:
+        raise invalid("Records can be grouped by at most 4 fields.")
+    return found
+
+
+def _measures(reach, model, given):
+    found = []
+    for said in given or ("__count",):
+        if said in ("__count", "count"):
+            found.append(("__count", None))
+            continue
+        name, _colon, function = str(said).partition(":")
+        field = reach.field(model, name)
+        function = function or "sum"
+        if function not in (*NUMERIC, *OF_ALL):
+            raise unknown("function", function, (*NUMERIC, *OF_ALL))
+        allowed = (*SUMMED, "date", "datetime") if function in ("min", "max") else SUMMED
+        if function in NUMERIC and field.type not in allowed:
+            raise invalid(f"“{field.name}” is {field.type}: there is no {function} of it.")
+        if not (field.store or field.inherited):
+            raise invalid(f"“{field.name}” is computed and cannot be summed up.")
+        found.append((f"{field.name}:{function}", field))
+    if len(found) > 8:
+        raise invalid("At most 8 measures can be asked for at once.")
+    return list(dict.fromkeys(found))
+
+
+def aggregate_records(reach, given):
+    model = reach.model(given["model"])
+    domain = read.search_domain(reach, model, given)
+    groups = groups_of(reach, model, given.get("group_by"))
+    measures = _measures(reach, model, given.get("measures"))
+    limit = read.within(given.get("limit"), LIMIT, 1, render.MAX_ROWS)
+    group_by, asked = [spec for spec, _ in groups], [spec for spec, _ in measures]
+    found = model.formatted_read_group(
+        domain, group_by, asked, limit=limit, order=_order(given.get("order"), group_by, asked)
+    )
+    labels = {spec: _labels(reach, field, spec, found) for spec, field in groups}
+    rows = [
+        [*(labels[spec](row[spec]) for spec in group_by), *(row[spec] for spec in asked)]
+        for row in found
+    ]
+    columns = [*group_by, *asked]
+    data = {
+        "model": model._name,
+        "label": model._description,
+        "group_by": [
+            {**values.described(reach, model, field), "spec": spec} for spec, field in groups
+        ],
+        "measures": [
+            {
+                "spec": spec,
+                "label": field._description_string(reach.env) if field else reach.env._("Count"),
+            }
+            for spec, field in measures
+        ],
+        "groups": [dict(zip(columns, row, strict=True)) for row in rows],
+    }
+    if not rows:
+        return f"No records of {model._name} match.", data
+    said = render.table(f"{model._name} ({model._description})", columns, rows, None)
+    return said, data
+
+
+def _order(said, group_by, measures):
+    parts = []
+    for part in (said or "").split(","):
+        name, _blank, direction = part.strip().partition(" ")
+        if not name:
+            continue
+        spec = next(
+            (one for one in (*group_by, *measures) if name in (one, one.partition(":")[0])), None
+        )
+        if spec is None:
+            raise unknown("measure or group to sort by", name, [*group_by, *measures])
+        if direction.strip().lower() not in ("", "asc", "desc"):
+            raise invalid("An order is a name, with “desc” after it or not.")
+        parts.append(f"{spec} {direction.strip().lower()}".strip())
+    return ", ".join(parts) or None
+
+
+def _labels(reach, field, spec, found):
+    """How the values of a group are told; the names of records only to who may read them."""
+    if field.relational:
+        comodel = reach.env[field.comodel_name]
+        ids = {row[spec][0] for row in found if row[spec]}
+        names = values.names_of(comodel.browse(ids)) if comodel.has_access("read") else {}
+        return lambda value: values._link(names, value[0]) if value else None
+    if field.type == "selection":
+        choices = dict(field._description_selection(reach.env))
+        return lambda value: {"key": value, "name": choices.get(value, value)} if value else None
+    if field.type in ("date", "datetime"):
+        return lambda value: value[1] if isinstance(value, list | tuple) else value or None
+    return lambda value: value
+
+
+# ------------------------------------------------------------ views
+
+
+def open_view(reach, given):
+    """What a button opens; everything in it is data that is checked as in a search."""
+    model = reach.model(given["model"])
+    view = given["view"]
+    groups = [spec for spec, _ in groups_of(reach, model, given.get("group_by"))]
+    if not reach.env.user._is_internal():
+        raise invalid("This person has no backend. Use search_records: its rows carry links.")
+    ids = reach.records(model, given["ids"]).ids if given.get("ids") else []
+    if view == "form" and len(ids) != 1:
+        raise invalid("A form shows one record: give one id.")
+    domain = [("id", "in", ids)] if ids else _plain_domain(reach, model, given)
+    action = {
+        "type": "ir.actions.act_window",
+        "name": model._description,
+        "res_model": model._name,
+        "view_mode": view,
+        "views": [[False, view]],
+        "domain": domain,
+        "context": {"group_by": groups} if groups else {},
+        **({"res_id": ids[0]} if view == "form" else {}),
+    }
+    return f"A button that opens the {view} of {model._name} is shown to the user.", {
+        "action": action
+    }
+
+
+def _plain_domain(reach, model, given):
+    """The ids that match now: names and paths were resolved with the person's rights."""
+    domain = read.search_domain(reach, model, given)
+    if domain.is_true():
+        return []
+    return [("id", "in", model.search(domain, limit=read.COUNTED).ids)]
+
+
+TOOLS = {tool.__name__: tool for tool in (aggregate_records, open_view)}

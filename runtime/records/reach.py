@@ -1,0 +1,282 @@
+"""What one person reaches by one assistant: models, fields and paths, checked at each step.
+
+Whatever is out of reach looks like what does not exist, so that nothing can be found out by asking.
+"""
+
+from collections.abc import Mapping
+
+from odoo.fields import Domain
+
+from ...services.records import reach
+from ...services.records.access import Access
+from ...services.records.catalog import VERBS
+from ...services.records.conditions import Condition, Group
+from ...services.records.errors import RecordError, invalid, unknown
+from . import convert
+
+# Of what is not named, the right to write. Chatter, activities and actions check more by themselves.
+RIGHTS = {
+    "read": "read",
+    "create": "create",
+    "delete": "unlink",
+    "message": "read",
+    "activity": "read",
+    "action": "read",
+}
+MAX_DIGITS = 10  # of an id
+MAX_NAMED = 200  # records that a name in a condition may mean
+RELATIONS = ("many2one", "one2many", "many2many")
+OF_RELATIONS = (
+    "=",
+    "!=",
+    "in",
+    "not in",
+    "like",
+    "not like",
+    "ilike",
+    "not ilike",
+    "=like",
+    "=ilike",
+)
+OF_TREES = ("child_of", "parent_of")
+
+
+class Reach:
+    """:param env: the person's, never with sudo"""
+
+    def __init__(self, env, access: Mapping[str, Access]):
+        self.env = env
+        self.access = access
+        self._fields = {}
+
+    # ------------------------------------------------------------ models
+
+    def models(self, operation="read"):
+        """Names of the models that the person may use so."""
+        return [
+            name
+            for name, access in self.access.items()
+            if operation in access.operations and self._may(name, operation)
+        ]
+
+    def _may(self, name, operation):
+        if reach.is_denied(name) or name not in self.env:
+            return False
+        model = self.env[name]
+        if model._abstract or model._transient:
+            return False
+        if operation != "read" and (name in reach.READ_ONLY or not model._auto):
+            return False
+        return model.has_access(RIGHTS.get(operation, "write"))
+
+    def model(self, name, operation="read"):
+        """:raises RecordError: the assistant, or the person, may not use it so"""
+        known = self.models()
+        if name not in known:
+            labels = {self.env[one]._description: one for one in known}
+            if name not in labels:
+                raise unknown("model", name, [*known, *labels])
+            name = labels[name]
+        does = VERBS.get(operation, operation)
+        if operation not in self.access[name].operations:
+            raise RecordError(f"This assistant may not {does} records of {name}.", outcome="denied")
+        if not self._may(name, operation):
+            raise RecordError(
+                f"The user has no right to {does} records of {name}.", outcome="denied"
+            )
+        return self.env[name]
+
+    def records(self, model, ids, operation="read"):
+        """:raises RecordError: one of them does not exist, or not for this person"""
+        if not ids or len(ids) > MAX_NAMED or any(isinstance(i, bool) or i <= 0 for i in ids):
+            raise invalid(f"“ids” must be a list of 1 to {MAX_NAMED} record ids.")
+        found = model.browse(dict.fromkeys(ids)).exists()
+        readable = found._filtered_access("read")
+        if missing := [str(i) for i in dict.fromkeys(ids) if i not in readable._ids]:
+            raise RecordError(f"There is no record {', '.join(missing)} of {model._name}.")
+        right = RIGHTS.get(operation, "write")
+        if right != "read" and (refused := readable - readable._filtered_access(right)):
+            raise RecordError(
+                f"The user has no right to {operation} record {', '.join(map(str, refused.ids))} of {model._name}.",
+                outcome="denied",
+            )
+        return readable
+
+    # ------------------------------------------------------------ fields
+
+    def fields(self, model):
+        """``{name: field}`` that may be read, compared and shown."""
+        if model._name not in self._fields:
+            self._fields[model._name] = {
+                name: field
+                for name, field in model._fields.items()
+                if self._is_reached(model, field)
+            }
+        return self._fields[model._name]
+
+    def _is_reached(self, model, field):
+        access = self.access.get(model._name)
+        if field.type in reach.UNREACHABLE_TYPES or reach.is_secret(field.name):
+            return False
+        if access and field.name in access.hidden:
+            return False
+        if field.relational and reach.is_denied(field.comodel_name):
+            return False
+        if not model._has_field_access(field, "read"):
+            return False
+        return not field.related or self._is_origin_reached(model, field)
+
+    def _is_origin_reached(self, model, field):
+        """Whether what a related field repeats is not hidden where it comes from."""
+        for name in field.related.split("."):
+            origin = model._fields[name]
+            access = self.access.get(model._name)
+            if reach.is_secret(name) or (access and name in access.hidden):
+                return False
+            if origin.relational:
+                if reach.is_denied(origin.comodel_name):
+                    return False
+                model = self.env[origin.comodel_name]
+        return True
+
+    def field(self, model, name):
+        known = self.fields(model)
+        if name not in known:
+            by_label = [one for one, field in known.items() if field.string == name]
+            if len(by_label) != 1:
+                raise unknown(
+                    "field", f"{model._name}.{name}", [f"{model._name}.{one}" for one in known]
+                )
+            name = by_label[0]
+        return known[name]
+
+    def comodel(self, field):
+        """The model behind a relation, as far as the assistant may look into it."""
+        if field.comodel_name not in self.models():
+            raise invalid(
+                f"“{field.name}” leads to {field.comodel_name}, which this assistant may not use. "
+                f"Compare “{field.name}” itself with an id or a name."
+            )
+        return self.env[field.comodel_name]
+
+    # ------------------------------------------------------------ conditions
+
+    def domain(self, model, node):
+        """A domain in which no step looks further than the person may.
+
+        Each relation of a path becomes a search with the rules of the model that it leads to, also where
+        Odoo itself would pass over them (`bypass_search_access`).
+        """
+        if isinstance(node, Group):
+            parts = [self.domain(model, part) for part in node.parts]
+            if node.operator == "!":
+                return ~parts[0]
+            return Domain.OR(parts) if node.operator == "|" else Domain.AND(parts)
+        return self._condition(model, node.path, node)
+
+    def _condition(self, model, path, condition: Condition):
+        field = self.field(model, path[0])
+        if len(path) > 1:
+            if not field.relational:
+                raise invalid(f"“{field.name}” is no relation, so nothing can follow it in a path.")
+            comodel = self.comodel(field)
+            inner = self._condition(comodel, path[1:], condition)
+            return Domain(field.name, "in", comodel._search(inner, active_test=False))
+        if field.name == "display_name":
+            return self._named(model, condition.operator, condition.value)
+        if field.relational:
+            return self._relation(field, condition)
+        if condition.operator in OF_TREES and field.name != "id":
+            raise invalid(f"“{condition.operator}” is for relations; “{field.name}” is none.")
+        return convert.leaf(model, field, condition.operator, condition.value)
+
+    def _relation(self, field, condition):
+        operator, value = condition.operator, condition.value
+        if operator in OF_TREES:
+            ids = self._meant(self.comodel(field), value, "in")
+            return Domain(field.name, operator, ids)
+        if operator not in OF_RELATIONS:
+            raise invalid(f"“{operator}” cannot compare the relation “{field.name}”.")
+        is_negative = operator in ("!=", "not in", "not like", "not ilike")
+        values = value if isinstance(value, list) else [value]
+        parts = []
+        if False in values:
+            parts.append(Domain(field.name, "=", False))
+        if wanted := [one for one in values if one is not False]:
+            ids = self._meant(self.env[field.comodel_name], wanted, operator.removeprefix("not "))
+            parts.append(Domain(field.name, "in", ids))
+        domain = Domain.OR(parts)
+        return ~domain if is_negative else domain
+
+    def _meant(self, comodel, values, operator):
+        """Ids of the records that these ids and names mean, among those that the person may read."""
+        if not comodel.has_access("read"):
+            return []
+        found = []
+        for value in values if isinstance(values, list) else [values]:
+            if isinstance(value, bool):
+                continue
+            by_id = self._by_id(comodel, value)
+            found += by_id or (
+                self._by_name(comodel, value, operator) if isinstance(value, str) else []
+            )
+        return found
+
+    def _by_id(self, comodel, value):
+        if isinstance(value, str) and not (value.isdecimal() and len(value) < MAX_DIGITS):
+            return []
+        record_id = int(value)
+        if not 0 < record_id < 2**31:
+            return []
+        return comodel.browse(record_id).exists()._filtered_access("read").ids
+
+    def _by_name(self, comodel, name, operator):
+        comodel = comodel.with_context(active_test=False)
+        if operator in ("=", "!=", "in"):
+            exactly = self._named(comodel, "=ilike", convert.literal(name))
+            if found := comodel.search(exactly, limit=MAX_NAMED).ids:
+                return found
+            operator = "ilike"
+        return comodel.search(self._named(comodel, operator, name), limit=MAX_NAMED).ids
+
+    def _named(self, model, operator, value):
+        """By what Odoo finds a record's name by, as far as it is within reach."""
+        names = model._rec_names_search or ([model._rec_name] if model._rec_name else [])
+        known = self.fields(model)
+        names = [name for name in names if name in known and known[name].type in ("char", "text")]
+        if not names:
+            return Domain.FALSE
+        combine = Domain.AND if operator in ("!=", "not in", "not like", "not ilike") else Domain.OR
+        return combine([Domain(name, operator, value) for name in names])
+
+    def one(self, comodel, value, field_name):
+        """The one record that an id or a name means.
+
+        :raises RecordError: none, or several
+        """
+        ids = list(dict.fromkeys(self._meant(comodel, [value], "=")))
+        if len(ids) == 1:
+            return comodel.browse(ids)
+        if not ids:
+            raise RecordError(f"“{field_name}”: there is no {comodel._name} “{str(value)[:100]}”.")
+        some = ", ".join(f"{one.display_name} ({one.id})" for one in comodel.browse(ids[:5]))
+        raise RecordError(
+            f"“{field_name}”: “{str(value)[:100]}” may mean several: {some}. Use an id."
+        )
+
+    def order(self, model, said):
+        """:param said: ``field``, ``field desc``, several with commas between them"""
+        parts = []
+        for part in (said or "").split(","):
+            name, _blank, direction = part.strip().partition(" ")
+            if not name:
+                continue
+            field = self.field(model, name)
+            if field.relational or not field.store:
+                raise invalid(
+                    f"Records cannot be sorted by “{field.name}”. Use a stored field that is no relation."
+                )
+            if direction.strip().lower() not in ("", "asc", "desc"):
+                raise invalid("An order is a field's name, with “desc” after it or not.")
+            parts.append(f"{field.name} {direction.strip().lower()}".strip())
+        return ", ".join(parts) or None

@@ -1,0 +1,175 @@
+"""Tools that read records: each is a function of what the person reaches and of the arguments.
+
+They return what the model reads and, for people, the same as data that a view can show.
+"""
+
+from odoo.fields import Domain
+from odoo.models import MAGIC_COLUMNS
+
+from ...services import const, text
+from ...services.records import conditions, render
+from ...services.records.catalog import WRITES
+from ...services.records.errors import unknown
+from . import values
+
+LIMIT = 20  # records when nobody asks for more
+MAX_FIELDS = 60
+SHEETS = 5  # records that are told one by one; more become a table
+MAX_DESCRIBED = 120  # fields of one answer
+COUNTED = 10_000  # records, then nobody counts on
+
+
+def find_models(reach, given):
+    query = str(given.get("query") or "").strip().lower()
+    found = []
+    for name in reach.models():
+        label = reach.env[name]._description
+        if query and query not in name and query not in label.lower():
+            continue
+        can = [one for one in WRITES if one != "action" and name in reach.models(one)]
+        actions = sorted(reach.access[name].actions) if name in reach.models("action") else []
+        found.append({"model": name, "label": label, "can": ["read", *can], "actions": actions})
+    if not found and query:
+        return find_models(reach, {})
+    lines = [
+        f"{one['model']} ({one['label']}): {', '.join(one['can'])}"
+        + (f"; actions: {', '.join(one['actions'])}" if one["actions"] else "")
+        for one in found
+    ]
+    return "\n".join(lines) or "There are no models that the user may read.", {"models": found}
+
+
+def describe_model(reach, given):
+    model = reach.model(given["model"])
+    query = str(given.get("query") or "").strip().lower()
+    access = reach.access[model._name]
+    described = []
+    for name, field in reach.fields(model).items():
+        one = values.described(reach, model, field)
+        if query and query not in name and query not in one["label"].lower():
+            continue
+        if is_writable(model, field) and access.operations & {"create", "update"}:
+            one["required" if field.required else "writable"] = True
+        described.append(one)
+    if not described and query:
+        raise unknown("field", query, reach.fields(model))
+    described.sort(key=lambda one: (not one.get("required"), one["name"] in _LESS, one["name"]))
+    shown = described[:MAX_DESCRIBED]
+    lines = [f"{model._name} ({model._description}); * is required, + may be written"]
+    for one in shown:
+        mark = "*" if one.get("required") else "+" if one.get("writable") else ""
+        extra = f" -> {one['model']}" if "model" in one else ""
+        if "choices" in one:
+            extra = " [" + ", ".join(f"{k}={v}" for k, v in list(one["choices"].items())[:30]) + "]"
+        lines.append(f"{one['name']}{mark}: {one['type']}{extra} “{one['label']}”")
+    if len(described) > len(shown):
+        lines.append(f"[{len(described) - len(shown)} more; ask with query]")
+    return text.cap("\n".join(lines), render.CAP), {"model": model._name, "fields": shown}
+
+
+_LESS = frozenset({"create_uid", "create_date", "write_uid", "write_date", "display_name"})
+
+
+def is_writable(model, field):
+    return not (
+        field.readonly
+        or field.name in MAGIC_COLUMNS
+        or field.name in ("display_name", "parent_path")
+        or not model._has_field_access(field, "write")
+    )
+
+
+def columns_of(reach, model, names, default):
+    """The fields that are shown: those that are asked for, each checked, or the usual ones."""
+    names = list(dict.fromkeys(names or default))
+    if len(names) > MAX_FIELDS:
+        names = names[:MAX_FIELDS]
+    found = [reach.field(model, str(name)) for name in names]
+    return [field for field in found if field.name not in ("id", "display_name")]
+
+
+def search_domain(reach, model, given):
+    tree = conditions.parse(given.get("domain"), given.get("filters"))
+    return reach.domain(model, tree) if tree.parts else Domain.TRUE
+
+
+def search_records(reach, given):
+    model = reach.model(given["model"])
+    domain = search_domain(reach, model, given)
+    order = reach.order(model, given.get("order"))
+    limit = within(given.get("limit"), LIMIT, 1, render.MAX_ROWS)
+    offset = within(given.get("offset"), 0, 0, 1_000_000)
+    fields = columns_of(reach, model, given.get("fields"), values.default_columns(reach, model))
+    found = model.search(domain, order=order, limit=limit, offset=offset)
+    total = offset + len(found)
+    if len(found) == limit or (offset and not found):
+        total = model.search_count(domain, limit=COUNTED)
+    return shown(reach, found, fields, total)
+
+
+def read_records(reach, given):
+    model = reach.model(given["model"])
+    found = reach.records(model, given["ids"])
+    fields = columns_of(reach, model, given.get("fields"), values.default_fields(reach, model))
+    said, data = shown(reach, found, fields, len(found))
+    if len(found) > SHEETS:
+        return said, data
+    sheets = [
+        render.sheet(f"{model._name} {row['id']}: {row['name']}", row["values"])
+        for row in data["rows"]
+    ]
+    return text.cap("\n\n".join(sheets), render.CAP), data
+
+
+def shown(reach, records, fields, total):
+    """A table of records: text, and data for people."""
+    names = values.names_of(records)
+    limit = render.VALUE if len(records) <= SHEETS else render.CELL
+    by_field = {field.name: values.column(reach, records, field, limit) for field in fields}
+    is_portal = not reach.env.user._is_internal()
+    rows = [
+        {
+            "id": one.id,
+            "name": names.get(one.id, f"#{one.id}"),
+            "values": {field.name: by_field[field.name][one.id] for field in fields},
+            "url": values.link(one, is_portal),
+        }
+        for one in records
+    ]
+    model = records.browse()
+    if not rows:
+        return f"No records of {model._name} match.", _data(reach, model, fields, rows, total)
+    said = render.table(
+        f"{model._name} ({model._description})",
+        ["id", "name", *(field.name for field in fields)],
+        ([row["id"], row["name"], *row["values"].values()] for row in rows),
+        total,
+    )
+    return said, _data(reach, model, fields, rows, total)
+
+
+def _data(reach, model, fields, rows, total):
+    return {
+        "model": model._name,
+        "label": model._description,
+        "columns": [values.described(reach, model, field) for field in fields],
+        "rows": _as_many_as_fit(rows),
+        "total": total,
+    }
+
+
+def _as_many_as_fit(rows):
+    while len(rows) > 1 and text.weight(rows, const.UI_RESULT_CAP) >= const.UI_RESULT_CAP:
+        rows = rows[: len(rows) // 2]
+    return rows
+
+
+def within(value, default, low, high):
+    if value is None or isinstance(value, bool):
+        return default
+    return min(max(int(value), low), high)
+
+
+TOOLS = {
+    tool.__name__: tool for tool in (find_models, describe_model, search_records, read_records)
+}

@@ -1,0 +1,142 @@
+"""Records as plain data, each value with the rights of the person who reads it."""
+
+from odoo.exceptions import AccessError, MissingError, UserError
+from odoo.tools import html2plaintext
+
+from ...services import text
+from . import convert
+
+NO_ACCESS = {"name": "(no access)"}
+MAX_HTML = 200_000  # characters of a value that are read
+MAX_LINKS = 20  # records of one value that are named
+PREFERRED = (  # what a table shows when nobody asks for more
+    "state",
+    "stage_id",
+    "partner_id",
+    "user_id",
+    "email",
+    "phone",
+    "city",
+    "date_order",
+    "date_deadline",
+    "invoice_date",
+    "expected_revenue",
+    "amount_total",
+)
+
+
+def default_columns(reach, model):
+    known = reach.fields(model)
+    return [name for name in PREFERRED if name in known]
+
+
+def default_fields(reach, model):
+    """What a record shows when nobody asks for less."""
+    return [
+        name
+        for name, field in reach.fields(model).items()
+        if (field.store or field.name == "display_name")
+        and field.type != "one2many"
+        and name not in ("id", "create_uid", "write_uid", "create_date", "write_date")
+    ]
+
+
+def names_of(records):
+    """``{id: name}`` of the records among these that the person may read."""
+    readable = records._filtered_access("read")
+    try:
+        return {one.id: one.display_name for one in readable}
+    except (AccessError, MissingError):  # a name may be made of what the person may not read
+        return {one.id: f"#{one.id}" for one in readable}
+
+
+def column(reach, records, field, limit):
+    """:param limit: characters of a text
+    :return: ``{record id: value}``: None, bool, number, text, ``{"id", "name"}``, a list of those, or an amount."""
+    try:
+        if field.relational:
+            return _relations(reach, records, field)
+        return {one.id: _plain(one, field, limit) for one in records}
+    except (AccessError, UserError):
+        return dict.fromkeys(records.ids, NO_ACCESS)
+
+
+def _relations(reach, records, field):
+    comodel = reach.env[field.comodel_name]
+    if not comodel.has_access("read"):
+        return {
+            one.id: NO_ACCESS if field.type == "many2one" and one[field.name] else None
+            for one in records
+        }
+    linked = comodel.browse(
+        dict.fromkeys(i for one in records for i in one[field.name].ids[: MAX_LINKS + 1])
+    )
+    names = names_of(linked)
+
+    def shown(one):
+        ids = one[field.name].ids
+        if field.type == "many2one":
+            return _link(names, ids[0]) if ids else None
+        known = [i for i in ids if i in names]
+        links = [_link(names, i) for i in known[:MAX_LINKS]]
+        return [*links, {"name": f"… of {len(ids)}"}] if len(ids) > MAX_LINKS else links
+
+    return {one.id: shown(one) for one in records}
+
+
+def _link(names, record_id):
+    return {"id": record_id, "name": names[record_id]} if record_id in names else NO_ACCESS
+
+
+def _plain(record, field, limit):
+    value = record[field.name]
+    if field.type == "boolean":
+        return bool(value)
+    if field.type == "monetary":
+        currency = _currency(record, field)
+        return {"amount": value, "currency": currency, "name": f"{value:.10g} {currency}".strip()}
+    if field.type in convert.NUMBERS:
+        return value
+    if value is False or value is None:
+        return None
+    if field.type == "selection":
+        label = convert.choices(record, field).get(value)
+        return {"key": value, "name": f"{label or value}"}
+    if field.type == "datetime":
+        return convert.local(record, value)
+    if field.type == "date":
+        return value.isoformat()
+    if field.type == "html":
+        value = html2plaintext(value[:MAX_HTML]).strip()
+    return text.cap(str(value), limit) or None
+
+
+def _currency(record, field):
+    name = field.get_currency_field(record)
+    try:
+        return record[name].name or "" if name else ""
+    except AccessError:
+        return ""
+
+
+def link(record, is_portal):
+    """Where a person opens a record; None where a portal user has no page of it."""
+    if is_portal:
+        return (
+            record.access_url
+            if "access_url" in record._fields and record.access_url != "#"
+            else None
+        )
+    return f"/odoo/{record._name}/{record.id}"
+
+
+def described(reach, model, field):
+    """A field as `describe_model` tells of it, and as columns are named."""
+    found = {"name": field.name, "label": field._description_string(reach.env), "type": field.type}
+    if field.type == "selection":
+        found["choices"] = {
+            str(key): str(label) for key, label in convert.choices(model, field).items()
+        }
+    if field.relational:
+        found["model"] = field.comodel_name
+    return found

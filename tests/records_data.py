@@ -1,0 +1,78 @@
+"""Turns whose assistant may use Odoo's own records; calls are made by hand, as the runner makes them."""
+
+import json
+from dataclasses import asdict
+
+from odoo import Command
+
+from ..runtime.turns.store import OdooStore
+from ..services.records import catalog
+from ..services.records.errors import RecordError
+from ..services.specs import ToolCall, TurnProgress
+from .common import AiCase
+
+MODELS = ("res.partner", "res.partner.category", "res.users", "res.company", "res.country")
+
+
+class RecordsCase(AiCase):
+    """Each test has turns of its own; `_use` makes a call in a turn of a person."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.assistant.record_access_ids = [Command.create({"model": model}) for model in MODELS]
+        cls.line = cls.assistant.record_access_ids.filtered(lambda one: one.model == "res.partner")
+
+    def setUp(self):
+        super().setUp()
+        self.registry_enter_test_mode()
+        self.store = OdooStore(self.env.cr.dbname)
+        self.turns, self.claims, self.number = {}, {}, 0
+
+    def _turn(self, person):
+        if person not in self.turns:
+            self.turns[person] = self._ask(person).sudo()
+            self.env.flush_all()
+            (self.claims[person],) = self.store.claim("one", 1, 15.0)
+        return self.turns[person]
+
+    def _begin(self, person, name, arguments, round_=1):
+        """:return: the call, and the verdict of its beginning"""
+        turn, claim = self._turn(person), self.claims.get(person)
+        self.number += 1
+        call = ToolCall(
+            id=f"call_{turn.id}_{self.number}",
+            alias=name,
+            round=round_,
+            tool=catalog.TOOLS[name].spec,
+            arguments=arguments,
+        )
+        self.env.flush_all()
+        progress = asdict(TurnProgress(step=self.number))
+        self.store.save_step(claim, progress, [call], [])
+        return call, self.store.begin_call(claim, call)
+
+    def _read(self, person, name, **arguments):
+        """:return: what the model reads, and what people are shown"""
+        call, verdict = self._begin(person, name, arguments)
+        if verdict.kind != "run":
+            raise RecordError(verdict.reason, outcome="denied")
+        result = self.store.read_records(self.claims[person], call.id)
+        json.dumps(result.display)
+        return result.text, result.display["records"]
+
+    def _refused(self, person, name, **arguments):
+        """:return: the sentence with which a call is refused"""
+        return self._error(self._read, person, name, **arguments)
+
+    def _error(self, method, *args, **kwargs):
+        """Odoo's `assertRaises` would take back the turn, too."""
+        try:
+            method(*args, **kwargs)
+        except RecordError as error:
+            return str(error)
+        return self.fail("It was not refused.")
+
+    def _names(self, person, **arguments):
+        _said, data = self._read(person, "search_records", **arguments)
+        return [row["name"] for row in data["rows"]]

@@ -1,0 +1,303 @@
+"""The rights matrix, generated: each way to read × rule, field group, company × kind of person: nothing leaks.
+
+Each model has a record that nobody here may read, and one that leads to it by every relation. What only the hidden
+record says must not be read, and a question about it must get the answer of a question about nothing.
+"""
+
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from odoo import Command
+from odoo.exceptions import AccessError, UserError
+from odoo.models import MAGIC_COLUMNS
+from odoo.tests import new_test_user, tagged
+
+from ..runtime.records import executor
+from ..runtime.records.reach import Reach
+from ..services.records.access import Access
+from ..services.records.errors import RecordError
+from .common import AiCase
+
+CANARY = "zqcanaryqz"
+NOTHING = "zqnothingqz"
+# What a record of each model needs; the models of applications are tried where they are installed.
+MODELS = {
+    "res.partner.category": lambda env: {},
+    "res.partner": lambda env: {
+        "is_company": True
+    },  # or its name would begin with that of its parent
+    "crm.tag": lambda env: {},
+    "crm.team": lambda env: {},
+    "crm.lead": lambda env: {},
+    "sale.order": lambda env: {"partner_id": env.user.partner_id.id},
+    "project.project": lambda env: {},
+    "project.task": lambda env: {"project_id": env["project.project"].create({"name": "P"}).id},
+    "hr.department": lambda env: {},
+    "hr.employee": lambda env: {},
+}
+
+
+@tagged("post_install", "-at_install")
+class TestRecordsMatrix(AiCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.models = [name for name in MODELS if name in cls.env]
+        cls.access = {
+            name: Access(model=name, operations=frozenset({"read", "update"}))
+            for name in cls.models
+        }
+        foreign = cls.env["res.company"].create({"name": "Foreign Company"})
+        groups = ["base.group_user", "base.group_partner_manager"]
+        for group in (
+            "sales_team.group_sale_manager",
+            "project.group_project_manager",
+            "hr.group_hr_manager",
+        ):
+            if cls.env.ref(group, raise_if_not_found=False):
+                groups.append(group)
+        cls.people = {
+            "internal with all rights": new_test_user(
+                cls.env, "matrix_all", groups=",".join(groups)
+            ),
+            "internal": cls.internal,
+            "portal": cls.member,
+            "of another company": new_test_user(
+                cls.env,
+                "matrix_foreign",
+                groups=",".join(groups),
+                company_id=foreign.id,
+                company_ids=[Command.set(foreign.ids)],
+            ),
+        }
+        cls.hidden, cls.open = {}, {}
+        for name in cls.models:
+            cls.hidden[name] = cls._make(name, f"{CANARY} {name}")
+            cls.open[name] = cls._make(name, f"Open {name}")
+        beside = cls.env["res.partner"].search([("name", "ilike", CANARY)])  # contacts of employees
+        (beside - cls.hidden["res.partner"]).name = "Beside"
+        cls.env.flush_all()
+        for name in cls.models:
+            for field in cls.open[name]._fields.values():
+                cls._lead(cls.open[name], field)
+        cls.env.flush_all()
+
+    @classmethod
+    def _make(cls, name, called):
+        model = cls.env[name].with_context(tracking_disable=True, mail_create_nolog=True)
+        return model.create({model._rec_name: called, **MODELS[name](cls.env)})
+
+    @classmethod
+    def _lead(cls, record, field):
+        """Let a relation lead to the hidden record, where one can be set."""
+        if (
+            field.comodel_name not in cls.hidden
+            or field.readonly
+            or field.name in MAGIC_COLUMNS
+            or not field.store
+        ):
+            return
+        target = cls.hidden[field.comodel_name]
+        value = target.id if field.type == "many2one" else [Command.link(target.id)]
+        if field.type not in ("many2one", "many2many") or field.name == "company_ids":
+            return
+        try:
+            with cls.env.cr.savepoint():
+                record.write({field.name: value})
+                cls.env.flush_all()
+                cls._check_says_nothing(record)
+        except (UserError, ValueError):
+            cls.env.invalidate_all()
+
+    @staticmethod
+    def _check_says_nothing(record):
+        """Odoo itself may copy what the hidden record says; then it is no secret."""
+        for field in record._fields.values():
+            if field.type in ("char", "text", "html") and CANARY in str(record[field.name] or ""):
+                raise ValueError(field.name)
+
+    # ------------------------------------------------------------ axes
+
+    @contextmanager
+    def _by_rule(self):
+        """A rule for everybody."""
+        for name in self.models:
+            self.env["ir.rule"].create(
+                {
+                    "name": f"Hidden {name}",
+                    "model_id": self.env["ir.model"]._get_id(name),
+                    "domain_force": f"[('id', '!=', {self.hidden[name].id})]",
+                }
+            )
+        self.env.flush_all()
+        yield [(name, self.env[name]._rec_name) for name in self.models]
+
+    @contextmanager
+    def _by_field_group(self):
+        """A field of a group that none of these people has; the canary stands in it."""
+        found = []
+        patches = []
+        for name in self.models:
+            field = next(
+                (
+                    field
+                    for field in self.env[name]._fields.values()
+                    if field.type == "char"
+                    and field.store
+                    and not field.compute
+                    and not field.related
+                    and not field.readonly
+                    and not field.translate
+                    and not field.inherited
+                    and field.name != self.env[name]._rec_name
+                    and not field.required
+                    and field.name
+                    not in ("vat", "company_registry", "lang", "tz", "email", "phone", "website")
+                ),
+                None,
+            )
+            if field is None:
+                continue
+            self.open[name].with_context(tracking_disable=True)[field.name] = CANARY
+            patches.append(patch.object(field, "groups", "base.group_system"))
+            found.append((name, field.name))
+        self._show_all_but([])
+        self.env.invalidate_all()
+        for one in patches:
+            self.enterContext(one)
+        yield found
+
+    @contextmanager
+    def _by_company(self):
+        """Records of a company that none of these people has, of models with Odoo's own rule about companies."""
+        other = self.env["res.company"].create({"name": "Nobody's Company"})
+        found = []
+        for name in self.models:
+            rules = self.env["ir.rule"].search(
+                [("model_id.model", "=", name), ("global", "=", True)]
+            )
+            if "company_id" not in self.env[name]._fields or not any(
+                "company_id" in (r.domain_force or "") for r in rules
+            ):
+                continue
+            try:
+                with self.env.cr.savepoint():
+                    self.hidden[name].write({"company_id": other.id})
+                    self.env.flush_all()
+            except UserError:
+                continue
+            found.append((name, self.env[name]._rec_name))
+        self._show_all_but([name for name, _field in found])
+        yield found
+
+    def _show_all_but(self, models):
+        """Records of the other models are no secret here, so they say nothing secret."""
+        for name in self.models:
+            if name not in models:
+                self.hidden[name][self.env[name]._rec_name] = f"Shown {name}"
+        self.env.flush_all()
+        self.env.invalidate_all()
+
+    # ------------------------------------------------------------ ways to read
+
+    def _questions(self, name, field, said):
+        """(tool, arguments) that say something of a value, or about it."""
+        model = {"model": name}
+        yield "find_models", {"query": said}
+        yield "describe_model", {**model, "query": said}
+        for path in self._paths(name, field):
+            for operator in ("=", "ilike", "=like"):
+                value = f"{said}%" if operator == "=like" else said
+                yield "search_records", {**model, "domain": [[path, operator, value]], "limit": 200}
+            yield "search_records", {**model, "domain": [[path, "in", [said]]]}
+            yield (
+                "aggregate_records",
+                {**model, "filters": [{"field": path, "operator": "ilike", "value": said}]},
+            )
+            yield "open_view", {**model, "view": "list", "domain": [[path, "ilike", said]]}
+
+    def _looks(self, name, field):
+        """(tool, arguments) that show what there is."""
+        model = {"model": name}
+        relations = [
+            f.name
+            for f in self.env[name]._fields.values()
+            if f.relational and f.comodel_name in self.models
+        ]
+        yield "search_records", {**model, "limit": 200}
+        yield "search_records", {**model, "limit": 200, "fields": [field]}
+        yield "search_records", {**model, "limit": 200, "order": field}
+        yield "read_records", {**model, "ids": [self.hidden[name].id]}
+        yield "read_records", {**model, "ids": [self.open[name].id]}
+        yield "read_records", {**model, "ids": [self.open[name].id], "fields": [field]}
+        yield "aggregate_records", {**model, "group_by": [field], "limit": 200}
+        yield "aggregate_records", {**model, "measures": [f"{field}:count_distinct"]}
+        yield "open_view", {**model, "view": "form", "ids": [self.hidden[name].id]}
+        yield "open_view", {**model, "view": "list", "group_by": [field]}
+        for relation in relations:
+            yield "search_records", {**model, "limit": 200, "fields": [relation]}
+            yield "aggregate_records", {**model, "group_by": [relation], "limit": 200}
+
+    def _paths(self, name, field):
+        """The field, and what leads to it from this model in one step and in two."""
+        yield field
+        for first in self.env[name]._fields.values():
+            if not first.relational or first.comodel_name not in self.models:
+                continue
+            if first.comodel_name == name:
+                yield f"{first.name}.{field}"
+            yield first.name
+            for second in self.env[first.comodel_name]._fields.values():
+                if second.relational and second.comodel_name == name and second.store:
+                    yield f"{first.name}.{second.name}.{field}"
+                    break
+
+    def _ask(self, person, tool, arguments):
+        context = {"allowed_company_ids": person.company_ids.ids, "lang": "en_US", "tz": "UTC"}
+        env = self.env(user=person.id, su=False, context=context)
+        try:
+            with executor.said_plainly(), self.env.cr.savepoint():
+                return executor.READS[tool](Reach(env, self.access), arguments)
+        except (RecordError, AccessError) as error:
+            return str(error), {}
+
+    def _nothing_leaks(self, axis):
+        asked = 0
+        with axis as found:
+            for name, field in found:
+                for who, person in self.people.items():
+                    for tool, arguments in self._looks(name, field):
+                        answer = str(self._ask(person, tool, arguments))
+                        asked += 1
+                        self.assertNotIn(CANARY, answer, (who, tool, arguments))
+                    pairs = zip(
+                        self._questions(name, field, CANARY),
+                        self._questions(name, field, NOTHING),
+                        strict=True,
+                    )
+                    for (tool, arguments), (_tool, about_nothing) in pairs:
+                        answer = str(self._ask(person, tool, arguments)).replace(CANARY, NOTHING)
+                        asked += 1
+                        self.assertEqual(
+                            answer,
+                            str(self._ask(person, tool, about_nothing)),
+                            (who, tool, arguments),
+                        )
+        self.assertGreater(asked, 100)
+
+    def test_record_rules(self):
+        self._nothing_leaks(self._by_rule())
+
+    def test_groups_of_fields(self):
+        self._nothing_leaks(self._by_field_group())
+
+    def test_companies(self):
+        self._nothing_leaks(self._by_company())
+
+    def test_without_any_right_there_is_nothing(self):
+        self.env["ir.model.access"].search([("model_id.model", "in", self.models)]).active = False
+        self.env.registry.clear_cache()
+        for name in self.models:
+            for tool, arguments in self._looks(name, self.env[name]._rec_name):
+                said, data = self._ask(self.internal, tool, arguments)
+                self.assertFalse(data, (tool, arguments, said))

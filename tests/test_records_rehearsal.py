@@ -1,0 +1,284 @@
+import socket
+from unittest.mock import patch
+
+from odoo import Command, sql_db
+from odoo.tests import tagged
+
+from ..runtime.records import executor, write
+from ..services.records.errors import RehearsalDiffers
+from ..services.turn.ports import Ending
+from ..tools import rehearsal
+from .records_data import RecordsCase
+
+ALL = ("can_create", "can_update", "can_archive", "can_delete", "can_message", "can_schedule")
+PARTNER = {"model": "res.partner"}
+
+
+@tagged("post_install", "-at_install")
+class TestRecordsRehearsal(RecordsCase):
+    """What would happen is shown before the yes, and nothing else happens after it."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.internal.group_ids += cls.env.ref("base.group_partner_manager")
+        cls.line.write(dict.fromkeys(ALL, True))
+        cls.azure = cls.env["res.partner"].create(
+            {"name": "Azurite Interior", "city": "Fremont", "is_company": True}
+        )
+        cls.child = cls.env["res.partner"].create(
+            {"name": "Brandon", "parent_id": cls.azure.id, "type": "contact"}
+        )
+        cls.tag = cls.env["res.partner.category"].create({"name": "Wholesale"})
+        cls.env.flush_all()
+
+    def _rehearse(self, name, **arguments):
+        """:return: what the question tells; the call stays in `self.call`, its row in `self.row`"""
+        self.call, verdict = self._begin(self.internal, name, {**PARTNER, **arguments})
+        self.row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", self.call.id)])
+        self.assertEqual(verdict.kind, "ask")
+        self.store.rehearse_call(self.claims[self.internal], self.call.id)
+        self.env.invalidate_all()
+        return self.row._approval_event()["rehearsal"]
+
+    def _allow(self):
+        self.row.write({"approval": "approved", "decision": "approve_once"})
+        self.env.flush_all()
+        try:
+            return self.store.perform_call(self.claims[self.internal], self.call.id, [])
+        finally:
+            self.env.invalidate_all()
+
+    def _field(self, one, name):
+        return next((f for f in one["fields"] if f["name"] == name), None)
+
+    # ------------------------------------------------------------ shown and committed are the same
+
+    def test_an_update_shows_old_and_new_of_all_that_it_touches(self):
+        shown = self._rehearse(
+            "update_records", ids=[self.azure.id], values={"city": "Oslo", "name": "Azurite AS"}
+        )
+        self.assertEqual((self.azure.city, self.row.outcome), ("Fremont", False))
+        changed = {one["id"]: one for one in shown["changes"]}
+        city = self._field(changed[self.azure.id], "city")
+        self.assertEqual((city["old"], city["new"]), ("Fremont", "Oslo"))
+        # Odoo itself takes the address over to contacts, and computes their names.
+        self.assertEqual(self._field(changed[self.child.id], "city")["new"], "Oslo")
+        self.assertEqual(
+            self._field(changed[self.child.id], "complete_name")["new"], "Azurite AS, Brandon"
+        )
+        self.assertEqual(self._allow().outcome, "ok")
+        self.assertEqual((self.azure.city, self.child.city), ("Oslo", "Oslo"))
+
+    def test_create_archive_delete_links_note_and_activity(self):
+        for name, arguments, shows, happens in (
+            (
+                "create_record",
+                {"values": {"name": "New One", "child_ids": [{"name": "Line"}]}},
+                lambda shown: self.assertEqual(
+                    {one["label"] for one in shown["created"]}, {"Contact"}
+                ),
+                lambda: (
+                    self.env["res.partner"].search_count([("name", "in", ("New One", "Line"))]) == 2
+                ),
+            ),
+            (
+                "update_records",
+                {"ids": [self.azure.id], "values": {"category_id": ["Wholesale"]}},
+                lambda shown: self.assertEqual(
+                    self._field(shown["changes"][0], "category_id")["new"], "Wholesale"
+                ),
+                lambda: self.azure.category_id == self.tag,
+            ),
+            (
+                "post_message",
+                {"id": self.azure.id, "body": "Hello there", "is_note": True},
+                lambda shown: self.assertEqual(
+                    [(one["kind"], one["body"]) for one in shown["messages"]],
+                    [("note", "Hello there")],
+                ),
+                lambda: "Hello there" in self.azure.message_ids[0].body,
+            ),
+            (
+                "schedule_activity",
+                {"id": self.azure.id, "summary": "Call back"},
+                lambda shown: self.assertIn(
+                    "mail.activity", [one["model"] for one in shown["created"]]
+                ),
+                lambda: self.azure.activity_ids.summary == "Call back",
+            ),
+            (
+                "archive_records",
+                {"ids": [self.child.id]},
+                lambda shown: self.assertIs(
+                    self._field(shown["changes"][0], "active")["new"], False
+                ),
+                lambda: not self.child.active,
+            ),
+            (
+                "delete_records",
+                {"ids": [self.child.id]},
+                lambda shown: self.assertEqual(
+                    [one["id"] for one in shown["deleted"]], [self.child.id]
+                ),
+                lambda: not self.child.exists(),
+            ),
+        ):
+            with self.subTest(name):
+                shows(self._rehearse(name, **arguments))
+                self.assertFalse(happens())
+                self.assertEqual(self._allow().outcome, "ok")
+                self.assertTrue(happens())
+
+    def test_a_change_in_between_is_caught_and_shown(self):
+        self._rehearse("update_records", ids=[self.azure.id], values={"city": "Oslo"})
+        self.azure.city = "Bergen"
+        self.env.flush_all()
+        self.row.write({"approval": "approved", "decision": "approve_once"})
+        self.env.flush_all()
+        claim = self.claims[self.internal]
+        differs = self._differs(claim)
+        self.assertEqual(self.azure.city, "Bergen")
+        self.store.ask_again(claim, self.call.id, differs.rehearsal)
+        self.env.invalidate_all()
+        asked = self.row._approval_event()["rehearsal"]
+        self.assertTrue(asked["differs"])
+        self.assertEqual(self._field(asked["changes"][0], "city")["old"], "Bergen")
+        ending = Ending(state="waiting", next_seq=self.row.turn_id._last_seq() + 1)
+        self.store.finish(claim, ending, [])
+        self.env.invalidate_all()
+        self.assertEqual(self.row.turn_id.state, "waiting")
+
+    def _differs(self, claim):
+        try:
+            self.store.perform_call(claim, self.call.id, [])
+        except RehearsalDiffers as error:
+            self.env.invalidate_all()
+            return error
+        return self.fail("It was committed.")
+
+    def test_ids_and_moments_are_not_compared(self):
+        self._rehearse("create_record", values={"name": "Twice"})
+        self.env["res.partner"].create({"name": "In Between"})
+        self.env.flush_all()
+        self.assertEqual(self._allow().outcome, "ok")
+
+    # ------------------------------------------------------------ nothing leaves
+
+    def test_no_number_is_drawn_from_a_sequence(self):
+        sequence = self.env["ir.sequence"].create({"name": "S", "code": "woow.test", "prefix": "T"})
+        self.env.flush_all()
+
+        def numbers(reach, given):
+            drawn = [reach.env["ir.sequence"].sudo().next_by_code("woow.test") for _ in range(2)]
+            reach.env["res.partner"].create({"name": f"Partner {drawn[0]} {drawn[1]}"})
+            return "", {}
+
+        with patch.dict(write.TOOLS, create_record=numbers):
+            shown = self._rehearse("create_record", values={"name": "x"})
+            self.assertEqual(shown["numbers"], ["T1", "T2"])
+            self.assertEqual(sequence.number_next_actual, 1)
+            sequence.next_by_id()
+            self.assertEqual(self._allow().outcome, "ok")
+        self.assertTrue(self.env["res.partner"].search([("name", "=", "Partner T2 T3")]))
+
+    def test_what_would_leave_is_refused_and_the_card_says_so(self):
+        def connects(reach, given):
+            socket.create_connection(("127.0.0.1", 9), 0.01)
+
+        def passes_over(reach, given):
+            try:
+                connects(reach, given)
+            except Exception:
+                return "", {}
+
+        def commits(reach, given):
+            reach.env.cr.commit()
+
+        def opens(reach, given):
+            sql_db.db_connect(reach.env.cr.dbname).cursor().close()
+
+        for doing in (connects, passes_over, commits, opens):
+            with self.subTest(doing.__name__), patch.dict(write.TOOLS, create_record=doing):
+                shown = self._rehearse("create_record", values={"name": "x"})
+                self.assertIn("cannot be shown in advance", shown["impossible"])
+
+    def test_what_follows_a_commit_is_dropped(self):
+        done = []
+
+        def sends(reach, given):
+            reach.env.cr.precommit.add(lambda: done.append("before"))
+            reach.env.cr.postcommit.add(lambda: done.append("after"))
+            return "", {}
+
+        with patch.dict(write.TOOLS, create_record=sends):
+            self._rehearse("create_record", values={"name": "x"})
+        self.assertEqual(done, ["before"])
+
+    def test_other_threads_are_not_fenced_in(self):
+        with (
+            rehearsal.recording(rehearsal.Recorder(is_fenced=True)),
+            self.assertRaises(rehearsal.Refused),
+        ):
+            socket.getaddrinfo("127.0.0.1", 9)
+        self.assertTrue(socket.getaddrinfo("127.0.0.1", 9))
+
+    # ------------------------------------------------------------ what cannot be asked, what is not shown
+
+    def test_nobody_is_asked_about_what_fails(self):
+        arguments = {"ids": [self.internal.partner_id.id], **PARTNER}  # of a user, so it is kept
+        self.call, verdict = self._begin(self.internal, "delete_records", arguments)
+        self.assertEqual(verdict.kind, "ask")
+        self._error(self.store.rehearse_call, self.claims[self.internal], self.call.id)
+        row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", self.call.id)])
+        self.env.invalidate_all()
+        self.assertFalse(row.approval)
+
+    def test_fields_and_records_that_the_person_may_not_read_are_not_shown(self):
+        self.line.hidden_fields = "complete_name"
+        self.env["ir.rule"].create(
+            {
+                "name": "Not the child",
+                "model_id": self.env["ir.model"]._get_id("res.partner"),
+                "domain_force": f"[('id', '!=', {self.child.id})]",
+                "perm_write": False,
+                "perm_create": False,
+                "perm_unlink": False,
+            }
+        )
+        self.env.flush_all()
+        shown = self._rehearse(
+            "update_records", ids=[self.azure.id], values={"city": "Oslo", "name": "Azurite AS"}
+        )
+        self.assertEqual([one["id"] for one in shown["changes"]], [self.azure.id])
+        self.assertIsNone(self._field(shown["changes"][0], "complete_name"))
+        self.assertGreater(shown["hidden"], 0)
+        self.assertNotIn("Brandon", str(shown))
+
+    def test_limits_hold_in_a_rehearsal(self):
+        def sleeps(reach, given):
+            reach.env.cr.execute("SELECT pg_sleep(5)")
+
+        with (
+            patch.dict(write.TOOLS, create_record=sleeps),
+            patch.object(executor, "STATEMENT_TIMEOUT", 50),
+        ):
+            self.call, _verdict = self._begin(
+                self.internal, "create_record", {"values": {"name": "x"}, **PARTNER}
+            )
+            said = self._error(self.store.rehearse_call, self.claims[self.internal], self.call.id)
+        self.assertIn("was ended", said)
+
+    def test_a_released_action_is_rehearsed(self):
+        action = self.env["ir.actions.server"].create(
+            {
+                "name": "Move",
+                "model_id": self.env["ir.model"]._get_id("res.partner"),
+                "state": "code",
+                "code": "records.write({'city': 'Oslo'})",
+            }
+        )
+        self.line.action_ids = [Command.set(action.ids)]
+        shown = self._rehearse("run_action", ids=[self.azure.id], action="Move")
+        self.assertEqual(self._field(shown["changes"][0], "city")["new"], "Oslo")
+        self.assertEqual(self._allow().outcome, "ok")

@@ -1,0 +1,301 @@
+from unittest.mock import patch
+
+from odoo.tests import tagged
+
+from ..runtime.records import executor, write
+from ..services.records.errors import RecordError
+from ..services.turn.ports import Ending
+from ..tools import db
+from .records_data import RecordsCase
+
+ALL = ("can_create", "can_update", "can_archive", "can_delete", "can_message", "can_schedule")
+PARTNER = {"model": "res.partner"}
+
+
+@tagged("post_install", "-at_install")
+class TestRecordsWrite(RecordsCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.internal.group_ids += cls.env.ref("base.group_partner_manager")
+        cls.line.write(dict.fromkeys(ALL, True))
+        cls.assistant.record_access_ids.policy = "auto"
+        cls.azure = cls.env["res.partner"].create({"name": "Azurite Interior", "city": "Fremont"})
+        cls.tag = cls.env["res.partner.category"].create({"name": "Wholesale"})
+        cls.env.flush_all()
+
+    def _write(self, name, *, person=None, **arguments):
+        """:return: the result; the call's row stays in `self.row`"""
+        person = person or self.internal
+        call, verdict = self._begin(person, name, arguments)
+        self.row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])
+        self.assertEqual(verdict.kind, "run", verdict.reason)
+        self.seq = self.turns[person]._last_seq() + 1
+        told = {"type": "tool_result", "id": call.id}
+        try:
+            return self.store.perform_call(self.claims[person], call.id, [(self.seq, told)])
+        finally:
+            self.env.invalidate_all()
+
+    def _refuses(self, name, **arguments):
+        return self._error(self._write, name, **arguments)
+
+    # ------------------------------------------------------------ one transaction
+
+    def test_a_write_its_row_and_its_event_are_one_transaction(self):
+        result = self._write(
+            "update_records", ids=[self.azure.id], values={"city": "Oslo"}, **PARTNER
+        )
+        self.assertEqual((self.azure.city, result.outcome, self.row.outcome), ("Oslo", "ok", "ok"))
+        event = self.env["woow_paas_platform.ai_turn_event"].search(
+            [("turn_id", "=", self.row.turn_id.id), ("seq", "=", self.seq)]
+        )
+        self.assertEqual((event.payload["type"], event.payload["outcome"]), ("tool_result", "ok"))
+        self.assertEqual(event.payload["result"]["records"]["rows"][0]["id"], self.azure.id)
+
+    def test_what_fails_in_the_middle_leaves_nothing(self):
+        def half(reach, given):
+            self.azure.with_env(reach.env).city = "Half"
+            reach.env.flush_all()
+            raise ValueError("broken")
+
+        with patch.dict(write.TOOLS, update_records=half):
+            self._refuses("update_records", ids=[self.azure.id], values={"city": "x"}, **PARTNER)
+        self.assertEqual(
+            (self.azure.city, self.row.outcome, self.row.started_at), ("Fremont", False, False)
+        )
+        self.assertLess(self.row.turn_id._last_seq(), self.seq)
+
+    def test_if_the_row_cannot_be_written_the_records_are_not(self):
+        call, _verdict = self._begin(
+            self.internal,
+            "update_records",
+            {"ids": [self.azure.id], "values": {"city": "Oslo"}, **PARTNER},
+        )
+        row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])
+        with patch.object(type(self.store), "_insert_result", side_effect=RecordError("no event")):
+            self._error(self.store.perform_call, self.claims[self.internal], call.id, [])
+        self.env.invalidate_all()
+        self.assertEqual((self.azure.city, row.outcome), ("Fremont", False))
+
+    def test_repeated_it_is_the_same_result(self):
+        self._write("create_record", values={"name": "Only Once"}, **PARTNER)
+        again = self.store.perform_call(self.claims[self.internal], self.row.call_id, [])
+        self.assertEqual(again.outcome, "ok")
+        self.assertEqual(self.env["res.partner"].search_count([("name", "=", "Only Once")]), 1)
+
+    def test_cut_before_its_end_it_was_not_begun(self):
+        call, _verdict = self._begin(
+            self.internal, "create_record", {"values": {"name": "Cut"}, **PARTNER}
+        )
+        row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])
+        self.env.invalidate_all()
+        row.turn_id._close_open_calls()
+        self.assertEqual(row.outcome, "cancelled")
+
+    def test_a_failure_after_the_commit_does_not_deny_it(self):
+        commits = []
+
+        def transaction(name, work):
+            result = self.real_transaction(name, work)
+            commits.append(result)
+            if len(commits) == 1:
+                raise OSError("no mail server")
+            return result
+
+        self.real_transaction = db.transaction
+        call, _verdict = self._begin(
+            self.internal, "create_record", {"values": {"name": "Sent"}, **PARTNER}
+        )
+        with patch.object(db, "transaction", transaction), self.assertLogs(level="ERROR"):
+            result = self.store.perform_call(self.claims[self.internal], call.id, [])
+        self.assertEqual(result.outcome, "ok")
+
+    # ------------------------------------------------------------ who is asked
+
+    def test_a_change_asks_by_default(self):
+        self.line.policy = "ask"
+        _call, verdict = self._begin(
+            self.internal, "create_record", {"values": {"name": "A"}, **PARTNER}
+        )
+        self.assertEqual(verdict.kind, "ask")
+        ending = Ending(state="waiting", next_seq=self.turns[self.internal]._last_seq() + 1)
+        self.store.finish(self.claims[self.internal], ending, [])
+        self.env.invalidate_all()
+        (asked,) = self.turns[self.internal]._waiting_for()
+        self.assertEqual((asked["server"], asked["choices"]), ("Odoo", ["approve_once", "deny"]))
+
+    def test_after_reading_records_what_cannot_be_taken_back_asks(self):
+        call, _verdict = self._begin(self.internal, "search_records", PARTNER)
+        result = self.store.read_records(self.claims[self.internal], call.id)
+        self.store.end_call(self.claims[self.internal], call.id, result, [])
+        for name, arguments, wanted in (
+            ("update_records", {"ids": [self.azure.id], "values": {"city": "x"}}, "ask"),
+            ("delete_records", {"ids": [self.azure.id]}, "ask"),
+            ("post_message", {"id": self.azure.id, "body": "x"}, "ask"),
+            ("create_record", {"values": {"name": "x"}}, "run"),
+        ):
+            with self.subTest(name):
+                verdict = self._begin(self.internal, name, {**PARTNER, **arguments}, round_=2)[1]
+                self.assertEqual(verdict.kind, wanted)
+
+    def test_what_is_switched_off_is_denied(self):
+        call, verdict = self._begin(
+            self.internal, "delete_records", {"ids": [self.azure.id], **PARTNER}
+        )
+        self.assertEqual(verdict.kind, "run")
+        self.line.can_delete = False
+        self.env.flush_all()
+        said = self._error(self.store.perform_call, self.claims[self.internal], call.id, [])
+        self.assertIn("may not", said)
+        self.assertTrue(self.azure.exists())
+
+    def test_each_operation_needs_its_switch(self):
+        said = self._refuses("create_record", model="res.country", values={"name": "X"})
+        self.assertIn("may not create", said)
+
+    # ------------------------------------------------------------ whose rights
+
+    def test_the_persons_own_rights_hold(self):
+        self.internal.group_ids -= self.env.ref("base.group_partner_manager")
+        self.assertIn("no right", self._refuses("create_record", values={"name": "X"}, **PARTNER))
+        for name, more in (
+            ("update_records", {"values": {"city": "x"}}),
+            ("archive_records", {}),
+            ("delete_records", {}),
+        ):
+            with self.subTest(name):
+                self.assertIn(
+                    "no right", self._refuses(name, ids=[self.azure.id], **PARTNER, **more)
+                )
+
+    def test_a_portal_user_changes_nothing_that_portal_rules_do_not_give(self):
+        said = self._refuses(
+            "update_records",
+            person=self.member,
+            ids=[self.azure.id],
+            values={"city": "x"},
+            **PARTNER,
+        )
+        self.assertIn("no right", said)
+
+    def test_what_may_not_be_read_or_written_is_refused(self):
+        self.line.hidden_fields = "ref"
+        for values in (
+            {"ref": "x"},
+            {"id": 7},
+            {"create_uid": 1},
+            {"image_1920": "aGk="},
+            {"signup_token": "x"},
+            {"child_ids": [{"parent_id": 1, "name": "x"}]},
+            {"category_id": ["Nothing like it"]},
+            {},
+        ):
+            with self.subTest(values=values):
+                self._refuses("update_records", ids=[self.azure.id], values=values, **PARTNER)
+
+    def test_users_and_companies_are_read_only(self):
+        self.admin.group_ids += self.env.ref("base.group_system")
+        for model in ("res.users", "res.company"):
+            line = self.assistant.record_access_ids.filtered(lambda one, m=model: one.model == m)
+            line.write({"can_create": True, "can_update": True})
+            with self.subTest(model):
+                said = self._refuses(
+                    "update_records", person=self.admin, model=model, ids=[1], values={"name": "x"}
+                )
+                self.assertIn("no right", said)
+
+    # ------------------------------------------------------------ each tool
+
+    def test_create_with_names_lines_and_text_that_is_no_markup(self):
+        result = self._write(
+            "create_record",
+            values={
+                "name": "New",
+                "category_id": ["Wholesale"],
+                "parent_id": "azurite",
+                "comment": "<script>alert(1)</script> & more",
+                "child_ids": [{"name": "Line"}],
+            },
+            **PARTNER,
+        )
+        record = self.env["res.partner"].browse(result.display["records"]["rows"][0]["id"])
+        self.assertEqual((record.category_id, record.parent_id), (self.tag, self.azure))
+        self.assertEqual(record.child_ids.name, "Line")
+        self.assertIn("&lt;script&gt;", record.comment)
+        self.assertEqual(record.create_uid, self.internal)
+
+    def test_a_name_that_means_several_asks_for_an_id(self):
+        self.env["res.partner"].create({"name": "Azurite Exterior"})
+        self.env.flush_all()
+        said = self._refuses(
+            "create_record", values={"name": "X", "parent_id": "azurite"}, **PARTNER
+        )
+        self.assertIn("may mean several", said)
+        self.assertIn(str(self.azure.id), said)
+
+    def test_archive_restore_and_delete(self):
+        self._write("archive_records", ids=[self.azure.id], **PARTNER)
+        self.assertFalse(self.azure.active)
+        self._write("archive_records", ids=[self.azure.id], restore=True, **PARTNER)
+        self.assertTrue(self.azure.active)
+        self._write("delete_records", ids=[self.azure.id], **PARTNER)
+        self.assertFalse(self.azure.exists())
+
+    def test_message_note_and_activity(self):
+        self._write("post_message", id=self.azure.id, body="Hi <b>you</b>", is_note=True, **PARTNER)
+        message = self.azure.message_ids[:1]
+        self.assertEqual(message.subtype_id, self.env.ref("mail.mt_note"))
+        self.assertEqual(message.author_id, self.internal.partner_id)
+        self.assertIn("&lt;b&gt;", message.body)
+        self._write("post_message", id=self.azure.id, body="Hello", **PARTNER)
+        self.assertEqual(self.azure.message_ids[:1].subtype_id, self.env.ref("mail.mt_comment"))
+        self._write(
+            "schedule_activity",
+            id=self.azure.id,
+            summary="Call",
+            date="2026-12-24",
+            user="ai_admin",
+            **PARTNER,
+        )
+        activity = self.azure.activity_ids
+        self.assertEqual((activity.summary, activity.user_id), ("Call", self.admin))
+        self.assertEqual(str(activity.date_deadline), "2026-12-24")
+
+    def test_a_released_action_runs_with_the_persons_rights(self):
+        action = self.env["ir.actions.server"].create(
+            {
+                "name": "Move to Oslo",
+                "model_id": self.env["ir.model"]._get_id("res.partner"),
+                "state": "code",
+                "code": "records.write({'city': 'Oslo ' + env.user.login})",
+            }
+        )
+        self.line.action_ids = action
+        self._write("run_action", ids=[self.azure.id], action="Move to Oslo", **PARTNER)
+        self.assertEqual(self.azure.city, "Oslo ai_internal")
+        said = self._refuses("run_action", ids=[self.azure.id], action="Move to Osloo", **PARTNER)
+        self.assertIn("Move to Oslo", said)
+
+    def test_code_that_commits_cannot_be_released(self):
+        action = self.env["ir.actions.server"].create(
+            {
+                "name": "Commits",
+                "model_id": self.env["ir.model"]._get_id("res.partner"),
+                "state": "code",
+                "code": "env.cr.commit()",
+            }
+        )
+        with self.assertRaisesRegex(Exception, "commits"), self.env.cr.savepoint():
+            self.line.action_ids = action
+
+    def test_limits_hold_while_writing(self):
+        def sleeps(reach, given):
+            reach.env.cr.execute("SELECT pg_sleep(5)")
+
+        with (
+            patch.dict(write.TOOLS, create_record=sleeps),
+            patch.object(executor, "STATEMENT_TIMEOUT", 50),
+        ):
+            said = self._refuses("create_record", values={"name": "x"}, **PARTNER)
+        self.assertIn("was ended", said)
