@@ -43,7 +43,8 @@ class AiData:
     def _make_data(cls):
         cls._be_the_operator()
         env = cls.env(context=dict(cls.env.context, woow_no_sync=True))
-        # Whatever language new users get in this database.
+        # Whatever languages this database has, and whichever its new users get.
+        env["res.lang"]._activate_lang("en_US")
         person = {"password": "secret-of-a-test", "lang": "en_US"}
         portal = {"groups": "base.group_portal", **person}
         cls.admin = new_test_user(

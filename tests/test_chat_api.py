@@ -57,6 +57,15 @@ class TestChatApi(AiHttpCase):
         self.assertIsNone(page["turn"])
         self.assertEqual(page["messages"][1]["turn"]["state"], "stopped")
 
+    def test_the_first_message_names_a_conversation_in_any_language(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        assistant = self.assistant.with_user(self.member)
+        Channel = self.env["discuss.channel"].with_user(self.member).with_context(lang="zh_TW")
+        channel = Channel._create_ai_conversation(assistant)
+        self.assertNotEqual(channel.name, "New conversation")
+        channel.with_context(lang="en_US")._ask("Tea?")
+        self.assertEqual(channel.name, "Tea?")
+
     def test_rename_and_delete(self):
         self._sign_in(self.member)
         path = f"/api/ai/conversations/{self._new()[1]['id']}"

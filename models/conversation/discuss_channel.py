@@ -228,7 +228,11 @@ class DiscussChannel(models.Model):
         """A conversation without a name of its own is called after what was first asked."""
         # sudo: discuss.channel - see `_rename_ai_conversation`
         channel = self.sudo()
-        if channel.name == self.env._("New conversation"):
+        # Whoever made it, and whoever asks, may have another language.
+        codes = {"en_US", *(code for code, _name in self.env["res.lang"].get_installed())}
+        if channel.name in {
+            self.with_context(lang=code).env._("New conversation") for code in codes
+        }:
             channel.name = " ".join(content.split())[:60]
 
     @api.constrains("channel_member_ids")
