@@ -91,12 +91,12 @@ class _Asked:
         self.direct = None
 
     def resolve(self, offered):
-        """Find the tool by the server's own name, or by the name that models see.
+        """Find the tool by its name.
 
         :param offered: the tools that the caller may be offered
         :raises ApiError: none, several, or its server's secret cannot be read
         """
-        found = offered.filtered(lambda tool: self.name in (tool.name, tool.alias))
+        found = offered._called(self.name)
         if not found:
             raise ApiError.not_found(
                 request.env._("The tool “%(tool)s” does not exist.", tool=self.name)

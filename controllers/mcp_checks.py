@@ -1,14 +1,25 @@
-"""Tests and syncs: they wait for the server after the commit, without a cursor, and are never made twice."""
+"""Tests, syncs and commands of a chat: they wait for servers after the commit, without a cursor, and are never made
+twice.
+"""
+
+import asyncio
 
 from odoo import http
+from odoo.http import request
 
 from ..runtime import process
 from ..runtime.web.after_commit import AfterCommit
 from ..runtime.web.api_error import ApiError, error_body
 from ..services.errors import EngineError
-from ..tools import db, sentences
-from .chat import ROUTE
+from ..tools import db, sentences, server_files
+from .chat import ROUTE, conversation_or_404, visible_or_404, visible_service
+from .dispatcher import body, query_int
 from .mcp_servers import SERVER, managed_or_404
+
+COMMAND = (
+    "/api/ai/conversations/<int:conversation_id>/command",
+    "/api/ai/assistants/<int:assistant_id>/command",  # of a new chat; ?cloud_service_id=
+)
 
 
 class McpCheckController(http.Controller):
@@ -21,6 +32,26 @@ class McpCheckController(http.Controller):
     def sync_server(self, server_id):
         """Read `tools/list` now: the server with its tools."""
         return _Check(managed_or_404(server_id)).sync()
+
+    @http.route(list(COMMAND), methods=["POST"], **ROUTE)
+    def command(self, conversation_id=None, assistant_id=None):
+        """What a slash command about the chat's servers answers: ``{title, rows: [{name, about}]}``."""
+        values = body("Command")
+        if conversation_id is not None:
+            channel = conversation_or_404(conversation_id)
+            # sudo: ai.assistant - the caller has found their own conversation with it
+            assistant, servers = channel.sudo().woow_assistant_id, channel._mcp_servers()
+        else:
+            assistant = visible_or_404(
+                "ai.assistant", assistant_id, request.env._("This assistant does not exist.")
+            )
+            service = visible_service(query_int("cloud_service_id"))
+            servers = assistant._offered_mcp_servers(request.env.user, service)
+            if values["server_ids"] is not None:
+                servers = servers.filtered(lambda server: server.id in values["server_ids"])
+        if values["command"] == "/mcp reload":
+            return _Reload(assistant, servers).response()
+        return assistant._command_answer(values["command"], servers)
 
 
 class _Check:
@@ -79,6 +110,72 @@ class _Check:
             return work(env, env[SERVER].browse(self.spec.id))
 
         return db.transaction(self.dbname, run)
+
+
+class _Reload:
+    """The operator's file and the tools of a chat's servers, as far as the caller may have them read again."""
+
+    def __init__(self, assistant, servers):
+        env = request.env
+        process.runner()
+        self.env = env
+        self.rows = assistant._reload_rows(servers)
+        managed = assistant._managed_of(servers)
+        managed._count_checks()
+        # sudo: mcp_server - addresses and credentials, for the engine
+        self.specs, problems = managed.sudo()._server_specs()
+        for server_id, problem in problems.items():
+            self.rows[server_id]["about"] = _error(env, problem)["message"]
+        self.rereads_file = server_files.path() and env.user.has_group(
+            "woow_paas_platform.group_admin"
+        )
+        self.dbname, self.uid, self.context = env.cr.dbname, env.uid, dict(env.context)
+
+    def response(self):
+        return AfterCommit(self.env, self._reload)
+
+    def _reload(self):
+        store, rows = process.server_store(self.dbname), dict(self.rows)
+        if self.rereads_file:
+            problem = server_files.reload()
+            store.apply_file(False)
+        outcomes = self._discovered()
+
+        def tell(env):
+            env = env(user=self.uid, context=self.context, su=False)
+            for server_id, outcome in outcomes.items():
+                failed = isinstance(outcome, EngineError)
+                told = _error(env, outcome)["message"] if failed else env._("Tools reloaded.")
+                rows[server_id] = {**rows[server_id], "about": told}
+            lines = list(rows.values())
+            if self.rereads_file:
+                about = problem or env._("Reloaded.")
+                lines.insert(0, {"name": server_files.path().name, "about": about})
+            return {"title": env._("Reloaded"), "rows": lines}, 200
+
+        for server_id, outcome in outcomes.items():
+            if isinstance(outcome, EngineError):
+                store.failed(server_id, outcome)
+            else:
+                store.synced(server_id, outcome)
+        return db.transaction(self.dbname, tell)
+
+    def _discovered(self):
+        """Ask all servers at once.
+
+        :return: by id a `Discovery` or an `EngineError`
+        """
+        if not self.specs:
+            return {}
+
+        async def ask(engine):
+            found = await asyncio.gather(
+                *map(engine.discover, self.specs.values()), return_exceptions=True
+            )
+            return dict(zip(self.specs, found, strict=True))
+
+        timeout = max(spec.sync_timeout for spec in self.specs.values())
+        return process.wait_for(ask, timeout)
 
 
 def _error(env, error):

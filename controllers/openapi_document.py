@@ -110,6 +110,16 @@ OPERATIONS = {
         for chat, query in CHATS
     },
     **{
+        ("post", f"{chat}/command"): (
+            "State, tools or a reload of the chat's servers, as lines to show",
+            "Command",
+            200,
+            "CommandAnswer",
+            query,
+        )
+        for chat, query in CHATS
+    },
+    **{
         ("post", f"{chat}/complete"): (
             "Complete an argument",
             "Completion",

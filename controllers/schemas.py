@@ -218,10 +218,19 @@ SCHEMAS = {
     "Document": _object({"mcpServers": {"type": "object", "additionalProperties": OBJECT}}),
     "Import": _object({"mcpServers": OBJECT}, OWNER),
     "Imported": _object({"servers": _list(ref("Server")), "notes": _list(NOTE)}),
-    "Config": _object({"enabled_servers": _list(TEXT), "servers": _list(_object(CHOICE))}),
+    "Config": _object(
+        {"enabled_servers": _list(TEXT), "servers": _list(_object(CHOICE)), "can_reload": BOOL}
+    ),
     "Connections": _object({"connections": _list(ref("Connection"))}),
     "Connection": _object(CONNECTION),
     "Key": _object({"api_key": TEXT}),
+    "Command": _object(
+        {"command": _one_of("/mcp", "/mcp tools", "/mcp reload")},
+        {"server_ids": _or_null(_list(INT))},
+    ),
+    "CommandAnswer": _object(
+        {"title": TEXT, "rows": _list(_object({"name": TEXT, "about": TEXT}))}
+    ),
     "ConfigChange": _object({"enabled_servers": _or_null(_list(TEXT))}),
     # ------------------------------------------------------------ the chat
     "Assistants": _object(

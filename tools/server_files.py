@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import threading
+import time
 from pathlib import Path
 
 from odoo.tools import config
@@ -24,6 +25,7 @@ class _Known:
 
     def __init__(self):
         self.stamp = None
+        self.requested = None  # when somebody wanted it to be read again
         self.content = ServerFile()
         self.error = ""
 
@@ -48,11 +50,30 @@ def current() -> ServerFile:
     if source is None:
         return _known.content
     with _lock:
-        stamp = _stamp(source)
-        if stamp != _known.stamp and (_known.stamp is None or _known.content.auto_reload):
+        stamp, requested = _stamp(source), _stamp(_request())
+        is_wanted = _known.content.auto_reload or requested != _known.requested
+        if _known.stamp is None or (stamp != _known.stamp and is_wanted):
             _read(source, is_first=_known.stamp is None)
             _known.stamp = stamp
+        _known.requested = requested
         return _known.content
+
+
+def reload() -> str:
+    """Read the file again though it says ``auto_reload = false``; other processes of this data directory follow.
+
+    :return: what is wrong with it now, ``""`` if nothing is
+    """
+    request = _request()
+    with contextlib.suppress(OSError):
+        request.parent.mkdir(parents=True, exist_ok=True)
+        request.write_text(f"{time.time_ns()}\n")
+    return error()
+
+
+def _request() -> Path:
+    """The file whose date says when somebody has asked for a reload."""
+    return Path(config["data_dir"]) / "woow_ai_mcp_servers.reload"
 
 
 def _stamp(source: Path):

@@ -9,6 +9,7 @@ from . import discuss_channel_resources
 from . import discuss_channel_search
 from . import discuss_channel_servers
 from . import ai_assistant
+from . import ai_assistant_commands
 from . import discuss_channel_offer
 from . import discuss_channel_quota
 from . import tool_call

@@ -23,13 +23,16 @@ class AiAssistant(models.Model):
         own = assistant.mcp_server_ids.filtered(lambda s: s.active and s.scope == "system")
         return own | Server._of_person(person, service)
 
+    def _usable_tools(self, servers):
+        """The tools of these servers that chats with this assistant may call."""
+        # sudo: ai.assistant - switches of tools
+        return servers.tool_ids.filtered("is_usable") - self.sudo().mcp_tool_disabled_ids
+
     def _mcp_config(self, offered, selected):
         """Each of the offered servers, whether it is on, and what it costs."""
-        # sudo: ai.assistant - switches of tools, to count those that are on
-        disabled = self.sudo().mcp_tool_disabled_ids
         data = []
         for server in offered.sorted(lambda server: (server.scope, server.name)):
-            tools = server.tool_ids.filtered("is_usable") - disabled
+            tools = self._usable_tools(server)
             data.append(
                 {
                     "id": server.id,
@@ -43,4 +46,8 @@ class AiAssistant(models.Model):
                     "enabled": server in selected,
                 }
             )
-        return {"enabled_servers": selected.mapped("name"), "servers": data}
+        return {
+            "enabled_servers": selected.mapped("name"),
+            "servers": data,
+            "can_reload": bool(self._managed_of(offered)),
+        }

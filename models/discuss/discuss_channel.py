@@ -5,6 +5,7 @@ from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError
 from odoo.tools import html2plaintext
 
+from ..conversation.ai_assistant_commands import as_html
 from ..conversation.discuss_channel import CONVERSATION
 
 
@@ -95,6 +96,34 @@ class DiscussChannel(models.Model):
 
     def _to_store_defaults(self, target):
         return [*super()._to_store_defaults(target), "woow_ai_mentions"]
+
+    # ------------------------------------------------------------ slash commands
+
+    def execute_command_mcp(self, **kwargs):
+        """`/mcp`, `/mcp tools` and `/mcp reload` in Discuss; only who typed it sees the answer.
+
+        :param kwargs: ``body``, the whole line
+        """
+        self.ensure_one()
+        # sudo: ai.assistant - `_mcp_servers` checks what its person may use
+        assistant = self.sudo().woow_assistant_id
+        if self.channel_type != CONVERSATION or self.woow_user_id != self.env.user:
+            raise UserError(
+                self.env._("This command works in your conversations with an assistant.")
+            )
+        servers = self._mcp_servers()
+        command = " ".join(kwargs.get("body", "").lower().split())
+        if command == "/mcp reload":
+            assistant._managed_of(servers)._sync_after_commit(notify=True)
+            title, rows = self.env._("Reloading"), assistant._reload_rows(servers).values()
+            started = self.env._(
+                "The tools are being reloaded. You will be notified of the result."
+            )
+            rows = [{**row, "about": row["about"] or started} for row in rows]
+        else:
+            answer = assistant._command_answer(command, servers)
+            title, rows = answer["title"], answer["rows"]
+        self.env.user._bus_send_transient_message(self, as_html(title, rows))
 
     # ------------------------------------------------------------ the assistant posts
 

@@ -225,8 +225,8 @@ class McpServer(models.Model):
     @api.model
     def _due_for_check(self):
         interval = server_files.current().health_check_interval
-        minutes = interval / 60 if interval else limits.get(self.env, "health_interval_minutes")
-        before = fields.Datetime.now() - timedelta(minutes=minutes)
+        interval = interval or 60 * limits.get(self.env, "health_interval_minutes")
+        before = fields.Datetime.now() - timedelta(seconds=interval)
         return self.search(
             ["|", ("last_check", "=", False), ("last_check", "<=", before)],
             order="last_check asc nulls first, id",

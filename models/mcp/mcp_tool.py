@@ -82,6 +82,10 @@ class McpTool(models.Model):
             # sudo: mcp_server - see `_compute_alias`
             tool.display_name = f"{tool.sudo().server_id.name}.{tool.name}"
 
+    def _called(self, name):
+        """Those that a program means by this name: the server's own, ``server.tool``, or the one that models see."""
+        return self.filtered(lambda tool: name in (tool.name, tool.display_name, tool.alias))
+
     def write(self, vals):
         if not self.env.su and vals.keys() - {"active", "approval_policy"}:
             raise AccessError(

@@ -69,6 +69,12 @@ class ServerStore:
             self.name, lambda env: env["woow_paas_platform.mcp_server"]._apply_file(is_first)
         )
 
+    def due_for_check(self) -> list[int]:
+        """The servers whose health is to be checked now; nobody else is told of them."""
+        return db.transaction(
+            self.name, lambda env: env["woow_paas_platform.mcp_server"]._take_due_for_check().ids
+        )
+
     def checked(self, server_id: int, error: EngineError | None) -> None:
         """Keep what a health check found."""
 

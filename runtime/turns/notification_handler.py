@@ -13,12 +13,14 @@ from odoo.tools import config
 from ...services.turn.ports import StoreGone
 from ...tools import db, server_files
 from .. import process
+from ..servers import background
 from ..servers.server_store import ServerStore
 from .listener import FREE_WORK
 from .store import OdooStore
 
 _logger = logging.getLogger(__name__)
 
+CRON_INTERVAL = 60.0  # s, the cron's own
 OTHER_PROCESS_DELAY = 0.05  # s, the process that queued a turn goes first
 
 
@@ -59,6 +61,7 @@ class ProcessHandler:
         """Making a runner loads LangChain, and the operator's file may be anywhere."""
         if not own:
             self._look_at_server_file()
+            self._check_health()
         while self._requested.is_set():
             self._requested.clear()
             try:
@@ -94,6 +97,19 @@ class ProcessHandler:
         except Exception:
             _logger.exception("The operator's MCP servers cannot be applied to %s.", self._dbname)
             applied[self._dbname] = digest  # not again before somebody mends the file
+
+    def _check_health(self) -> None:
+        """Where the operator wants the servers' health checked more often than a cron can."""
+        interval = server_files.current().health_check_interval
+        if not interval or interval >= CRON_INTERVAL:
+            return
+        try:
+            if due := ServerStore(self._dbname).due_for_check():
+                background.check_later(self._dbname, due)
+        except (ConnectionError, StoreGone) as error:
+            _logger.info("The MCP servers of %s are not checked yet: %s", self._dbname, error)
+        except Exception:
+            _logger.exception("The MCP servers of %s cannot be checked.", self._dbname)
 
     def stop(self, turn_id: int) -> None:
         if runner := process.running():

@@ -58,6 +58,7 @@ PINNED = {
 }
 MAX_TIMEOUT = 600.0  # s, of one call
 MAX_START = 300.0  # s, for a program to start
+MIN_HEALTH_INTERVAL = 10.0  # s
 
 _NAMES = {bool: "true or false", str: "a text", list: "a list", dict: "a table"}
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -102,6 +103,8 @@ class _Reader:
             )
         mcp = self._checked(document.get("mcp", {}), MCP_KEYS)
         interval = self._duration(mcp, "health_check_interval", None)
+        if interval is not None and interval < MIN_HEALTH_INTERVAL:
+            raise self._error("health_check_interval", "must be at least 10 seconds")
         servers = self._entries(mcp, "servers", self._server)
         templates = self._entries(mcp, "templates", self._template)
         if not mcp.get("enabled", True):

@@ -164,10 +164,14 @@ export class FakeServer {
         }
         const [, , , kind, id, action] = url.pathname.split("/");
         if (url.pathname.endsWith("/mcp-config")) {
-            return json({ servers: this.mcpServers });
+            return json({ servers: this.mcpServers, can_reload: true });
         }
         if (url.pathname.endsWith("/toggle")) {
             return this.toggle(url.pathname, body);
+        }
+        if (action === "command") {
+            const rows = this.mcpServers.map(({ name }) => ({ name, about: "Connected" }));
+            return json({ title: body.command, rows });
         }
         if (action === "prompts") {
             return json({ prompts: this.prompts, problems: [] });

@@ -29,15 +29,19 @@ def test_slash_commands(odoo, scripted_llm, page_of):
     expect(page.locator(".o_ai_chat_commands li")).to_have_count(1)
     page.keyboard.press("Enter")
     panel = page.locator(".o_ai_chat_command")
-    expect(panel).to_contain_text("/mcp reload")
+    expect(panel).to_contain_text("/mcp tools")
+    expect(panel).not_to_contain_text("/mcp reload")  # a system server is not the user's
     box.fill("/mcp tools")
     page.keyboard.press("Enter")
     expect(panel).to_contain_text("time.get_current_time")
     box.fill("/mcp reload")
     page.keyboard.press("Enter")
-    # a system server is not the user's
-    expect(panel).to_contain_text("You are not allowed to do this.")
+    expect(panel).to_contain_text("Only those who manage this server can reload it.")
     expect(panel).not_to_contain_text("Tools reloaded.")
+    box.fill("/nonsense")
+    page.keyboard.press("Enter")
+    expect(panel).to_contain_text("“/nonsense” is not a command here")
+    expect(box).to_have_value("/nonsense")
 
     box.fill("/everything:a")
     expect(page.get_by_role("option", name=re.compile("args-prompt"))).to_be_visible()

@@ -5,6 +5,7 @@ import { DiscussApp } from "@mail/core/public_web/discuss_app_model";
 import { DiscussAppCategory } from "@mail/discuss/core/public_web/discuss_app_category_model";
 import { compareDatetime } from "@mail/utils/common/misc";
 import { _t } from "@web/core/l10n/translation";
+import { registry } from "@web/core/registry";
 import { user } from "@web/core/user";
 import { patch } from "@web/core/utils/patch";
 
@@ -29,6 +30,12 @@ patch(DiscussApp.prototype, {
             eager: true,
         });
     },
+});
+
+registry.category("discuss.channel_commands").add("mcp", {
+    channel_types: [CONVERSATION],
+    help: _t("MCP servers of this conversation; “/mcp tools” and “/mcp reload” work, too"),
+    methodName: "execute_command_mcp",
 });
 
 patch(DiscussAppCategory.prototype, {

@@ -1,8 +1,7 @@
 import { _t } from "@web/core/l10n/translation";
 import { Reactive } from "@web/core/utils/reactive";
-import { formatTools } from "../core/format";
 import { chatKey } from "../core/chat_ref";
-import { commandOf, matchingCommands, promptCommand } from "./slash_commands";
+import { commandName, commandOf, matchingCommands, promptCommand } from "./slash_commands";
 
 const COMMANDS = [
     { name: "/help", about: _t("Show the commands") },
@@ -31,18 +30,35 @@ export class CommandCenter extends Reactive {
     }
 
     get commands() {
-        return [
-            ...COMMANDS,
-            ...(this.prompts[chatKey(this.chat.chatRef)] || []).map(promptCommand),
-        ];
+        const { canReload } = this.chat.servers;
+        const ours = COMMANDS.filter(({ name }) => canReload || name !== "/mcp reload");
+        return [...ours, ...(this.prompts[chatKey(this.chat.chatRef)] || []).map(promptCommand)];
     }
 
     matching(text) {
         return matchingCommands(this.commands, text);
     }
 
+    /** Also one that is not offered here: its answer says why. */
     find(text) {
-        return commandOf(this.commands, text);
+        return commandOf([...COMMANDS, ...this.commands], text);
+    }
+
+    /** Says so where a text begins like a command and is none: the model would make something up. */
+    refuses(text) {
+        const name = text.includes("\n") ? "" : commandName(text);
+        if (!name) {
+            return false;
+        }
+        this.dismiss();
+        this.answer = {
+            title: _t("“%(name)s” is not a command here", { name }),
+            rows: [
+                { name: "/help", about: _t("Show the commands") },
+                { name: _t("Send it anyway"), about: _t("Put a space before the slash.") },
+            ],
+        };
+        return true;
     }
 
     dismiss() {
@@ -102,58 +118,12 @@ export class CommandCenter extends Reactive {
             this.answer = { title: _t("Commands"), rows: this.commands };
             return;
         }
-        const servers = await this.enabledServers();
-        if (name === "/mcp") {
-            this.answer = {
-                title: _t("MCP servers of this conversation"),
-                rows: servers.map(serverRow),
-            };
-        } else if (name === "/mcp tools") {
-            this.answer = {
-                title: _t("Tools of this conversation"),
-                rows: await this.toolRows(servers),
-            };
-        } else {
-            this.answer = { title: _t("Reloaded"), rows: await this.reloadRows(servers) };
-            this.readPrompts(this.chat.chatRef);
-            await this.chat.servers.load();
+        const { api, chatRef, servers } = this.chat;
+        this.answer = await api.command(chatRef, name, servers.chosenIds);
+        if (name === "/mcp reload") {
+            this.readPrompts(chatRef);
+            await servers.load();
         }
-    }
-
-    /** As they are now, not as the page remembers them. */
-    async enabledServers() {
-        const { servers } = this.chat;
-        await servers.load();
-        if (servers.error) {
-            throw servers.error;
-        }
-        return servers.enabled;
-    }
-
-    async toolRows(servers) {
-        const lists = await Promise.all(servers.map(({ id }) => this.chat.api.serverTools(id)));
-        return lists.flatMap((tools, index) =>
-            tools
-                .filter((tool) => tool.active)
-                .map(({ name, description }) => ({
-                    name: `${servers[index].name}.${name}`,
-                    about: description || "",
-                }))
-        );
-    }
-
-    /** Each server says for itself whether this person may do that. */
-    async reloadRows(servers) {
-        return Promise.all(
-            servers.map(async ({ id, name }) => {
-                try {
-                    await this.chat.api.syncServer(id);
-                    return { name, about: _t("Tools reloaded.") };
-                } catch (error) {
-                    return { name, about: error.message };
-                }
-            })
-        );
     }
 
     ask(prompt) {
@@ -179,9 +149,4 @@ export class CommandCenter extends Reactive {
             return [];
         }
     }
-}
-
-function serverRow({ name, description, tool_count: count, state }) {
-    const trouble = state === "error" ? _t("unreachable") : "";
-    return { name, about: [formatTools(count), trouble, description].filter(Boolean).join(" · ") };
 }

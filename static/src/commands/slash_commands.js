@@ -22,6 +22,11 @@ export function matchingCommands(commands, text) {
     return commands.filter(({ name }) => name.toLowerCase().startsWith(typed));
 }
 
+/** @returns {string} the first word of a text that looks like a command; a path or a second line is no command */
+export function commandName(text) {
+    return /^\/[\w:.-]+(?=[^\S\n]|$)/.exec(text)?.[0] ?? "";
+}
+
 /** @returns {SlashCommand|undefined} the command that the text is */
 export function commandOf(commands, text) {
     const typed = text.trim().toLowerCase();

@@ -138,6 +138,14 @@ export class Composer extends Component {
     }
 
     send() {
+        const { commands, text } = this.props;
+        const command = commands?.find(text);
+        if (command) {
+            return this.pick(command);
+        }
+        if (commands?.refuses(text)) {
+            return; // the text stays, to be mended
+        }
         if (this.canSend) {
             this.props.onSend(this.props.text);
             this.input.el.focus({ preventScroll: true });

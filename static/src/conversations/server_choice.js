@@ -14,6 +14,8 @@ export class ServerChoice extends Reactive {
         this.servers = null;
         /** Names of those that were switched off in a chat that has not begun. */
         this.off = new Set();
+        /** Whether this person may have the tools of one of them read again. */
+        this.canReload = false;
         this.isBusy = false;
         this.error = null;
     }
@@ -25,6 +27,11 @@ export class ServerChoice extends Reactive {
     /** For a conversation that is about to be made; null: all, also those that come later. */
     get chosenNames() {
         return this.off.size ? this.enabled.map(({ name }) => name) : null;
+    }
+
+    /** As `chosenNames`, by id. */
+    get chosenIds() {
+        return this.off.size ? this.enabled.map(({ id }) => id) : null;
     }
 
     /** Another chat is shown; what was known stays until the truth is there, so that nothing flickers. */
@@ -64,9 +71,9 @@ export class ServerChoice extends Reactive {
         const key = chatKey(this.chatRef);
         Object.assign(this, { isBusy: true, error: null });
         try {
-            const { servers } = await ask();
+            const { servers, can_reload: canReload } = await ask();
             if (key === chatKey(this.chatRef)) {
-                this.servers = this.withoutOff(servers);
+                Object.assign(this, { servers: this.withoutOff(servers), canReload });
             }
         } catch (error) {
             if (key === chatKey(this.chatRef)) {

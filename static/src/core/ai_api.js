@@ -248,12 +248,15 @@ export class AiApi {
         });
     }
 
-    async serverTools(id) {
-        return (await this.request("GET", `/api/mcp/servers/${id}/tools`)).tools;
-    }
-
-    syncServer(id) {
-        return this.request("POST", `/api/mcp/servers/${id}/sync`, {});
+    /**
+     * A slash command about the chat's servers.
+     *
+     * @param {number[]|null} serverIds of a chat that has not begun, those that are on; null: all
+     * @returns {Promise<{title: string, rows: {name, about}[]}>}
+     */
+    command(chatRef, command, serverIds) {
+        const body = { command, ...(serverIds ? { server_ids: serverIds } : {}) };
+        return this.request("POST", chatUrl(chatRef, "command"), body, SERVER_TIMEOUT);
     }
 
     /** Prompts of the chat's servers: `{prompts, problems}`. */

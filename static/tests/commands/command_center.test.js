@@ -10,7 +10,8 @@ function chatOf(...answers) {
     return {
         chatRef: { conversationId: 7 },
         servers: {
-            enabled: [{ id: 1, name: "shop" }],
+            canReload: true,
+            chosenIds: null,
             load: async () => {},
         },
         api: {
@@ -18,9 +19,9 @@ function chatOf(...answers) {
                 expect.step("prompts");
                 return answers.shift()();
             },
-            syncServer: async () => {
-                expect.step("sync");
-                throw new Error("You are not allowed to do this.");
+            command: async (_place, name, serverIds) => {
+                expect.step(`${name} ${serverIds}`);
+                return { title: name, rows: [] };
             },
         },
     };
@@ -58,10 +59,18 @@ test("/mcp reload reads them anew and offers the old ones meanwhile", async () =
     );
     await commands.loadPrompts();
     await commands.run({ name: "/mcp reload" });
-    expect.verifySteps(["prompts", "sync", "prompts"]);
+    expect.verifySteps(["prompts", "/mcp reload null", "prompts"]);
     expect(offered(commands)).toEqual(["/shop:offer"]);
     resolve({ prompts: [prompt("offer"), prompt("refund")] });
     await promise;
     await Promise.resolve();
     expect(offered(commands)).toEqual(["/shop:offer", "/shop:refund"]);
+});
+
+test("/mcp reload is offered to those who may reload something", () => {
+    const chat = chatOf();
+    const commands = new CommandCenter(chat);
+    expect(commands.matching("/mcp r").length).toBe(1);
+    chat.servers.canReload = false;
+    expect(commands.matching("/mcp r").length).toBe(0);
 });

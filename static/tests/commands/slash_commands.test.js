@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@odoo/hoot";
 import {
+    commandName,
     commandOf,
     matchingCommands,
     promptCommand,
@@ -38,4 +39,12 @@ test("a whole name is the command", () => {
     expect(commandOf(COMMANDS, "/mcp ").name).toBe("/mcp");
     expect(commandOf(COMMANDS, "/my_docs:sum_up").prompt).toBe(PROMPT);
     expect(commandOf(COMMANDS, "/mc")).toBe(undefined);
+});
+
+test("what looks like a command is told from a path and from a sentence", () => {
+    expect(commandName("/nonsense")).toBe("/nonsense");
+    expect(commandName("/mcp tool")).toBe("/mcp");
+    for (const text of ["/etc/hosts", " /mcp", "a /mcp", "/", "/what?"]) {
+        expect(commandName(text)).toBe("");
+    }
 });

@@ -117,5 +117,7 @@ test("prompts of the servers are offered before there is a conversation", async 
     await press("Enter");
     await settle();
     expect(queryAllTexts(".o_ai_chat_command dt")).toEqual(["time", "files"]);
-    expect(server.requestsTo("POST")).toHaveLength(0);
+    expect(server.requestsTo("POST").map(({ line }) => line)).toEqual([
+        "POST /api/ai/assistants/1/command",
+    ]);
 });
