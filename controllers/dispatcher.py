@@ -51,20 +51,20 @@ class AiDispatcher(Json2Dispatcher):
             # here and not in `handle_error`, because Odoo logs them as warnings and tracebacks
             if detail := getattr(error, "detail", ""):
                 _logger.info("%s: %s (%s)", self.request.httprequest.path, error, detail)
-            raise self._as_api_error(error) from error
+            raise self.as_api_error(error) from error
         if isinstance(result, Response):
             return result
         return self.request.make_json_response(result)
 
     def handle_error(self, exc):
-        error = self._as_api_error(exc)
+        error = self.as_api_error(exc)
         if error.code >= 500 and error is not exc:  # what a route raises itself needs no traceback
             _logger.error("%s failed.", self.request.httprequest.path, exc_info=exc)
         return self.request.make_json_response(
             error_body(error), headers=list(error.headers.items()), status=error.code
         )
 
-    def _as_api_error(self, exc):
+    def as_api_error(self, exc):
         """Narrowest class first; what is not known says nothing of its inside."""
         env = self.request.env
         match exc:

@@ -3,11 +3,13 @@
 import json
 
 from odoo import http
-from odoo.http import request
+from odoo.exceptions import UserError
+from odoo.http import content_disposition, request
 
 from ..models.mcp.mcp_server_api import name_of
 from ..runtime.web.api_error import ApiError
 from ..services.catalog.mcp_json import MAX_NAME
+from ..tools.refusals import Refusal
 from .chat import ROUTE, conversation_or_404, visible_or_404
 from .dispatcher import body, query_int
 from .schemas import WRITABLE
@@ -17,6 +19,13 @@ TOOL = "woow_paas_platform.mcp_tool"
 TEMPLATE = "woow_paas_platform.mcp_template"
 PAGE = 100
 MAX_PAGE = 200
+MAX_BATCH = 100
+BATCH = {
+    "enable": lambda server: server.action_enable(),
+    "disable": lambda server: server.action_disable(),
+    "sync": lambda server: server._sync_after_commit(),
+    "delete": lambda server: server.unlink(),
+}
 DECISIONS = {"accept": "accepted", "refuse": "refused"}
 OAUTH = ("authorization", "oauth_client_id", "oauth_client_secret", "oauth_issuer", "oauth_scope")
 OF_AN_ADDRESS = ("url", "api_key", "headers", "transport", *OAUTH)
@@ -173,6 +182,46 @@ class McpServerController(http.Controller):
             raise ApiError.not_found(request.env._("This MCP server does not exist."))
         return channel._mcp_config()
 
+    @http.route("/api/mcp/batch", methods=["POST"], **ROUTE)
+    def batch(self):
+        """The same act on several servers; one that fails costs the others nothing."""
+        values = body("Batch")
+        ids = dict.fromkeys(values["server_ids"])
+        if not 0 < len(ids) <= MAX_BATCH:
+            raise ApiError.invalid("server_ids", f"Send from 1 to {MAX_BATCH} servers.")
+        return {"results": [self._one_of_batch(values["action"], server_id) for server_id in ids]}
+
+    def _one_of_batch(self, action, server_id):
+        try:
+            with request.env.cr.savepoint():
+                BATCH[action](managed_or_404(server_id))
+        except (ApiError, UserError, Refusal) as error:
+            error = request.dispatcher.as_api_error(error)
+            told = {"code": error.error_code, "message": error.description}
+            return {"id": server_id, "ok": False, "error": told}
+        return {"id": server_id, "ok": True, "error": None}
+
+    @http.route(
+        "/api/mcp/servers/<int:server_id>/versions", methods=["GET"], readonly=True, **ROUTE
+    )
+    def versions(self, server_id):
+        """The configurations that a server had, the latest first, each with what is different now."""
+        server = managed_or_404(server_id)
+        return {"versions": [version._api_data() for version in server.version_ids]}
+
+    @http.route(
+        "/api/mcp/servers/<int:server_id>/versions/<int:version_id>/restore",
+        methods=["POST"],
+        **ROUTE,
+    )
+    def restore_version(self, server_id, version_id):
+        server = managed_or_404(server_id)
+        version = server.version_ids.filtered(lambda version: version.id == version_id)
+        if not version:
+            raise ApiError.not_found(request.env._("This version does not exist."))
+        version.action_restore()
+        return server._api_data()
+
     @http.route("/api/mcp/servers/<int:server_id>/tools", methods=["GET"], readonly=True, **ROUTE)
     def server_tools(self, server_id):
         limit, after = query_int("limit", PAGE, 1, MAX_PAGE), query_int("after", 0)
@@ -227,7 +276,14 @@ class McpServerController(http.Controller):
         managed = listed._filtered_access("write")
         if service_id:
             managed = managed.filtered(lambda server: server.cloud_service_id.id == service_id)
-        return managed._export_servers()
+        given = request.httprequest.args
+        if "ids" in given:
+            wanted = set(given["ids"].split(","))
+            managed = managed.filtered(lambda server: str(server.id) in wanted)
+        headers = {}
+        if given.get("download"):
+            headers["Content-Disposition"] = content_disposition("mcp_servers.json")
+        return request.make_json_response(managed._export_servers(), headers=headers)
 
     @http.route("/api/mcp/import", methods=["POST"], **ROUTE)
     def import_servers(self):

@@ -28,6 +28,15 @@ OPERATIONS = {
         "ServerOrConfig",
         (),
     ),
+    ("post", "/api/mcp/batch"): ("One act on several servers", "Batch", 200, "BatchResults", ()),
+    ("get", f"{SERVER_ID}/versions"): ("Configurations that it had", "", 200, "Versions", ()),
+    ("post", f"{SERVER_ID}/versions/{{version_id}}/restore"): (
+        "Give it this configuration again",
+        "",
+        200,
+        "Server",
+        (),
+    ),
     ("get", f"{SERVER_ID}/tools"): ("Tools of a server", "", 200, "Tools", ("limit", "after")),
     ("patch", "/api/mcp/tools/{tool_id}"): ("Switch a tool", "ToolChange", 200, "Tool", ()),
     ("post", "/api/mcp/execute-tool"): ("Call a tool", "Call", 200, "Outcome", ()),
@@ -47,7 +56,7 @@ OPERATIONS = {
         "",
         200,
         "Document",
-        ("cloud_service_id",),
+        ("cloud_service_id", "ids", "download"),
     ),
     ("post", "/api/mcp/import"): (
         "Add servers from mcpServers JSON",
@@ -139,7 +148,7 @@ OPERATIONS = {
         (),
     ),
 }
-WORDS = {"q"}  # parameters of a query that are no numbers
+WORDS = {"q", "ids"}  # parameters of a query that are no numbers
 
 
 def _content(name):

@@ -197,6 +197,38 @@ SCHEMAS = {
     ),
     "Templates": _object({"templates": _list(_object(TEMPLATE))}),
     "ServerChange": _object({}, {**WRITABLE, "remove_api_key": BOOL, "values": VALUES}),
+    "Batch": _object(
+        {"server_ids": _list(INT), "action": _one_of("enable", "disable", "sync", "delete")}
+    ),
+    "BatchResults": _object(
+        {
+            "results": _list(
+                _object(
+                    {
+                        "id": INT,
+                        "ok": BOOL,
+                        "error": _or_null(_object({"code": TEXT, "message": TEXT})),
+                    }
+                )
+            )
+        }
+    ),
+    "Versions": _object(
+        {
+            "versions": _list(
+                _object(
+                    {
+                        "id": INT,
+                        "number": INT,
+                        "created_at": MOMENT,
+                        "created_by": TEXT,
+                        "configuration": OBJECT,
+                        "changes": _list(_open({"field": TEXT, "label": TEXT})),
+                    }
+                )
+            )
+        }
+    ),
     "Switch": _object({"active": BOOL}, {"conversation_id": INT}),
     "ServerOrConfig": {"anyOf": [ref("Server"), ref("Config")]},
     "Tools": _object({"tools": _list(ref("Tool")), **PAGE}),

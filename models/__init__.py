@@ -7,6 +7,7 @@ from . import health
 from . import operator_file
 from . import template
 from . import oauth
+from . import version
 from . import review
 from . import recall
 from . import turn

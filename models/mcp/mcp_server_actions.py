@@ -122,6 +122,11 @@ class McpServer(models.Model):
     def action_disable(self):
         self.write({"active": False})
 
+    def action_export(self):
+        """Download the ``mcpServers`` document of these servers."""
+        ids = ",".join(map(str, self.ids))
+        return {"type": "ir.actions.act_url", "url": f"/api/mcp/export?ids={ids}&download=1"}
+
     def action_view_tools(self):
         self.ensure_one()
         action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.mcp_tool_action")

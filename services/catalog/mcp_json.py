@@ -135,7 +135,7 @@ def write(servers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             headers.setdefault("Authorization", f"Bearer {_placeholder(name, 'API_KEY')}")
         entries[_free(name, entries)] = {
             **({"type": kind} if kind else {}),
-            "url": _without_secrets(name, server["url"]),
+            "url": without_secrets(name, server["url"]),
             **({"description": server["description"]} if server.get("description") else {}),
             **({"headers": headers} if headers else {}),
         }
@@ -156,8 +156,11 @@ def secret_parameters(url: str) -> list[str]:
     ]
 
 
-def _without_secrets(name: str, url: str) -> str:
-    """Some servers take their key as a query parameter."""
+def without_secrets(name: str, url: str) -> str:
+    """The address with placeholders for secrets: some servers take their key as a query parameter.
+
+    :param name: of the server, for the placeholder
+    """
 
     def hide(match: re.Match) -> str:
         if not _SECRET.search(match[2]):
@@ -165,6 +168,11 @@ def _without_secrets(name: str, url: str) -> str:
         return f"{match[1]}{match[2]}={_placeholder(name, match[2])}"
 
     return _PARAMETER.sub(hide, url)
+
+
+def has_placeholder(value: str) -> bool:
+    """Whether something has to be entered before this can be used."""
+    return bool(_PLACEHOLDER.search(value))
 
 
 def _placeholder(*names: str) -> str:

@@ -46,6 +46,7 @@ FEATURES = {
     "operator_file": "mcp",
     "template": "mcp",
     "oauth": "mixins mcp question",
+    "version": "mcp",
     "review": "assistant mcp recall approval",
     "recall": "mixins tenancy mcp",
     "turn": "tenancy assistant mcp recall statistics",

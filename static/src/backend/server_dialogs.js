@@ -37,7 +37,14 @@ async function openServerTest(env, { params }) {
     return { type: "ir.actions.client", tag: "soft_reload" };
 }
 
+/** Resolves when the dialog is closed: the list is read again. */
+async function openServerImport(env) {
+    await openDialog(env, "McpServerImport", {});
+    return { type: "ir.actions.client", tag: "soft_reload" };
+}
+
 registry
     .category("actions")
+    .add("woow_mcp_server_import", openServerImport)
     .add("woow_mcp_server_template", openServerTemplate)
     .add("woow_mcp_server_test", openServerTest);

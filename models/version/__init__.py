@@ -1,0 +1,2 @@
+from . import mcp_server_version
+from . import mcp_server
