@@ -20,6 +20,7 @@ SIGNED_IN = {
 MANAGERS = {"admin", "owner", "workspace_admin"}
 MEMBERS = MANAGERS - {"admin"} | {"member", "guest"}
 NEW = {"url": "https://new.example.com/mcp"}
+CHAT = "/api/ai/conversations/{conversation}"
 
 # method, path, body, who may, the status of everybody else who signs in
 ROUTES = [
@@ -38,6 +39,9 @@ ROUTES = [
     ("PUT", SERVERS + "/{user}", {"description": "x"}, MANAGERS, 404),
     ("PATCH", SERVERS + "/{user}/toggle", {"active": True}, MANAGERS, 404),
     ("PATCH", "/api/mcp/tools/{user_tool}", {"active": True}, MANAGERS, 404),
+    ("GET", SERVERS + "/{system}/versions", None, {"admin"}, 403),
+    ("GET", SERVERS + "/{user}/versions", None, MANAGERS, 404),
+    ("POST", CHAT + "/command", {"command": "/mcp tools"}, {"member"}, 404),
     ("GET", SERVERS + "/{personal}", None, {"admin", "member"}, 404),
     ("PUT", SERVERS + "/{personal}", {"description": "x"}, {"admin", "member"}, 404),
     ("GET", "/api/sessions/{conversation}/mcp-config", None, {"member"}, 404),

@@ -13,7 +13,7 @@ from ...services.turn.ports import StoreGone
 
 _logger = logging.getLogger(__name__)
 
-AT_ONCE = 4  # servers that one job reads at a time
+AT_ONCE = 8  # servers that one job reads at a time
 
 
 async def sync(engine, loop, store, server_ids, uid=None):
