@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from dev.cache import try_lock
-from dev.checks import compatibility, lint, package, runners
+from dev.checks import compatibility, lint, package, pictures, runners
 from dev.demo import demo
 from dev.paths import DEV, ROOT
 from dev.progress import DevError, say, warn
@@ -48,6 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     commands.add_parser("package", help="make the archive of the addon").set_defaults(
         run=lambda _options: package.main()
+    )
+    commands.add_parser("pictures", help="take the pictures of the docs anew").set_defaults(
+        run=lambda _options: pictures.take()
     )
     commands.add_parser("clean", help="remove .dev, leave the cache").set_defaults(run=_clean)
     options = parser.parse_args(argv)

@@ -97,6 +97,27 @@ class TestChatApi(AiHttpCase):
                 found = [conversation["id"] for conversation in page["conversations"]]
                 self.assertEqual(found, [conversation["id"] for conversation in expected])
 
+    def test_what_is_continued_comes_first(self):
+        self._sign_in(self.member)
+        made = [self._new()[1]["id"] for _number in range(4)]
+        channels = self.env["discuss.channel"].browse(made)
+        for day, channel in enumerate(channels, 1):
+            channel.last_interest_dt = f"2026-01-0{day} 08:00:00"
+        (channels[0] | channels[2]).last_interest_dt = "2026-01-09 08:00:00"
+        self.env.flush_all()
+        expected = [made[2], made[0], made[3], made[1]]
+        for words in ("", "&q=new"):
+            found, before = [], ""
+            for _page in range(4):
+                path = f"/api/ai/conversations?limit=1{before}{words}"
+                (one,) = self._call("GET", path)[1]["conversations"]
+                found.append(one["id"])
+                before = f"&before={one['id']}"
+            self.assertEqual(found, expected)
+            self.assertEqual(
+                self._call("GET", f"/api/ai/conversations?{before}{words}")[1]["conversations"], []
+            )
+
     def test_pages_of_a_long_conversation(self):
         self._sign_in(self.member)
         conversation = self._new()[1]["id"]

@@ -1,7 +1,7 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { useDebounced } from "@web/core/utils/timing";
-import { formatMoment, formatMomentFull } from "../core/format";
+import { formatMoment, formatMomentFull, formatPeriod } from "../core/format";
 
 /** Milliseconds without a key after which the list is searched. */
 const SEARCH_DELAY = 250;
@@ -46,6 +46,14 @@ export class ConversationList extends Component {
     detail(conversation) {
         const service = this.props.list.cloudServiceId ? null : conversation.cloud_service;
         return [conversation.assistant?.name, service?.name].filter(Boolean).join(" · ");
+    }
+
+    /** @returns {string} above the first conversation of a period, else empty */
+    heading(index) {
+        const { conversations } = this.props.list;
+        const period = formatPeriod(conversations[index].last_message_at);
+        const above = index && formatPeriod(conversations[index - 1].last_message_at);
+        return period === above ? "" : period;
     }
 
     moment(conversation) {

@@ -23,6 +23,25 @@ export function formatMomentFull(iso) {
     return moment.isValid ? moment.toLocaleString(DateTime.DATETIME_MED) : "";
 }
 
+/** @returns {string} the part of a list, the latest first, that a point in time belongs to */
+export function formatPeriod(iso) {
+    const moment = DateTime.fromISO(iso || "").startOf("day");
+    if (!moment.isValid) {
+        return "";
+    }
+    const days = Math.round(DateTime.now().startOf("day").diff(moment, "days").days);
+    if (days <= 0) {
+        return _t("Today");
+    }
+    if (days === 1) {
+        return _t("Yesterday");
+    }
+    if (days <= 7) {
+        return _t("Previous 7 days");
+    }
+    return moment.toLocaleString({ month: "long", year: "numeric" });
+}
+
 export function formatTools(count) {
     return count === 1 ? _t("1 tool") : _t("%(count)s tools", { count });
 }

@@ -1,0 +1,205 @@
+"""The pictures of README and docs, taken from a real browser: ``make pictures``; they are looked at, not compared."""
+
+import re
+
+import pytest
+from chat import Chat, calls, first, then
+from playwright.sync_api import expect
+
+from dev.paths import ROOT
+
+IMAGES = ROOT / "docs/images"
+SHOP = ROOT / "static/description"
+SIZE = {"width": 1280, "height": 800}
+TAIPEI = {"timezone": "Asia/Taipei"}
+QUESTION = "What time is it in Taipei?"
+TIDES = """### The tide in Keelung
+
+It turns at **14:10**. The harbour office publishes [the whole table](https://example.com/tides).
+
+| Time | Height |
+|---|---|
+| 02:10 | 1.1 m |
+| 08:02 | 0.3 m |
+| 14:10 | 1.2 m |
+
+- [x] checked today
+- [ ] checked tomorrow
+
+```python
+from lighthouse import tide
+
+print(tide("Keelung").high)
+```
+"""
+
+
+@pytest.fixture
+def open_page(odoo, page_of):
+    def open_at(login, path, **options):
+        page = page_of(odoo, login, viewport=SIZE, **options)
+        page.goto(path)
+        return page
+
+    return open_at
+
+
+def ask(page, text):
+    page.locator(".o_ai_chat_input").fill(text)
+    page.keyboard.press("Enter")
+
+
+def wait_for_answer(page):
+    turn = page.locator(".o_ai_chat_turn").last
+    expect(turn).to_have_attribute("data-state", "done")
+
+
+def open_cards(page):
+    for card in page.locator(".o_ai_chat_tool").all():
+        card.get_by_role("button").first.click()
+        expect(card.locator(".o_ai_chat_tool_result")).to_be_visible()
+
+
+def take(page, name, folder=IMAGES):
+    page.mouse.move(0, 0)
+    page.wait_for_function("document.fonts.ready.then(() => true)")
+    page.screenshot(path=folder / f"{name}.png", animations="disabled", caret="hide")
+
+
+def script_time(llm, question=QUESTION):
+    llm.script(
+        first(question, calls(("time__get_current_time", TAIPEI))),
+        then(question, {"content": "It is **2:06 PM** in Taipei."}),
+    )
+
+
+def test_a_first_answer(scripted_llm, open_page):
+    script_time(scripted_llm)
+    page = open_page("user", "/my/ai")
+    ask(page, QUESTION)
+    wait_for_answer(page)
+    open_cards(page)
+    take(page, "chat")
+    take(page, "chat", SHOP)
+
+
+def test_what_a_user_sees(scripted_llm, open_page):
+    question, both = "When is the tide in Keelung?", "Show me a picture and the weather."
+    scripted_llm.script(
+        first(question, calls(("time__get_current_time", TAIPEI))),
+        then(question, {"content": TIDES}),
+        first(
+            both,
+            calls(
+                ("everything__get-tiny-image", {}),
+                ("everything__get-structured-content", {"location": "New York"}),
+            ),
+        ),
+        then(both, {"content": "A picture, and the weather of **New York**."}),
+    )
+    page = open_page("user", "/my/ai")
+    ask(page, question)
+    wait_for_answer(page)
+    take(page, "user-answer")
+    page.get_by_role("button", name="New chat").click()
+    ask(page, both)
+    wait_for_answer(page)
+    open_cards(page)
+    take(page, "user-calls")
+    page.context.add_cookies([{"name": "color_scheme", "value": "dark", "url": page.url}])
+    page.reload()
+    wait_for_answer(page)
+    take(page, "user-dark")
+
+
+def test_a_prompt(open_page):
+    page = open_page("user", "/my/ai")
+    page.locator(".o_ai_chat_input").fill("/everything:args")
+    page.get_by_role("option", name=re.compile("args-prompt")).click()
+    page.locator(".o_ai_chat_completed input").first.fill("Keelung")
+    take(page, "user-prompt")
+
+
+def test_a_service(odoo, scripted_llm, open_page):
+    question = "Which flow ran last?"
+    scripted_llm.script(
+        first(question, {"content": "**Weather report**, at 14:05. It ended well."})
+    )
+    service = odoo.rpc("woow_paas_platform.cloud_service", "search", [], limit=1)[0]
+    page = open_page("owner", f"/my/services/{service}/chat")
+    ask(page, question)
+    wait_for_answer(page)
+    take(page, "user-service")
+    page.goto(f"/my/services/{service}/mcp")
+    expect(page.locator(".o_woow_mcp_servers")).to_be_visible()
+    take(page, "portal-mcp")
+    page.get_by_role("button", name="From a template").click()
+    expect(page.locator(".o_woow_template").first).to_be_visible()
+    take(page, "portal-templates")
+    take(page, "templates", SHOP)
+    admin = open_page("admin", f"/odoo/woow_paas_platform.cloud_service/{service}")
+    expect(admin.locator(".o_form_view")).to_be_visible()
+    take(admin, "admin-service")
+
+
+def test_discuss(odoo, scripted_llm, open_page):
+    script_time(scripted_llm)
+    chat = Chat(odoo)
+    chat.ask(QUESTION).events()
+    page = open_page("user", f"/odoo/discuss?active_id=discuss.channel_{chat.id}")
+    expect(page.locator(".o_ai_chat_tool").first).to_be_visible()
+    take(page, "discuss")
+
+
+def test_a_call_that_asks(odoo, careful, scripted_llm, open_page):
+    question = "Count one boat."
+    scripted_llm.script(first(question, calls(("counter__count", {"key": "boat"}))))
+    chat = Chat(odoo)
+    turn = chat.ask(question)
+    turn.until("approval_required")
+    page = open_page("user", f"/odoo/discuss?active_id=discuss.channel_{chat.id}")
+    expect(page.get_by_role("button", name="Allow once").first).to_be_visible()
+    take(page, "user-discuss")
+    turn.stop()
+
+
+def test_the_panel(odoo, scripted_llm, open_page):
+    question = "Who is this?"
+    scripted_llm.script(first(question, {"content": "A company in Fremont, with four contacts."}))
+    partner = odoo.rpc("res.partner", "create", [{"name": "Harbour Office", "is_company": True}])[0]
+    page = open_page("admin", f"/odoo/contacts/{partner}")
+    page.locator(".o_ai_chat_systray button, button.o_ai_chat_systray").first.click()
+    ask(page, question)
+    wait_for_answer(page)
+    take(page, "user-panel")
+
+
+def test_what_an_administrator_sees(odoo, scripted_llm, open_page):
+    page = open_page("admin", "/odoo/mcp-servers?view_type=kanban")
+    expect(page.locator(".o_kanban_record").first).to_be_visible()
+    take(page, "admin-servers")
+    take_form(page, "mcp_server", odoo, "admin-server", [("name", "=", "time")])
+    page.goto("/odoo/mcp-servers")
+    page.get_by_role("button", name="New from Template").click()
+    expect(page.locator(".o_woow_template").first).to_be_visible()
+    take(page, "admin-template")
+    assistant = odoo.rpc("ai.assistant", "search", [], limit=1)[0]
+    page.goto(f"/odoo/ai.assistant/{assistant}")
+    expect(page.locator(".o_form_view")).to_be_visible()
+    take(page, "admin-assistant")
+    take(page, "assistant", SHOP)
+    page.goto("/odoo/settings#woow_paas_platform")
+    expect(page.locator(".o_setting_container")).to_be_visible()
+    take(page, "admin-settings")
+    script_time(scripted_llm)
+    page.goto("/odoo/ai-chat")
+    ask(page, QUESTION)
+    wait_for_answer(page)
+    take(page, "admin-chat")
+
+
+def take_form(page, model, odoo, name, domain):
+    record = odoo.rpc(f"woow_paas_platform.{model}", "search", domain, limit=1)[0]
+    page.goto(f"/odoo/woow_paas_platform.{model}/{record}")
+    expect(page.locator(".o_form_view")).to_be_visible()
+    take(page, name)
