@@ -4,7 +4,7 @@ import re
 
 import axe
 import pytest
-from chat import calls, first, then
+from chat import Chat, calls, first, then
 from playwright.sync_api import expect
 
 PARTNER = "/odoo/contacts"
@@ -52,6 +52,24 @@ def test_slash_commands(odoo, scripted_llm, page_of):
     expect(box).to_have_value(re.compile("Keelung"))
     assert not scripted_llm.requests(), "nothing of it was sent to the model"
     expect(page).to_have_url(re.compile("/my/ai$"))  # and no conversation was made for it
+
+
+def test_back_leads_to_the_conversation_before(odoo, page_of):
+    chats = [Chat(odoo, name=name) for name in ("The harbour", "The tide")]
+    page = page_of(odoo, "user")
+    page.goto("/my/ai")
+    for chat in chats:
+        page.locator(f"[data-conversation-id='{chat.id}']").click()
+        expect(page).to_have_url(re.compile(f"/my/ai/{chat.id}$"))
+    expect(page).to_have_title(re.compile("^The tide · "))
+    page.go_back()
+    expect(page.locator(".o_ai_chat_conversation.active")).to_contain_text("The harbour")
+    expect(page).to_have_title(re.compile("^The harbour · "))
+    page.go_back()
+    expect(page).to_have_url(re.compile("/my/ai$"))
+    expect(page.locator(".o_ai_chat_conversation.active")).to_have_count(0)
+    page.go_forward()
+    expect(page.locator(".o_ai_chat_conversation.active")).to_contain_text("The harbour")
 
 
 def test_prompt_arguments_are_completed_by_the_server(odoo, scripted_llm, page_of):

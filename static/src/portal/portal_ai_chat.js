@@ -1,12 +1,17 @@
-import { Component } from "@odoo/owl";
+import { Component, useExternalListener } from "@odoo/owl";
 import { browser } from "@web/core/browser/browser";
 import { registry } from "@web/core/registry";
+import { useService } from "@web/core/utils/hooks";
+import { effect } from "@web/core/utils/reactive";
 import { AiChat } from "../ai_chat/ai_chat";
 
 /** `/my/ai` or `/my/services/<id>/chat`, maybe with a conversation's id, maybe below a language's prefix. */
-const PAGE_PATH = /^(.*\/my\/(?:ai|services\/\d+\/chat))(?:\/\d+)?\/?$/;
+const PAGE_PATH = /^(.*\/my\/(?:ai|services\/\d+\/chat))(?:\/(\d+))?\/?$/;
 
-/** The chat as a page of the portal, of its own or of a cloud service: the address follows the open conversation. */
+/**
+ * The chat as a page of the portal, of its own or of a cloud service: address, history and title follow the open
+ * conversation.
+ */
 export class PortalAiChat extends Component {
     static template = "woow_paas_platform.PortalAiChat";
     static components = { AiChat };
@@ -16,14 +21,40 @@ export class PortalAiChat extends Component {
         cloudService: AiChat.props.cloudService,
     };
 
+    setup() {
+        this.chat = useService("ai_chat");
+        this.title = document.title;
+        this.isShown = false;
+        useExternalListener(window, "popstate", () => this.onPopState());
+        effect(
+            (chat) => {
+                const name = chat.thread?.name;
+                document.title = name ? `${name} · ${this.title}` : this.title;
+            },
+            [this.chat]
+        );
+    }
+
+    /** What was opened before is a step back; the page itself is where it began. */
     onShow(conversationId) {
+        const method = this.isShown ? "pushState" : "replaceState";
+        this.isShown = true;
         const base = browser.location.pathname.match(PAGE_PATH)?.[1];
-        if (!base) {
-            return;
-        }
         const path = conversationId ? `${base}/${conversationId}` : base;
-        if (path !== browser.location.pathname) {
-            browser.history.replaceState(browser.history.state, "", path);
+        if (base && path !== browser.location.pathname) {
+            browser.history[method](browser.history.state, "", path);
+        }
+    }
+
+    onPopState() {
+        const match = browser.location.pathname.match(PAGE_PATH);
+        const id = Number(match?.[2]) || null;
+        if (match && id !== this.chat.currentId) {
+            if (id) {
+                this.chat.open(id);
+            } else {
+                this.chat.prepare();
+            }
         }
     }
 }
