@@ -4,6 +4,7 @@ import { fieldText, formFields, isLongText, readForm } from "./argument_form";
 import { formatMomentFull } from "../core/format";
 import { SchemaField } from "./schema_field";
 import { useDecision } from "./use_decision";
+import { useProblems } from "./use_problems";
 
 const LABELS = {
     approve_once: _t("Allow once"),
@@ -60,6 +61,7 @@ export class ApprovalCard extends Component {
                 .map(({ name }) => name)
         );
         this.state = useState({ texts, problems: {}, isDenying: false, reason: "" });
+        this.problems = useProblems(() => [this.state.problems]);
     }
 
     get expiry() {

@@ -4,6 +4,7 @@ import { answerFields, answerText, inputType, readAnswer } from "./answer_form";
 import { formatMomentFull } from "../core/format";
 import { SchemaField } from "./schema_field";
 import { useDecision } from "./use_decision";
+import { useProblems } from "./use_problems";
 
 /** What became of a question, for the card of the call. */
 export function questionSentence({ kind, server, host, decision, by }) {
@@ -42,6 +43,7 @@ export class QuestionCard extends Component {
             texts[field.name] = answerText(field);
         }
         this.state = useState({ texts, problems: {} });
+        this.problems = useProblems(() => [this.state.problems, this.decision.state.fields]);
     }
 
     get title() {

@@ -2,6 +2,8 @@ import { onWillUnmount, useEffect, useState } from "@odoo/owl";
 
 /** Pixels from the end that still count as "at the end". */
 const SLACK = 48;
+/** What waits for the person. */
+const WAITING = ".o_ai_chat_question, .o_ai_chat_approval";
 
 /**
  * Keeps a scrolled element at its end while its content grows, as long as the person is there;
@@ -29,6 +31,18 @@ export function useStickToBottom(scrollRef, contentRef) {
         }
     }
 
+    /** As far down as possible while what waits for the person is shown from its head. */
+    function follow() {
+        toBottom();
+        const el = scrollRef.el;
+        const waiting = contentRef.el?.querySelector(WAITING);
+        const above =
+            waiting && el.getBoundingClientRect().top - waiting.getBoundingClientRect().top;
+        if (above > 0) {
+            el.scrollTop -= above;
+        }
+    }
+
     function onGrow() {
         if (!scrollRef.el) {
             return;
@@ -37,7 +51,7 @@ export function useStickToBottom(scrollRef, contentRef) {
             isHeld = false;
             measure();
         } else if (state.isAtBottom) {
-            toBottom();
+            follow();
         }
     }
 
