@@ -13,6 +13,7 @@ from .common import AiHttpCase, OperatorFile, served_mcp
 class TestCommands(OperatorFile, AiHttpCase):
     def setUp(self):
         super().setUp()
+        self.path.touch()
         self.fake = self.enterContext(served_mcp())
         self.user_server.url = self.fake.url
         self._sign_in(self.member)

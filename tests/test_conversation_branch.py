@@ -99,6 +99,7 @@ class TestSearch(ConversationCase):
         self._say("Where is the harbour?", "It is <strong>in Keelung</strong> &amp; near.")
         other = self._conversation(self.member)
         other._rename_ai_conversation("Harbour_100%")
+        other.sudo().last_interest_dt = "2036-01-01 08:00:00"
         both = [other.id, self.channel.id]
         self.assertEqual(self._found("HARBOUR"), both)
         self.assertEqual(self._found("keelung"), [self.channel.id])

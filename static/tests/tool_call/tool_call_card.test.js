@@ -226,7 +226,11 @@ test("a question of the server is a form, and what does not fit is said at its f
     expect(".o_ai_chat_question_message").toHaveText("Who?");
     await click("[data-decision=accept]");
     await animationFrame();
-    expect(".o_ai_chat_question .text-danger").toHaveText("Fill in this field.");
+    expect(queryAllTexts(".o_ai_chat_question .text-danger")).toEqual([
+        "Fill in this field.",
+        "1 field needs attention.",
+    ]);
+    expect(".o_ai_chat_question input[name=name]").toBeFocused();
     expect(sent).toEqual([]);
 
     await click(".o_ai_chat_question input[name=name]");
@@ -238,6 +242,7 @@ test("a question of the server is a form, and what does not fit is said at its f
     expect(sent).toEqual([[7, { id: "question-1", decision: "accept", content }]]);
     expect(queryAllTexts(".o_ai_chat_question .text-danger")).toEqual([
         "This is too short.",
+        "1 field needs attention.",
         "No.",
     ]);
 });
