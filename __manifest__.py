@@ -47,6 +47,7 @@
         "views/server_credential_views.xml",
         "views/mcp_tool_views.xml",
         "views/definition_review_views.xml",
+        "views/lock_views.xml",
         "views/knowledge_network_views.xml",
         "views/action_type_views.xml",
         "views/toolbox_views.xml",

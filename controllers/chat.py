@@ -100,7 +100,7 @@ class ChatController(http.Controller):
         assistant = visible_or_404("ai.assistant", assistant_id, "This assistant does not exist.")
         service = visible_service(query_int("cloud_service_id"))
         offered = assistant._offered_mcp_servers(request.env.user, service)
-        return assistant._mcp_config(offered, offered)
+        return assistant._mcp_config(offered, offered.filtered("is_on_for_me"))
 
     @http.route("/api/ai/cloud-services", methods=["GET"], readonly=True, **ROUTE)
     def cloud_services(self):

@@ -8,10 +8,10 @@ from odoo.http import request
 from ..runtime import process
 from ..runtime.web import direct_call
 from ..runtime.web.api_error import ApiError
-from ..services.errors import EngineError
+from ..services.errors import EngineError, McpOff
 from ..services.schemas import arguments as checks
 from ..services.specs import CallResult, ToolCall
-from ..tools import sentences
+from ..tools import mcp_switch, sentences
 from .chat import ROUTE
 from .dispatcher import body
 
@@ -94,8 +94,10 @@ class _Asked:
         """Find the tool by its name.
 
         :param offered: the tools that the caller may be offered
-        :raises ApiError: none, several, or its server's secret cannot be read
+        :raises ApiError: MCP is off, there is none, or several, or its server's secret cannot be read
         """
+        if notice := mcp_switch.notice(request.env):
+            raise ApiError(422, McpOff.code, notice)
         found = offered._called(self.name)
         if not found:
             raise ApiError.not_found(

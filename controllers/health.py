@@ -5,7 +5,7 @@ from odoo.modules.module import get_manifest
 from ..runtime import process
 from ..services import packages
 from ..services.errors import SecretUnreadable
-from ..tools import settings
+from ..tools import mcp_switch, settings
 
 
 class HealthController(http.Controller):
@@ -33,6 +33,7 @@ class HealthController(http.Controller):
         status = "package_missing" if missing else SecretUnreadable.code if unreadable else "ok"
         return {
             "status": status,
+            "mcp_enabled": mcp_switch.is_on(request.env),
             "missing_packages": missing,
             "unreadable_secrets": unreadable,
             "version": get_manifest("woow_paas_platform")["version"],

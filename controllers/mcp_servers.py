@@ -9,6 +9,7 @@ from odoo.http import content_disposition, request
 from ..models.mcp.mcp_server_api import name_of
 from ..runtime.web.api_error import ApiError
 from ..services.catalog.mcp_json import MAX_NAME
+from ..tools import mcp_switch
 from ..tools.refusals import Refusal
 from .chat import ROUTE, conversation_or_404, visible_or_404
 from .dispatcher import body, query_int
@@ -43,6 +44,18 @@ def managed_or_404(server_id):
     server = server_or_404(server_id)
     server.check_access("write")
     return server
+
+
+def used_or_404(server_id):
+    """A server that the caller sees, or meets in a chat."""
+    server = request.env[SERVER].browse(server_id)._usable_by_caller()
+    if not server:
+        raise ApiError.not_found(request.env._("This MCP server does not exist."))
+    return server
+
+
+def tool_or_404(tool_id):
+    return visible_or_404(TOOL, tool_id, request.env._("This tool does not exist."))
 
 
 def service_or_404(service_id):
@@ -99,6 +112,7 @@ class McpServerController(http.Controller):
             "user_servers": [server for server in data if server["scope"] == "user"],
             "has_more": len(listed) > limit,
             "next": page[-1:].id if len(listed) > limit else None,
+            "notice": mcp_switch.notice(request.env),
         }
 
     @http.route("/api/mcp/servers", methods=["POST"], **ROUTE)
@@ -170,17 +184,54 @@ class McpServerController(http.Controller):
 
     @http.route("/api/mcp/servers/<int:server_id>/toggle", methods=["PATCH"], **ROUTE)
     def toggle_server(self, server_id):
-        """Switch a server for everybody who uses it, or (anybody) for one conversation of the caller."""
+        """Switch a server for everybody who uses it, where the caller manages it.
+
+        Anybody: for one conversation, or (`for_me`, and who does not manage it) in all conversations of the caller.
+        """
         values = body("Switch")
-        if not values["conversation_id"]:
-            server = managed_or_404(server_id)
-            server.active = values["active"]
-            return server._api_data()
-        channel = conversation_or_404(values["conversation_id"])
+        is_on, for_me = values["active"], values["for_me"]
         server = request.env[SERVER].browse(server_id)
-        if not channel._switch_server(server, values["active"]):
-            raise ApiError.not_found(request.env._("This MCP server does not exist."))
-        return channel._mcp_config()
+        if values["conversation_id"]:
+            channel = conversation_or_404(values["conversation_id"])
+            switch = channel._switch_server_for_me if for_me else channel._switch_server
+            if not switch(server, is_on):
+                raise ApiError.not_found(request.env._("This MCP server does not exist."))
+            return channel._mcp_config()
+        server = used_or_404(server_id)
+        if for_me or not server.has_access("write"):
+            server._switch_for_me(is_on)
+        else:
+            server.active = is_on
+        return server._api_data()
+
+    @http.route("/api/mcp/servers/<int:server_id>/lock", methods=["PUT"], **ROUTE)
+    def lock_server(self, server_id):
+        server = managed_or_404(server_id)
+        server._lock_away(body("Lock")["reason"])
+        return server._api_data()
+
+    @http.route("/api/mcp/servers/<int:server_id>/lock", methods=["DELETE"], **ROUTE)
+    def unlock_server(self, server_id):
+        server = managed_or_404(server_id)
+        server._unlock()
+        return server._api_data()
+
+    @http.route("/api/mcp/servers/<int:server_id>/my-policy", methods=["PUT"], **ROUTE)
+    def restrict_server(self, server_id):
+        """Always ask, or never run, what this server offers, for the caller alone; `default` lifts it."""
+        server = used_or_404(server_id)
+        server._set_my_policy(body("MyPolicy")["policy"])
+        return server._api_data()
+
+    @http.route("/api/mcp/tools/<int:tool_id>/my-policy", methods=["PUT"], **ROUTE)
+    def restrict_tool(self, tool_id):
+        """As for a server, one of its tools."""
+        tool = request.env[TOOL].browse(tool_id).exists()
+        if not tool or not tool._is_offered_to(request.env.user):
+            raise ApiError.not_found(request.env._("This tool does not exist."))
+        tool._set_my_policy(body("MyPolicy")["policy"])
+        # sudo: mcp_tool - what a chat shows its person of a tool that this person may use
+        return tool.sudo()._api_data() | {"lock": None}
 
     @http.route("/api/mcp/batch", methods=["POST"], **ROUTE)
     def batch(self):
@@ -243,12 +294,24 @@ class McpServerController(http.Controller):
     def update_tool(self, tool_id):
         """Switch it, say whether calls ask, or decide on a changed definition."""
         values = body("ToolChange")
-        tool = visible_or_404(TOOL, tool_id, request.env._("This tool does not exist."))
+        tool = tool_or_404(tool_id)
         tool.check_access("write")
         review, seen = values.pop("review"), values.pop("review_hash")
         if review:
             self._review(tool, review, seen)
         tool.write({name: value for name, value in values.items() if value is not None})
+        return tool._api_data()
+
+    @http.route("/api/mcp/tools/<int:tool_id>/lock", methods=["PUT"], **ROUTE)
+    def lock_tool(self, tool_id):
+        tool = tool_or_404(tool_id)
+        tool._lock_away(body("Lock")["reason"])
+        return tool._api_data()
+
+    @http.route("/api/mcp/tools/<int:tool_id>/lock", methods=["DELETE"], **ROUTE)
+    def unlock_tool(self, tool_id):
+        tool = tool_or_404(tool_id)
+        tool._unlock()
         return tool._api_data()
 
     def _review(self, tool, review, seen):

@@ -3,6 +3,7 @@
 from .schemas import INT, SCHEMAS, TEXT, ref
 
 SERVER_ID = "/api/mcp/servers/{server_id}"
+TOOL_ID = "/api/mcp/tools/{tool_id}"
 CONNECTED = "/api/mcp/connections/{server_id}"
 SESSION = "/api/sessions/{conversation_id}/mcp-config"
 NEW_CHAT = "/api/ai/assistants/{assistant_id}/mcp-config"
@@ -22,7 +23,7 @@ OPERATIONS = {
     ("post", f"{SERVER_ID}/test"): ("Test a server step by step", "", 200, "Test", ()),
     ("post", f"{SERVER_ID}/sync"): ("Read the tools of a server", "", 200, "Server", ()),
     ("patch", f"{SERVER_ID}/toggle"): (
-        "Switch a server on or off, for everyone or for one of the caller's conversations",
+        "Switch a server on or off: for everyone, or for one or all of the caller's conversations",
         "Switch",
         200,
         "ServerOrConfig",
@@ -37,8 +38,26 @@ OPERATIONS = {
         "Server",
         (),
     ),
+    ("put", f"{SERVER_ID}/lock"): ("Lock a server (administrators)", "Lock", 200, "Server", ()),
+    ("delete", f"{SERVER_ID}/lock"): ("Unlock a server; it stays off", "", 200, "Server", ()),
+    ("put", f"{TOOL_ID}/lock"): ("Lock a tool (administrators)", "Lock", 200, "Tool", ()),
+    ("delete", f"{TOOL_ID}/lock"): ("Unlock a tool; it stays off", "", 200, "Tool", ()),
+    ("put", f"{SERVER_ID}/my-policy"): (
+        "Restrict the caller's own calls of a server's tools",
+        "MyPolicy",
+        200,
+        "Server",
+        (),
+    ),
+    ("put", f"{TOOL_ID}/my-policy"): (
+        "Restrict the caller's own calls of a tool",
+        "MyPolicy",
+        200,
+        "Tool",
+        (),
+    ),
     ("get", f"{SERVER_ID}/tools"): ("Tools of a server", "", 200, "Tools", ("limit", "after")),
-    ("patch", "/api/mcp/tools/{tool_id}"): ("Switch a tool", "ToolChange", 200, "Tool", ()),
+    ("patch", TOOL_ID): ("Switch a tool", "ToolChange", 200, "Tool", ()),
     ("post", "/api/mcp/execute-tool"): ("Call a tool", "Call", 200, "Outcome", ()),
     ("post", "/api/mcp/execute-tools"): ("Call tools in parallel", "Calls", 200, "Outcomes", ()),
     ("get", "/api/mcp/templates"): ("Forms for well-known servers", "", 200, "Templates", ()),

@@ -45,7 +45,15 @@ AUTHORIZATION = {
 SCOPE = _one_of("system", "user")
 REVIEW = _one_of("accept", "refuse")
 POLICY = _one_of("default", "auto", "ask", "never")
+MY_POLICY = {
+    **_one_of("default", "ask", "never"),
+    "description": "What the caller has set for the caller's own calls: always ask, never run",
+}
 
+LOCK = {
+    **_or_null(_object({"by": TEXT, "at": MOMENT, "reason": TEXT})),
+    "description": "An administrator's lock, for who manages the server; null without one",
+}
 TOOL = {
     "id": INT,
     "name": TEXT,
@@ -61,6 +69,8 @@ TOOL = {
     "review_hash": {**TEXT, "description": "Hash of the definition that is waiting for a decision"},
     "warnings": TEXT,
     "definition_diff": {**TEXT, "description": "HTML, while a change is waiting for a review"},
+    "lock": LOCK,
+    "my_policy": MY_POLICY,
 }
 PUBLIC = {
     "id": INT,
@@ -74,6 +84,8 @@ PUBLIC = {
     "active_tool_count": INT,
     "token_estimate": INT,
     "can_edit": BOOL,
+    "enabled_for_me": {**BOOL, "description": "The caller's own switch for all conversations"},
+    "my_policy": MY_POLICY,
 }
 MANAGED = {
     "url": TEXT,
@@ -106,6 +118,7 @@ MANAGED = {
     "protocol_version": TEXT,
     "last_sync": MOMENT,
     "last_attempt": MOMENT,
+    "lock": LOCK,
 }
 STEP = {
     "name": TEXT,
@@ -172,11 +185,13 @@ CONVERSATION = {
     "last_message_at": MOMENT,
     "turn": _or_null(_open({"id": INT, "state": TURN_STATE})),
 }
+NOTICE = {**TEXT, "description": "Says that MCP is switched off, empty otherwise"}
 CHOICE = {
     **{name: PUBLIC[name] for name in ("id", "name", "title", "description", "scope", "state")},
     "tool_count": INT,
     "token_estimate": INT,
     "enabled": BOOL,
+    "enabled_for_me": PUBLIC["enabled_for_me"],
 }
 
 SCHEMAS = {
@@ -184,7 +199,12 @@ SCHEMAS = {
     "Tool": _object(TOOL),
     "Server": _object(PUBLIC, {**MANAGED, "tools": _list(ref("Tool")), "forgotten": _list(TEXT)}),
     "Servers": _object(
-        {"system_servers": _list(ref("Server")), "user_servers": _list(ref("Server")), **PAGE}
+        {
+            "system_servers": _list(ref("Server")),
+            "user_servers": _list(ref("Server")),
+            "notice": NOTICE,
+            **PAGE,
+        }
     ),
     "NewServer": _object(
         {},
@@ -229,7 +249,15 @@ SCHEMAS = {
             )
         }
     ),
-    "Switch": _object({"active": BOOL}, {"conversation_id": INT}),
+    "Switch": _object(
+        {"active": BOOL},
+        {
+            "conversation_id": INT,
+            "for_me": {**BOOL, "description": "In all conversations of the caller, nobody else's"},
+        },
+    ),
+    "MyPolicy": _object({"policy": MY_POLICY}),
+    "Lock": _object({}, {"reason": {**TEXT, "maxLength": 500}}),
     "ServerOrConfig": {"anyOf": [ref("Server"), ref("Config")]},
     "Tools": _object({"tools": _list(ref("Tool")), **PAGE}),
     "ToolChange": _object(
@@ -251,7 +279,12 @@ SCHEMAS = {
     "Import": _object({"mcpServers": OBJECT}, OWNER),
     "Imported": _object({"servers": _list(ref("Server")), "notes": _list(NOTE)}),
     "Config": _object(
-        {"enabled_servers": _list(TEXT), "servers": _list(_object(CHOICE)), "can_reload": BOOL}
+        {
+            "enabled_servers": _list(TEXT),
+            "servers": _list(_object(CHOICE)),
+            "notice": NOTICE,
+            "can_reload": BOOL,
+        }
     ),
     "Connections": _object({"connections": _list(ref("Connection"))}),
     "Connection": _object(CONNECTION),
@@ -333,7 +366,13 @@ SCHEMAS = {
         }
     ),
     "Health": _open(
-        {"status": TEXT, "missing_packages": _list(TEXT), "version": TEXT, "runner": OBJECT}
+        {
+            "status": TEXT,
+            "mcp_enabled": BOOL,
+            "missing_packages": _list(TEXT),
+            "version": TEXT,
+            "runner": OBJECT,
+        }
     ),
     "Listed": _open({"problems": _list(OBJECT)}),
     "Filled": _open({"messages": _list(OBJECT)}),

@@ -9,6 +9,7 @@ from . import template
 from . import oauth
 from . import version
 from . import review
+from . import control
 from . import recall
 from . import turn
 from . import statistics

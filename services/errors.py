@@ -89,6 +89,11 @@ class BlockedAddress(ConfigError):
         return self.detail
 
 
+class McpOff(ConfigError):
+    code = "mcp_off"
+    default_message = "MCP is switched off. Assistants answer without tools of MCP servers."
+
+
 class SecretUnreadable(ConfigError):
     code = "secret_unreadable"
     default_message = "The stored secret cannot be read with the current key. Enter it again."

@@ -25,12 +25,15 @@ from . import test_health
 from . import test_hoot
 from . import test_light_pages
 from . import test_listening
+from . import test_locks
 from . import test_mcp_api
 from . import test_mcp_permissions
 from . import test_mcp_server
+from . import test_mcp_switch
 from . import test_neutralize
 from . import test_old_python
 from . import test_one_decision
+from . import test_person_rules
 from . import test_prompts_resources
 from . import test_questions
 from . import test_quotas
@@ -48,6 +51,7 @@ from . import test_secrets
 from . import test_secrets_move
 from . import test_server_credential
 from . import test_server_file
+from . import test_server_opt_out
 from . import test_sign_in
 from . import test_sign_in_access
 from . import test_stdio_templates

@@ -71,3 +71,27 @@ class TestAssistantTools(AiCase):
         self.assertFalse(self.assistant.partner_id.user_ids)
         self.assistant.name = "Oracle"
         self.assertEqual(self.assistant.partner_id.name, "Oracle")
+
+
+@tagged("post_install", "-at_install")
+class TestNewAssistants(AiCase):
+    def _new(self):
+        return self.env["ai.assistant"].create({"name": "New", "config_id": self.provider.id})
+
+    def test_settings_say_before_which_round_new_ones_ask(self):
+        self.assertEqual((self.assistant.confirm_round, self._new().confirm_round), (0, 0))
+        Settings = self.env["res.config.settings"]
+        Settings.create({"woow_confirm_round": 5}).execute()
+        self.assertEqual(Settings.create({}).woow_confirm_round, 5)
+        asking = self._new()
+        self.assertEqual((self.assistant.confirm_round, asking.confirm_round), (0, 5))
+        self.assertEqual(self._turn_of(asking)._turn_request().limits.confirm_round, 5)
+        Settings.create({"woow_confirm_round": 0}).execute()
+        self.assertEqual((asking.confirm_round, self._new().confirm_round), (5, 0))
+        with self.assertRaises(ValidationError):
+            Settings.create({"woow_confirm_round": -1})
+
+    def _turn_of(self, assistant):
+        Channel = self.env["discuss.channel"].with_user(self.member)
+        channel = Channel._create_ai_conversation(assistant.with_user(self.member), None)
+        return channel._ask("Hello").sudo()

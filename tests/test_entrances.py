@@ -65,12 +65,16 @@ AT_ONCE = {
     "/api/mcp/servers",
     "/api/mcp/templates",
     "/api/mcp/tools/<int:tool_id>",
+    "/api/mcp/tools/<int:tool_id>/lock",
+    "/api/mcp/tools/<int:tool_id>/my-policy",
     "/api/sessions/<int:conversation_id>/mcp-config",
     CHAT,
     f"{CHAT}/attachments",
     f"{CHAT}/messages",
     f"{NEW}/mcp-config",
     SERVER,
+    f"{SERVER}/lock",
+    f"{SERVER}/my-policy",
     f"{SERVER}/toggle",
     f"{SERVER}/tools",
     f"{SERVER}/versions",
@@ -103,7 +107,7 @@ IN_BACKGROUND = {
     ("toolbox", "action_import"),
 }
 # … and these ask none.
-ORM = {"create", "write", "unlink", "set_values", "message_post", "message_subscribe"}
+ORM = {"create", "write", "unlink", "get_values", "set_values", "message_post", "message_subscribe"}
 ORM |= {"activity_schedule", "message_mail_with_source", "message_notify"}
 ORM |= {"SELF_READABLE_FIELDS", "SELF_WRITEABLE_FIELDS", "get_mention_suggestions_from_channel"}
 HERE = {
@@ -115,14 +119,19 @@ HERE = {
     ("cloud_service", "action_view_conversations"),
     ("definition_review", "action_accept"),
     ("definition_review", "action_refuse"),
+    ("lock", "action_lock"),
+    ("lock.mixin", "action_lock"),
+    ("lock.mixin", "action_unlock"),
     ("mcp_server", "action_change_template_values"),
     ("mcp_server", "action_disable"),
     ("mcp_server", "action_enable"),
     ("mcp_server", "action_export"),
+    ("mcp_server", "action_lock"),
     ("mcp_server", "action_review_tools"),
     ("mcp_server", "action_sign_in"),
     ("mcp_server", "action_stop"),
     ("mcp_server", "action_test_connection"),
+    ("mcp_server", "action_unlock"),
     ("mcp_server", "action_view_calls"),
     ("mcp_server", "action_view_credentials"),
     ("mcp_server", "action_view_statistics"),
@@ -130,7 +139,9 @@ HERE = {
     ("mcp_server_version", "action_restore"),
     ("mcp_tool", "action_disable"),
     ("mcp_tool", "action_enable"),
+    ("mcp_tool", "action_lock"),
     ("mcp_tool", "action_review"),
+    ("mcp_tool", "action_unlock"),
     ("mcp_tool", "action_view_statistics"),
     ("service_link", "action_chat_about"),
     ("toolbox", "action_view_operations"),

@@ -7,9 +7,11 @@ from odoo.tests import tagged
 
 from ..services.specs import ToolCall, TurnProgress
 from ..services.testing.fake_tools import text
+from ..tools import mcp_switch
 from .common import TurnByHandCase, served_mcp
 from .doubles.fake_api import FakeApi
 from .recall_data import PLAN, RETRIEVAL, RecallData
+from .test_mcp_switch import switch
 
 READ, DESTROY = '{"readOnlyHint": true}', '{"destructiveHint": true}'
 DIRECT = ("execute-tool", "execute-tools", "proxy")
@@ -69,6 +71,21 @@ class TestOneDecision(RecallData, TurnByHandCase):
                 "never",
                 lambda: self._rule("never", condition="deep == 'true'"),
             ),
+            ("a rule for the person refuses", "never", lambda: self._person_rule("never")),
+            ("a rule for the person asks", "ask!", lambda: self._person_rule("ask")),
+            ("a rule for the person runs", "run", lambda: self._person_rule("auto")),
+            ("a rule for a group asks", "ask!", lambda: self._person_rule("ask", is_of_group=True)),
+            ("a rule for somebody else", "ask", lambda: self._person_rule("never", self.member)),
+            (
+                "a rule for the person is stricter than one for all",
+                "ask!",
+                lambda: (self._person_rule("ask"), self._rule("auto")),
+            ),
+            (
+                "a rule for all is stricter than one for the person",
+                "ask!",
+                lambda: (self._person_rule("auto"), self._rule("ask")),
+            ),
             ("a condition is not met", "ask", lambda: self._rule("auto", condition="deep == 'no'")),
             (
                 "the assistant does not ask",
@@ -78,6 +95,7 @@ class TestOneDecision(RecallData, TurnByHandCase):
             ("the definition has changed", "never", lambda: self._review("changed")),
             ("the tool is switched off", "never", lambda: tool.write({"active": False})),
             ("the server is switched off", "never", lambda: crm.write({"active": False})),
+            ("MCP is switched off", "never", lambda: switch(self.env, False)),
             ("the tool is gone", "never", lambda: tool.write({"available": False})),
         ):
             for entrance in ALL:
@@ -125,6 +143,15 @@ class TestOneDecision(RecallData, TurnByHandCase):
             }
         )
 
+    def _person_rule(self, policy, person=None, is_of_group=False):
+        """Of the tool for the person, or of the whole server for all internal users."""
+        who = {"user_ids": [(person or self.person).id], "tool_id": self.plan.id}
+        if is_of_group:
+            who = {"group_ids": [self.env.ref("base.group_user").id]}
+        self.env["woow_paas_platform.person_rule"].create(
+            {"server_id": self.crm.id, "policy": policy, **who}
+        )
+
     def _review(self, state):
         self.plan.review_state = state
 
@@ -136,6 +163,8 @@ class TestOneDecision(RecallData, TurnByHandCase):
             finally:
                 savepoint.close(rollback=True)
                 self.env.invalidate_all()
+                if not mcp_switch.is_on(self.env):  # parameters are cached beyond a savepoint
+                    self.registry.clear_all_caches()
                 self.claim = None
 
     # ------------------------------------------------------------ entrances
@@ -172,7 +201,7 @@ class TestOneDecision(RecallData, TurnByHandCase):
         return self._refused(answer["error"]["code"], answer["error"]["message"])
 
     def _refused(self, code, sentence):
-        self.assertIn(code, ("denied", "not_found", "ErrExtActionRecallToolNotFound"))
+        self.assertIn(code, ("denied", "mcp_off", "not_found", "ErrExtActionRecallToolNotFound"))
         return "ask" if sentence.startswith("This call requires approval") else "never"
 
     def _operation(self, user):

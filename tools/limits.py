@@ -8,6 +8,7 @@ DEFAULTS = {
     "max_servers_per_assistant": const.MAX_SERVERS_PER_ASSISTANT,
     "max_tools_per_server": const.MAX_TOOLS_PER_SERVER,
     "max_rounds": const.MAX_ROUNDS,  # of assistants made from now on
+    "confirm_round": 0,  # of assistants made from now on; 0: never
     "max_conversations_per_person": 1000,
     "max_files_per_person": 2000,  # in all conversations of a person, those of tools too
     "max_file_megabytes_per_person": 500,  # MB of them together
@@ -18,7 +19,7 @@ DEFAULTS = {
     "health_interval_minutes": 5,  # minutes between two checks of whether a server is well
     "sync_interval_hours": 24,  # hours after which the cron reads a server's tools again
 }
-MAY_BE_ZERO = frozenset({"call_retention_days"})
+MAY_BE_ZERO = frozenset({"call_retention_days", "confirm_round"})
 
 
 def least(name: str) -> int:

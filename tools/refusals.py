@@ -33,6 +33,12 @@ class BadInput(Refusal):
     code = "invalid_field"
 
 
+class Locked(Refusal):
+    """An administrator has locked it."""
+
+    code = "locked"
+
+
 class TooLarge(Refusal):
     """What was given has more bytes than is taken."""
 

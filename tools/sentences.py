@@ -25,6 +25,7 @@ _KNOWN = (
     _lt(
         "Your own key or sign-in for this MCP server is not used where others can read the conversation."
     ),
+    _lt("MCP is switched off. Assistants answer without tools of MCP servers."),
     _lt("The provider of this assistant is switched off. An administrator can switch it on again."),
     _lt("This database is a neutralized copy. Switch this on first to use it from here."),
     _lt("The MCP server failed."),
@@ -82,6 +83,8 @@ _KNOWN = (
         "Too many of your requests are already waiting for an answer. Try again when one of them has finished."
     ),
     _lt("Too many MCP connections are in use. Try again in a moment."),
+    _lt("An administrator has blocked this call."),
+    _lt("A rule for this user blocks calls of this tool."),
     _lt("This tool is switched off."),
     _lt("This operation is switched off."),
     _lt("This tool is new. A manager of its server must review it first."),

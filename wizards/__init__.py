@@ -1,1 +1,1 @@
-from . import action_try, definition_review
+from . import action_try, definition_review, lock

@@ -1,6 +1,6 @@
 import json
 
-from odoo import fields, models
+from odoo import api, fields, models
 
 
 class McpTool(models.Model):
@@ -12,6 +12,24 @@ class McpTool(models.Model):
         "Approval Rules",
         groups="woow_paas_platform.group_admin",
     )
+
+    my_policy = fields.Char("My Own Rule", compute="_compute_my_policy", exportable=False)
+
+    @api.depends_context("uid")
+    def _compute_my_policy(self):
+        own = self.env["woow_paas_platform.person_rule"]._own(tools=self)
+        for tool in self:
+            tool.my_policy = own.get(tool.id, "default")
+
+    def _api_data(self):
+        return super()._api_data() | {"my_policy": self.my_policy}
+
+    def _set_my_policy(self, policy):
+        self.ensure_one()
+        # sudo: mcp_server - which one the tool is of; the caller may use the tool
+        server = self.sudo().server_id.sudo(False)
+        self.env["woow_paas_platform.person_rule"]._set_own(server, self, policy)
+        self.invalidate_recordset(["my_policy"])
 
     def _annotations(self):
         said = json.loads(self.annotations or "{}")
@@ -26,6 +44,9 @@ class McpTool(models.Model):
 
     def _rules(self, assistant):
         return self.env["woow_paas_platform.approval_rule"]._rules_of(self, assistant)
+
+    def _person_policies(self, user):
+        return self.env["woow_paas_platform.person_rule"]._policies(self, user)
 
     def _is_allowed_for_good(self, user):
         return self.env["woow_paas_platform.tool_grant"]._is_always_granted(user, self)

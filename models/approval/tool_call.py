@@ -10,6 +10,7 @@ from ...services.schemas import schema
 from ...services.specs import Verdict
 from ...services.turn import approval
 from ...tools.moments import utc
+from ..mixins.callable_mixin import BLOCKED
 
 NOBODY_TO_ASK = (
     "This call needs the user's permission, and nobody can be asked here. "
@@ -70,7 +71,7 @@ class ToolCall(models.Model):
         if decision is None:
             return None
         if decision.policy == "never":
-            return Verdict(kind="deny", reason="An administrator has blocked this call.")
+            return Verdict(kind="deny", reason=BLOCKED[decision.reason])
         if self.approval in ("denied", "expired"):
             return Verdict(kind="deny", reason=self._denial())
         if decision.policy == "auto":
@@ -100,6 +101,7 @@ class ToolCall(models.Model):
         return source._decision(
             self.arguments or {},
             self.turn_id.assistant_id,
+            self.turn_id.user_id,
             is_tainted=approval.is_destructive(source._annotations())
             and self._comes_after_untrusted_result(),
         )
@@ -209,6 +211,7 @@ class ToolCall(models.Model):
     def _approval_sentence(self):
         _ = self.env._
         return {
+            "person": _("A rule requires your decision on every call of this tool by you."),
             "rule": _("An approval rule requires your decision on calls like this one."),
             "tool": _("Every call of this tool needs your permission."),
             "tainted": _(

@@ -73,8 +73,9 @@ class AiAssistant(models.Model):
     )
     confirm_round = fields.Integer(
         "Confirm before Round",
-        default=0,
-        help="The turn asks for confirmation before this round. 0 means never.",
+        default=lambda self: limits.get(self.env, "confirm_round"),
+        help="Before this round of tool calls the assistant asks the user, once per turn, whether to go on. If not, "
+        "it answers with what it has found. 0 means never. In threads of channels nobody is asked.",
     )
     tool_count = fields.Integer("Tools", compute="_compute_tool_count", compute_sudo=True)
     turn_count = fields.Integer(

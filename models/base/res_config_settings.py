@@ -1,7 +1,7 @@
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
-from ...tools import limits, server_files
+from ...tools import limits, mcp_switch, server_files
 
 
 def _limit(name, string, help_):
@@ -21,6 +21,14 @@ class ResConfigSettings(models.TransientModel):
         compute="_compute_woow_file_problem",
         help="Error in mcp_servers.toml, with its line and key.",
     )
+    woow_mcp_enabled = fields.Boolean(
+        "MCP Servers",
+        help="Switched off, no MCP server is asked for anything: assistants answer without their tools, and calls "
+        "that wait are denied. Operations of toolboxes stay.",
+    )
+    woow_mcp_off_by_operator = fields.Boolean(
+        "Switched Off by the Operator", compute="_compute_woow_mcp_off_by_operator"
+    )
     woow_max_servers_per_assistant = _limit(
         "max_servers_per_assistant",
         "MCP Servers per Assistant",
@@ -35,6 +43,12 @@ class ResConfigSettings(models.TransientModel):
         "max_rounds",
         "Rounds per New Assistant",
         "Maximum number of tool rounds per turn for new assistants.",
+    )
+    woow_confirm_round = _limit(
+        "confirm_round",
+        "Confirm before Round of New Assistants",
+        "Round before which new assistants ask the user whether to go on. 0 means never. Existing assistants "
+        "keep their own number.",
     )
     woow_max_conversations_per_person = _limit(
         "max_conversations_per_person",
@@ -93,13 +107,21 @@ class ResConfigSettings(models.TransientModel):
     def _compute_woow_file_problem(self):
         self.woow_file_problem = server_files.error()
 
+    @api.depends_context("uid")
+    def _compute_woow_mcp_off_by_operator(self):
+        self.woow_mcp_off_by_operator = not mcp_switch.is_on_by_operator()
+
+    @api.model
+    def get_values(self):
+        return super().get_values() | {"woow_mcp_enabled": mcp_switch.is_on_in_settings(self.env)}
+
     @api.constrains(*(f"woow_{name}" for name in limits.DEFAULTS))
     def _check_woow_limits(self):
         for settings in self:
             if any(settings[f"woow_{name}"] < limits.least(name) for name in limits.DEFAULTS):
                 raise ValidationError(
                     self.env._(
-                        "Limits must be at least 1, and the tool call retention at least 0 days."
+                        "Limits must be at least 1. Only the tool call retention and the confirmation can be 0."
                     )
                 )
             if settings.woow_max_rounds > 50:
@@ -112,4 +134,5 @@ class ResConfigSettings(models.TransientModel):
             if not self[f"woow_{name}"]:
                 # sudo: ir.config_parameter - `execute` lets only administrators of Odoo come here
                 self.env["ir.config_parameter"].sudo().set_param(limits.PREFIX + name, "0")
+        self.env["woow_paas_platform.mcp_server"]._switch_mcp(self.woow_mcp_enabled)
         return result

@@ -1,11 +1,13 @@
 from odoo import models
 
+from ...tools import mcp_switch
+
 
 class AiAssistant(models.Model):
     _inherit = "ai.assistant"
 
     def _offered_mcp_servers(self, person, service=None):
-        """The servers that a chat of this person may use now; none if assistant or service is closed to them.
+        """The servers that a chat of this person may use now; none if it is closed to them, or MCP is off.
 
         Those of the assistant, of the cloud service, and the person's own.
 
@@ -18,7 +20,7 @@ class AiAssistant(models.Model):
         for record in (assistant, service):
             if record and not record.with_user(person).sudo(False).has_access("read"):
                 return Server
-        if not assistant.active:
+        if not assistant.active or not mcp_switch.is_on(self.env):
             return Server
         own = assistant.mcp_server_ids.filtered(lambda s: s.active and s.scope == "system")
         return own | Server._of_person(person, service)
@@ -44,10 +46,12 @@ class AiAssistant(models.Model):
                     "tool_count": len(tools),
                     "token_estimate": sum(tools.mapped("token_estimate")),
                     "enabled": server in selected,
+                    "enabled_for_me": server.is_on_for_me,
                 }
             )
         return {
             "enabled_servers": selected.mapped("name"),
             "servers": data,
             "can_reload": bool(self._managed_of(offered)),
+            "notice": mcp_switch.notice(self.env),
         }

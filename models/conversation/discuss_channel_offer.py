@@ -8,7 +8,7 @@ class DiscussChannel(models.Model):
 
     def _mcp_servers(self):
         """The servers that the conversation uses now: what it is offered, without what its person switched off."""
-        return self._narrowed(self._offered_mcp_servers())
+        return self._narrowed(self._offered_mcp_servers(), self.sudo().woow_user_id)
 
     def _offered_mcp_servers(self):
         """The servers that the conversation's person may use in it now; none if the chat itself is closed to them.

@@ -1,6 +1,8 @@
 from odoo import fields, models
 from odoo.exceptions import UserError
 
+from ..control.mcp_server_opt_out import OPT_OUT
+
 
 class DiscussChannel(models.Model):
     """A conversation's own choice among the servers that it could use (document 004, §6)."""
@@ -10,23 +12,28 @@ class DiscussChannel(models.Model):
     woow_mcp_config = fields.Json(
         "MCP Servers in Use",
         readonly=True,
-        help='{"server_ids": […]}; empty means all offered servers.',
+        help='{"server_ids": […]}; empty means what is offered and left on in general.',
     )
 
-    def _narrowed(self, servers):
-        """Those of these servers that the conversation's person left on."""
+    def _narrowed(self, servers, person):
+        """Those of these servers that the person left on: here, or else in general.
+
+        A conversation with a choice of its own keeps it whatever the person switches in general.
+        """
         # sudo: discuss.channel - a choice among servers, nothing is shown
-        config = self.sudo().woow_mcp_config
-        return servers.filtered(lambda s: s.id in config["server_ids"]) if config else servers
+        if config := self.sudo().woow_mcp_config:
+            return servers.filtered(lambda s: s.id in config["server_ids"])
+        return servers - self.env[OPT_OUT]._servers_of(person)
 
     def _mcp_config(self):
         """What the conversation's panel shows: each server, whether it is on, and what it costs."""
         offered = self._offered_mcp_servers()
         # sudo: ai.assistant - the caller has found their own conversation with it
-        return self.sudo().woow_assistant_id._mcp_config(offered, self._narrowed(offered))
+        assistant = self.sudo().woow_assistant_id
+        return assistant._mcp_config(offered, self._narrowed(offered, self.env.user))
 
     def _select_servers(self, names):
-        """Let the conversation use only the servers of these names; None or all of them: whatever is offered.
+        """Let the conversation use only the servers of these names; None: whatever is offered and left on in general.
 
         :raises UserError: a name that is not offered here
         """
@@ -38,18 +45,29 @@ class DiscussChannel(models.Model):
                     "This conversation has no MCP server called “%(name)s”.", name=min(unknown)
                 )
             )
-        named = offered if names is None else offered.filtered(lambda s: s.name in names)
+        named = None if names is None else offered.filtered(lambda s: s.name in names)
         self._keep_servers(named, offered)
 
     def _switch_server(self, server, is_on):
-        """Switch one server on or off for this conversation only; True where it is offered at all."""
+        """Switch one server on or off for this conversation only; False where it is not offered at all."""
         offered = self._offered_mcp_servers()
-        kept = self._narrowed(offered)
         server = offered.filtered(lambda s: s.id == server.id)
-        self._keep_servers(kept | server if is_on else kept - server, offered)
+        if server:
+            kept = self._narrowed(offered, self.env.user)
+            self._keep_servers(kept | server if is_on else kept - server, offered)
         return bool(server)
 
+    def _switch_server_for_me(self, server, is_on):
+        """Switch one server in all conversations of the caller, and in this one whatever its own choice was."""
+        offered = self._offered_mcp_servers().filtered(lambda s: s.id == server.id)
+        if offered:
+            offered._switch_for_me(is_on)
+            self._switch_server(server, is_on)
+        return bool(offered)
+
     def _keep_servers(self, servers, offered):
-        config = {"server_ids": servers.ids} if servers != offered else False
+        """:param servers: None, or what the person leaves on in general, is no choice of the conversation's own"""
+        general = offered - self.env[OPT_OUT]._servers_of(self.env.user)
+        is_general = servers is None or servers == general
         # sudo: discuss.channel - portal users may not write channels, but choose in their own conversation
-        self.sudo().woow_mcp_config = config
+        self.sudo().woow_mcp_config = False if is_general else {"server_ids": servers.ids}

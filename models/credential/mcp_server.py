@@ -7,7 +7,7 @@ from odoo.exceptions import ValidationError
 from ...services.errors import ConfigError, KeyMissing
 from ...services.net import egress
 from ...services.specs import ServerSpec, variant_of_record
-from ...tools import settings
+from ...tools import mcp_switch, settings
 
 OTHERS_READ = "Your own key or sign-in for this MCP server is not used where others can read the conversation."
 OWN_KEYS = "own_keys"  # those that people added for themselves, among the names of secrets
@@ -192,9 +192,10 @@ class McpServer(models.Model):
     def _spec_of_row(self, person):
         """What the engine learns of every server from its row, wherever its address and secrets come from.
 
-        :raises ConfigError: in a neutralized copy nobody has switched it on
+        :raises ConfigError: MCP is switched off, or in a neutralized copy nobody has switched the server on
         """
         self.ensure_one()
+        mcp_switch.check(self.env)
         self._check_copy()
         return {
             "id": self.id,

@@ -1,6 +1,7 @@
 from odoo import api, fields, models
+from odoo.exceptions import UserError
 
-from ...tools import sentences
+from ...tools import mcp_switch, sentences
 
 
 class McpServer(models.Model):
@@ -64,6 +65,8 @@ class McpServer(models.Model):
     def action_sync_tools(self):
         """Read `tools/list` in the background and bring the tool records up to date; what came of it is notified."""
         self.check_access("write")
+        if notice := mcp_switch.notice(self.env):
+            raise UserError(notice)
         self._sync_after_commit(notify=True)
         if len(self) > 1:
             return self._notify(

@@ -88,6 +88,7 @@ class McpServer(models.Model):
             "protocol_version": self.protocol_version or "",
             "last_sync": utc(self.last_sync),
             "last_attempt": utc(self.last_attempt),
+            "lock": self._lock_data(),
         }
 
     def _header_names(self):
@@ -149,6 +150,10 @@ class McpServer(models.Model):
         for entry in found:
             if entry.name in known:
                 message = self.env._("An MCP server with this name already exists here.")
+                notes.append({"name": entry.name, "message": message})
+                continue
+            if locked := self._locked_at_address(entry.url):
+                message = str(locked._refusal_by_lock())
                 notes.append({"name": entry.name, "message": message})
                 continue
             known.add(entry.name)

@@ -4,9 +4,10 @@ import json
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, ValidationError
 
+from ...services.errors import McpOff
 from ...services.specs import ToolSpec
 from ...services.turn import approval, names
-from ...tools import limits, sentences
+from ...tools import limits, mcp_switch, sentences
 
 
 class McpTool(models.Model):
@@ -60,8 +61,9 @@ class McpTool(models.Model):
 
     @api.depends("active", "available", "review_state", "server_id.active")
     def _compute_is_usable(self):
+        is_mcp_on = mcp_switch.is_on(self.env)
         for tool in self:
-            is_on = tool.active and tool.available and tool.server_id.active
+            is_on = is_mcp_on and tool.active and tool.available and tool.server_id.active
             tool.is_usable = is_on and tool.review_state == "approved"
 
     @api.depends("name", "server_id.name")
@@ -87,11 +89,20 @@ class McpTool(models.Model):
         return self.filtered(lambda tool: name in (tool.name, tool.display_name, tool.alias))
 
     def write(self, vals):
+        self._check_write(vals)
+        result = super().write(vals)
+        self._after_write(vals)
+        return result
+
+    def _check_write(self, vals):
+        """Hook of `write`, as that of a server."""
         if not self.env.su and vals.keys() - {"active", "approval_policy"}:
             raise AccessError(
                 self.env._("The definition of a tool comes from its server and cannot be changed.")
             )
-        return super().write(vals)
+
+    def _after_write(self, vals):
+        """Hook of `write`, as that of a server."""
 
     @api.model
     def _vals_from_discovery(self, found):
@@ -194,9 +205,13 @@ class McpTool(models.Model):
         self.ensure_one()
         # sudo: mcp_tool - the switches of a tool that the caller may use
         tool = self.sudo()
-        if reason := tool._quarantine_reason():
-            return reason
-        return "" if tool.is_usable else "This tool is switched off."
+        return "" if tool.is_usable else tool._reason_of_switch()
+
+    def _reason_of_switch(self):
+        """Why a tool that is not usable is not, also where it is gone."""
+        if not mcp_switch.is_on(self.env):
+            return McpOff.default_message
+        return self._quarantine_reason() or "This tool is switched off."
 
     def _tool_spec(self):
         self.ensure_one()

@@ -10,6 +10,7 @@ class McpTool(models.Model):
 
     def _api_data(self):
         self.ensure_one()
+        tells_lock = self.is_locked and self.has_access("write")
         return {
             "id": self.id,
             "name": self.name,
@@ -25,4 +26,5 @@ class McpTool(models.Model):
             "review_hash": self.review_hash or "",
             "warnings": self.warnings or "",
             "definition_diff": self.definition_diff or "",
+            "lock": self._lock_data() if tells_lock else None,
         }

@@ -3,6 +3,11 @@ from odoo import models
 from ...services.turn import approval
 from ...tools import sentences
 
+BLOCKED = {
+    "never": "An administrator has blocked this call.",
+    "person": "A rule for this user blocks calls of this tool.",
+}
+
 
 class CallableMixin(models.AbstractModel):
     """What can be called: a tool of an MCP server, an operation of a toolbox. Every entrance decides here.
@@ -32,6 +37,10 @@ class CallableMixin(models.AbstractModel):
         """:return: the `services.turn.approval.Rule` that may apply in a chat with this assistant, in order"""
         return []
 
+    def _person_policies(self, user):
+        """:return: the policies of the rules that are this person's"""
+        return []
+
     def _switch_refusal(self):
         """:return: why no call can be made now, whoever asks; ``""`` if one can"""
         raise NotImplementedError
@@ -44,20 +53,23 @@ class CallableMixin(models.AbstractModel):
         """Those among these assistants that could call this in a chat with the current user."""
         return assistants
 
-    def _decision(self, arguments, assistants, *, is_tainted=False):
+    def _decision(self, arguments, assistants, user, *, is_tainted=False):
         """The decision on one call, the strictest that one of these assistants would meet.
 
+        :param user: whose call it is
         :param assistants: without one, what holds for every assistant
         :param is_tainted: see `services.turn.approval.decide`; only a turn knows what its model has read
         """
         self.ensure_one()
         # sudo: mcp_tool, approval_rule, ai.assistant - policies, read to decide and not shown
         source = self.sudo()
+        person = source._person_policies(user)
         return approval.strictest(
             approval.decide(
                 arguments,
                 **source._policy_facts(),
                 rules=source._rules(assistant),
+                person=person,
                 asks_by_default=assistant.approval_mode != "auto",
                 is_tainted=is_tainted,
             )
@@ -78,9 +90,9 @@ class CallableMixin(models.AbstractModel):
         assistants = self.env["ai.assistant"].sudo(False).search([("active", "=", True)])
         if not action:  # which every assistant is offered in a chat about its record
             assistants = self._offered_by(assistants)
-        decision = self._decision(arguments, assistants)
+        decision = self._decision(arguments, assistants, self.env.user)
         if decision.policy == "never":
-            return self.env._("An administrator has blocked this call.")
+            return sentences.translated(self.env, BLOCKED[decision.reason])
         if decision.policy == "auto" or (action and decision.reason == "unknown"):
             return ""
         if decision.grantable and self._is_allowed_for_good(self.env.user):

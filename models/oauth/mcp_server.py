@@ -6,6 +6,7 @@ from odoo.exceptions import ValidationError
 
 from ...services.oauth import flow
 from ...services.specs import OAuthSpec
+from ...tools import mcp_switch
 
 SIGN_IN = "woow_paas_platform.mcp_sign_in"
 START = "/api/ai/oauth/start"
@@ -118,7 +119,9 @@ class McpServer(models.Model):
         return super()._before_unlink()
 
     def _asked_by_odoo(self):
-        """Those that Odoo can ask without a person."""
+        """Those that Odoo can ask without a person; none while MCP is switched off."""
+        if not mcp_switch.is_on(self.env):
+            return self.browse()
         return self.filtered(lambda server: server.authorization != "oauth_user")
 
     def _acts_for_one(self):

@@ -10,7 +10,7 @@ from ...services import const
 from ...services.catalog import environments
 from ...services.errors import ConfigError
 from ...services.specs import ServerSpec
-from ...tools import notify, server_files, settings
+from ...tools import mcp_switch, notify, server_files, settings
 
 _logger = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ class McpServer(models.Model):
             vals = self._vals_of_entry(entry)
             is_on = entry.enabled and (row.active if row and is_copy else not is_copy)
             if row:
-                row.write({**vals, "active": is_on})
+                row.write({**vals, "active": is_on and not row.is_locked})
                 notify.server_off(
                     self.env.cr, row.id
                 )  # sessions with the old command or address end
@@ -124,6 +124,8 @@ class McpServer(models.Model):
                 row.write({"active": False, "file_digest": False})
                 row._set_state("disabled", GONE)
         self._apply_releases()
+        if not mcp_switch.is_on_by_operator():
+            self.search([])._end_sessions()
         if is_first:
             self._start_with_odoo()
 

@@ -176,7 +176,7 @@ class McpTool(models.Model):
 
     def _undecided(self):
         """Those about which nobody has decided anything."""
-        # sudo: mcp_tool_review, approval_rule, ai.assistant, action_type - only which tools they name
+        # sudo: mcp_tool_review, approval_rule, person_rule, ai.assistant, action_type - which tools they name
         env = self.sudo().env
         decided = (
             env["woow_paas_platform.mcp_tool_review"]
@@ -185,6 +185,9 @@ class McpTool(models.Model):
         )
         decided |= (
             env["woow_paas_platform.approval_rule"].search([("tool_id", "in", self.ids)]).tool_id
+        )
+        decided |= (
+            env["woow_paas_platform.person_rule"].search([("tool_id", "in", self.ids)]).tool_id
         )
         every = {"active_test": False}
         decided |= (

@@ -157,7 +157,7 @@ class McpServer(models.Model):
         was_off = not self.file_digest
         self.file_digest = release.digest
         if was_off:
-            self.active = not self._is_neutralized()
+            self.active = not (self.is_locked or self._is_neutralized())
         else:
             self._started_anew()
 

@@ -36,14 +36,14 @@ class AiTurn(models.Model):
         """The tools that this turn may use now.
 
         (the assistant's system servers − its disabled tools) ∪ the servers of the chat's cloud service
-        ∪ the person's own servers, narrowed by the conversation's own selection.
+        ∪ the person's own servers, narrowed by the conversation's own selection, or else by the person's.
         """
         self.ensure_one()
         servers = self.env["woow_paas_platform.mcp_server"]._of_person(
             self._alone(), self.cloud_service_id
         )
         tools = self.assistant_id._system_tools() | servers.tool_ids.filtered("is_usable")
-        kept = self.channel_id._narrowed(tools.server_id)
+        kept = self.channel_id._narrowed(tools.server_id, self.user_id)
         return tools.filtered(lambda tool: tool.server_id in kept) - (
             self.assistant_id.mcp_tool_disabled_ids
         )

@@ -48,5 +48,5 @@ class ToolCall(models.Model):
             is_offered = self.action_id in turn._actions()
             return "" if is_offered else "This action is no longer offered."
         if tool and tool not in turn._tools():
-            return tool._quarantine_reason() or "This tool is switched off."
+            return tool._reason_of_switch()
         return ""

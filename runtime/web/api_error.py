@@ -5,6 +5,7 @@ from werkzeug.exceptions import HTTPException
 from ...tools.refusals import (
     BadInput,
     Broken,
+    Locked,
     NotThere,
     Refusal,
     TooLarge,
@@ -15,6 +16,7 @@ from ...tools.refusals import (
 
 STATUS = {
     BadInput: 400,
+    Locked: 403,
     NotThere: 404,
     TooLate: 409,
     TooLarge: 413,

@@ -76,9 +76,11 @@ class FileServer:
 class ServerFile:
     """
     :ivar templates: of servers with a command, those that may be used
+    :ivar enabled: the operator's switch for all MCP servers, those of the databases too
     :ivar health_check_interval: seconds, None where the file does not say
     """
 
+    enabled: bool = True
     servers: Mapping[str, FileServer] = field(default_factory=dict)
     templates: Mapping[str, FileServer] = field(default_factory=dict)
     auto_reload: bool = True
@@ -87,7 +89,7 @@ class ServerFile:
     @property
     def digest(self) -> str:
         entries = (*self.servers.values(), *self.templates.values())
-        raw = json.dumps([entry.digest for entry in entries])
+        raw = json.dumps([self.enabled, *(entry.digest for entry in entries)])
         return hashlib.sha256(raw.encode()).hexdigest()
 
 

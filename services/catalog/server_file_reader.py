@@ -1,6 +1,5 @@
 """Server file parser: ``mcp_servers.toml``, the operator's list of MCP servers. Pure: text in, frozen data out."""
 
-import dataclasses
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -107,11 +106,8 @@ class _Reader:
             raise self._error("health_check_interval", "must be at least 10 seconds")
         servers = self._entries(mcp, "servers", self._server)
         templates = self._entries(mcp, "templates", self._template)
-        if not mcp.get("enabled", True):
-            off = {"enabled": False}
-            servers = {name: dataclasses.replace(one, **off) for name, one in servers.items()}
-            templates = {}
         return ServerFile(
+            enabled=mcp.get("enabled", True),
             servers=servers,
             templates=templates,
             auto_reload=mcp.get("auto_reload", True),

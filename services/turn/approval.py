@@ -9,8 +9,9 @@ from ..specs import CallResult, TrustLevel
 from . import conditions
 
 Policy = Literal["auto", "ask", "never"]
-Reason = Literal["", "never", "rule", "tool", "tainted", "destructive", "unknown"]
 CHANGED = "The user changed the arguments of this call to {} and allowed it."
+Reason = Literal["", "never", "person", "rule", "tool", "tainted", "destructive", "unknown"]
+ORDER: tuple[Policy, ...] = ("auto", "ask", "never")
 ONCE = ("approve_once", "deny")
 ALL = ("approve_once", "approve_conversation", "approve_always", "deny")
 
@@ -86,10 +87,9 @@ def default_policy(annotations: Mapping[str, Any], trust: TrustLevel) -> Policy:
 
 def strictest(decisions: Iterable[Decision]) -> Decision:
     """What holds where several decide: never before ask before auto; of two that ask, what is harder to answer."""
-    order = ("auto", "ask", "never")
     return max(
         decisions,
-        key=lambda one: (order.index(one.policy), not one.grantable, one.reason != "unknown"),
+        key=lambda one: (ORDER.index(one.policy), not one.grantable, one.reason != "unknown"),
     )
 
 
@@ -98,6 +98,7 @@ def decide(
     *,
     policy: str,
     rules: Iterable[Rule] = (),
+    person: Iterable[Policy] = (),
     annotations: Mapping[str, Any],
     trust: TrustLevel,
     asks_by_default: bool = True,
@@ -107,18 +108,27 @@ def decide(
 
     :param policy: the tool's own: auto, ask, never or default
     :param rules: in order, the first that applies wins over the tool's own policy; none can lift a `never`
+    :param person: of the rules for the person whose call it is; the strictest counts. It asks each time, and what it
+        runs is only what nobody else has decided about
     :param asks_by_default: the assistant's switch; without it a tool without a policy just runs
     :param is_tainted: the model has read an untrusted result
     """
     rule = next((rule for rule in rules if rule.applies(arguments)), None)
     if policy == "never" or (rule and rule.policy == "never"):
         return Decision("never", "never")
+    of_person = max(person, key=ORDER.index, default=None)
+    if of_person == "never":
+        return Decision("never", "person")
     if is_tainted and is_destructive(annotations):
         return Decision("ask", "tainted", grantable=False)
+    if of_person == "ask":
+        return Decision("ask", "person", grantable=False)
     if rule:
         return Decision(rule.policy, "rule", grantable=not rule.condition)
     if policy != "default":
         return Decision(policy, "tool")
+    if of_person == "auto":
+        return Decision("auto")
     if asks_by_default and default_policy(annotations, trust) == "ask":
         return Decision("ask", "destructive" if is_destructive(annotations) else "unknown")
     return Decision("auto")

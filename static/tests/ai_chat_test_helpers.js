@@ -84,6 +84,7 @@ export class FakeServer {
         this.completions = [];
         /** As `mcp-config` lists them; each conversation has the same. */
         this.mcpServers = [];
+        this.mcpNotice = "";
         this.prompts = [];
         this.nextId = 10;
         /** Answers that come before the regular one: {match, answer}. */
@@ -164,7 +165,7 @@ export class FakeServer {
         }
         const [, , , kind, id, action] = url.pathname.split("/");
         if (url.pathname.endsWith("/mcp-config")) {
-            return json({ servers: this.mcpServers, can_reload: true });
+            return json({ servers: this.mcpServers, notice: this.mcpNotice, can_reload: true });
         }
         if (url.pathname.endsWith("/toggle")) {
             return this.toggle(url.pathname, body);
@@ -242,12 +243,13 @@ export class FakeServer {
         return json(this.detailed(found, query));
     }
 
-    toggle(path, { active }) {
+    toggle(path, { active, for_me: forMe }) {
         const id = Number(path.split("/").at(-2));
+        const switched = { enabled: active, ...(forMe && { enabled_for_me: active }) };
         this.mcpServers = this.mcpServers.map((server) =>
-            server.id === id ? { ...server, enabled: active } : server
+            server.id === id ? { ...server, ...switched } : server
         );
-        return json({ servers: this.mcpServers });
+        return json({ servers: this.mcpServers, notice: this.mcpNotice });
     }
 
     accept(conversation, { content, client_token: token }) {

@@ -48,15 +48,16 @@ FEATURES = {
     "oauth": "mixins mcp question",
     "version": "mcp",
     "review": "assistant mcp recall approval",
+    "control": "mixins mcp",
     "recall": "mixins tenancy mcp",
     "turn": "tenancy assistant mcp recall statistics",
     "statistics": "assistant mcp turn",
-    "approval": "tenancy assistant mcp recall turn",
+    "approval": "mixins tenancy assistant mcp recall turn",
     "question": "oauth turn",
-    "conversation": "tenancy assistant mcp turn statistics",
+    "conversation": "tenancy assistant mcp control turn statistics",
     "discuss": "assistant turn conversation",
     "records": "assistant turn",
-    "base": "oauth statistics",
+    "base": "mcp oauth statistics",
 }
 # models ask the process through the port in tools/host.py
 FLOORS = ("services", "tools", "models", "runtime", "wizards", "controllers")

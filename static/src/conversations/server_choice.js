@@ -12,10 +12,12 @@ export class ServerChoice extends Reactive {
         this.chatRef = null;
         /** {id, name, title, state, tool_count, token_estimate, enabled}, or null while unknown. */
         this.servers = null;
-        /** Names of those that were switched off in a chat that has not begun. */
-        this.off = new Set();
         /** Whether this person may have the tools of one of them read again. */
         this.canReload = false;
+        /** What was switched in a chat that has not begun: name -> whether it is on. */
+        this.switched = new Map();
+        /** What is said where MCP is switched off. */
+        this.notice = "";
         this.isBusy = false;
         this.error = null;
     }
@@ -24,9 +26,9 @@ export class ServerChoice extends Reactive {
         return (this.servers || []).filter(({ enabled }) => enabled);
     }
 
-    /** For a conversation that is about to be made; null: all, also those that come later. */
+    /** For a conversation that is about to be made; null: what the person leaves on in general, also later. */
     get chosenNames() {
-        return this.off.size ? this.enabled.map(({ name }) => name) : null;
+        return this.switched.size ? this.enabled.map(({ name }) => name) : null;
     }
 
     /** As `chosenNames`, by id. */
@@ -37,7 +39,7 @@ export class ServerChoice extends Reactive {
     /** Another chat is shown; what was known stays until the truth is there, so that nothing flickers. */
     async show(chatRef) {
         if (chatKey(chatRef) !== chatKey(this.chatRef)) {
-            this.off.clear();
+            this.switched.clear();
         }
         this.chatRef = chatRef;
         await this.load();
@@ -56,24 +58,41 @@ export class ServerChoice extends Reactive {
         if (conversationId) {
             await this.attempt(() => this.api.switchServer(conversationId, id, isOn));
         } else {
-            this.off[isOn ? "delete" : "add"](name);
-            this.servers = this.withoutOff(this.servers);
+            this.switched.set(name, isOn);
+            this.servers = this.asSwitched(this.servers);
         }
     }
 
-    withoutOff(servers) {
+    /** In this conversation, and in all others of the person that have no choice of their own. */
+    async toggleForMe({ id, name }, isOn) {
+        const { conversationId } = this.chatRef;
+        if (conversationId) {
+            await this.attempt(() => this.api.switchServer(conversationId, id, isOn, true));
+        } else {
+            this.switched.delete(name);
+            await this.attempt(async () => {
+                await this.api.switchServerForMe(id, isOn);
+                return this.api.mcpConfig(this.chatRef);
+            });
+        }
+    }
+
+    asSwitched(servers) {
         return this.chatRef.conversationId
             ? servers
-            : servers.map((server) => ({ ...server, enabled: !this.off.has(server.name) }));
+            : servers.map((server) => ({
+                  ...server,
+                  enabled: this.switched.get(server.name) ?? server.enabled,
+              }));
     }
 
     async attempt(ask) {
         const key = chatKey(this.chatRef);
         Object.assign(this, { isBusy: true, error: null });
         try {
-            const { servers, can_reload: canReload } = await ask();
+            const { servers, notice, can_reload: canReload } = await ask();
             if (key === chatKey(this.chatRef)) {
-                Object.assign(this, { servers: this.withoutOff(servers), canReload });
+                Object.assign(this, { servers: this.asSwitched(servers), notice, canReload });
             }
         } catch (error) {
             if (key === chatKey(this.chatRef)) {

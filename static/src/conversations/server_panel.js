@@ -40,9 +40,12 @@ export class ServerPanel extends Component {
     }
 
     get counts() {
-        const { servers, enabled } = this.props.choice;
+        const { servers, enabled, notice } = this.props.choice;
         if (!servers) {
             return "";
+        }
+        if (notice) {
+            return _t("MCP is switched off");
         }
         if (!enabled.length) {
             return _t("no MCP servers");
@@ -60,6 +63,12 @@ export class ServerPanel extends Component {
             tools: formatTools(server.tool_count),
             tokens: server.token_estimate,
         });
+    }
+
+    labelForMe(server) {
+        return server.enabled_for_me
+            ? _t("Turn off in all my conversations")
+            : _t("Turn on in all my conversations");
     }
 
     isWell(server) {

@@ -240,12 +240,21 @@ export class AiApi {
         return this.request("GET", url);
     }
 
-    /** Of one conversation only; @returns {Promise<Object>} like `mcpConfig` */
-    switchServer(conversationId, id, active) {
+    /**
+     * @param {boolean} [forMe] in all other conversations of the person, too
+     * @returns {Promise<Object>} like `mcpConfig`
+     */
+    switchServer(conversationId, id, active, forMe = false) {
         return this.request("PATCH", `/api/mcp/servers/${id}/toggle`, {
             active,
             conversation_id: conversationId,
+            for_me: forMe || undefined,
         });
+    }
+
+    /** In all conversations of the person; @returns {Promise<Object>} the server */
+    switchServerForMe(id, active) {
+        return this.request("PATCH", `/api/mcp/servers/${id}/toggle`, { active, for_me: true });
     }
 
     /**

@@ -43,6 +43,10 @@ export class McpApi extends AiApi {
         return this.request("PATCH", `${SERVERS}/${id}/toggle`, values);
     }
 
+    restrict(id, policy) {
+        return this.request("PUT", `${SERVERS}/${id}/my-policy`, { policy });
+    }
+
     changeTool(id, values) {
         return this.request("PATCH", `/api/mcp/tools/${id}`, values);
     }

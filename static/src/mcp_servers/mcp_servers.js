@@ -1,4 +1,5 @@
 import { Component, onWillStart, onWillUnmount, useRef, useState } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
 import { ImportForm } from "../server_forms/import_form";
@@ -21,7 +22,7 @@ export class McpServers extends Component {
         this.buttons = useRef("buttons");
         this.list = useState(new ServerList(this.props.cloudServiceId || null));
         /** adding: "" | "address" | "template" | "json"; openId: the card that was just added */
-        this.ui = useState({ adding: "", openId: 0 });
+        this.ui = useState({ adding: "", openId: 0, isBusy: false, error: "" });
         this.bus.subscribe("woow_ai/mcp_server", () => this.list.load());
         this.bus.start();
         onWillStart(() => this.list.load());
@@ -36,6 +37,40 @@ export class McpServers extends Component {
         const server = await this.list.add(values);
         this.ui.adding = "";
         this.ui.openId = server.id;
+    }
+
+    labelForMe({ name }) {
+        return _t("Use “%(name)s” in my conversations", { name });
+    }
+
+    labelOfPolicy({ name }) {
+        return _t("Calls of “%(name)s” in my conversations", { name });
+    }
+
+    get policies() {
+        return [
+            ["default", _t("As configured")],
+            ["ask", _t("Always ask me")],
+            ["never", _t("Never run")],
+        ];
+    }
+
+    switchForMe(server, isOn) {
+        return this.attempt(() => this.list.toggleForMe(server, isOn));
+    }
+
+    restrict(server, policy) {
+        return this.attempt(() => this.list.restrict(server, policy));
+    }
+
+    async attempt(action) {
+        Object.assign(this.ui, { isBusy: true, error: "" });
+        try {
+            await action();
+        } catch (error) {
+            this.ui.error = error.message;
+        }
+        this.ui.isBusy = false;
     }
 
     /** The focus goes back to the button that opened the form. */

@@ -4,6 +4,7 @@ import { deserializeDateTime, formatDateTime } from "@web/core/l10n/dates";
 import { _t } from "@web/core/l10n/translation";
 import { useService } from "@web/core/utils/hooks";
 import { ServerForm } from "../server_forms/server_form";
+import { lockLabel } from "./lock_label";
 import { wantsSignIn } from "./server_list";
 import { TestSteps } from "./test_steps";
 import { ToolList } from "./tool_list";
@@ -22,6 +23,8 @@ export class ServerCard extends Component {
         isOpen: { type: Boolean, optional: true },
         onRemoved: Function,
     };
+
+    lockLabel = lockLabel;
 
     setup() {
         this.dialog = useService("dialog");

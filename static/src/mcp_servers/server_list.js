@@ -19,8 +19,10 @@ export class ServerList {
         this.api = api;
         this.cloudServiceId = cloudServiceId;
         this.servers = [];
-        /** Those that everybody may use; only to look at. */
+        /** Those that everybody may use, each with the person's own switch. */
         this.shared = [];
+        /** What is said where MCP is switched off. */
+        this.notice = "";
         this.isLoaded = false;
         this.error = null;
         this.looks = 0;
@@ -36,6 +38,7 @@ export class ServerList {
     async load() {
         try {
             const listed = await this.api.servers(this.cloudServiceId);
+            this.notice = listed.notice;
             this.shared = listed.system_servers.filter((server) => server.active);
             const own = listed.user_servers.filter(
                 (server) => this.cloudServiceId || server.is_personal
@@ -125,6 +128,20 @@ export class ServerList {
         if (server.tools) {
             await this.loadTools(server.id);
         }
+    }
+
+    /** A shared server, in all conversations of the person. */
+    async toggleForMe(server, active) {
+        this.putShared(await this.api.toggle(server.id, { active, for_me: true }));
+    }
+
+    /** Asks always, or never runs, for the person alone. */
+    async restrict(server, policy) {
+        this.putShared(await this.api.restrict(server.id, policy));
+    }
+
+    putShared(data) {
+        this.shared = this.shared.map((one) => (one.id === data.id ? data : one));
     }
 
     async changeTool(server, tool, values) {

@@ -1,16 +1,19 @@
 import { Component, markup } from "@odoo/owl";
+import { lockLabel } from "./lock_label";
 
 /** The tools of a server, each with its switch, description and arguments. */
 export class ToolList extends Component {
     static template = "woow_paas_platform.McpToolList";
     static props = {
         tools: Array,
-        isLocked: Boolean,
+        isReadonly: Boolean,
         /** (tool, isOn) */
         onSwitch: Function,
         /** (tool, "accept" | "refuse") */
         onReview: Function,
     };
+
+    lockLabel = lockLabel;
 
     isInReview(tool) {
         return ["new", "changed"].includes(tool.review_state);

@@ -29,6 +29,7 @@ function mcpServer(id, name, count) {
         tool_count: count,
         token_estimate: 100,
         enabled: true,
+        enabled_for_me: true,
     };
 }
 
@@ -94,6 +95,48 @@ test("it follows the switches of a conversation", async () => {
         Array(2).fill({ active: false, conversation_id: conversation.id })
     );
     expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · no MCP servers");
+});
+
+test("a switch counts in all conversations of the person, too", async () => {
+    const conversation = server.conversation();
+    await mountChat({ conversationId: conversation.id });
+    await click(".o_ai_chat_scope");
+    await settle();
+    const button = ".o_ai_chat_server[data-server=files] .o_ai_chat_for_me";
+    expect(button).toHaveText("Turn off in all my conversations");
+    await click(button);
+    await settle();
+    expect(server.requestsTo("PATCH").at(-1).body).toEqual({
+        active: false,
+        conversation_id: conversation.id,
+        for_me: true,
+    });
+    expect(button).toHaveText("Turn on in all my conversations");
+    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · 1 server · 1 tool");
+});
+
+test("a new chat begins with what is left on in general", async () => {
+    await mountChat();
+    await click(".o_ai_chat_scope");
+    await settle();
+    await click(".o_ai_chat_server[data-server=files] .o_ai_chat_for_me");
+    await settle();
+    expect(server.requestsTo("PATCH").at(-1).body).toEqual({ active: false, for_me: true });
+    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · 1 server · 1 tool");
+    await press("Escape");
+    await type("Hi");
+    await press("Enter");
+    await settle();
+    expect(server.requestsTo("POST")[0].body).toEqual({ assistant_id: 1 });
+});
+
+test("while MCP is switched off the line says so", async () => {
+    Object.assign(server, { mcpServers: [], mcpNotice: "MCP is off." });
+    await mountChat();
+    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · MCP is switched off");
+    await click(".o_ai_chat_scope");
+    await settle();
+    expect(".o_ai_chat_notice").toHaveText("MCP is off.");
 });
 
 test("it says whom one talks to when the servers cannot be asked", async () => {

@@ -227,7 +227,7 @@ test("a changed tool is shown with its arguments, and decided on", async () => {
     await mountWithCleanup(ToolList, {
         props: {
             tools: [tool],
-            isLocked: false,
+            isReadonly: false,
             onSwitch: (_tool, isOn) => expect.step(`switch ${isOn}`),
             onReview: (_tool, review) => expect.step(review),
         },

@@ -74,7 +74,8 @@ def test_the_whole_can_be_switched_off():
     found = read(
         '[mcp]\nenabled = false\n[[mcp.servers]]\nname = "a"\nurl = "https://a.example.com"\n'
     )
-    assert not found.servers["a"].enabled
+    assert not found.enabled
+    assert found.servers["a"].enabled  # what it was counts again afterwards
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_a_template_is_released_once_and_the_whole_can_be_switched_off():
     with pytest.raises(FileError, match="line 4: name “slack” is defined twice"):
         read(one * 2)
     assert read(one).templates
-    assert not read("[mcp]\nenabled = false\n" + one).templates
+    assert not read("[mcp]\nenabled = false\n" + one).enabled
     assert read(one).digest != read("").digest
 
 

@@ -127,3 +127,30 @@ def test_conditions(condition, holds):
 def test_nothing_else_is_a_condition(condition):
     with pytest.raises(conditions.ConditionError):
         conditions.check(condition)
+
+
+@pytest.mark.parametrize(
+    ("person", "facts", "wanted"),
+    [
+        (["auto"], {"trust": "none"}, "auto"),
+        (["auto", "ask"], {"policy": "auto"}, "ask"),
+        (["ask", "never"], {"policy": "auto"}, "never"),
+        (["auto"], {"policy": "ask"}, "ask"),
+        (["auto"], {"policy": "never"}, "never"),
+        (["auto"], {"rules": [Rule("ask")]}, "ask"),
+        (["ask"], {"rules": [Rule("auto")], "policy": "auto"}, "ask"),
+        (["ask"], {"asks_by_default": False}, "ask"),
+        ([], {"policy": "auto"}, "auto"),
+    ],
+)
+def test_of_rules_for_a_person_and_for_all_the_strictest_wins(person, facts, wanted):
+    decision = decide(person=person, **facts)
+    assert decision.policy == wanted
+    if person == ["ask"]:
+        assert (decision.reason, decision.grantable) == ("person", False)
+
+
+def test_a_rule_for_a_person_runs_no_destructive_call_after_a_strangers_word():
+    facts = {"annotations": {"destructiveHint": True}, "person": ["auto"]}
+    assert decide(**facts).policy == "auto"
+    assert decide(**facts, is_tainted=True).reason == "tainted"

@@ -1,0 +1,132 @@
+from odoo import api, fields, models
+from odoo.exceptions import ValidationError
+from odoo.fields import Domain
+
+STRICTER = ("ask", "never")
+
+
+class PersonRule(models.Model):
+    """Whether certain people's calls run, ask or are refused: of one tool, or of all tools of a server.
+
+    Administrators make them for anybody. A person makes own ones, which only restrict.
+    """
+
+    _name = "woow_paas_platform.person_rule"
+    _description = "Tool Rule for Users"
+    _inherit = ["woow_paas_platform.readonly.mixin"]
+    _order = "server_id, tool_id, id"
+    _rec_name = "server_id"
+
+    server_id = fields.Many2one(
+        "woow_paas_platform.mcp_server",
+        required=True,
+        ondelete="cascade",
+        index=True,
+        context={"active_test": False},
+    )
+    tool_id = fields.Many2one(
+        "woow_paas_platform.mcp_tool",
+        ondelete="cascade",
+        index="btree_not_null",
+        domain="[('server_id', '=', server_id)]",
+        context={"active_test": False},
+        help="Leave empty to apply the rule to all tools of the server.",
+    )
+    user_ids = fields.Many2many(
+        "res.users", "woow_paas_platform_person_rule_user_rel", string="Users"
+    )
+    group_ids = fields.Many2many(
+        "res.groups", "woow_paas_platform_person_rule_group_rel", string="Groups"
+    )
+    policy = fields.Selection(
+        [("auto", "Run"), ("ask", "Always ask"), ("never", "Never run")],
+        required=True,
+        default="ask",
+        help="The strictest of all rules applies. “Run” decides only where nothing else does.",
+    )
+    owner_id = fields.Many2one(
+        "res.users",
+        "Set by the User",
+        readonly=True,
+        ondelete="cascade",
+        index="btree_not_null",
+        help="The user who restricts their own calls with this rule.",
+    )
+
+    _own_once = models.UniqueIndex(
+        "(owner_id, server_id, COALESCE(tool_id, 0)) WHERE owner_id IS NOT NULL",
+        "A user can set only one rule for the same tool or server.",
+    )
+
+    @api.constrains("server_id", "tool_id", "user_ids", "group_ids", "policy", "owner_id")
+    def _check_rule(self):
+        for rule in self:
+            if not rule.user_ids and not rule.group_ids:
+                raise ValidationError(self.env._("Choose the users or groups this rule is for."))
+            if rule.tool_id and rule.tool_id.server_id != rule.server_id:
+                raise ValidationError(self.env._("The tool of a rule must belong to its server."))
+            if rule.owner_id and (
+                rule.policy not in STRICTER or rule.user_ids != rule.owner_id or rule.group_ids
+            ):
+                raise ValidationError(
+                    self.env._("Users can only restrict their own calls. Add a rule instead.")
+                )
+
+    @api.model
+    def _policies(self, tool, user):
+        """What the rules say that apply to a person's call of a tool."""
+        # sudo: person_rule - rules that people do not see, read to decide
+        rules = self.sudo().search(
+            Domain("server_id", "=", tool.server_id.id)
+            & Domain("tool_id", "in", (False, tool.id))
+            & (
+                Domain("user_ids", "in", user.ids)
+                | Domain("group_ids", "in", user.sudo().all_group_ids.ids)
+            )
+        )
+        return rules.mapped("policy")
+
+    @api.model
+    def _own(self, servers=None, tools=None):
+        """The current user's own policies: ``{server or tool id: policy}``."""
+        domain = Domain("owner_id", "=", self.env.uid)
+        if tools is None:
+            domain &= Domain("tool_id", "=", False) & Domain("server_id", "in", servers.ids)
+        else:
+            domain &= Domain("tool_id", "in", tools.ids)
+        # sudo: person_rule - the caller's own
+        rules = self.sudo().search(domain)
+        return {
+            (rule.server_id if tools is None else rule.tool_id).id: rule.policy for rule in rules
+        }
+
+    @api.model
+    def _set_own(self, server, tool, policy):
+        """Restrict the current user's own calls; ``default`` lifts it.
+
+        :param tool: empty for all tools of the server
+        """
+        # sudo: person_rule - people have no access to write; the caller's own, checked by `_check_rule`
+        own = self.sudo()
+        tool_id = tool.id if tool else False
+        rule = own.search(
+            [
+                ("owner_id", "=", self.env.uid),
+                ("server_id", "=", server.id),
+                ("tool_id", "=", tool_id),
+            ]
+        )
+        if policy == "default":
+            rule.unlink()
+        elif rule:
+            rule.policy = policy
+        else:
+            own.create(
+                {
+                    "server_id": server.id,
+                    "tool_id": tool_id,
+                    "user_ids": [self.env.uid],
+                    "owner_id": self.env.uid,
+                    "policy": policy,
+                }
+            )
