@@ -33,7 +33,7 @@ export class ServerChoice extends Reactive {
 
     /** As `chosenNames`, by id. */
     get chosenIds() {
-        return this.off.size ? this.enabled.map(({ id }) => id) : null;
+        return this.switched.size ? this.enabled.map(({ id }) => id) : null;
     }
 
     /** Another chat is shown; what was known stays until the truth is there, so that nothing flickers. */
