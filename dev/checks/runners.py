@@ -101,6 +101,7 @@ def set_up(chosen: Sequence[str]) -> None:
         waiting = [pool.submit(venvs.extra, kind) for kind in kinds]
         if "e2e" in chosen:
             waiting += [pool.submit(environments.named(name).folder) for name in environments.SHORT]
+            waiting.append(pool.submit(chromium.headless))
         if set(chosen) & {"odoo", "e2e"}:
             waiting.append(pool.submit(chromium.ensure))
         if "conformance" in chosen:

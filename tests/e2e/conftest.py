@@ -232,7 +232,7 @@ def browser() -> Iterator[Browser]:
     """A real Chromium."""
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
-            executable_path=chromium.ensure(), args=CHROMIUM_ARGUMENTS
+            executable_path=chromium.headless(), args=CHROMIUM_ARGUMENTS
         )
         yield started
         started.close()
