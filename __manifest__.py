@@ -42,6 +42,7 @@
         "data/mcp_template_stdio.xml",
         "views/ai_config_views.xml",
         "views/ai_assistant_views.xml",
+        "views/mcp_template_views.xml",
         "views/mcp_server_form_views.xml",
         "views/mcp_server_views.xml",
         "views/server_credential_views.xml",

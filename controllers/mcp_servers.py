@@ -13,7 +13,7 @@ from ..tools import mcp_switch
 from ..tools.refusals import Refusal
 from .chat import ROUTE, conversation_or_404, visible_or_404
 from .dispatcher import body, query_int
-from .schemas import WRITABLE
+from .schemas import SCOPE, WRITABLE
 
 SERVER = "woow_paas_platform.mcp_server"
 TOOL = "woow_paas_platform.mcp_tool"
@@ -29,7 +29,8 @@ BATCH = {
 }
 DECISIONS = {"accept": "accepted", "refuse": "refused"}
 OAUTH = ("authorization", "oauth_client_id", "oauth_client_secret", "oauth_issuer", "oauth_scope")
-OF_AN_ADDRESS = ("url", "api_key", "headers", "transport", *OAUTH)
+OF_AN_ADDRESS = ("url", "api_key", "api_key_env", "headers", "transport", *OAUTH)
+ENVIRONMENT = ("env_type", "env_config")
 
 
 def server_or_404(server_id):
@@ -91,7 +92,7 @@ def server_values(values):
 
 
 def template_or_404(code):
-    template = request.env[TEMPLATE]._offered().filtered(lambda template: template.code == code)
+    template = request.env[TEMPLATE]._listed().filtered(lambda template: template.code == code)
     if not template:
         raise ApiError.not_found(request.env._("This template does not exist."))
     return template
@@ -122,7 +123,13 @@ class McpServerController(http.Controller):
         owner = owner_vals(values["cloud_service_id"], values["scope"])
         make = self._of_template if values["template"] else self._of_address
         server = make(values, owner)
+        self._choose_environment(server, values)
         return request.make_json_response(server._api_data(), status=201)
+
+    @staticmethod
+    def _choose_environment(server, values):
+        if any(values[name] is not None for name in ENVIRONMENT):
+            server._choose_environment(values["env_type"], values["env_config"])
 
     def _of_address(self, values, owner, wanted=None):
         """:param wanted: a name for a server that was given none"""
@@ -150,7 +157,34 @@ class McpServerController(http.Controller):
 
     @http.route("/api/mcp/templates", methods=["GET"], readonly=True, **ROUTE)
     def templates(self):
-        return {"templates": [t._api_data() for t in request.env[TEMPLATE]._offered()]}
+        """Each says whether a server of the scope can be made of it, and what the operator has to add if not."""
+        is_admin = request.env.user.has_group("woow_paas_platform.group_admin")
+        scope = request.httprequest.args.get("scope") or ("system" if is_admin else "user")
+        if scope not in SCOPE["enum"]:
+            raise ApiError.invalid("scope", "The scope must be “system” or “user”.")
+        listed = request.env[TEMPLATE]._listed()
+        return {"templates": [template._api_data(scope) for template in listed]}
+
+    @http.route("/api/mcp/templates/export", methods=["GET"], readonly=True, **ROUTE)
+    def export_templates(self):
+        """Those that the caller may change, or the named ones of them, as a file."""
+        Template = request.env[TEMPLATE].with_context(active_test=False)
+        Template.check_access("write")
+        wanted = request.httprequest.args.get("ids", "")
+        domain = [("code", "in", wanted.split(","))] if wanted else []
+        return request.make_json_response(
+            Template.search(domain)._export_templates(),
+            headers=[("Content-Disposition", 'attachment; filename="mcp-templates.json"')],
+        )
+
+    @http.route("/api/mcp/templates/import", methods=["POST"], **ROUTE)
+    def import_templates(self):
+        """What cannot be a template is told and costs only itself."""
+        templates, notes = request.env[TEMPLATE]._import_templates(body("TemplateFile"))
+        if not templates:
+            raise ApiError(422, "nothing_imported", notes[0]["message"], details={"notes": notes})
+        data = [template._api_data("system") for template in templates]
+        return request.make_json_response({"templates": data, "notes": notes}, status=201)
 
     @http.route("/api/mcp/servers/<int:server_id>", methods=["GET"], readonly=True, **ROUTE)
     def server(self, server_id):
@@ -170,6 +204,7 @@ class McpServerController(http.Controller):
             server._remove_api_key()
         if values["values"]:
             server._change_template_values(values["values"] or {})
+        self._choose_environment(server, values)
         server.write(server_values(values))
         if server.active and server.state == "draft":
             server._sync_after_commit()

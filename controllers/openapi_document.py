@@ -60,7 +60,27 @@ OPERATIONS = {
     ("patch", TOOL_ID): ("Switch a tool", "ToolChange", 200, "Tool", ()),
     ("post", "/api/mcp/execute-tool"): ("Call a tool", "Call", 200, "Outcome", ()),
     ("post", "/api/mcp/execute-tools"): ("Call tools in parallel", "Calls", 200, "Outcomes", ()),
-    ("get", "/api/mcp/templates"): ("Forms for well-known servers", "", 200, "Templates", ()),
+    ("get", "/api/mcp/templates"): (
+        "Forms for well-known servers",
+        "",
+        200,
+        "Templates",
+        ("scope",),
+    ),
+    ("get", "/api/mcp/templates/export"): (
+        "Templates as a file",
+        "",
+        200,
+        "TemplateFile",
+        ("ids",),
+    ),
+    ("post", "/api/mcp/templates/import"): (
+        "Add the templates of a file",
+        "TemplateFile",
+        201,
+        "ImportedTemplates",
+        (),
+    ),
     ("get", "/api/mcp/connections"): (
         "Servers that require the caller's own key",
         "",
@@ -167,7 +187,7 @@ OPERATIONS = {
         (),
     ),
 }
-WORDS = {"q", "ids"}  # parameters of a query that are no numbers
+WORDS = {"q", "scope", "ids"}  # parameters of a query that are no numbers
 
 
 def _content(name):

@@ -37,6 +37,7 @@ def ref(name):
 
 
 TRANSPORT = _one_of("auto", "streamable_http", "sse")
+ENV_TYPE = _one_of("preinstalled", "dynamic_injected", "custom_image")
 TRUST = _one_of("none", "annotations", "full")
 AUTHORIZATION = {
     **_one_of("key", "oauth_server", "oauth_user", "oauth_client"),
@@ -112,6 +113,15 @@ MANAGED = {
     },
     "connect_timeout": NUMBER,
     "call_timeout": NUMBER,
+    "auto_start": {**BOOL, "description": "Its tools are read whenever Odoo or a runner starts"},
+    "api_key_env": {**TEXT, "description": "Variable of Odoo's environment with the key"},
+    "env_type": {
+        "anyOf": [ENV_TYPE, {"type": "null"}],
+        "description": "How a command is started, null for a server with an address",
+    },
+    "env_config": {**OBJECT, "description": "What belongs to it; told to administrators only"},
+    "created_at": MOMENT,
+    "updated_at": MOMENT,
     "cloud_service": _or_null(_object({"id": INT, "name": TEXT})),
     "is_personal": BOOL,
     "state_message": TEXT,
@@ -144,7 +154,11 @@ WRITABLE = {
     "oauth_scope": TEXT,
     "connect_timeout": NUMBER,
     "call_timeout": NUMBER,
+    "auto_start": BOOL,
+    "api_key_env": TEXT,
 }
+# One of those that the operator has released for the template; administrators only.
+ENVIRONMENT = {"env_type": ENV_TYPE, "env_config": OBJECT}
 VALUES = {"type": "object", "additionalProperties": TEXT}
 OWNER = {"cloud_service_id": INT, "scope": SCOPE}
 OUTCOME = {
@@ -158,7 +172,13 @@ NOTE = _object({"name": TEXT, "message": TEXT})
 PAGE = {"has_more": BOOL, "next": _or_null(INT)}
 TEMPLATE = {
     **dict.fromkeys(("id", "name", "description", "category", "icon", "website"), TEXT),
-    "is_system_only": {**BOOL, "description": "Started by a command: administrators only"},
+    "is_system_only": {**BOOL, "description": "Started by a command, for everybody only"},
+    "is_command": {**BOOL, "description": "Started by a command that the operator enables"},
+    "available": {**BOOL, "description": "A server of the scope can be made of it"},
+    "operator_lines": {
+        **TEXT,
+        "description": "TOML that the operator has to add to mcp_servers.toml, empty if available",
+    },
     "fields": _list(
         _object(
             {
@@ -168,6 +188,22 @@ TEMPLATE = {
             }
         )
     ),
+    # The same once more, as document 004 has it.
+    "required_fields": _list(TEXT),
+    "optional_fields": _list(TEXT),
+    **dict.fromkeys(("field_labels", "field_placeholders", "field_help_texts"), VALUES),
+    "default_config": _object(
+        {
+            "url": TEXT,
+            "transport": _one_of(*TRANSPORT["enum"], "stdio"),
+            "authorization": AUTHORIZATION,
+            "env_type": _or_null(ENV_TYPE),
+        }
+    ),
+    "environments": {
+        **_list(_object(ENVIRONMENT)),
+        "description": "Those that an administrator may choose among, the first by default",
+    },
 }
 CONNECTION = {
     "server": _object({"id": INT, **dict.fromkeys(("name", "title", "description"), TEXT)}),
@@ -210,13 +246,18 @@ SCHEMAS = {
         {},
         {
             **WRITABLE,
+            **ENVIRONMENT,
             **OWNER,
             "template": TEXT,
             "values": VALUES,
         },
     ),
     "Templates": _object({"templates": _list(_object(TEMPLATE))}),
-    "ServerChange": _object({}, {**WRITABLE, "remove_api_key": BOOL, "values": VALUES}),
+    "TemplateFile": _object({"mcpTemplates": _list(OBJECT)}),
+    "ImportedTemplates": _object({"templates": _list(_object(TEMPLATE)), "notes": _list(NOTE)}),
+    "ServerChange": _object(
+        {}, {**WRITABLE, **ENVIRONMENT, "remove_api_key": BOOL, "values": VALUES}
+    ),
     "Batch": _object(
         {"server_ids": _list(INT), "action": _one_of("enable", "disable", "sync", "delete")}
     ),

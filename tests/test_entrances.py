@@ -64,6 +64,8 @@ AT_ONCE = {
     "/api/mcp/openapi.json",
     "/api/mcp/servers",
     "/api/mcp/templates",
+    "/api/mcp/templates/export",
+    "/api/mcp/templates/import",
     "/api/mcp/tools/<int:tool_id>",
     "/api/mcp/tools/<int:tool_id>/lock",
     "/api/mcp/tools/<int:tool_id>/my-policy",
@@ -107,7 +109,7 @@ IN_BACKGROUND = {
     ("toolbox", "action_import"),
 }
 # … and these ask none.
-ORM = {"create", "write", "unlink", "get_values", "set_values", "message_post", "message_subscribe"}
+ORM = {"copy_data", "create", "write", "unlink", "get_values", "set_values", "message_post", "message_subscribe"}
 ORM |= {"activity_schedule", "message_mail_with_source", "message_notify"}
 ORM |= {"SELF_READABLE_FIELDS", "SELF_WRITEABLE_FIELDS", "get_mention_suggestions_from_channel"}
 HERE = {
@@ -128,6 +130,7 @@ HERE = {
     ("mcp_server", "action_export"),
     ("mcp_server", "action_lock"),
     ("mcp_server", "action_review_tools"),
+    ("mcp_server", "action_save_as_template"),
     ("mcp_server", "action_sign_in"),
     ("mcp_server", "action_stop"),
     ("mcp_server", "action_test_connection"),
@@ -137,6 +140,7 @@ HERE = {
     ("mcp_server", "action_view_statistics"),
     ("mcp_server", "action_view_tools"),
     ("mcp_server_version", "action_restore"),
+    ("mcp_template", "action_export"),
     ("mcp_tool", "action_disable"),
     ("mcp_tool", "action_enable"),
     ("mcp_tool", "action_lock"),
@@ -144,6 +148,7 @@ HERE = {
     ("mcp_tool", "action_unlock"),
     ("mcp_tool", "action_view_statistics"),
     ("service_link", "action_chat_about"),
+    ("template_import", "action_import"),
     ("toolbox", "action_view_operations"),
     ("toolbox_operation", "action_disable"),
     ("toolbox_operation", "action_enable"),

@@ -27,6 +27,7 @@ ROUTES = [
     ("GET", SERVERS, None, SIGNED_IN, 401),
     ("GET", "/api/mcp/templates", None, SIGNED_IN, 401),
     ("GET", "/api/mcp/export", None, SIGNED_IN, 401),
+    ("GET", "/api/mcp/templates/export", None, {"admin"}, 403),
     ("POST", SERVERS, NEW, SIGNED_IN, 401),
     ("POST", SERVERS, {**NEW, "scope": "system"}, {"admin"}, 403),
     ("GET", SERVERS + "/{system}", None, SIGNED_IN, 401),

@@ -1,4 +1,4 @@
-"""Templates of servers with a command: released by the operator, used by administrators, by nobody else."""
+"""Templates of servers with a command: released by the operator to administrators, and to owners where that is said."""
 
 import tempfile
 from pathlib import Path
@@ -17,6 +17,7 @@ SERVER = "woow_paas_platform.mcp_server"
 TEMPLATE = "woow_paas_platform.mcp_template"
 COMMANDS = {"filesystem", "postgresql", "slack", "brave_search"}
 DSN = "postgresql://reader:s3cret-w0rd@db.example.com/shop"
+SLACK = '[[mcp.templates]]\nname = "slack"\nowners = true\n'
 POSTGRESQL = '[[mcp.templates]]\nname = "postgresql"\n'
 
 
@@ -30,11 +31,16 @@ class Released(OperatorFile):
         self.filesystem = f'[[mcp.templates]]\nname = "filesystem"\nroots = ["{self.root}"]\n'
         self._apply(self.filesystem + POSTGRESQL)
 
-    def _add(self, code, **values):
+        self.workspaces = Path(self.enterContext(tempfile.TemporaryDirectory())).resolve()
+        self.for_owners = f'owners = true\nworkspace_root = "{self.workspaces}"\n'
+
+    def _add(self, code, user=None, service=None, **values):
+        user = user or self.admin
         template = self.env[TEMPLATE].search([("code", "=", code)])
-        vals = {"name": code, "scope": "system"}
-        Server = self.Server.with_user(self.admin)
-        return Server._create_of_template(template.with_user(self.admin), values, vals)
+        place = {"scope": "user", "cloud_service_id": service.id} if service else {}
+        vals = {"name": code, "scope": "system", **place}
+        Server = self.Server.with_user(user)
+        return Server._create_of_template(template.with_user(user), values, vals)
 
 
 @tagged("post_install", "-at_install")
@@ -183,27 +189,120 @@ class TestNobodyElse(Released, AiCase):
                 )
 
     def test_who_sees_the_templates(self):
-        for user, expected in ((self.stranger, set()), (self.internal, set())):
-            templates = self.env[TEMPLATE].with_user(user)
-            self.assertEqual(COMMANDS & set(templates.search([]).mapped("code")), expected)
-            self.assertEqual(COMMANDS & set(templates._offered().mapped("code")), expected)
-        admins = self.env[TEMPLATE].with_user(self.admin)
-        self.assertEqual(
-            COMMANDS & set(admins._offered().mapped("code")), {"filesystem", "postgresql"}
+        Template = self.env[TEMPLATE]
+        shell = {"code": "shell", "name": "Shell", "category": "data", "transport": "stdio"}
+        Template.with_user(self.admin).create(shell)
+        Template.search([("code", "=", "slack")]).for_owners = False
+        for user, expected in (
+            (self.admin, COMMANDS),
+            (self.stranger, COMMANDS - {"slack"}),
+            (self.internal, COMMANDS - {"slack"}),
+        ):
+            codes = set(Template.with_user(user)._listed().mapped("code"))
+            self.assertEqual(COMMANDS & codes, expected)
+            self.assertNotIn("shell", codes)
+            fields = self.env[f"{TEMPLATE}_field"].with_user(user).search([])
+            self.assertEqual("slack" in fields.template_id.mapped("code"), "slack" in expected)
+
+
+@tagged("post_install", "-at_install")
+class TestOwners(Released, AiCase):
+    """Where the operator says so, cloud services have such servers, each workspace apart from the others."""
+
+    def setUp(self):
+        super().setUp()
+        self._apply(self.filesystem + self.for_owners)
+        self.their_service = self.env["woow_paas_platform.cloud_service"].create(
+            {"name": "theirs", "workspace_id": self.other_workspace.id}
         )
-        admins.create({"code": "shell", "name": "Shell", "category": "data", "transport": "stdio"})
-        self.assertNotIn("shell", admins._offered().mapped("code"))
+
+    def _folder(self, server):
+        return server._server_spec().command[-1]
+
+    def test_each_workspace_has_a_folder_of_its_own(self):
+        ours = self._add("filesystem", self.owner, self.service)
+        theirs = self._add("filesystem", self.stranger, self.their_service)
+        shared = self._add("filesystem")
+        self.assertEqual(self._folder(ours), str(self.workspaces / self.workspace.folder))
+        self.assertEqual(self._folder(theirs), str(self.workspaces / self.other_workspace.folder))
+        self.assertEqual(self._folder(shared), str(self.root))
+        for folder in (str(self.root), f"{self.workspaces}/{self.other_workspace.folder}"):
+            with self.assertRaises(UserError):
+                ours._change_template_values({"allowed_roots": folder})
+        for user in (self.stranger, self.member, self.guest, self.internal):
+            with self.subTest(user=user.login):
+                self.assertFalse(ours.with_user(user).has_access("read"))
+                with self.assertRaises(AccessError), self.env.cr.savepoint():
+                    self._add("filesystem", user, self.service)
+
+    def test_nobody_takes_the_folder_of_another_workspace(self):
+        for values in ({"folder": self.other_workspace.folder}, {"folder": "../x"}):
+            with self.assertRaises(AccessError):
+                self.workspace.with_user(self.admin).write(values)
+            with self.assertRaises(AccessError):
+                self.workspace.with_user(self.admin).create({"name": "x", **values})
+        self.assertNotEqual(self.workspace.copy().folder, self.workspace.folder)
+
+    def test_a_person_alone_has_none(self):
+        template = self.env[TEMPLATE].search([("code", "=", "filesystem")])
+        vals = {"name": "x", "scope": "user", "owner_user_id": self.owner.id}
+        with self.assertRaisesRegex(UserError, "belong to a cloud service"):
+            self.Server.with_user(self.owner)._create_of_template(template, {}, vals)
+
+    def test_what_owners_may_not_use_any_more_stops(self):
+        ours, shared = self._add("filesystem", self.owner, self.service), self._add("filesystem")
+        self._apply(self.filesystem)
+        self.assertEqual((ours.active, ours.state, shared.active), (False, "disabled", True))
+        self.assertIn("not enabled this template for cloud services", ours.state_sentence)
+        with self.assertRaises(ConfigError):
+            ours._server_spec()
+        self._apply(self.filesystem + self.for_owners)
+        self.assertTrue(ours.active)
+
+    def test_a_service_that_moves_leaves_its_values_behind(self):
+        self._apply(self.filesystem + self.for_owners + SLACK)
+        files = self._add("filesystem", self.owner, self.service)
+        slack = self._add("slack", self.owner, self.service, bot_token="xoxb-s3cret")
+        self.service.workspace_id = self.other_workspace
+        for server in files | slack:
+            self.assertEqual((server.active, server.state), (False, "disabled"))
+            self.assertFalse(server.template_values_encrypted)
+            with self.assertRaises(ConfigError):
+                server._server_spec()
+        files.with_user(self.stranger)._change_template_values({})
+        files.with_user(self.stranger).active = True
+        self.assertEqual(self._folder(files), str(self.workspaces / self.other_workspace.folder))
+
+    @mute_logger("odoo.sql_db")
+    def test_a_server_stays_where_it_was_made(self):
+        files = self._add("filesystem", self.owner, self.service)
+        for vals in (
+            {"cloud_service_id": self.their_service.id},
+            {"cloud_service_id": False, "owner_user_id": self.owner.id},
+            {"scope": "system", "cloud_service_id": False},
+        ):
+            for user in (self.owner, self.admin):
+                with self.subTest(vals=vals), self.assertRaises((AccessError, UserError)):
+                    files.with_user(user).write(vals)
 
 
 @tagged("post_install", "-at_install")
 class TestStdioTemplatesApi(Released, McpApiCase):
-    def _offered(self):
-        return {t["id"]: t for t in self._json("GET", "/api/mcp/templates", None, 200)["templates"]}
+    def _offered(self, scope=""):
+        answer = self._json("GET", f"/api/mcp/templates{scope}", None, 200)
+        return {template["id"]: template for template in answer["templates"]}
 
     def test_an_administrator_adds_one(self):
         self._sign_in(self.admin)
         offered = self._offered()
-        self.assertEqual(COMMANDS & offered.keys(), {"filesystem", "postgresql"})
+        available = {code for code in COMMANDS if offered[code]["available"]}
+        self.assertEqual(available, {"filesystem", "postgresql"})
+        self.assertTrue(all(offered[code]["is_command"] for code in COMMANDS))
+        self.assertEqual(offered["postgresql"]["operator_lines"], "")
+        self.assertIn('name = "slack"', offered["slack"]["operator_lines"])
+        self.assertEqual(
+            (offered["github"]["available"], offered["github"]["operator_lines"]), (True, "")
+        )
         self.assertTrue(offered["postgresql"]["is_system_only"])
         self.assertFalse(offered["github"]["is_system_only"])
         self.assertEqual(
@@ -248,17 +347,48 @@ class TestStdioTemplatesApi(Released, McpApiCase):
             (400, "invalid_field", {**files, "scope": "system", "url": "https://x.org"}),
             (400, "invalid_field", {**files, "scope": "system", "headers": {"X": "y"}}),
             (400, "invalid_field", {**files, "scope": "system", "transport": "auto"}),
-            (404, "not_found", {"template": "slack", "scope": "system", "values": {}}),
+            (422, "refused", {"template": "slack", "scope": "system", "values": {}}),
+            (404, "not_found", {"template": "shell", "scope": "system", "values": {}}),
         ):
             with self.subTest(body=body):
                 error = self._error("POST", SERVERS, status, code, body)
                 self.assertNotIn("--help", str(error))
         self.assertFalse(self.Server.search([("transport", "=", "stdio")]))
 
-    def test_others_do_not_see_them(self):
+    def test_others_see_what_the_operator_would_have_to_add(self):
         for user in (self.owner, self.stranger, self.internal):
             self._sign_in(user)
-            self.assertFalse(COMMANDS & self._offered().keys())
-            for scope in ({"scope": "system"}, {"scope": "user"}, {}):
+            offered = self._offered()
+            for code in COMMANDS:
+                self.assertFalse(offered[code]["available"])
+                self.assertTrue(offered[code]["is_system_only"])
+                self.assertIn("owners = true", offered[code]["operator_lines"])
+                self.assertNotIn(str(self.root), str(offered[code]))
+            for scope, expected in (
+                ({"scope": "system"}, (403, "forbidden")),
+                ({"scope": "user"}, (422, "refused")),
+                ({}, (422, "refused")),
+            ):
                 body = {"template": "filesystem", "values": {}, **scope}
-                self._error("POST", SERVERS, 404, "not_found", body)
+                self._error("POST", SERVERS, *expected, body)
+        self._error("GET", "/api/mcp/templates?scope=x", 400, "invalid_field")
+
+    def test_an_owner_adds_one_where_the_operator_says_so(self):
+        self._apply(self.filesystem + self.for_owners + SLACK)
+        self._sign_in(self.owner)
+        offered = self._offered()
+        self.assertTrue(offered["filesystem"]["available"])
+        self.assertFalse(offered["filesystem"]["is_system_only"])
+        body = {"template": "slack", "values": {"bot_token": "xoxb-s3cret"}}
+        added = self._json("POST", SERVERS, {**body, "cloud_service_id": self.service.id}, 201)
+        self.assertEqual((added["scope"], added["template"]), ("user", "slack"))
+        path = f"{SERVERS}/{added['id']}"
+        self._json("PUT", path, {"values": {"bot_token": "xoxb-another"}}, 200)
+        spec = self.env[SERVER].browse(added["id"])._server_spec()
+        self.assertEqual(spec.env["SLACK_MCP_XOXB_TOKEN"], "xoxb-another")
+        self.assertNotIn("xoxb", str(self._json("GET", path)))
+        self._sign_in(self.stranger)
+        self._error("GET", path, 404, "not_found")
+        self._error(
+            "POST", SERVERS, 404, "not_found", {**body, "cloud_service_id": self.service.id}
+        )

@@ -61,6 +61,9 @@ class McpServer(models.Model):
             server.sudo().header_names = ", ".join(headers)
         self._store_secret("headers_json")
 
+    def _managed_data(self):
+        return super()._managed_data() | {"api_key_env": self.api_key_env or ""}
+
     @api.onchange("url", "scope", "cloud_service_id", "owner_user_id")
     def _onchange_owner(self):
         return self._warn_of_move()

@@ -89,6 +89,9 @@ class McpServer(models.Model):
             "last_sync": utc(self.last_sync),
             "last_attempt": utc(self.last_attempt),
             "lock": self._lock_data(),
+            "auto_start": self.auto_start,
+            "created_at": utc(self.create_date),
+            "updated_at": utc(self.write_date),
         }
 
     def _header_names(self):

@@ -42,9 +42,22 @@ class McpServer(models.Model):
 
     _stdio_by_file = models.Constraint(
         "CHECK (transport <> 'stdio' OR managed_by_file IS TRUE"
-        " OR (template_code IS NOT NULL AND scope = 'system'))",
+        " OR (template_code IS NOT NULL AND (scope = 'system' OR cloud_service_id IS NOT NULL)))",
         "Servers started by a command must be defined in the operator's file or use a template that it enables.",
     )
+
+    def _environment(self):
+        """(kind, what belongs to it) of how it starts; both empty for a server with an address."""
+        return self.env_type or "", self.env_config or {}
+
+    def _managed_data(self):
+        env_type, env_config = self._environment()
+        # Folders and images of the host are told to administrators only.
+        is_admin = self.env.user.has_group("woow_paas_platform.group_admin")
+        return super()._managed_data() | {
+            "env_type": env_type or None,
+            "env_config": env_config if is_admin else {},
+        }
 
     # ------------------------------------------------------------ what people may do
 

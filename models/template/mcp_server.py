@@ -16,7 +16,7 @@ FIXED = {"transport", "scope", "cloud_service_id", "owner_user_id", "url"}
 
 
 class McpServer(models.Model):
-    """System servers of a template with a command that the operator's file releases.
+    """Servers of a template with a command that the operator's file releases, for everybody or for a cloud service.
 
     The row holds what was filled in, encrypted; what is started stands in the file and in the engine, see
     `services.catalog.stdio_templates`. `file_digest` is that of the release, empty while it cannot be started.
@@ -33,17 +33,28 @@ class McpServer(models.Model):
         :param template: one with a command
         :param values: ``{name of a field: text}``
         :param vals: further columns, its owner's among them
-        :raises UserError: a value does not fit
+        :raises UserError: a value does not fit, or there are no such servers for this owner
         """
-        if vals["scope"] != "system":
+        self._check_owner(vals)
+        service = self.env["woow_paas_platform.cloud_service"].browse(
+            vals.get("cloud_service_id") or []
+        )
+        if vals["scope"] != "system" and not service:
             raise UserError(
                 self.env._(
-                    "Servers from this template are shared by all users: add it as a system server."
+                    "Servers from this template belong to a cloud service or are shared by all users."
+                )
+            )
+        if template._operator_lines(vals["scope"]):
+            raise UserError(
+                self.env._(
+                    "The operator has not enabled the template “%(template)s” here.",
+                    template=template.name,
                 )
             )
         given = template._given(values)
         release = self._release(template.code)
-        self._check_fits(release, given)
+        self._check_fits(release, given, service)
         # sudo: mcp_server - these columns are Odoo's own; the rules decide below, before anything is committed
         plain = self.env(su=True, context=clean_context(self.env.context))
         server = self.with_env(plain).create(
@@ -77,7 +88,7 @@ class McpServer(models.Model):
             known = {}  # all is needed again
         given = template._given({**known, **values})
         release = self._release(self.template_code)
-        self._check_fits(release, given)
+        self._check_fits(release, given, self.cloud_service_id)
         # sudo: mcp_server - readable by nobody; who may write the server may fill it in anew
         self.sudo().write({"file_digest": release.digest, **self._stored(given)})
         self._started_anew()
@@ -89,7 +100,11 @@ class McpServer(models.Model):
         return {
             "type": "ir.actions.client",
             "tag": "woow_mcp_server_template",
-            "params": {"server_id": self.id, "template": self.template_code},
+            "params": {
+                "server_id": self.id,
+                "template": self.template_code,
+                "scope": self.scope,
+            },
         }
 
     def _check_write(self, vals):
@@ -120,19 +135,41 @@ class McpServer(models.Model):
             raise ConfigError(NOT_RELEASED)
         return release
 
+    @staticmethod
+    def _filled(release, given, service):
+        """:param service: whose the server is, empty for everybody's"""
+        # sudo: workspace - the name of its folder, for the engine
+        return stdio_templates.filled(
+            release, given, workspace=service.sudo().workspace_id.folder or ""
+        )
+
     @api.model
-    def _check_fits(self, release, given):
+    def _check_fits(self, release, given, service):
         try:
-            stdio_templates.filled(release, given)
+            self._filled(release, given, service)
         except ConfigError as error:
             raise UserError(sentences.translated(self.env, str(error))) from error
+
+    def _secret_facts(self):
+        facts = super()._secret_facts()
+        return facts | ({"template_values": self._owner_key()} if self.template_code else {})
+
+    def _forget_secrets(self, names):
+        """Without its values it is nobody's: what runs ends, and it stays off until it is filled in anew."""
+        result = super()._forget_secrets(names)
+        if "template_values" in names:
+            server = self.sudo()  # sudo: mcp_server - readonly; it is switched off only
+            server.write({"active": False, "file_digest": False})
+            server._set_state("disabled", NO_VALUES)
+        return result
 
     # ------------------------------------------------------------ the file
 
     def _file_entry(self):
         if not self.template_code:
             return super()._file_entry()
-        return stdio_templates.filled(self._release(self.template_code), self._template_values())
+        release = self._release_of_server()
+        return self._filled(release, self._template_values(), self.cloud_service_id)
 
     @api.model
     def _apply_releases(self):

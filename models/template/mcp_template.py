@@ -1,9 +1,11 @@
 from urllib.parse import quote
 
 from odoo import api, fields, models
-from odoo.exceptions import UserError
+from odoo.exceptions import UserError, ValidationError
 
-from ...tools import server_files
+from ...services.catalog import stdio_templates, template_file
+from ...services.errors import ConfigError
+from ...tools import sentences, server_files
 
 
 class McpTemplate(models.Model):
@@ -17,6 +19,12 @@ class McpTemplate(models.Model):
     name = fields.Char(required=True, translate=True)
     active = fields.Boolean(default=True)
     sequence = fields.Integer(default=10)
+    for_owners = fields.Boolean(
+        "Offered to Owners",
+        default=True,
+        help="Whether people may add servers from this template to their cloud services or for themselves. "
+        "For a template with a command, the operator has to allow that, too.",
+    )
     description = fields.Text(translate=True)
     category = fields.Selection(
         [
@@ -43,20 +51,80 @@ class McpTemplate(models.Model):
         default="auto",
         help="Commands are defined in the operator's file, which must enable the template.",
     )
-    field_ids = fields.One2many("woow_paas_platform.mcp_template_field", "template_id", "Fields")
+    authorization = fields.Selection(
+        [
+            ("key", "Key, headers or none"),
+            ("oauth_server", "OAuth, one sign-in for everyone"),
+            ("oauth_user", "OAuth, each user signs in"),
+        ],
+        required=True,
+        default="key",
+    )
+    field_ids = fields.One2many(
+        "woow_paas_platform.mcp_template_field", "template_id", "Fields", copy=True
+    )
+    operator_lines = fields.Text(
+        "Lines for the Operator",
+        compute="_compute_operator_lines",
+        help="What mcp_servers.toml needs before servers can be made of this template.",
+    )
 
     _code_unique = models.UniqueIndex("(code)", "Another template already uses this code.")
 
-    @api.model
-    def _offered(self):
-        """Those that the caller may use: with a command only administrators, and what the operator's file releases."""
-        released = list(server_files.current().templates)
-        is_admin = self.env.user.has_group("woow_paas_platform.group_admin")
-        commands = [("transport", "=", "stdio"), ("code", "in", released if is_admin else [])]
-        return self.search(["|", ("transport", "!=", "stdio"), "&", *commands])
+    @api.depends("code", "transport")
+    def _compute_operator_lines(self):
+        known = stdio_templates.TEMPLATES
+        for template in self:
+            is_known = template.transport != "stdio" or template.code in known
+            template.operator_lines = is_known and template._operator_lines("system")
 
-    def _api_data(self):
+    @api.constrains("url", "website", "transport", "code")
+    def _check_addresses(self):
+        for template in self:
+            try:
+                if template.website:
+                    template_file.check_website(template.website)
+                if template.url:
+                    template_file.check_pattern(template.url)
+            except ConfigError as error:
+                raise ValidationError(sentences.translated(self.env, str(error))) from error
+
+    def copy_data(self, default=None):
+        result = super().copy_data(default)
+        for template, vals in zip(self, result, strict=True):
+            vals["code"] = self._free_code(template.code)
+            vals["name"] = self.env._("%(template)s (copy)", template=template.name)
+        return result
+
+    @api.model
+    def _free_code(self, wanted):
+        # sudo: mcp_template - codes that are taken, of switched-off templates too
+        known = self.sudo().with_context(active_test=False).search([]).mapped("code")
+        code, number = wanted, 2
+        while code in known:
+            code, number = f"{wanted}_{number}", number + 1
+        return code
+
+    @api.model
+    def _listed(self):
+        """Those that the caller may look at; of what has a command only what the code knows how to start."""
+        known = [("transport", "=", "stdio"), ("code", "in", list(stdio_templates.TEMPLATES))]
+        return self.search(["|", ("transport", "!=", "stdio"), "&", *known])
+
+    def _operator_lines(self, scope):
+        """What the operator has to add for servers of this scope; ``""`` where they can be made."""
         self.ensure_one()
+        if self.transport != "stdio":
+            return ""
+        release = server_files.current().templates.get(self.code)
+        return stdio_templates.lines(self.code, release, owners=scope == "user")
+
+    def _api_data(self, scope):
+        """:param scope: of the server that is about to be made"""
+        self.ensure_one()
+        lines = self._operator_lines(scope)
+        fields = [field._api_data() for field in self.field_ids]
+        environments = self._environments()
         return {
             "id": self.code,
             "name": self.name,
@@ -64,9 +132,34 @@ class McpTemplate(models.Model):
             "category": self.category,
             "icon": self.icon or "",
             "website": self.website or "",
-            "is_system_only": self.transport == "stdio",
-            "fields": [field._api_data() for field in self.field_ids],
+            "is_system_only": bool(self._operator_lines("user")),
+            "is_command": self.transport == "stdio",
+            "available": not lines,
+            "operator_lines": lines,
+            "fields": fields,
+            "required_fields": [field["name"] for field in fields if field["required"]],
+            "optional_fields": [field["name"] for field in fields if not field["required"]],
+            "field_labels": {field["name"]: field["label"] for field in fields},
+            "field_placeholders": {field["name"]: field["placeholder"] for field in fields},
+            "field_help_texts": {field["name"]: field["help"] for field in fields},
+            "default_config": {
+                "url": self.url or "",
+                "transport": self.transport,
+                "authorization": self.authorization,
+                "env_type": environments[0].env_type if environments else None,
+            },
+            "environments": [
+                {"env_type": one.env_type, "env_config": dict(one.env_config)}
+                for one in environments
+                if self.env.user.has_group("woow_paas_platform.group_admin")
+            ],
         }
+
+    def _environments(self):
+        """Those in which servers may start, none where the operator has released nothing."""
+        release = server_files.current().templates.get(self.code)
+        is_released = self.transport == "stdio" and release
+        return stdio_templates.environments(release) if is_released else []
 
     def _given(self, values):
         """What was filled in, trimmed.
@@ -107,6 +200,6 @@ class McpTemplate(models.Model):
                     headers[field.header] = text
                 case "api_key" | "description" as column:
                     vals[column] = text
-        vals |= {"url": url, "transport": self.transport}
+        vals |= {"url": url, "transport": self.transport, "authorization": self.authorization}
         vals.setdefault("description", self.description or "")
         return vals | ({"headers": headers} if headers else {})

@@ -35,6 +35,15 @@ class McpTemplateField(models.Model):
         "UNIQUE (template_id, name)", "The template already has a field with this name."
     )
 
+    def _entry(self):
+        """As a file has it, see `services.catalog.template_file`."""
+        self.ensure_one()
+        texts = ("name", "label", "placeholder", "help", "header", "target")
+        return {name: self[name] or "" for name in texts} | {
+            "required": self.required,
+            "secret": self.secret,
+        }
+
     def _api_data(self):
         self.ensure_one()
         return {

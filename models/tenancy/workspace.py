@@ -1,3 +1,5 @@
+import secrets
+
 from odoo import api, fields, models
 
 
@@ -6,6 +8,7 @@ class Workspace(models.Model):
 
     _name = "woow_paas_platform.workspace"
     _description = "Workspace"
+    _inherit = ["woow_paas_platform.readonly.mixin"]
     _order = "name, id"
 
     name = fields.Char(required=True)
@@ -19,6 +22,25 @@ class Workspace(models.Model):
     )
     access_ids = fields.One2many("woow_paas_platform.workspace_access", "workspace_id", "Members")
     service_ids = fields.One2many("woow_paas_platform.cloud_service", "workspace_id", "Services")
+    folder = fields.Char(
+        default=lambda self: secrets.token_hex(8),
+        required=True,
+        readonly=True,
+        copy=False,
+        help="Folder of this workspace below the workspace_root of the operator's file.",
+    )
+
+    _folder_unique = models.UniqueIndex("(folder)", "Another workspace already has this folder.")
+
+    def _init_column(self, column_name):
+        """Workspaces that are there already get a folder each, not one for all."""
+        if column_name != "folder":
+            return super()._init_column(column_name)
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_workspace"
+            " SET folder = left(replace(gen_random_uuid()::text, '-', ''), 16) WHERE folder IS NULL"
+        )
+        return None
 
     @api.model_create_multi
     def create(self, vals_list):

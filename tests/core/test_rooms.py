@@ -38,13 +38,13 @@ ARROWS = {
 # Between the features of models: whom they import, extend, relate to or look up by name.
 FEATURES = {
     "mixins": "assistant approval",
-    "tenancy": "mcp recall",
+    "tenancy": "mixins mcp recall",
     "assistant": "mixins mcp turn",
     "mcp": "mixins tenancy assistant credential review turn statistics",
     "credential": "mixins mcp",
     "health": "mcp",
     "operator_file": "mcp",
-    "template": "mcp",
+    "template": "tenancy mcp",
     "oauth": "mixins mcp question",
     "version": "mcp",
     "review": "assistant mcp recall approval",

@@ -152,7 +152,7 @@ def test_rows_by_the_api(odoo, file, template, scripted_llm):
         "values": {"connection_string": f"postgresql://{user}:{SECRET}@/{odoo.db}"},
     }
     refused = odoo.session("owner").post("/api/mcp/servers", json=body)
-    assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "forbidden")
     made = odoo.session("admin").post("/api/mcp/servers", json=body)
     assert (made.status_code, made.json()["state"]) == (201, "draft"), made.text
     eventually(lambda: state(odoo, made.json()["id"])[0] == "connected")

@@ -13,10 +13,10 @@ async function openDialog(env, name, props) {
 }
 
 /** Resolves to what is shown next: the new server, or the form again with what it is now. */
-async function openServerTemplate(env, { params: { server_id: serverId, template } = {} }) {
+async function openServerTemplate(env, { params: { server_id: serverId, template, scope } = {} }) {
     let next;
     await openDialog(env, "McpServerTemplate", {
-        ...(serverId && { serverId, templateId: template }),
+        ...(serverId && { serverId, templateId: template, scope }),
         onSaved: (server) => {
             next = serverId
                 ? { type: "ir.actions.client", tag: "soft_reload" }

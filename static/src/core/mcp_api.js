@@ -15,8 +15,9 @@ export class McpApi extends AiApi {
         return this.request("GET", `${SERVERS}/${id}`);
     }
 
-    async templates() {
-        return (await this.request("GET", "/api/mcp/templates")).templates;
+    /** @param {string} scope of the server that is about to be made: "system" | "user" */
+    async templates(scope) {
+        return (await this.request("GET", `/api/mcp/templates?scope=${scope}`)).templates;
     }
 
     create(values) {

@@ -5,6 +5,7 @@ import { _t } from "@web/core/l10n/translation";
 import { useService } from "@web/core/utils/hooks";
 import { ServerForm } from "../server_forms/server_form";
 import { lockLabel } from "./lock_label";
+import { TemplateForm } from "../server_forms/template_form";
 import { wantsSignIn } from "./server_list";
 import { TestSteps } from "./test_steps";
 import { ToolList } from "./tool_list";
@@ -15,7 +16,7 @@ const badge = (colour) => `bg-${colour}-subtle text-${colour}-emphasis`;
 /** One server: how it is, what it offers, and everything that can be done with it. */
 export class ServerCard extends Component {
     static template = "woow_paas_platform.McpServerCard";
-    static components = { ServerForm, TestSteps, ToolList };
+    static components = { ServerForm, TemplateForm, TestSteps, ToolList };
     static props = {
         server: Object,
         list: Object,
@@ -157,6 +158,10 @@ export class ServerCard extends Component {
     async save(values) {
         await this.props.list.change(this.props.server.id, values);
         Object.assign(this.state, { isEditing: false, steps: null });
+    }
+
+    saveTemplate({ values }) {
+        return this.save({ values });
     }
 
     confirmDelete() {

@@ -13,6 +13,8 @@ export class McpServerTemplate extends Component {
         /** Of the server that is filled in anew, with its `templateId`. */
         serverId: { type: Number, optional: true },
         templateId: { type: String, optional: true },
+        /** Of that server; a new one is for everybody. */
+        scope: { type: String, optional: true },
         /** Called with the server when it is saved. */
         onSaved: Function,
         close: Function,
@@ -27,11 +29,11 @@ export class McpServerTemplate extends Component {
         return this.props.serverId ? _t("Edit values") : _t("New from Template");
     }
 
-    async save({ template, values }) {
+    async save({ template, ...changes }) {
         const { serverId } = this.props;
         const server = serverId
-            ? await this.api.update(serverId, { values })
-            : await this.api.create({ template, values, scope: "system" });
+            ? await this.api.update(serverId, changes)
+            : await this.api.create({ template, ...changes, scope: "system" });
         this.props.onSaved(server);
         this.props.close();
     }

@@ -1,16 +1,20 @@
 import { Component, onWillStart, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { copyText } from "../core/clipboard";
 
 /**
- * Choose a well-known server, then answer the few questions that its template asks.
+ * Choose a well-known server, then answer the few questions that its template asks. What the operator has not enabled
+ * is shown with the lines to send to the operator.
  * With `chosenId` the server is there already: what is left empty stays as it is, unless it is marked to be removed.
  */
 export class TemplateForm extends Component {
     static template = "woow_paas_platform.McpTemplateForm";
     static props = {
         api: Object,
-        /** Whether those are offered, too, whose servers are for everybody. */
-        isSystem: { type: Boolean, optional: true },
+        /** Of the server: "system" | "user" */
+        scope: String,
+        /** Of one person alone: no server of a command. */
+        isPersonal: { type: Boolean, optional: true },
         chosenId: { type: String, optional: true },
         /** Resolves when the server is there; rejects with the sentence to show. */
         onSave: Function,
@@ -23,17 +27,20 @@ export class TemplateForm extends Component {
             chosen: null,
             values: {},
             removed: {},
+            /** Index of the environment that was chosen, "" for none. */
+            environment: "",
             error: "",
             isSaving: false,
+            isCopied: false,
         });
         onWillStart(() => this.load());
     }
 
     async load() {
         try {
-            const templates = await this.props.api.templates();
+            const templates = await this.props.api.templates(this.props.scope);
             this.state.templates = templates.filter(
-                (template) => this.props.isSystem || !template.is_system_only
+                (template) => !(this.props.isPersonal && template.is_command)
             );
             if (this.props.chosenId) {
                 this.chooseAgain();
@@ -58,17 +65,44 @@ export class TemplateForm extends Component {
         this.state.chosen = template;
         this.state.values = Object.fromEntries(template.fields.map((field) => [field.name, ""]));
         this.state.removed = {};
+        this.state.environment = "";
         this.state.error = "";
+        this.state.isCopied = false;
+    }
+
+    async copyLines() {
+        this.state.isCopied = await copyText(this.state.chosen.operator_lines);
     }
 
     chooseAgain() {
         const chosen = this.state.templates.find(({ id }) => id === this.props.chosenId);
         this.state.templates = [];
-        if (chosen) {
+        if (chosen?.available) {
             this.choose(chosen);
         } else {
             this.state.error = _t("This template is no longer enabled in the operator's file.");
         }
+    }
+
+    /** What may be chosen, by the package or image that tells it from the others. */
+    get environments() {
+        const { environments, is_command } = this.state.chosen;
+        return is_command && environments?.length > 1 && this.props.scope === "system"
+            ? environments.map(({ env_type, env_config }) => {
+                  const kind = {
+                      preinstalled: _t("Installed on the host"),
+                      dynamic_injected: _t("Package fetched at startup"),
+                      custom_image: _t("Container image"),
+                  }[env_type];
+                  const what = env_config.package || env_config.image;
+                  return what ? `${kind}: ${what}` : kind;
+              })
+            : [];
+    }
+
+    get environment() {
+        const { chosen, environment } = this.state;
+        return environment === "" ? {} : chosen.environments[Number(environment)];
     }
 
     isRequired(field) {
@@ -90,7 +124,11 @@ export class TemplateForm extends Component {
         this.state.isSaving = true;
         this.state.error = "";
         try {
-            await this.props.onSave({ template: chosen.id, values: this.given });
+            await this.props.onSave({
+                template: chosen.id,
+                values: this.given,
+                ...this.environment,
+            });
         } catch (error) {
             this.state.error = error.message;
         }

@@ -1,7 +1,12 @@
 import { click, edit, expect, queryOne, select, test } from "@odoo/hoot";
 import { animationFrame } from "@odoo/hoot-mock";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
-import { makeDialogMockEnv, mountWithCleanup } from "@web/../tests/web_test_helpers";
+import {
+    makeDialogMockEnv,
+    mountWithCleanup,
+    patchWithCleanup,
+} from "@web/../tests/web_test_helpers";
+import { browser } from "@web/core/browser/browser";
 import { McpServerTemplate } from "@woow_paas_platform/server_dialogs/mcp_server_template";
 import { ImportForm } from "@woow_paas_platform/server_forms/import_form";
 import { ServerForm } from "@woow_paas_platform/server_forms/server_form";
@@ -9,6 +14,11 @@ import { TemplateForm } from "@woow_paas_platform/server_forms/template_form";
 import { ToolList } from "@woow_paas_platform/mcp_servers/tool_list";
 
 defineMailModels();
+
+function watchClipboard() {
+    const clipboard = { writeText: async (text) => expect.step(text) };
+    patchWithCleanup(browser, { navigator: { ...browser.navigator, clipboard } });
+}
 
 const TEMPLATE = {
     id: "github",
@@ -18,6 +28,9 @@ const TEMPLATE = {
     icon: "fa-github",
     website: "",
     is_system_only: false,
+    is_command: false,
+    available: true,
+    operator_lines: "",
     fields: [
         {
             name: "token",
@@ -38,13 +51,17 @@ const TEMPLATE = {
     ],
 };
 
-const COMMAND = { ...TEMPLATE, id: "files", name: "Files", is_system_only: true };
+const COMMAND = { ...TEMPLATE, id: "files", name: "Files", is_command: true };
+const LINES = '[[mcp.templates]]\nname = "files"';
+const NOT_ENABLED = { ...COMMAND, available: false, operator_lines: LINES };
 
 test("a template's form is made of its fields; what is secret is not shown", async () => {
     const saved = [];
     await mountWithCleanup(TemplateForm, {
         props: {
             api: { templates: async () => [TEMPLATE, COMMAND] },
+            scope: "user",
+            isPersonal: true,
             onSave: async (values) => saved.push(values),
             onCancel: () => {},
         },
@@ -60,6 +77,40 @@ test("a template's form is made of its fields; what is secret is not shown", asy
     await click("button[type=submit]");
     await animationFrame();
     expect(saved).toEqual([{ template: "github", values: { token: "secret", sets: "" } }]);
+});
+
+test("what the operator has not enabled is shown with the lines to send", async () => {
+    watchClipboard();
+    const asked = [];
+    await mountWithCleanup(TemplateForm, {
+        props: {
+            api: {
+                templates: async (scope) => {
+                    asked.push(scope);
+                    return [TEMPLATE, NOT_ENABLED];
+                },
+            },
+            scope: "system",
+            onSave: () => expect.step("save"),
+            onCancel: () => {},
+        },
+    });
+    expect(asked).toEqual(["system"]);
+    expect(".o_woow_template").toHaveCount(2);
+    expect("[data-template=github]").not.toHaveClass("o_woow_unavailable");
+    expect("[data-template=files]").toHaveClass("o_woow_unavailable");
+    expect("[data-template=files]").toHaveText(/Not enabled by the operator/);
+    await click("[data-template=files]");
+    await animationFrame();
+    expect("form").toHaveCount(0);
+    expect(".o_woow_operator_lines").toHaveText(LINES);
+    await click(".btn-primary");
+    await animationFrame();
+    expect("[role=status]").toHaveText("Copied");
+    expect.verifySteps([LINES]);
+    await click("button:contains(Other templates)");
+    await animationFrame();
+    expect(".o_woow_template").toHaveCount(2);
 });
 
 async function fillInAnew() {
@@ -104,8 +155,8 @@ test("what is optional can be removed from a server of a template", async () => 
 test("what the operator has withdrawn is not filled in anew", async () => {
     await mountWithCleanup(TemplateForm, {
         props: {
-            api: { templates: async () => [TEMPLATE] },
-            isSystem: true,
+            api: { templates: async () => [TEMPLATE, NOT_ENABLED] },
+            scope: "system",
             chosenId: "files",
             onSave: () => expect.step("save"),
             onCancel: () => {},
