@@ -40,6 +40,7 @@
         "data/ir_cron.xml",
         "data/mcp_template.xml",
         "data/mcp_template_stdio.xml",
+        "data/mcp_server.xml",
         "views/ai_config_views.xml",
         "views/ai_assistant_views.xml",
         "views/mcp_template_views.xml",
