@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from dev import processes
 from dev.cache import try_lock
-from dev.demo import llm
+from dev.demo import llm, templates
 from dev.paths import DEV
 from dev.progress import DevError, say, step, warn
 from dev.servers import addon, mcp_servers
@@ -63,6 +63,7 @@ class Demo:
         self.stack = stack
         self.own_model = "OPENAI_BASE_URL" not in os.environ
         self.llm_port = 0
+        self.shop = ""  # connection string of a database to ask
         self.facts: dict[str, str] = {}
         self.addresses: list[str] = []
         self.watched: list[processes.Process] = []
@@ -80,6 +81,7 @@ class Demo:
             self._start_llm()
         elif not self.own_model:
             self._use_provider()
+        self.shop = templates.make_shop(self.instance)
         self._write_config(port, gevent_port)
         environment = {**self.instance.postgres.environment, **self.facts}
         addon.bring_up_to_date(self.instance, environment)
@@ -184,7 +186,11 @@ class Demo:
     def _write_config(self, port: int, gevent_port: int) -> None:
         allow = [*self.addresses, *filter(None, [os.environ.get("EGRESS_ALLOW", "")])]
         self.instance.write_config(
-            {"http_port": port, "gevent_port": gevent_port}, {"egress_allow": ",".join(allow)}
+            {"http_port": port, "gevent_port": gevent_port},
+            {
+                "egress_allow": ",".join(allow),
+                "mcp_servers_file": templates.release(self.instance),
+            },
         )
 
     def _greet(self, odoo: OdooProcess, seconds: float) -> None:
@@ -197,6 +203,9 @@ class Demo:
             )
         if self.own_model:
             say(f"  {OTHER_MODEL}")
+        say("  Templates to try: Filesystem (also in the portal, as owner) and PostgreSQL.")
+        if self.shop:
+            say(f"    A shop for PostgreSQL: {self.shop}")
         model = self.facts.get("WOOW_AI_DEMO_LLM_MODEL", "none")
         say(f"  model: {model}   log: {odoo.log.relative_to(DEV.parent)}   Ctrl-C ends everything.")
 
