@@ -1,7 +1,9 @@
 """Templates of servers with a command: released by the operator to administrators, and to owners where that is said."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 from odoo.exceptions import AccessError, UserError
 from odoo.tests import tagged
@@ -10,6 +12,7 @@ from odoo.tools.misc import file_open
 from psycopg2 import IntegrityError
 
 from ..services.errors import ConfigError
+from ..tools import settings
 from .common import AiCase, OperatorFile
 from .test_mcp_api import SERVERS, McpApiCase
 
@@ -18,6 +21,9 @@ TEMPLATE = "woow_paas_platform.mcp_template"
 COMMANDS = {"filesystem", "postgresql", "slack", "brave_search"}
 DSN = "postgresql://reader:s3cret-w0rd@db.example.com/shop"
 SLACK = '[[mcp.templates]]\nname = "slack"\nowners = true\n'
+ENVIRONMENTS = (
+    'environments = [{ env_type = "custom_image", env_config = { image = "dbhub:1" } }]\n'
+)
 POSTGRESQL = '[[mcp.templates]]\nname = "postgresql"\n'
 
 
@@ -126,12 +132,14 @@ class TestReleases(Released, AiCase):
 
 @tagged("post_install", "-at_install")
 class TestNobodyElse(Released, AiCase):
-    """Over RPC, whatever is tried: no command of a person's own, and no server of a template but an administrator's."""
+    """Over RPC, whatever is tried: no command of a person's own, and no server of a template but by its form."""
 
     def _claims(self, user):
         own = {"name": "x", "scope": "user", "owner_user_id": user.id}
         system = {"name": "x", "scope": "system", "owner_user_id": False}
-        for vals in (own, system):
+        service = {"name": "x", "scope": "user", "owner_user_id": False}
+        service["cloud_service_id"] = self.service.id
+        for vals in (own, system, service):
             yield {**vals, "transport": "stdio"}
             yield {**vals, "transport": "stdio", "template_code": "filesystem"}
             yield {**vals, "transport": "stdio", "managed_by_file": True}
@@ -282,8 +290,53 @@ class TestOwners(Released, AiCase):
             {"scope": "system", "cloud_service_id": False},
         ):
             for user in (self.owner, self.admin):
-                with self.subTest(vals=vals), self.assertRaises((AccessError, UserError)):
+                with self.subTest(vals=vals), self.assertRaises(UserError):
                     files.with_user(user).write(vals)
+
+
+@tagged("post_install", "-at_install")
+class TestEnvironments(Released, AiCase):
+    """Administrators choose how a server starts, among what the operator's file says."""
+
+    def setUp(self):
+        super().setUp()
+        self._apply(POSTGRESQL + ENVIRONMENTS)
+        self.shop = self._add("postgresql", connection_string=DSN)
+
+    def test_one_of_those_that_are_released(self):
+        self.assertIn("npx", self.shop._server_spec().command)
+        self.shop._choose_environment("custom_image", {"image": "dbhub:1"})
+        self.assertIn("dbhub:1", self.shop._server_spec().command)
+        self.assertEqual(self.shop._environment(), ("custom_image", {"image": "dbhub:1"}))
+        for chosen in (("custom_image", {"image": "evil"}), ("preinstalled", {})):
+            with self.subTest(chosen=chosen), self.assertRaises(UserError):
+                self.shop._choose_environment(*chosen)
+        with self.assertRaises(UserError):
+            self.server.with_user(self.admin)._choose_environment("custom_image", {})
+
+    def test_what_leaves_the_file_is_not_started(self):
+        self.shop._choose_environment("custom_image", {"image": "dbhub:1"})
+        self._apply(POSTGRESQL)
+        self.assertEqual((self.shop.active, self.shop.state), (False, "disabled"))
+        self.assertIn("has not released this environment", self.shop.state_sentence)
+        with self.assertRaises(ConfigError):
+            self.shop._server_spec()
+        self._apply(POSTGRESQL + ENVIRONMENTS)
+        self.assertIn("dbhub:1", self.shop._server_spec().command)
+
+    def test_what_is_written_to_the_row_by_any_route_starts_nothing(self):
+        for vals in ({"env_type": "custom_image"}, {"env_config": {"image": "evil"}}):
+            with self.subTest(vals=vals), self.assertRaises(AccessError):
+                self.shop.write(vals)
+        self.shop.sudo().write({"env_type": "custom_image", "env_config": {"image": "evil"}})
+        with self.assertRaises(ConfigError):
+            self.shop._server_spec()
+
+    def test_owners_do_not_choose(self):
+        self._apply(SLACK + ENVIRONMENTS)
+        slack = self._add("slack", self.owner, self.service, bot_token="xoxb-1")
+        with self.assertRaises(AccessError):
+            slack._choose_environment("custom_image", {"image": "dbhub:1"})
 
 
 @tagged("post_install", "-at_install")
@@ -372,6 +425,66 @@ class TestStdioTemplatesApi(Released, McpApiCase):
                 body = {"template": "filesystem", "values": {}, **scope}
                 self._error("POST", SERVERS, *expected, body)
         self._error("GET", "/api/mcp/templates?scope=x", 400, "invalid_field")
+
+    def test_the_environment_dates_and_the_rest_of_the_design(self):
+        self._apply(POSTGRESQL + ENVIRONMENTS)
+        self._sign_in(self.admin)
+        postgresql = self._offered()["postgresql"]
+        self.assertEqual(
+            [one["env_type"] for one in postgresql["environments"]],
+            ["dynamic_injected", "custom_image"],
+        )
+        self.assertEqual(postgresql["default_config"]["env_type"], "dynamic_injected")
+        self.assertEqual(postgresql["required_fields"], ["connection_string"])
+        self.assertEqual(postgresql["optional_fields"], [])
+        for name in ("field_labels", "field_placeholders", "field_help_texts"):
+            self.assertEqual([*postgresql[name]], ["connection_string"])
+        body = {
+            "template": "postgresql",
+            "values": {"connection_string": DSN},
+            "scope": "system",
+            "auto_start": True,
+            "env_type": "custom_image",
+            "env_config": {"image": "dbhub:1"},
+        }
+        added = self._json("POST", SERVERS, body, 201)
+        self.assertEqual((added["env_type"], added["auto_start"]), ("custom_image", True))
+        self.assertEqual(added["env_config"], {"image": "dbhub:1"})
+        self.assertTrue(added["created_at"] and added["updated_at"])
+        path = f"{SERVERS}/{added['id']}"
+        changed = self._json(
+            "PUT",
+            path,
+            {"env_type": "dynamic_injected"}
+            | {"env_config": postgresql["environments"][0]["env_config"], "auto_start": False},
+            200,
+        )
+        self.assertEqual((changed["env_type"], changed["auto_start"]), ("dynamic_injected", False))
+        evil = {"env_type": "custom_image", "env_config": {"image": "evil"}}
+        self._error("PUT", path, 422, "refused", evil)
+        self._error("PUT", path, 400, "invalid_field", {"env_type": "shell"})
+        self._error("POST", SERVERS, 422, "refused", {"url": "https://x.example.com/mcp", **evil})
+        self._error("POST", SERVERS, 422, "refused", {**body, **evil})
+        self._error("POST", SERVERS, 400, "invalid_field", {**body, "api_key_env": "HOME"})
+        plain = {"url": "https://plain.example.com/mcp", "scope": "system"}
+        self.assertIsNone(self._json("POST", SERVERS, plain, 201)["env_type"])
+
+    def test_a_key_of_the_environment_is_one_that_the_operator_has_released(self):
+        options = replace(settings.get(), released_env=("WEATHER_KEY",))
+        self.enterContext(patch.object(settings, "get", lambda: options))
+        self._sign_in(self.admin)
+        path = f"{SERVERS}/{self.server.id}"
+        self.assertEqual(
+            self._json("PUT", path, {"api_key_env": "WEATHER_KEY"}, 200)["api_key_env"],
+            "WEATHER_KEY",
+        )
+        self._error("PUT", path, 422, "invalid", {"api_key_env": "HOME"})
+        self.assertEqual(self._json("PUT", path, {"api_key_env": ""}, 200)["api_key_env"], "")
+        self._sign_in(self.owner)
+        own = f"{SERVERS}/{self.user_server.id}"
+        self._error("PUT", own, 422, "invalid", {"api_key_env": "WEATHER_KEY"})
+        self.assertNotIn("created_at", self._json("GET", path))
+        self.assertTrue(self._json("GET", own)["created_at"])
 
     def test_an_owner_adds_one_where_the_operator_says_so(self):
         self._apply(self.filesystem + self.for_owners + SLACK)

@@ -200,6 +200,8 @@ class McpTemplate(models.Model):
                     headers[field.header] = text
                 case "api_key" | "description" as column:
                     vals[column] = text
-        vals |= {"url": url, "transport": self.transport, "authorization": self.authorization}
+        vals |= {"url": url, "transport": self.transport}
+        if self.authorization != "key":
+            vals["authorization"] = self.authorization
         vals.setdefault("description", self.description or "")
         return vals | ({"headers": headers} if headers else {})

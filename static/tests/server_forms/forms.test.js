@@ -113,6 +113,37 @@ test("what the operator has not enabled is shown with the lines to send", async 
     expect(".o_woow_template").toHaveCount(2);
 });
 
+test("an administrator chooses among the environments that the operator has released", async () => {
+    const environments = [
+        { env_type: "dynamic_injected", env_config: { runtime: "node", package: "files@1.0.0" } },
+        { env_type: "custom_image", env_config: { image: "files:1" } },
+    ];
+    const saved = [];
+    await mountWithCleanup(TemplateForm, {
+        props: {
+            api: { templates: async () => [{ ...COMMAND, fields: [], environments }] },
+            scope: "system",
+            onSave: async (values) => saved.push(values),
+            onCancel: () => {},
+        },
+    });
+    await click("[data-template=files]");
+    await animationFrame();
+    expect("option").toHaveCount(3);
+    expect("option:eq(1)").toHaveText("Package fetched at startup: files@1.0.0");
+    await click("button[type=submit]");
+    await animationFrame();
+    await click("select");
+    await select("1");
+    await animationFrame();
+    await click("button[type=submit]");
+    await animationFrame();
+    expect(saved).toEqual([
+        { template: "files", values: {} },
+        { template: "files", values: {}, ...environments[1] },
+    ]);
+});
+
 async function fillInAnew() {
     const api = {
         templates: async () => [TEMPLATE, COMMAND],
