@@ -274,7 +274,7 @@ class TestOwners(Released, AiCase):
         self.service.workspace_id = self.other_workspace
         for server in files | slack:
             self.assertEqual((server.active, server.state), (False, "disabled"))
-            self.assertFalse(server.template_values_encrypted)
+            self.assertFalse(server.sudo().template_values_encrypted)
             with self.assertRaises(ConfigError):
                 server._server_spec()
         files.with_user(self.stranger)._change_template_values({})

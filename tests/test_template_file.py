@@ -89,6 +89,7 @@ class TestSaveAsTemplate(AiCase):
 class TestTemplateFile(OperatorFile, McpApiCase):
     def setUp(self):
         super().setUp()
+        self._apply("[mcp]\n")
         self.Template = self.env[TEMPLATE].with_context(active_test=False)
 
     def test_out_of_one_database_and_into_another(self):
