@@ -109,7 +109,16 @@ IN_BACKGROUND = {
     ("toolbox", "action_import"),
 }
 # … and these ask none.
-ORM = {"copy_data", "create", "write", "unlink", "get_values", "set_values", "message_post", "message_subscribe"}
+ORM = {
+    "copy_data",
+    "create",
+    "write",
+    "unlink",
+    "get_values",
+    "set_values",
+    "message_post",
+    "message_subscribe",
+}
 ORM |= {"activity_schedule", "message_mail_with_source", "message_notify"}
 ORM |= {"SELF_READABLE_FIELDS", "SELF_WRITEABLE_FIELDS", "get_mention_suggestions_from_channel"}
 HERE = {

@@ -1,3 +1,2 @@
 from . import action_try, definition_review, lock
-from . import action_try, definition_review
 from . import template_import

@@ -5,7 +5,8 @@ import contextlib
 import httpx
 
 from services import jsonrpc, text
-from services.catalog import mcp_json
+from services.catalog import mcp_json, template_file
+from services.errors import ConfigError
 from services.llm import llm_errors, prompt_reader, transcript
 from services.llm.lenient_json import LenientJson, TooDeep
 from services.mcp.discovery import content, definition_diff, definition_scan
@@ -23,6 +24,18 @@ from services.turn import names
 
 def of(pattern, method="search"):
     return getattr(pattern, method)
+
+
+def template_field(said):
+    with contextlib.suppress(ConfigError):
+        template_file._field({"name": said, "label": "a", "target": "header", "header": "a"})
+
+
+def template_of_server(said):
+    server = dict.fromkeys(("id", "name", "title", "description", "category", "transport"), "a")
+    server |= {"url": said, "has_api_key": False, "header_names": [said], "authorization": "key"}
+    with contextlib.suppress(ConfigError):
+        template_file.of_server(server)
 
 
 def signs(said):
@@ -203,6 +216,34 @@ PATTERNS = {
     "services.catalog.mcp_json._SECRET": (2_000, export, ("?key", "?a=auth&s", "?ke")),
     "services.catalog.mcp_json._NO_WORD": (2_000, export, ("?key.", "?a..token")),
     "services.catalog.mcp_json._BEARER": (20_000, bearer, ("bearer ", " ", "\n")),
+    "services.catalog.mcp_json.secret_parameters": (
+        2_000,
+        mcp_json.secret_parameters,
+        ("?key={a", "&key={", "?key=", "?token={a}"),
+    ),
+    "services.catalog.template_file.CODE": (
+        20_000,
+        of(template_file.CODE, "fullmatch"),
+        ("a", "a."),
+    ),
+    "services.catalog.template_file._ICON": (
+        20_000,
+        of(template_file._ICON, "fullmatch"),
+        ("fa-a", "fa-"),
+    ),
+    "services.catalog.template_file._LIKE_A_KEY": (
+        2_000,
+        of(template_file._LIKE_A_KEY, "findall"),
+        ("/a1", "/a", "/1", "a/", "/a1b2c3d4e5f6g7h8i9j0k"),
+    ),
+    "services.catalog.template_file._NAMED": (
+        2_000,
+        of(template_file._NAMED, "findall"),
+        ("{a", "{", "{a}"),
+    ),
+    "services.catalog.template_file._field": (20_000, template_field, ("a", "a.")),
+    "services.catalog.template_file.code_of": (20_000, template_file.code_of, ("a.", ".", "a")),
+    "services.catalog.template_file.of_server": (2_000, template_of_server, ("?key=", "&", "/a1")),
     "services.turn.names.LEGAL": (20_000, of(names.LEGAL, "fullmatch"), ("a", "a.")),
     "services.turn.names._slug": (
         200,
