@@ -4,6 +4,7 @@ import re
 
 import pytest
 from chat import Chat, calls, first, then
+from counter import count
 from playwright.sync_api import expect
 
 from dev.paths import ROOT
@@ -56,7 +57,9 @@ def wait_for_answer(page):
 
 def open_cards(page):
     for card in page.locator(".o_ai_chat_tool").all():
-        card.get_by_role("button").first.click()
+        head = card.get_by_role("button").first
+        if head.get_attribute("aria-expanded") != "true":
+            head.click()
         expect(card.locator(".o_ai_chat_tool_result")).to_be_visible()
 
 
@@ -153,7 +156,7 @@ def test_discuss(odoo, scripted_llm, open_page):
 
 def test_a_call_that_asks(odoo, careful, scripted_llm, open_page):
     question = "Count one boat."
-    scripted_llm.script(first(question, calls(("counter__count", {"key": "boat"}))))
+    scripted_llm.script(first(question, calls(count("boat"))))
     chat = Chat(odoo)
     turn = chat.ask(question)
     turn.until("approval_required")
@@ -167,7 +170,7 @@ def test_the_panel(odoo, scripted_llm, open_page):
     question = "Who is this?"
     scripted_llm.script(first(question, {"content": "A company in Fremont, with four contacts."}))
     partner = odoo.rpc("res.partner", "create", [{"name": "Harbour Office", "is_company": True}])[0]
-    page = open_page("admin", f"/odoo/contacts/{partner}")
+    page = open_page("admin", f"/odoo/res.partner/{partner}")
     page.locator(".o_ai_chat_systray button, button.o_ai_chat_systray").first.click()
     ask(page, question)
     wait_for_answer(page)
