@@ -203,7 +203,9 @@ class TestListening(AiCase):
         self.patch(process, "running", lambda: runner)
         self.patch(process._process, "applied", {})
         self.patch(
-            notification_handler.server_files, "current", lambda: SimpleNamespace(digest="x")
+            notification_handler.server_files,
+            "current",
+            lambda: SimpleNamespace(digest="x", health_check_interval=None),
         )
         broken = patch.object(
             notification_handler.ServerStore, "apply_file", side_effect=ValueError("NUL")

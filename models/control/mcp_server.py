@@ -15,7 +15,7 @@ class McpServer(models.Model):
         self.env["ir.config_parameter"].sudo().set_param(
             mcp_switch.PARAMETER, not is_on and mcp_switch.OFF
         )
-        servers = self.sudo().search([])
+        servers = self.sudo().search([("active", "=", True)])
         if is_on:
             servers.filtered(lambda server: server.state == "draft")._sync_after_commit()
         else:

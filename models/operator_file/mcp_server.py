@@ -138,7 +138,7 @@ class McpServer(models.Model):
                 row._set_state("disabled", GONE)
         self._apply_releases()
         if not mcp_switch.is_on_by_operator():
-            self.search([])._end_sessions()
+            self.search([("active", "=", True)])._end_sessions()
         if is_first:
             self._start_with_odoo()
 

@@ -100,10 +100,10 @@ class ProcessHandler:
 
     def _check_health(self) -> None:
         """Where the operator wants the servers' health checked more often than a cron can."""
-        interval = server_files.current().health_check_interval
-        if not interval or interval >= CRON_INTERVAL:
-            return
         try:
+            interval = server_files.current().health_check_interval
+            if not interval or interval >= CRON_INTERVAL:
+                return
             if due := ServerStore(self._dbname).due_for_check():
                 background.check_later(self._dbname, due)
         except (ConnectionError, StoreGone) as error:

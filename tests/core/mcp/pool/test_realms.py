@@ -128,6 +128,8 @@ SHARED = {  # what databases of a process may share, and why
     "tools/server_files.py _known": "the operator's file",
     "tools/server_files.py _lock": "the same",
     "runtime/servers/tokens.py _owner": "one task",
+    "tools/rehearsal.py _local": "one thread, while it rehearses a change",
+    "tools/rehearsal.py _lock": "held while the fence is put up, once a process",
 }
 HARMLESS = {"_logger", "_lt"}
 
