@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import POLICY
+from processor_time import seconds
 
 from services import jsonrpc, large
 from services.errors import ResultTooLarge
@@ -54,16 +55,6 @@ RESULTS = {
     "too long": b'{"content":[{"type":"text","text":"' + b"a b " * 1_900_000 + b'"}]}',
 }
 REFUSED = ("too many", "too long")
-
-
-def seconds(work):
-    """Of the processor, the least of some runs."""
-    least = float("inf")
-    for _ in range(5):
-        begun = time.thread_time()
-        work()
-        least = min(least, time.thread_time() - begun)
-    return least
 
 
 @pytest.mark.parametrize("name", SHAPES)

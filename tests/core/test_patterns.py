@@ -5,10 +5,10 @@ most characters that it is ever given. `OURS` holds those that only the operator
 """
 
 import ast
-import time
 from pathlib import Path
 
 import pytest
+from processor_time import seconds
 from worst_texts import PATTERNS
 
 ROOT = Path(__file__).parents[2]
@@ -87,23 +87,11 @@ def test_the_table_names_what_is_there():
     )
 
 
-def seconds(work, said):
-    """Of the processor, the least of some runs: others on this machine do not count."""
-    least = float("inf")
-    for _ in range(RUNS):
-        begun = time.thread_time()
-        work(said)
-        least = min(least, time.thread_time() - begun)
-        if least > 1:
-            break
-    return least
-
-
 def is_linear(work, texts, name):
-    took = seconds(work, texts[0])
+    took = seconds(lambda: work(texts[0]), RUNS)
     if took > MOST and not name.startswith(IN_PIECES):
         return False
-    return took < MEASURABLE or took < GROWTH**2 * seconds(work, texts[1])
+    return took < MEASURABLE or took < GROWTH**2 * seconds(lambda: work(texts[1]), RUNS)
 
 
 @pytest.mark.parametrize("name", PATTERNS)
