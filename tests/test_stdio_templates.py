@@ -272,6 +272,7 @@ class TestOwners(Released, AiCase):
         files = self._add("filesystem", self.owner, self.service)
         slack = self._add("slack", self.owner, self.service, bot_token="xoxb-s3cret")
         self.service.workspace_id = self.other_workspace
+        files, slack = files.with_env(self.env), slack.with_env(self.env)  # no longer the owner's
         for server in files | slack:
             self.assertEqual((server.active, server.state), (False, "disabled"))
             self.assertFalse(server.sudo().template_values_encrypted)
