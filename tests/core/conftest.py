@@ -3,6 +3,7 @@ import contextlib
 import time
 
 import pytest
+from hypothesis import settings
 from memory_store import MemoryStore
 
 from services.mcp.pool.pool import Pool
@@ -14,6 +15,9 @@ from services.testing.memory_tokens import MemoryTokens
 from services.turn.runner import Runner
 
 POLICY = EgressPolicy.parse("127.0.0.1:*")
+
+settings.register_profile("busy machine", deadline=None)
+settings.load_profile("busy machine")
 
 
 LEGACY = ["json", "stream", "sse"]

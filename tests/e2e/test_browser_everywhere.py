@@ -12,8 +12,9 @@ DARK = {"name": "color_scheme", "value": "dark"}
 
 
 def ask(page, text):
-    page.locator(".o_ai_chat_input").fill(text)
-    page.keyboard.press("Enter")
+    box = page.locator(".o_ai_chat_input")
+    box.fill(text)
+    box.press("Enter")  # the page around it may have taken the focus
 
 
 def answered(page):

@@ -30,6 +30,8 @@ export class AiChatStore extends Reactive {
         this.preferences = { showCalls: true };
         this.threads = {};
         this.currentId = null;
+        /** The conversation that the new chat on the screen became, until another one is opened. */
+        this.startedId = null;
         this.isShown = false;
         this.listTimer = null;
         this.commands = new CommandCenter(this);
@@ -98,6 +100,7 @@ export class AiChatStore extends Reactive {
     async open(id) {
         this.leave();
         this.currentId = id;
+        this.startedId = null;
         if (!this.threads[id]) {
             this.addThread(this.list.find(id) || { id });
         }
@@ -192,7 +195,7 @@ export class AiChatStore extends Reactive {
         thread.isLoaded = true;
         this.drafts.adopt(conversation.id);
         this.files.restore(conversation.id, this.files.take(null));
-        this.currentId = conversation.id;
+        this.currentId = this.startedId = conversation.id;
         return thread;
     }
 

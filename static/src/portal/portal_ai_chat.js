@@ -35,9 +35,10 @@ export class PortalAiChat extends Component {
         );
     }
 
-    /** What was opened before is a step back; the page itself is where it began. */
+    /** What was opened before is a step back; a new chat becomes the conversation that it has begun. */
     onShow(conversationId) {
-        const method = this.isShown ? "pushState" : "replaceState";
+        const isStep = this.isShown && !(conversationId && conversationId === this.chat.startedId);
+        const method = isStep ? "pushState" : "replaceState";
         this.isShown = true;
         const base = browser.location.pathname.match(PAGE_PATH)?.[1];
         const path = conversationId ? `${base}/${conversationId}` : base;
