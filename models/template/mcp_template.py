@@ -99,7 +99,12 @@ class McpTemplate(models.Model):
     @api.model
     def _free_code(self, wanted):
         # sudo: mcp_template - codes that are taken, of switched-off templates too
-        known = self.sudo().with_context(active_test=False).search([]).mapped("code")
+        known = (
+            self.sudo()
+            .with_context(active_test=False)
+            .search([("code", "!=", False)])
+            .mapped("code")
+        )
         code, number = wanted, 2
         while code in known:
             code, number = f"{wanted}_{number}", number + 1

@@ -29,7 +29,9 @@ class McpTemplate(models.Model):
             {"name": entry.name, "message": sentences.translated(self.env, entry.message)}
             for entry in skipped
         ]
-        known = set(self.with_context(active_test=False).search([]).mapped("code"))
+        known = set(
+            self.with_context(active_test=False).search([("code", "!=", False)]).mapped("code")
+        )
         released = server_files.current().templates
         templates = self.browse()
         for entry in found:
