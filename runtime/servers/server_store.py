@@ -2,6 +2,8 @@
 
 import logging
 
+from ...models.operator_file.mcp_server import GONE
+from ...models.template.mcp_server import NOT_RELEASED
 from ...services.errors import EngineError
 from ...services.turn.ports import StoreGone
 from ...tools import db
@@ -26,7 +28,10 @@ class ServerStore:
                 try:
                     specs[server.id] = server._server_spec()
                 except EngineError as error:
-                    server._record_failure(error)
+                    # What is not in the operator's file is told, and taken back, by the look at the file: a failure
+                    # that is written here would outlast a file that has it again a moment later.
+                    if str(error) not in (GONE, NOT_RELEASED):
+                        server._record_failure(error)
             return specs
 
         return db.transaction(self.name, work)
