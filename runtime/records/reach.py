@@ -10,7 +10,7 @@ from odoo.fields import Domain
 from ...services.records import reach
 from ...services.records.access import Access
 from ...services.records.catalog import VERBS
-from ...services.records.conditions import Condition, Group
+from ...services.records.conditions import OPERATORS, Condition, Group
 from ...services.records.errors import RecordError, invalid, unknown
 from . import convert
 
@@ -26,19 +26,8 @@ RIGHTS = {
 MAX_DIGITS = 10  # of an id
 MAX_NAMED = 200  # records that a name in a condition may mean
 RELATIONS = ("many2one", "one2many", "many2many")
-OF_RELATIONS = (
-    "=",
-    "!=",
-    "in",
-    "not in",
-    "like",
-    "not like",
-    "ilike",
-    "not ilike",
-    "=like",
-    "=ilike",
-)
 OF_TREES = ("child_of", "parent_of")
+OF_RELATIONS = tuple(one for one in OPERATORS if one not in {"<", "<=", ">", ">=", *OF_TREES})
 
 
 class Reach:
