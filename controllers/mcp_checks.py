@@ -3,6 +3,7 @@ twice.
 """
 
 import asyncio
+import logging
 
 from odoo import http
 from odoo.http import request
@@ -15,6 +16,8 @@ from ..tools import db, sentences, server_files
 from .chat import ROUTE, conversation_or_404, visible_or_404, visible_service
 from .dispatcher import body, query_int
 from .mcp_servers import SERVER, managed_or_404
+
+_logger = logging.getLogger(__name__)
 
 COMMAND = (
     "/api/ai/conversations/<int:conversation_id>/command",
@@ -168,10 +171,17 @@ class _Reload:
         if not self.specs:
             return {}
 
+        async def discover(engine, spec):
+            try:
+                return await engine.discover(spec)
+            except EngineError as error:
+                return error
+            except Exception:
+                _logger.exception("MCP server %s was not read.", spec.id)
+                return EngineError()
+
         async def ask(engine):
-            found = await asyncio.gather(
-                *map(engine.discover, self.specs.values()), return_exceptions=True
-            )
+            found = await asyncio.gather(*(discover(engine, one) for one in self.specs.values()))
             return dict(zip(self.specs, found, strict=True))
 
         timeout = max(spec.sync_timeout for spec in self.specs.values())

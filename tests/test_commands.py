@@ -4,7 +4,9 @@ from unittest.mock import patch
 
 from odoo.exceptions import UserError
 from odoo.tests import tagged
+from odoo.tools import mute_logger
 
+from ..runtime import engine
 from ..runtime.servers import background
 from .common import AiHttpCase, OperatorFile, served_mcp
 
@@ -73,6 +75,15 @@ class TestCommands(OperatorFile, AiHttpCase):
         told = self._command("/mcp reload")
         self.assertEqual(told["well"], "Tools reloaded.")
         self.assertIn("connection", told["weather"].lower())
+
+    def test_a_fault_of_ours_with_one_server_breaks_nothing(self):
+        self._sign_in(self.owner)
+        self.chat = self._conversation(self.owner, self.service)
+        self.env.flush_all()
+        discover = patch.object(engine.Engine, "discover", side_effect=KeyError("ours"))
+        with discover, mute_logger("odoo.addons.woow_paas_platform.controllers.mcp_checks"):
+            told = self._command("/mcp reload")
+        self.assertEqual(told["flows"], "Something went wrong in the AI engine.")
 
     def test_an_administrator_has_the_file_read_again(self):
         self._apply("[mcp]\nauto_reload = false\n")
