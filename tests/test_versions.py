@@ -3,6 +3,7 @@
 from odoo.exceptions import AccessError, UserError
 from odoo.tests import tagged
 
+from ..tools.refusals import Refusal
 from .common import AiCase, AiHttpCase, OperatorFile
 
 VERSION = "woow_paas_platform.mcp_server_version"
@@ -57,6 +58,29 @@ class TestVersions(AiCase):
         self.server.url = "https://weather.example.com/mcp"
         with self.assertRaises(UserError):
             kept.action_restore()
+
+    def test_a_new_name_is_no_new_address(self):
+        self.server.url = "https://weather.example.com/mcp?token=sk-1"
+        kept = self._last()
+        self.server.name = "renamed"
+        kept.action_restore()
+        self.assertEqual((self.server.name, self.server.url[-4:]), ("weather", "sk-1"))
+
+    def test_a_new_owner_reads_nothing_of_the_former_one(self):
+        self.user_server.url = "https://inside.example.com/mcp"
+        self.user_server.url = "https://flows.example.com/mcp"
+        self.user_server.write({"cloud_service_id": False, "owner_user_id": self.stranger.id})
+        found = self.env[VERSION].with_user(self.stranger).search([])
+        self.assertEqual(len(found), 1)
+        self.assertNotIn("inside", str(found.mapped("configuration")))
+
+    def test_a_lock_holds_against_a_restore(self):
+        self.user_server.url = "https://other.example.com/mcp"
+        first = self.user_server.version_ids.sorted("id")[0]
+        self.user_server.with_user(self.admin)._lock_away()
+        with self.assertRaises(Refusal):
+            first.with_user(self.owner).action_restore()
+        self.assertEqual(self.user_server.url, "https://other.example.com/mcp")
 
     def test_only_so_many(self):
         for number in range(60):

@@ -1,6 +1,7 @@
 from odoo import api, fields, models
 
 from ...services.catalog import mcp_json
+from ..mcp.mcp_server import OWNER
 
 MAX_VERSIONS = 50  # of one server
 # What a version holds: how the server is asked and what is thought of it, never a secret, a command or whose it is.
@@ -39,15 +40,12 @@ class McpServer(models.Model):
         servers._keep_version()
         return servers
 
-    def _check_write(self, vals):
-        result = super()._check_write(vals)
-        if vals.keys() & set(KEPT):
-            self._keep_version()  # of a server that has none yet: what it is before it changes
-        return result
-
     def _after_write(self, vals):
         result = super()._after_write(vals)
-        if vals.keys() & set(KEPT):
+        if vals.keys() & OWNER:
+            # sudo: mcp_server_version - the new owner may not read what the former one had here
+            self.sudo().version_ids.unlink()
+        if vals.keys() & {*KEPT, *OWNER}:
             self._keep_version()
         return result
 
@@ -59,7 +57,8 @@ class McpServer(models.Model):
             name: (self[name] or "") if self._fields[name].type in texts else self[name]
             for name in KEPT
         }
-        return {**values, "url": mcp_json.without_secrets(self.name, values["url"])}
+        # A placeholder of no name: the same address is the same after the server was called otherwise.
+        return {**values, "url": mcp_json.without_secrets("", values["url"])}
 
     def _keep_version(self):
         """Add a version to each server whose configuration is not that of its latest one."""

@@ -118,6 +118,17 @@ def test_what_the_new_version_says_is_there(updated, template, rows):
     assert odoo.sql(rows) == template.postgres.sql(template.database, rows)
 
 
+def test_each_server_has_a_version_to_compare_with(updated):
+    odoo, _before = updated
+    assert (
+        odoo.sql(
+            "SELECT count(*) FROM woow_paas_platform_mcp_server s WHERE NOT EXISTS"
+            " (SELECT FROM woow_paas_platform_mcp_server_version v WHERE v.server_id = s.id)"
+        )
+        == "0"
+    )
+
+
 def test_secrets_are_still_read(updated):
     odoo, _before = updated
     kept = odoo.shell(
