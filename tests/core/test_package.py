@@ -44,6 +44,12 @@ def test_nothing_for_development_only(files):
     assert not [name for name in files if name.startswith(".")]
 
 
+def test_the_licence_that_the_manifest_names(files):
+    assert MANIFEST["license"] == "LGPL-3"
+    assert "GNU LESSER GENERAL PUBLIC LICENSE" in files["LICENSE"]
+    assert "GNU GENERAL PUBLIC LICENSE" in files["COPYING"]  # which the former supplements
+
+
 def test_all_that_the_manifest_names(files):
     patterns = [*MANIFEST["data"], *MANIFEST["demo"], "i18n/zh_TW.po", "data/neutralize.sql"]
     patterns += ["static/description/icon.png", "static/description/index.html", "migrations/*"]
