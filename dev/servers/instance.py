@@ -160,5 +160,5 @@ def _link_addon() -> None:
     for name in wanted:
         link(Path("../../..") / name, folder / name)
     for entry in folder.iterdir():
-        if entry.name not in wanted:
+        if entry.is_symlink() and entry.name not in wanted:  # Python's bytecode stays
             entry.unlink()
