@@ -63,6 +63,7 @@ def prepare_template(instance: Instance, *, fresh: bool) -> None:
         stamp.unlink(missing_ok=True)
         clone(without_addon(instance), instance.database)
         addon.install(instance, {})
+        addon.compile_bundles(instance)
         stamp.write_text(addon.fingerprint())
 
 

@@ -23,11 +23,26 @@ UPDATED_FROM = (
     "views",
     "i18n",
     "controllers",
-    "wizard",
-    "report",
+    "wizards",
     "migrations",
 )
 RECORDS = ROOT / "dev/demo/records.py"
+# Script and style of what pages load, as Odoo keeps them; each database would make them at its first page.
+BUNDLES = """
+for name, kinds in {bundles}.items():
+    for kind in kinds:
+        bundle = env["ir.qweb"]._get_asset_bundle(name, css=kind == "css", js=kind == "js")
+        getattr(bundle, kind)()
+env.cr.commit()
+"""
+OF_ODOO = {
+    "web.assets_web": ("js", "css"),
+    "web.assets_web_dark": ("css",),
+    "web.assets_web_print": ("css",),
+    "web.assets_frontend": ("css",),
+    "web.assets_frontend_minimal": ("js",),
+    "web.assets_frontend_lazy": ("js",),
+}
 
 
 def fingerprint() -> str:
@@ -61,6 +76,13 @@ def install(instance: Instance, environment: Mapping[str, str]) -> None:
     """The addon with its demo data, in a database that has Odoo or in a new one."""
     with step("Installing the addon with demo data"):
         _module(instance, "-i", environment)
+
+
+def compile_bundles(instance: Instance) -> None:
+    """Make what the pages load, so that copies of the database have it already."""
+    ours = {name: ("js", "css") for name in manifest()["assets"] if name.startswith(ADDON)}
+    with step("Compiling scripts and styles"):
+        _script(instance, BUNDLES.format(bundles={**OF_ODOO, **ours}), {})
 
 
 def install_odoo(instance: Instance) -> None:
@@ -112,23 +134,7 @@ def refresh_demo(instance: Instance, environment: Mapping[str, str]) -> str | No
     Gives the opening of every request to the demo's assistant as JSON, to warm a model up with.
     What fails here is said and does not end the demo: the pages show it, and an admin can sync again.
     """
-    # `odoo-bin shell` runs a script from its standard input and ends with it.
-    command = instance.odoo(
-        "shell", f"--database={instance.database}", "--no-http", "--log-level=warn"
-    )
-    done = subprocess.run(
-        [str(arg) for arg in command],
-        input=RECORDS.read_text(),
-        env={
-            **os.environ,
-            **instance.postgres.environment,
-            **environment,
-            "WOOW_AI_IN_PROCESS_RUNNER": "False",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = _script(instance, RECORDS.read_text(), environment)
     log = instance.log.with_name(f"{instance.name}-refresh.log")
     log.write_text(done.stdout + done.stderr)
     if done.returncode:
@@ -143,6 +149,28 @@ def refresh_demo(instance: Instance, environment: Mapping[str, str]) -> str | No
             if line.startswith(OPENING_MARK)
         ),
         None,
+    )
+
+
+def _script(
+    instance: Instance, script: str, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    # `odoo-bin shell` runs a script from its standard input and ends with it.
+    command = instance.odoo(
+        "shell", f"--database={instance.database}", "--no-http", "--log-level=warn"
+    )
+    return subprocess.run(
+        [str(arg) for arg in command],
+        input=script,
+        env={
+            **os.environ,
+            **instance.postgres.environment,
+            **environment,
+            "WOOW_AI_IN_PROCESS_RUNNER": "False",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
