@@ -1,7 +1,7 @@
 """``make test``: three pytest runs and a suite over one set-up, and the plain line at the end.
 
 * *core*: ``tests/core``, the engine alone, while the database is made and beside *odoo*
-* *odoo*: ``tests/test_*.py`` by pytest-odoo, in databases with the addon and its demo data, two at a time
+* *odoo*: ``tests/test_*.py`` by pytest-odoo, in databases with the addon and its demo data, three at a time
 * *e2e*: ``tests/e2e``, against real processes, two at a time
 * *conformance*: ``tests/conformance``, the official suite of MCP, beside the last tests of *e2e*
 """
@@ -30,10 +30,7 @@ from dev.setup import chromium, environments, node, venvs
 RUNNERS = ("core", "odoo", "e2e", "conformance")
 OTHER_FOLDERS = ("core", "e2e", "conformance")  # of tests/, not pytest-odoo's
 ODOO_DATABASE = "woow_test"
-IN_A_BROWSER = (
-    "test_hoot.py",
-    "test_tours.py",
-)  # of *odoo*: a third of its time, beside the others
+PARTS = 3  # of *odoo*, which keep two cores busy whichever of them ends first
 TIME_LIMIT = 2400  # seconds for one runner; a hanging one fails with a report instead of holding CI
 
 # Odoo refuses cursors to what a thread still wants to write when its test has ended.
@@ -180,7 +177,6 @@ class Pytest:
 _ENVIRONMENT = {
     "LANGSMITH_TRACING": "false",
     "PYTHONUNBUFFERED": "1",
-    "PYTHONDONTWRITEBYTECODE": "1",
 }
 
 
@@ -190,14 +186,17 @@ def _core(arguments: Sequence[str]) -> list[str | Path]:
 
 def _odoo(instance: Instance, arguments: Sequence[str]) -> report.Outcome:
     tests = ADDONS / ADDON / "tests"
-    folders = [f"--ignore={tests / folder}" for folder in OTHER_FOLDERS]
-    pages = [tests / name for name in IN_A_BROWSER]
-    rest = [tests, *folders, *(f"--ignore={page}" for page in pages)]
     if arguments:  # a choice is small
+        folders = [f"--ignore={tests / folder}" for folder in OTHER_FOLDERS]
         outcome = OdooPytest(instance, "odoo", [tests, *folders], arguments).finish()
     else:
-        browser = OdooPytest(instance, "odoo-browser", pages, (), quiet=True)
-        parts = OdooPytest(instance, "odoo", rest, ()).finish(), browser.finish()
+        files = sorted(tests.glob("test_*.py"))
+        names = ["odoo", *(f"odoo-{part}" for part in range(1, PARTS))]
+        runs = [
+            OdooPytest(instance, name, files[part::PARTS], (), quiet=part > 0)
+            for part, name in enumerate(names)
+        ]
+        parts = [run.finish() for run in runs]
         outcome = report.joined(*parts)
         outcome.seconds = max(part.seconds for part in parts)
     outcome.problems += _complaints(addon.install_log(instance))
