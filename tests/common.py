@@ -45,7 +45,11 @@ class AiData:
         env = cls.env(context=dict(cls.env.context, woow_no_sync=True))
         # Whatever languages this database has, and whichever its new users get.
         env["res.lang"]._activate_lang("en_US")
-        person = {"password": "secret-of-a-test", "lang": "en_US"}
+        unannounced = {
+            "no_reset_password": True,
+            "tracking_disable": True,
+        }  # no invitation is written
+        person = {"password": "secret-of-a-test", "lang": "en_US", "context": unannounced}
         portal = {"groups": "base.group_portal", **person}
         cls.admin = new_test_user(
             env, "ai_admin", groups="woow_paas_platform.group_admin", **person
