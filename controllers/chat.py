@@ -42,8 +42,10 @@ def active_companies():
     return [int(i) for i in request.cookies.get("cids", "").split("-") if i.isdecimal()]
 
 
-def refuse_while_busy(channel):
-    if busy := channel._running_turn():
+def refuse_while_busy(channel, when=None):
+    """:param when: "queue" lets a message wait for what is under way"""
+    busy = channel._running_turn()
+    if busy and when != "queue":
         raise ApiError(
             409,
             "turn_waiting" if busy.state == "waiting" else "turn_running",
@@ -192,7 +194,8 @@ class ChatController(http.Controller):
             raise ApiError(400, "empty_message", "Write a message first.")
         turn = channel._turn_of_token(values["client_token"])
         if not turn:
-            refuse_while_busy(channel)
+            # another wording needs a conversation at rest
+            refuse_while_busy(channel, values["when"] if values["edit_of"] is None else None)
             with starting_a_turn():
                 turn = self._ask(channel, content, values)
         return accepted(turn)

@@ -352,7 +352,12 @@ SCHEMAS = {
     "Conversation": _object(CONVERSATION),
     "Conversations": _object({"conversations": _list(ref("Conversation")), "has_more": BOOL}),
     "ConversationPage": _object(
-        {**CONVERSATION, "messages": _list(ref("Message")), "has_more": BOOL}
+        {
+            **CONVERSATION,
+            "messages": _list(ref("Message")),
+            "has_more": BOOL,
+            "queued": _list(_object({"id": INT, "message_id": _or_null(INT), "stream_url": TEXT})),
+        }
     ),
     "Message": _object(
         {
@@ -436,6 +441,10 @@ SCHEMAS = {
         {
             "client_token": {**TEXT, "maxLength": 200},  # an index holds it
             "edit_of": INT,
+            "when": {
+                **_one_of("queue"),
+                "description": "What becomes of it while another message is being answered",
+            },
             "attachment_ids": {"type": "array", "description": "Ids of files that were attached"},
             "company_ids": {
                 **_list(INT),

@@ -3,6 +3,7 @@ from datetime import timedelta
 from odoo import fields
 from odoo.tests import tagged
 
+from ..runtime import process
 from .common import AiHttpCase
 
 
@@ -44,6 +45,56 @@ class TestChatApi(AiHttpCase):
         first, second = self._call("POST", path, body), self._call("POST", path, body)
         self.assertEqual(first, second)
         self._assert_error(self._call("POST", path, {"content": "Hi"}), 409, "turn_running")
+
+    def test_what_is_sent_during_an_answer_waits_for_it_if_that_is_said(self):
+        self._sign_in(self.member)
+        path = f"/api/ai/conversations/{self._new()[1]['id']}"
+        first = self._call("POST", f"{path}/messages", {"content": "First"})[1]
+        body = {"content": "Second", "client_token": "t-2"}
+        self._assert_error(self._call("POST", f"{path}/messages", body), 409, "turn_running")
+        status, second = self._call("POST", f"{path}/messages", {**body, "when": "queue"})
+        self.assertEqual(status, 202)
+        again = self._call("POST", f"{path}/messages", {**body, "when": "queue"})[1]
+        self.assertEqual(again, second)
+        page = self._call("GET", path)[1]
+        self.assertEqual(page["turn"]["id"], first["turn_id"])
+        queued = {name: second[name] for name in ("message_id", "stream_url")}
+        self.assertEqual(page["queued"], [{"id": second["turn_id"], **queued}])
+        self._assert_error(
+            self._call(
+                "POST",
+                f"{path}/messages",
+                {"content": "Other", "edit_of": first["message_id"], "when": "queue"},
+            ),
+            409,
+            "turn_running",
+        )
+        self._assert_error(
+            self._call("POST", f"{path}/messages", {"content": "x", "when": "never"}),
+            400,
+            "invalid_field",
+        )
+        turn = self.env["woow_paas_platform.ai_turn"].browse(first["turn_id"])
+        turn._end("done", "<p>One.</p>")
+        page = self._call("GET", path)[1]
+        self.assertEqual([m["text"] for m in page["messages"]], ["First", "One.", "Second"])
+        self.assertEqual((page["turn"]["id"], page["queued"]), (second["turn_id"], []))
+
+    def test_what_is_queued_waits_while_a_decision_is_open(self):
+        self._sign_in(self.member)
+        path = f"/api/ai/conversations/{self._new()[1]['id']}/messages"
+        first = self._call("POST", path, {"content": "First"})[1]
+        turn = self.env["woow_paas_platform.ai_turn"].browse(first["turn_id"])
+        turn.state = "waiting"
+        self.env.flush_all()
+        self._assert_error(self._call("POST", path, {"content": "x"}), 409, "turn_waiting")
+        second = self._call("POST", path, {"content": "x", "when": "queue"})[1]
+        store = process.store(self.env.cr.dbname)
+        self.assertEqual(store.claim("one", 5, 15.0), [])
+        turn._end("stopped")
+        self.env.flush_all()
+        claims = store.claim("one", 5, 15.0)
+        self.assertEqual([claim.turn_id for claim in claims], [second["turn_id"]])
 
     def test_stop_and_history(self):
         self._sign_in(self.member)

@@ -159,10 +159,14 @@ class DiscussChannel(models.Model):
         return record if record and record.has_access("read") else None
 
     def _running_turn(self):
+        return self._open_turns(limit=1)
+
+    def _open_turns(self, limit=None):
+        """The turn that is under way, and those that wait behind it in the order in which they come."""
         return self.env["woow_paas_platform.ai_turn"].search(
             [("channel_id", "=", self.id), ("state", "in", ("queued", "running", "waiting"))],
             order="id",
-            limit=1,
+            limit=limit,
         )
 
     def _last_turn(self):

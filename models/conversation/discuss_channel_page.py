@@ -37,7 +37,7 @@ class DiscussChannel(models.Model):
         }
 
     def _conversation_page(self, limit, before=None):
-        """The latest messages, oldest first, each answer with its turn's calls."""
+        """The latest messages, oldest first, each answer behind its question and with its turn's calls."""
         domain = [
             ("model", "=", "discuss.channel"),
             ("res_id", "=", self.id),
@@ -70,6 +70,9 @@ class DiscussChannel(models.Model):
         calls.sudo().attachment_ids.mapped("name")
         by_answer = {turn.answer_message_id.id: turn for turn in turns if turn.answer_message_id}
         by_question = {turn.message_id.id: turn for turn in turns}
+        # what was asked while an answer was being written stands in front of it in the channel
+        asked_by = {answer: turn.message_id.id for answer, turn in by_answer.items()}
+        page = page.sorted(lambda message: (asked_by.get(message.id) or message.id, message.id))
         bodies = {message.id: _shown_body(message) for message in page}
         timelines = turns._timelines(
             {turn.id: bodies.get(turn.answer_message_id.id, "") for turn in turns}
@@ -90,12 +93,13 @@ class DiscussChannel(models.Model):
             question = by_question.get(message.id)
             if question and not question.answer_message_id and question.ended_at:
                 data.append(self._unanswered_data(question, timelines))
-        turn = self._running_turn()
+        open_turns = self._open_turns()
         return {
             **self._conversation_data(),
             "messages": data,
             "has_more": len(messages) > limit,
-            "turn": turn._running_data() if turn else None,
+            "turn": open_turns[0]._running_data() if open_turns else None,
+            "queued": [turn._queued_data() for turn in open_turns[1:]],
         }
 
     def _turn_data(self, turn, timelines):

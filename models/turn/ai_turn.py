@@ -331,6 +331,13 @@ class AiTurn(models.Model):
             "last_seq": self._last_seq(),
         }
 
+    def _queued_data(self):
+        return {
+            "id": self.id,
+            "message_id": self.message_id.id or None,
+            "stream_url": self._stream_url(),
+        }
+
     def _ended_data(self):
         error = {"code": self.error_code, "message": self.error_message}
         return {
