@@ -7,6 +7,8 @@
     "license": "LGPL-3",
     "category": "Productivity/Discuss",
     "depends": ["base", "web", "bus", "mail", "portal"],
+    # It defines ai.assistant and ai.config, too.
+    "excludes": ["ai_base_gt"],
     "external_dependencies": {
         "python": [
             "anyio>=4.9,<5",

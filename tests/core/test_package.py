@@ -65,6 +65,10 @@ def test_all_that_the_manifest_names(files):
     assert missing == []
 
 
+def test_what_cannot_live_beside_it_is_excluded():
+    assert MANIFEST["excludes"] == ["ai_base_gt"]
+
+
 def test_each_import_of_the_addon_is_met(files):
     missing = []
     for name, text in files.items():
