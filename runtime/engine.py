@@ -55,6 +55,7 @@ class Engine:
         self._policy = policy
         self._capacity = capacity
         self._pool = None
+        self._connections = None
         self._protocols = concurrent.futures.Future()
         self._models = concurrent.futures.Future()
 
@@ -108,12 +109,23 @@ class Engine:
             )
         return self._pool
 
+    @property
+    def connections(self):
+        """Those to models that are kept between turns; live on the runner's loop."""
+        if self._connections is None:
+            from ..services.llm.connections import Connections  # noqa: PLC0415
+
+            self._connections = Connections()
+        return self._connections
+
     async def run(self, request, progress, journal, stop):
         await self._with(self._models)
         from ..services.turn import ai_client, tools  # noqa: PLC0415
 
         turn_tools = await asyncio.to_thread(tools.TurnTools, request, self.pool)
-        return await ai_client.run_turn(request, progress, journal, turn_tools, stop)
+        return await ai_client.run_turn(
+            request, progress, journal, turn_tools, stop, connections=self.connections
+        )
 
     async def reply(self, request, timeout):
         """One answer without a turn, see `services.llm.reply`."""
@@ -122,7 +134,7 @@ class Engine:
         from ..services.turn import tools  # noqa: PLC0415
 
         turn_tools = await asyncio.to_thread(tools.TurnTools, request, self.pool)
-        return await reply.reply(request, turn_tools.functions, timeout)
+        return await reply.reply(request, turn_tools.functions, timeout, self.connections)
 
     def render(self, text):
         return markdown.render(text)
@@ -218,3 +230,5 @@ class Engine:
     async def close(self):
         if self._pool is not None:
             await self._pool.close()
+        if self._connections is not None:
+            await self._connections.close()

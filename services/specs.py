@@ -25,11 +25,15 @@ OWN_RECORDS = "Odoo"  # stands for the server of tools that act on the host's ow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmSpec:
-    """An OpenAI-compatible endpoint. `found_protocol` is what "auto" has found out before, if it has."""
+    """An OpenAI-compatible endpoint. `found_protocol` is what "auto" has found out before, if it has.
+
+    `realm` is the host's database, as that of a `ServerSpec`.
+    """
 
     id: int
     base_url: str
     model: str
+    realm: str = ""
     api_key: str = field(default="", repr=False)
     temperature: float | None = None
     max_tokens: int | None = None

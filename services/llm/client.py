@@ -21,20 +21,20 @@ CONNECT_TIMEOUT = 10.0  # s
 
 
 @contextlib.asynccontextmanager
-async def open_model(spec: LlmSpec):
+async def open_model(spec: LlmSpec, connections: Any):
     """A chat model with a client of its own: nothing is shared between event loops, read from the
+
+    :param connections: `Connections` of this loop
     environment, or sent anywhere but to ``spec.base_url``.
     """
     import httpx  # noqa: PLC0415
 
-    from ..net.transport import ssl_context  # noqa: PLC0415
-
-    # llama.cpp closes kept-alive connections after a stream, so none are kept
-    limits = httpx.Limits(max_connections=10, max_keepalive_connections=0)
-    transport = httpx.AsyncHTTPTransport(verify=ssl_context(), trust_env=False, limits=limits)
     silence = max(spec.first_token_timeout, spec.idle_timeout) + 5
     timeout = httpx.Timeout(silence, connect=CONNECT_TIMEOUT)
-    async with httpx.AsyncClient(transport=transport, trust_env=False, timeout=timeout) as http:
+    async with (
+        connections.open(spec) as transport,
+        httpx.AsyncClient(transport=transport, trust_env=False, timeout=timeout) as http,
+    ):
         client = _client(spec, http, timeout)
         yield _model_class()(
             model=spec.model,
@@ -67,7 +67,8 @@ def _client(spec: LlmSpec, http: Any, timeout: Any) -> Any:
     client.organization = client.project = (
         None  # an empty text was only there to hide the environment
     )
-    client._custom_headers = {}
+    # uncompressed, so that the end of a stream is seen, see `connections`
+    client._custom_headers = {"Accept-Encoding": "identity"}
     return client
 
 

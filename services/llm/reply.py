@@ -10,10 +10,13 @@ from .. import const
 from ..specs import TurnRequest
 from . import client
 from .answer import Answer
+from .connections import Connections
 from .tool_protocol import PROTOCOLS, RESULTS, Functions
 
 
-async def reply(request: TurnRequest, functions: Functions, timeout: float) -> Answer:
+async def reply(
+    request: TurnRequest, functions: Functions, timeout: float, connections: Connections
+) -> Answer:
     """Ask once, with the tools described in the prompt; `said` of the answer is the model's own text.
 
     :param timeout: seconds
@@ -21,7 +24,7 @@ async def reply(request: TurnRequest, functions: Functions, timeout: float) -> A
     """
     protocol = PROTOCOLS["prompt"]
     answer = protocol.answer(functions, is_last=True)
-    async with client.open_model(request.llm) as model:
+    async with client.open_model(request.llm, connections) as model:
         await client.stream(
             model,
             protocol.messages(request.system_prompt, request.history, functions),

@@ -45,6 +45,8 @@ class ScriptedLlm:
         self.open_streams = 0
         self.arrived = asyncio.Event()
         self._server: asyncio.Server | None = None
+        self.connections = 0  # that were ever made
+        self.open_connections = 0
         self._tasks: set[asyncio.Task] = set()
 
     @property
@@ -64,6 +66,8 @@ class ScriptedLlm:
         self._tasks.add(task := asyncio.current_task())
         try:
             while request := await read_request(reader):
+        self.connections += 1
+        self.open_connections += 1
                 _, _, headers, body = request
                 self.headers.append(headers)
                 self.requests.append(json.loads(body))
@@ -75,6 +79,7 @@ class ScriptedLlm:
             self._tasks.discard(task)
             with contextlib.suppress(Exception):
                 writer.close()
+            self.open_connections -= 1
 
     def _next(self) -> Reply:
         step = self.script.pop(0) if len(self.script) > 1 else self.script[0]

@@ -15,6 +15,7 @@ from .. import events, text
 from ..errors import LlmError, LlmNoTools, LlmProtocolError, LlmTimeout
 from ..llm import client, files, tool_protocol, transcript
 from ..llm.answer import Answer
+from ..llm.connections import Connections
 from ..openapi import recall
 from ..render import markdown
 from ..specs import ToolCall, TurnProgress, TurnRequest, TurnResult
@@ -42,6 +43,7 @@ async def run_turn(
     tools: TurnTools,
     stop: asyncio.Event,
     *,
+    connections: Connections | None = None,
     chat_model: Any = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> TurnResult:
@@ -50,13 +52,15 @@ async def run_turn(
     :param progress: empty for a new turn; changed in place. Of a resumed turn the host has withdrawn what the
         step that was cut had said, by a `state` event with that `step`
     :param stop: set when the user stops the turn
+    :param connections: to the model's endpoint, which the turn leaves open
     :param chat_model: a LangChain chat model instead of the one that ``request.llm`` describes
     :return: state done, stopped, failed or waiting; `text` is what the last step has said
     :raises LeaseLost, TurnGone: from the journal, after everything that runs was cancelled
     """
     async with contextlib.AsyncExitStack() as stack:
         if chat_model is None:
-            chat_model = await stack.enter_async_context(client.open_model(request.llm))
+            model = client.open_model(request.llm, connections)
+            chat_model = await stack.enter_async_context(model)
         return await _Turn(request, progress, journal, tools, stop, chat_model, clock).run()
 
 

@@ -5,6 +5,7 @@ import asyncio
 import langchain_mcp_adapters.sessions  # noqa: F401  takes a second that no test should measure
 from conftest import POLICY, spec_of
 
+from services.llm.connections import Connections
 from services.mcp.pool.pool import Pool
 from services.specs import Limits, LlmSpec, ToolSpec, TurnProgress, TurnRequest
 from services.testing.memory_journal import MemoryJournal
@@ -44,8 +45,9 @@ def request_of(
 class Turn:
     """Runs a request and keeps everything that can be looked at afterwards."""
 
-    def __init__(self, request, *, journal=None, progress=None):
+    def __init__(self, request, *, journal=None, progress=None, connections=None):
         self.request = request
+        self.connections = connections
         self.journal = journal or MemoryJournal()
         self.progress = progress or TurnProgress()
         self.stop = asyncio.Event()
@@ -53,15 +55,24 @@ class Turn:
 
     async def run(self):
         pool = Pool(POLICY, can_ask=True)
+        connections = self.connections or Connections()
         try:
             tools = TurnTools(self.request, pool)
             self.result = await run_turn(
-                self.request, self.progress, self.journal, tools, self.stop
+                self.request,
+                self.progress,
+                self.journal,
+                tools,
+                self.stop,
+                connections=connections,
             )
         finally:
             await pool.close()
+            if connections is not self.connections:
+                await connections.close()
         return self
 
 
-async def turn(llm, fake=None, *, journal=None, progress=None, **options):
-    return await Turn(request_of(llm, fake, **options), journal=journal, progress=progress).run()
+async def turn(llm, fake=None, *, journal=None, progress=None, connections=None, **options):
+    request = request_of(llm, fake, **options)
+    return await Turn(request, journal=journal, progress=progress, connections=connections).run()
