@@ -33,6 +33,11 @@ def text(content: str, step: int) -> Event:
     return {"type": "text", "content": content, "step": step}
 
 
+def thinking(content: str, step: int) -> Event:
+    """A piece of what the model thinks aloud before it answers, as plain text."""
+    return {"type": "thinking", "content": content, "step": step}
+
+
 def text_block(index: int, html: str, step: int) -> Event:
     """A block of the answer that is complete, as HTML without anything that runs."""
     return {"type": "text_block", "index": index, "html": html, "step": step}

@@ -283,6 +283,7 @@ class ToolCall:
 
     `arguments` is None when `raw_arguments` did not parse to an object.
     `refused` says why a call that is taken up again must not be made.
+    `extra` is what the endpoint, named by its host, wants back with the call.
     """
 
     id: str
@@ -294,6 +295,7 @@ class ToolCall:
     raw_arguments: str = ""
     problem: str = ""
     refused: str = ""
+    extra: tuple[str, Mapping[str, Any]] | None = None
 
     @property
     def server_name(self) -> str:

@@ -10,6 +10,7 @@ SAID = [
     },
     {"role": "tool", "call_id": "one", "content": "sunny", "outcome": "ok"},
 ]
+THOUGHT = {**SAID[0], "thinking": "Rain?"}
 FINAL = {"role": "assistant", "content": "It is *sunny*.", "tool_calls": []}
 SKIPPED = {"type": "notice", "code": "tool_skipped", "message": "One is left out."}
 
@@ -45,6 +46,14 @@ class TestTimeline(AiCase):
             (entry["type"], entry.get("text") or entry.get("id") or entry.get("code"))
             for entry in self._timeline()[0]
         ]
+
+    def test_what_the_model_thought_is_for_the_reader_only(self):
+        self.turn.transcript = {"step": 2, "messages": [THOUGHT, SAID[1], FINAL]}
+        self.turn._end("done", "<p>It is <em>sunny</em>.</p>")
+        self.assertEqual(self._kinds()[0], ("thinking", "Rain?"))
+        later = self.turn.channel_id.with_user(self.member).sudo(False)._ask("And then?").sudo()
+        self.assertNotIn("Rain?", str(later._turn_request().history))
+        self.assertIn("Let me **see**.", str(later._turn_request().history))
 
     def test_text_and_calls_stand_in_the_order_of_events(self):
         asides = [{"step": 0, "event": SKIPPED}]

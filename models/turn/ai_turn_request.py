@@ -6,7 +6,7 @@ from dataclasses import replace
 from odoo import models
 
 from ...services import text
-from ...services.llm import files
+from ...services.llm import dialect, files, thinking
 from ...services.specs import Limits, TurnRequest
 from ...services.turn import names, read_result
 from .ai_turn import CONVERSATION, FINAL_STATES
@@ -175,6 +175,11 @@ class AiTurn(models.Model):
         :param with_calls: whether what tools said may be told; in a thread, that was for who asked
         """
         kept_messages = (self.transcript or {}).get("messages", ())
+        if not dialect.wants_thoughts(self.assistant_id.config_id.api_base_url or ""):
+            kept_messages = [
+                {name: value for name, value in message.items() if name != thinking.KEY}
+                for message in kept_messages
+            ]
         if not with_calls:
             return [
                 message

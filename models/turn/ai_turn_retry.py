@@ -3,6 +3,7 @@
 from odoo import models
 
 from ...services import events
+from ...services.llm import thinking
 from ...services.render import markdown
 from ...tools import notify
 
@@ -44,6 +45,8 @@ class AiTurn(models.Model):
         told = []
         said = [message for message in transcript["messages"] if message["role"] == "assistant"]
         for step, message in enumerate(said):
+            if thought := message.get(thinking.KEY):
+                told.append(events.thinking(thought, step))
             if message["content"].strip():
                 html = markdown.render(message["content"])
                 told.append(events.text_block(step, html, step))

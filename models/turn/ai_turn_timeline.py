@@ -3,6 +3,7 @@
 from odoo import models
 from odoo.tools import SQL, html2plaintext
 
+from ...services.llm import thinking
 from ...services.render import markdown
 
 
@@ -44,6 +45,7 @@ class AiTurn(models.Model):
         for step, message in enumerate(said):
             entries += [aside["event"] for aside in asides if aside["step"] == step]
             asked = [call["id"] for call in message.get("tool_calls") or () if call["id"] in calls]
+            entries += _thinking(message.get(thinking.KEY))
             content = message.get("content") or ""
             is_last = step == len(said) - 1
             if is_last and (not asked or _is_same(content, answer)):
@@ -58,6 +60,10 @@ class AiTurn(models.Model):
         if not is_answered:
             entries += _block(answer, html2plaintext(answer).strip())
         return entries
+
+
+def _thinking(text):
+    return [{"type": "thinking", "text": text}] if text else []
 
 
 def _block(html, text):

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import LlmProtocolError, LlmRejected
+from .dialect import EXTRAS
+from .thinking import KEY, MAX_KEPT, ThinkReader
 
 CUT = "The arguments were cut off. Call the tool again with shorter arguments."
 NOT_JSON = "The arguments are not a valid JSON object."
@@ -18,6 +20,7 @@ class AskedCall:
     arguments: str = ""
     provider_id: str = ""
     index: Any = None
+    extra: dict[str, Any] | None = None
     is_cut: bool = False
 
     def is_another(self, name: str, provider_id: str) -> bool:
@@ -31,36 +34,52 @@ class AskedCall:
 class Answer:
     """`begun` is true as soon as something of the answer has arrived; `usage` is the last that was told.
 
+    `thinking` is what the model thought aloud; it is shown, see `dialect` for who is sent it again.
     `repair` are messages that ask the model to say it again, where nobody can read what it has said.
     """
 
     text: str = ""
+    thinking: str = ""
     calls: list[AskedCall] = field(default_factory=list)
     finish_reason: str = ""
     usage: dict[str, int] = field(default_factory=dict)
     begun: bool = False
     stopped: bool = False
     repair: tuple[dict[str, Any], ...] = ()
+    _reader: ThinkReader = field(default_factory=ThinkReader)
+    _told_thought: int = 0
 
     def add(self, chunk: Any) -> str:
         """Take an AIMessageChunk; the text that may be shown now."""
-        content = flatten(chunk.content)
+        thought, content = self._reader.feed(flatten(chunk.content))
+        self._think(chunk.additional_kwargs.get(KEY, "") + thought)
+        extras = chunk.additional_kwargs.get(EXTRAS, {})
         for part in chunk.tool_call_chunks:
-            self._add_call(part)
-        self.begun = self.begun or bool(content or self.calls)
+            self._add_call(part, extras.get(part.get("index")))
+        self.begun = self.begun or bool(content or self.calls or self.thinking)
         delta = self._shown(content)
         self.text += delta
         if reason := chunk.response_metadata.get("finish_reason"):
             self.finish_reason = str(reason)
         if chunk.usage_metadata:
-            self.usage = {
-                key: chunk.usage_metadata.get(key) or 0 for key in ("input_tokens", "output_tokens")
-            }
+            self.usage = _usage(chunk.usage_metadata)
         return delta
 
     def close(self) -> str:
         """Nothing more comes; the text that may be shown only now."""
-        return ""
+        thought, content = self._reader.close()
+        self._think(thought)
+        delta = self._shown(content)
+        self.text += delta
+        return delta
+
+    def _think(self, thought: str) -> None:
+        self.thinking += thought[: MAX_KEPT - len(self.thinking)]
+
+    def take_thought(self) -> str:
+        """What was thought since the last time."""
+        begun, self._told_thought = self._told_thought, len(self.thinking)
+        return self.thinking[begun:]
 
     def _shown(self, content: str) -> str:
         """What the person sees of a piece of what the model has said."""
@@ -69,13 +88,14 @@ class Answer:
     def _is_cut(self, call: AskedCall) -> bool:
         return self.finish_reason not in ("tool_calls", "stop", "function_call")
 
-    def _add_call(self, part: dict[str, Any]) -> None:
+    def _add_call(self, part: dict[str, Any], extra: dict[str, Any] | None = None) -> None:
         name, index, provider_id = part.get("name") or "", part.get("index"), part.get("id") or ""
         call = next((call for call in reversed(self.calls) if call.index == index), None)
         if call is None or (name and call.is_another(name, provider_id)):
             call = AskedCall(index=index)
             self.calls.append(call)
         call.provider_id = call.provider_id or provider_id
+        call.extra = extra or call.extra
         if name != call.name:  # some providers repeat the name in every chunk
             call.name += name
         call.arguments += part.get("args") or ""
@@ -104,6 +124,13 @@ class Answer:
         except (ValueError, RecursionError):
             return None, NOT_JSON
         return (arguments, "") if isinstance(arguments, dict) else (None, NOT_JSON)
+
+
+def _usage(told: dict[str, Any]) -> dict[str, int]:
+    """`cached_tokens` are those of the input that the provider did not have to read again; left out if none."""
+    usage = {key: told.get(key) or 0 for key in ("input_tokens", "output_tokens")}
+    cached = (told.get("input_token_details") or {}).get("cache_read")
+    return {**usage, "cached_tokens": cached} if cached else usage
 
 
 def flatten(content: Any) -> str:

@@ -8,11 +8,10 @@ import time
 import warnings
 from collections.abc import Awaitable, Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 from ..errors import LlmError, LlmProtocolError, LlmRateLimited, LlmTimeout, LlmUnavailable
 from ..specs import LlmSpec
-from . import llm_errors
+from . import dialect, llm_errors, thinking
 from .answer import Answer, flatten
 
 RETRY_DELAY = 0.5  # s before the one retry
@@ -23,9 +22,9 @@ CONNECT_TIMEOUT = 10.0  # s
 @contextlib.asynccontextmanager
 async def open_model(spec: LlmSpec, connections: Any):
     """A chat model with a client of its own: nothing is shared between event loops, read from the
+    environment, or sent anywhere but to ``spec.base_url``.
 
     :param connections: `Connections` of this loop
-    environment, or sent anywhere but to ``spec.base_url``.
     """
     import httpx  # noqa: PLC0415
 
@@ -47,7 +46,8 @@ async def open_model(spec: LlmSpec, connections: Any):
             stream_usage=spec.stream_usage,
             use_responses_api=False,
             stream_chunk_timeout=None,
-            **_length(spec),
+            with_thoughts=dialect.wants_thoughts(spec.base_url),
+            **dialect.length(spec.base_url, spec.max_tokens),
         )
 
 
@@ -72,15 +72,6 @@ def _client(spec: LlmSpec, http: Any, timeout: Any) -> Any:
     return client
 
 
-def _length(spec: LlmSpec) -> dict[str, Any]:
-    """OpenAI has renamed the field, everyone else keeps the old name."""
-    if not spec.max_tokens:
-        return {}
-    if (urlsplit(spec.base_url).hostname or "").endswith((".openai.com", ".azure.com")):
-        return {"max_tokens": spec.max_tokens}  # sent as max_completion_tokens
-    return {"extra_body": {"max_tokens": spec.max_tokens}}
-
-
 async def stream(
     model: Any,
     messages: list,
@@ -88,20 +79,23 @@ async def stream(
     answer: Answer,
     *,
     on_text: Callable[[str], Awaitable[None]] | None = None,
+    on_thought: Callable[[str], Awaitable[None]] | None = None,
     stop: asyncio.Event,
     deadline: float,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Fill `answer`. Retries once as long as nothing of it has arrived.
 
+    :param on_thought: is told what the model thinks aloud
     :param deadline: seconds of `clock` at which the turn is over
     :raises LlmError: with what arrived before still in `answer`
     """
     from langsmith import tracing_context  # noqa: PLC0415
 
+    told = (on_text or _untold, on_thought or _untold)
     with tracing_context(enabled=False):
         try:
-            return await _once(model, messages, spec, answer, on_text, stop, deadline, clock)
+            return await _once(model, messages, spec, answer, told, stop, deadline, clock)
         except LlmError as error:
             delay = _retry_delay(error)
             if answer.begun or delay is None or clock() + delay >= deadline:
@@ -109,7 +103,11 @@ async def stream(
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(stop.wait(), delay)
             answer.finish_reason = ""
-            return await _once(model, messages, spec, answer, on_text, stop, deadline, clock)
+            return await _once(model, messages, spec, answer, told, stop, deadline, clock)
+
+
+async def _untold(_delta: str) -> None:
+    pass
 
 
 def _retry_delay(error: LlmError) -> float | None:
@@ -119,7 +117,7 @@ def _retry_delay(error: LlmError) -> float | None:
     return RETRY_DELAY if isinstance(error, LlmUnavailable | LlmProtocolError) else None
 
 
-async def _once(model, messages, spec, answer, on_text, stop, deadline, clock) -> None:
+async def _once(model, messages, spec, answer, told, stop, deadline, clock) -> None:
     if stop.is_set():
         answer.stopped = True
         return
@@ -142,10 +140,8 @@ async def _once(model, messages, spec, answer, on_text, stop, deadline, clock) -
             if (part := chunk.result()) is None:
                 break
             silence = spec.idle_timeout
-            if (delta := answer.add(part)) and on_text:
-                await on_text(delta)
-        if (delta := answer.close()) and on_text:
-            await on_text(delta)
+            await _tell(answer, answer.add(part), *told)
+        await _tell(answer, answer.close(), *told)
         answer.check()
     except Exception as caught:
         raise llm_errors.of_exception(caught) from caught
@@ -156,6 +152,13 @@ async def _once(model, messages, spec, answer, on_text, stop, deadline, clock) -
             await asyncio.wait({chunk}, timeout=1)
         with contextlib.suppress(Exception):
             await asyncio.wait_for(chunks.aclose(), 1)
+
+
+async def _tell(answer, delta, on_text, on_thought) -> None:
+    if thought := answer.take_thought():
+        await on_thought(thought)
+    if delta:
+        await on_text(delta)
 
 
 async def _next(chunks) -> Any | None:
@@ -175,17 +178,39 @@ def _model_class():
     )
 
     class Model(ChatOpenAI):
-        """Evens out what providers stream differently, before it is parsed."""
+        """Evens out what providers stream differently, before it is parsed, and what they want to be sent."""
+
+        with_thoughts: bool = False
+
+        def _get_request_payload(self, input_, *, stop=None, **kwargs):
+            payload = super()._get_request_payload(input_, stop=stop, **kwargs)
+            messages = self._convert_input(input_).to_messages()
+            for message, sent in zip(messages, payload["messages"], strict=True):
+                kept = message.additional_kwargs
+                dialect.completed(sent, kept, with_thoughts=self.with_thoughts)
+            return payload
 
         def _convert_chunk_to_generation_chunk(
             self, chunk, default_chunk_class, base_generation_info
         ):
+            thought, extras = "", {}
+            dialect.even_usage(chunk.get("usage"))
             for choice in chunk.get("choices") or ():
                 if isinstance(choice.get("delta"), dict):
+                    thought += thinking.of_delta(choice["delta"])
                     choice["delta"] = _even(choice["delta"])
-            return super()._convert_chunk_to_generation_chunk(
+                    for call in choice["delta"].get("tool_calls", ()):
+                        if extra := dialect.extra_of(call):
+                            extras[call["index"]] = extra
+            generation = super()._convert_chunk_to_generation_chunk(
                 chunk, default_chunk_class, base_generation_info
             )
+            if generation is not None:
+                generation.message.additional_kwargs |= {
+                    thinking.KEY: thought,
+                    dialect.EXTRAS: extras,
+                }
+            return generation
 
     return Model
 

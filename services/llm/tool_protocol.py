@@ -54,8 +54,11 @@ class ToolProtocol(Protocol):
     def bound(self, model: Any, functions: Functions) -> Any:
         """The chat model, with the functions where the request itself carries them."""
 
-    def messages(self, system_prompt: str, messages: Messages, functions: Functions) -> list:
+    def messages(
+        self, system_prompt: str, messages: Messages, functions: Functions, host: str = ""
+    ) -> list:
         """:param messages: as `TurnRequest.history` describes them
+        :param host: of the endpoint
         :return: LangChain messages
         """
 
@@ -72,8 +75,8 @@ class NativeProtocol:
     def bound(self, model, functions):
         return model.bind_tools(functions) if functions else model
 
-    def messages(self, system_prompt, messages, functions):
-        return transcript.to_langchain(system_prompt, messages)
+    def messages(self, system_prompt, messages, functions, host=""):
+        return transcript.to_langchain(system_prompt, messages, host)
 
     def answer(self, functions, *, is_last=False):
         return Answer()
@@ -88,7 +91,7 @@ class PromptProtocol:
     def bound(self, model, functions):
         return model
 
-    def messages(self, system_prompt, messages, functions):
+    def messages(self, system_prompt, messages, functions, host=""):
         plain = _plain(messages)
         if functions:
             system_prompt = f"{system_prompt}\n\n{INSTRUCTIONS}".strip()
@@ -148,6 +151,7 @@ class PromptAnswer(Answer):
         return self.reader.feed(content)
 
     def close(self) -> str:
+        held = Answer.close(self)  # `super()` does not know a class with slots
         delta = self.reader.close()
         self.calls += self.reader.calls
         if not self.calls and (self.reader.unread or not (self.text + delta).strip()):
@@ -159,7 +163,7 @@ class PromptAnswer(Answer):
                     {"role": "user", "content": REPAIR},
                 )
         self.text += delta
-        return delta
+        return held + delta
 
     def _is_cut(self, call: AskedCall) -> bool:
         return call.is_cut

@@ -16,7 +16,8 @@ class Reply:
 
     Arguments are a dict, or a string that goes out as it is. `finish` None leaves the end out.
     `status` other than 200 answers with an error. `cut` ends the connection in mid-stream,
-    `wait` seconds pass before the first chunk, `gap` between two, `raw` lines come after the text.
+    `wait` seconds pass before the first chunk, `gap` between two, `raw` lines come after the text,
+    `thinking` before it, in a field of its own.
     """
 
     text: str = ""
@@ -30,6 +31,7 @@ class Reply:
     gap: float = 0.0
     cut: bool = False
     raw: tuple[str, ...] = ()
+    thinking: str = ""
 
 
 class ScriptedLlm:
@@ -43,10 +45,10 @@ class ScriptedLlm:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.open_streams = 0
-        self.arrived = asyncio.Event()
-        self._server: asyncio.Server | None = None
         self.connections = 0  # that were ever made
         self.open_connections = 0
+        self.arrived = asyncio.Event()
+        self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task] = set()
 
     @property
@@ -64,10 +66,10 @@ class ScriptedLlm:
 
     async def _serve(self, reader, writer) -> None:
         self._tasks.add(task := asyncio.current_task())
-        try:
-            while request := await read_request(reader):
         self.connections += 1
         self.open_connections += 1
+        try:
+            while request := await read_request(reader):
                 _, _, headers, body = request
                 self.headers.append(headers)
                 self.requests.append(json.loads(body))
@@ -77,9 +79,9 @@ class ScriptedLlm:
             pass
         finally:
             self._tasks.discard(task)
+            self.open_connections -= 1
             with contextlib.suppress(Exception):
                 writer.close()
-            self.open_connections -= 1
 
     def _next(self) -> Reply:
         step = self.script.pop(0) if len(self.script) > 1 else self.script[0]
@@ -111,6 +113,8 @@ class ScriptedLlm:
 
     def _lines(self, reply: Reply):
         yield chunk({"role": "assistant", "content": ""})
+        for start in range(0, len(reply.thinking), reply.piece):
+            yield chunk({"reasoning_content": reply.thinking[start : start + reply.piece]})
         for start in range(0, len(reply.text), reply.piece):
             yield chunk({"content": reply.text[start : start + reply.piece]})
         for index, (name, arguments) in enumerate(reply.calls):

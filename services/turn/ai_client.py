@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import events, text
 from ..errors import LlmError, LlmNoTools, LlmProtocolError, LlmTimeout
-from ..llm import client, files, tool_protocol, transcript
+from ..llm import client, dialect, files, tool_protocol, transcript
 from ..llm.answer import Answer
 from ..llm.connections import Connections
 from ..openapi import recall
@@ -82,6 +82,7 @@ class _Turn:
         self.tools: TurnTools = tools
         self.stop: asyncio.Event = stop
         self.model = model
+        self.host = dialect.host_of(request.llm.base_url)
         self.clock = clock
         self.pictures = dict(request.pictures)
         self.reports = Reports(journal, clock)
@@ -228,13 +229,17 @@ class _Turn:
             self.journal.emit(events.text(delta, self.progress.step))
             await self._emit_blocks(stream.feed(delta))
 
+        async def on_thought(delta: str) -> None:
+            self.journal.emit(events.thinking(delta, self.progress.step))
+
         try:
             await client.stream(
                 protocol.bound(self.model, functions),
-                protocol.messages(prompt, messages, functions),
+                protocol.messages(prompt, messages, functions, self.host),
                 self.request.llm,
                 self.answer,
                 on_text=on_text,
+                on_thought=on_thought,
                 stop=self.stop,
                 deadline=self.deadline,
                 clock=self.clock,
@@ -251,7 +256,7 @@ class _Turn:
 
     def _withdraw(self) -> None:
         """Take back what this step has said."""
-        if self.answer.text:
+        if self.answer.text or self.answer.thinking:
             self.journal.emit(events.state("running", self.progress.step))
             self.blocks = self.first_block
 
@@ -278,13 +283,14 @@ class _Turn:
                     arguments=arguments,
                     raw_arguments=requested.arguments,
                     problem=problem,
+                    extra=requested.extra and (self.host, requested.extra),
                 )
             )
         return calls
 
     async def _save_answer(self, answer: Answer, calls: list[ToolCall]) -> None:
         progress = self.progress
-        progress.messages.append(transcript.assistant_message(answer.text, calls))
+        progress.messages.append(transcript.assistant_message(answer.text, calls, answer.thinking))
         progress.step += 1
         if answer.finish_reason == "length":
             self._notice("answer_cut", "The answer reached its maximum length and was cut off.")

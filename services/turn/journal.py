@@ -20,6 +20,7 @@ _logger = logging.getLogger(__name__)
 BEGIN_TRIES = 3  # a process that stands still each time gives the turn up
 RECORDS = "records"  # the lane of what may take long: no other write waits for it
 ANSWER_POLL = 5.0  # s between two looks for an answer that nobody told of
+FLOWING = ("text", "thinking")  # events whose pieces are joined
 UNKNOWN_TEXT = (
     "The connection was interrupted while this call ran. It may or may not have taken effect."
 )
@@ -60,7 +61,8 @@ class TurnJournal:
 
     def emit(self, event: events.Event) -> None:
         last = self._pending[-1] if self._pending else None
-        if last and event["type"] == last["type"] == "text" and event["step"] == last["step"]:
+        is_more = last and event["type"] == last["type"] and event["type"] in FLOWING
+        if is_more and event["step"] == last["step"]:
             last["content"] += event["content"]
         else:
             self._pending.append(event)

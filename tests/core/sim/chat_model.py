@@ -64,6 +64,7 @@ def _chunk(text="", call=None, finish_reason=None):
     return SimpleNamespace(
         content=text,
         tool_call_chunks=[call] if call else [],
+        additional_kwargs={},
         response_metadata={"finish_reason": finish_reason} if finish_reason else {},
         usage_metadata=None,
     )

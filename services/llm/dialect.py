@@ -1,0 +1,77 @@
+"""Dialects: where OpenAI-compatible endpoints differ from each other, in what they are sent and in what they stream.
+
+Each difference is told by the provider's own documentation; `tests/core/llm/test_providers.py` has their streams.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from . import thinking
+
+EXTRAS = "extra_content"  # of a streamed call, and of a LangChain message's `additional_kwargs`
+MAX_EXTRA = 64 * 1024  # bytes of it, as JSON
+RENAMED = (".openai.com", ".azure.com")  # take `max_completion_tokens`, everyone else the old name
+
+
+def host_of(base_url: str) -> str:
+    return urlsplit(base_url).hostname or ""
+
+
+def length(base_url: str, max_tokens: int | None) -> dict[str, Any]:
+    """The limit of an answer, as an argument of `ChatOpenAI`, which sends `max_tokens` under OpenAI's new name.
+
+    https://platform.openai.com/docs/api-reference/chat/create#chat-create-max_completion_tokens
+    """
+    if not max_tokens:
+        return {}
+    if host_of(base_url).endswith(RENAMED):
+        return {"max_tokens": max_tokens}
+    return {"extra_body": {"max_tokens": max_tokens}}
+
+
+def wants_thoughts(base_url: str) -> bool:
+    """Whether what was thought before a call of a tool has to be sent back; without it DeepSeek answers 400.
+
+    https://api-docs.deepseek.com/guides/thinking_mode
+    """
+    return host_of(base_url).endswith(".deepseek.com")
+
+
+def extra_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What has to come back with a call exactly as it came: Gemini's signature of a thought.
+
+    https://ai.google.dev/gemini-api/docs/thought-signatures
+    """
+    extra = call.get(EXTRAS)
+    if not isinstance(extra, dict) or len(json.dumps(extra)) > MAX_EXTRA:
+        return None
+    return extra
+
+
+def completed(message: dict[str, Any], kept: Mapping[str, Any], *, with_thoughts: bool) -> None:
+    """Put into a message of a request what LangChain leaves out.
+
+    :param kept: `additional_kwargs` of the LangChain message
+    """
+    if not message.get("tool_calls"):
+        return
+    if with_thoughts:
+        message["reasoning_content"] = kept.get(thinking.KEY, "")
+    extras = kept.get(EXTRAS) or {}
+    for call in message["tool_calls"]:
+        if extra := extras.get(call["id"]):
+            call[EXTRAS] = extra
+
+
+def even_usage(usage: Any) -> None:
+    """DeepSeek counts cached tokens under a name of its own.
+
+    https://api-docs.deepseek.com/guides/kv_cache
+    """
+    if isinstance(usage, dict) and isinstance(hit := usage.get("prompt_cache_hit_tokens"), int):
+        usage["prompt_tokens_details"] = {
+            **(usage.get("prompt_tokens_details") or {}),
+            "cached_tokens": hit,
+        }
