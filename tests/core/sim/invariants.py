@@ -106,6 +106,11 @@ def one_turn_of_a_conversation_at_a_time(world):
     yield from world.side_by_side
 
 
+def what_is_queued_comes_in_its_order(world):
+    """Nothing overtakes a message of its conversation that was sent before, not while that waits for a word either."""
+    yield from world.out_of_order
+
+
 def capacity_holds_over_all_databases(world):
     if world.most_running > world.capacity:
         yield f"{world.most_running} turns run where {world.capacity} may"
@@ -168,6 +173,7 @@ INVARIANTS = (
     nobodys_question_answers_itself,
     nobody_is_asked_twice,
     one_turn_of_a_conversation_at_a_time,
+    what_is_queued_comes_in_its_order,
     capacity_holds_over_all_databases,
     no_lease_is_kept_for_a_lost_journal,
     a_turn_that_ended_has_nothing_open,

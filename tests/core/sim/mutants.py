@@ -92,6 +92,14 @@ def _runs_beside_a_younger(self, turn):
     )
 
 
+def _overtakes_what_waits(self, turn):
+    others = [t for t in self.turns.values() if t.channel == turn.channel and t.is_visible]
+    return turn.is_visible and not any(
+        other.state == "running" or (other.id < turn.id and other.state == "queued")
+        for other in others
+    )
+
+
 def _keeps_everything(self, _claim):
     pass
 
@@ -164,6 +172,11 @@ MUTANTS = {
         "one_turn_of_a_conversation_at_a_time",
         90,
         (Database, "_is_next", _runs_beside_a_younger),
+    ),
+    "a queued message overtakes what waits": (
+        "what_is_queued_comes_in_its_order",
+        0,
+        (Database, "_is_next", _overtakes_what_waits),
     ),
     "nobody looks after dead runners": (
         "every_turn_ends",

@@ -17,6 +17,7 @@ class Record:
         self.most_running = 0
         self.asks = Counter()  # (database, token): how often the server has asked a person
         self.side_by_side = []
+        self.begun, self.out_of_order = set(), []  # claims (database, turn, epoch) that were seen
         self.conflicts = []  # of two writers
         self.broken = []  # what the engine itself has called an error
         self.dropped_for_others = []  # (of whom, server, whose session was closed)
@@ -40,6 +41,16 @@ class Record:
     def observe_claims(self, database):
         running = Counter(t.channel for t in database.turns.values() if t.state == "running")
         self.side_by_side += [(database.name, c) for c, count in running.items() if count > 1]
+        for turn in [turn for turn in database.turns.values() if turn.state == "running"]:
+            claim = (database.name, turn.id, turn.epoch)
+            if claim not in self.begun:
+                self.begun.add(claim)
+                self.out_of_order += [
+                    (*claim, "before", older.id)
+                    for older in database.turns.values()
+                    if older.channel == turn.channel and older.id < turn.id
+                    if older.is_visible and older.state in model_store.rows.OPEN
+                ]
 
     def blame(self, database, error):
         if isinstance(error, model_store.NumberTaken):
