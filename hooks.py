@@ -51,6 +51,8 @@ def uninstall_hook(env):
     env["discuss.channel"].search([("channel_type", "=", CONVERSATION)]).unlink()
     env["ir.actions.server"].search([("woow_ai_chat", "=", True)]).unlink()
     env["ir.config_parameter"].search([("key", "=like", f"{PREFIX}%")]).unlink()
+    compiled = [("url", "=like", "/web/assets/%/woow_paas_platform.%")]  # for a page that was shown
+    env["ir.attachment"].search(compiled).unlink()
     own = Domain("model_id", "=like", "woow_paas_platform.%")
     env["ir.filters"].search(own | Domain("model_id", "in", ("ai.assistant", "ai.config"))).unlink()
     env["ai.assistant"].search([]).unlink()
