@@ -72,7 +72,8 @@ def without_addon(instance: Instance) -> Instance:
     base = Instance(instance.name, WITHOUT_ADDON, throw_away=True)
     base.postgres = instance.postgres
     stamp = base.folder / f"{base.database}.installed"
-    current = f"{odoo_tree.odoo_path()} {addon.manifest()['depends']}"
+    about = addon.manifest()
+    current = f"{odoo_tree.odoo_path()} {about['depends']} {about.get('excludes')}"
     known = stamp.exists() and stamp.read_text() == current
     if not known or not base.postgres.exists(base.database):
         addon.install_odoo(base)
