@@ -59,9 +59,14 @@ def test_the_others_wait_for_neither(odoo, fakes, silent):
             rows = odoo.rpc(SERVER, "read", ids, ["state", "tool_count"])
             return {row["id"]: (row["state"], row["tool_count"]) for row in rows}
 
+        def written():
+            rows = odoo.rpc(SERVER, "read", ids, ["write_date"])
+            return {row["id"]: row["write_date"] for row in rows}
+
         hanging, dead, *well = ids
         eventually(lambda: all(states()[one] == ("connected", 50) for one in well), states)
-        assert states()[hanging] == ("draft", 0), "nobody waited for the one that hangs"
-        eventually(lambda: states()[dead][0] == "error", states)
+        eventually(lambda: states()[dead][0] == states()[hanging][0] == "error", states)
+        at = written()
+        assert max(at[one] for one in well) < at[hanging], "nobody waited for the one that hangs"
     finally:
         odoo.rpc(SERVER, "unlink", ids)
