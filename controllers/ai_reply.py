@@ -10,7 +10,7 @@ from ..runtime.web.api_error import ApiError, error_body
 from ..runtime.web.slots import at_most
 from ..services.errors import EngineError
 from ..services.llm import reply
-from ..services.specs import TurnRequest
+from ..services.specs import Limits, TurnRequest
 from ..tools import db
 from .chat import ROUTE, visible_or_404
 from .dispatcher import body
@@ -70,6 +70,7 @@ def _request(assistant, question, with_tools):
         history=({"role": "user", "content": question},),
         servers=tuple(servers.values()),
         tools=tools._tool_specs(problems),
+        limits=Limits(definition_tokens=0),  # the program makes the calls, and knows no look-up
     )
 
 

@@ -9,6 +9,9 @@ TURN_TOOLS_TIMEOUT = 120.0  # s, all tool calls of one turn together (PRD 000, N
 MAX_ROUNDS = 5  # LLM -> tools cycles of one turn (PRD 000, NFR-4)
 MAX_SERVERS_PER_ASSISTANT = 10  # PRD 000, NFR-4
 MAX_TOOLS_PER_SERVER = 50  # PRD 000, NFR-4
+DEFINITION_TOKENS = (
+    8_000  # about, of the tools' definitions in one request; more of them are looked up
+)
 
 MAX_DEFINITION = (
     128 * 1024

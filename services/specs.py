@@ -174,6 +174,8 @@ class ToolSpec:
     `action_id` is the action type that offers it, with arguments that it has `fixed` (see `recall`) and
     `notes` about others; `problem` says why it cannot be offered now.
     `records` is set for tools of the host that act on its own records, see `services.records`; they have no server.
+    `tokens` is about what its definition costs, 0 if that is not known yet.
+    `is_blocked` is set where the host lets no call through: the tool is known, and neither offered nor found.
     """
 
     id: int
@@ -192,6 +194,13 @@ class ToolSpec:
     notes: Mapping[tuple[str, str], str] = field(default_factory=dict)
     problem: str = ""
     records: Literal["", "read", "write"] = ""
+    tokens: int = 0
+    is_blocked: bool = False
+
+    @property
+    def is_hosts(self) -> bool:
+        """Whether the host answers itself and not a server."""
+        return bool(self.records) or not (self.id or self.server_id)
 
     @property
     def origin(self) -> list[Any]:
@@ -222,6 +231,7 @@ class DiscoveredTool:
 class Limits:
     max_rounds: int = const.MAX_ROUNDS
     confirm_round: int = 0  # the turn asks before this round; 0 is never
+    definition_tokens: int = const.DEFINITION_TOKENS  # 0: all tools are offered, whatever they cost
     turn_tools_timeout: float = const.TURN_TOOLS_TIMEOUT
     turn_timeout: float = const.TURN_TIMEOUT
     llm_result_cap: int = const.LLM_RESULT_CAP

@@ -12,6 +12,12 @@ MAX_REASON = 500  # characters
 class AiTurn(models.Model):
     _inherit = "woow_paas_platform.ai_turn"
 
+    def _blocked_tools(self, tools):
+        by_rule = self.env["woow_paas_platform.approval_rule"]._blocked(tools, self.assistant_id)
+        by_person = self.env["woow_paas_platform.person_rule"]._blocked(tools, self.user_id)
+        by_tool = tools.filtered(lambda tool: tool.approval_policy == "never")
+        return super()._blocked_tools(tools) | by_tool | by_rule | by_person
+
     def _record_decision(self, asked, decision, *, arguments=None, reason=None, **values):
         if decision not in DECISIONS:
             return super()._record_decision(asked, decision, **values)

@@ -48,6 +48,21 @@ class ApprovalRule(models.Model):
                 ) from error
 
     @api.model
+    def _blocked(self, tools, assistant):
+        """The tools that the first rule blocks in each chat with this assistant, whatever the arguments."""
+        rules = self.search(
+            [
+                ("tool_id", "in", tools.ids),
+                ("assistant_id", "in", (False, assistant.id)),
+                ("policy", "=", "never"),
+                ("condition", "in", (False, "")),
+            ]
+        )
+        return rules.tool_id.filtered(
+            lambda tool: self._rules_of(tool, assistant)[0] == Rule("never")
+        )
+
+    @api.model
     def _rules_of(self, tool, assistant):
         """The rules that may apply, those of the assistant first."""
         rules = self.search(

@@ -75,16 +75,26 @@ class PersonRule(models.Model):
     @api.model
     def _policies(self, tool, user):
         """What the rules say that apply to a person's call of a tool."""
+        return self._rules_for(tool, user).mapped("policy")
+
+    @api.model
+    def _blocked(self, tools, user):
+        """Those of the tools whose calls by this person never run."""
+        rules = self._rules_for(tools, user).filtered(lambda rule: rule.policy == "never")
+        servers = rules.filtered(lambda rule: not rule.tool_id).server_id
+        return tools.filtered(lambda tool: tool in rules.tool_id or tool.server_id in servers)
+
+    @api.model
+    def _rules_for(self, tools, user):
         # sudo: person_rule - rules that people do not see, read to decide
-        rules = self.sudo().search(
-            Domain("server_id", "=", tool.server_id.id)
-            & Domain("tool_id", "in", (False, tool.id))
+        return self.sudo().search(
+            Domain("server_id", "in", tools.server_id.ids)
+            & Domain("tool_id", "in", [False, *tools.ids])
             & (
                 Domain("user_ids", "in", user.ids)
                 | Domain("group_ids", "in", user.sudo().all_group_ids.ids)
             )
         )
-        return rules.mapped("policy")
 
     @api.model
     def _own(self, servers=None, tools=None):

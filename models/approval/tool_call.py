@@ -8,6 +8,7 @@ from ...services import events
 from ...services.errors import EngineError
 from ...services.schemas import schema
 from ...services.specs import Verdict
+from ...services.toolset import lookup
 from ...services.turn import approval
 from ...tools.moments import utc
 from ..mixins.callable_mixin import BLOCKED
@@ -113,7 +114,7 @@ class ToolCall(models.Model):
         for earlier in turn._earlier_turns():
             read |= earlier._calls_with_taken_over()
         read.fetch(
-            ["outcome", "tool_name", "tool_id", "operation_id"]
+            ["outcome", "tool_name", "tool_id", "operation_id", "server_name"]
         )  # not the results, which may be long
         return any(call._may_be_a_strangers() for call in read)
 
@@ -122,8 +123,16 @@ class ToolCall(models.Model):
         return (
             self.outcome in ("ok", "error")
             and not self.operation_id
+            and not self._is_look_up()
             and approval.is_untrusted(tool._annotations(), tool.server_id.trust_level or "none")
         )
+
+    def _is_look_up(self):
+        """Definitions, which were reviewed as they would be for being offered, are nobody's result.
+
+        A server's tool of the same name, which may be gone by now, has left the server's name.
+        """
+        return not self.server_name and self.tool_name in lookup.NAMES
 
     def _input_schema(self):
         """What the arguments must fit."""

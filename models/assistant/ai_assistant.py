@@ -1,6 +1,7 @@
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
+from ...services import const
 from ...tools import limits
 
 
@@ -77,6 +78,13 @@ class AiAssistant(models.Model):
         help="Before this round of tool calls the assistant asks the user, once per turn, whether to go on. If not, "
         "it answers with what it has found. 0 means never. In threads of channels nobody is asked.",
     )
+    definition_tokens = fields.Integer(
+        "Tokens for Tools",
+        default=const.DEFINITION_TOKENS,
+        required=True,
+        help="About how many tokens the definitions of tools may take of a request. If all of them need more, "
+        "the assistant looks tools up when it needs them. Choose less for models with a small context.",
+    )
     tool_count = fields.Integer("Tools", compute="_compute_tool_count", compute_sudo=True)
     turn_count = fields.Integer(
         "Turns", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
@@ -88,6 +96,11 @@ class AiAssistant(models.Model):
     _max_rounds_range = models.Constraint(
         "CHECK (max_rounds BETWEEN 0 AND 50)",
         "The number of rounds must be between 0 and 50.",
+    )
+
+    _definition_tokens_range = models.Constraint(
+        "CHECK (definition_tokens >= 500)",
+        "The definitions of tools need at least 500 tokens.",
     )
 
     @api.depends("mcp_server_ids.tool_ids.active", "mcp_tool_disabled_ids")

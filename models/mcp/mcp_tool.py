@@ -4,8 +4,9 @@ import json
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, ValidationError
 
-from ...services.errors import McpOff
+from ...services.errors import EngineError, McpOff
 from ...services.specs import ToolSpec
+from ...services.toolset import definition
 from ...services.turn import approval, names
 from ...tools import limits, mcp_switch, sentences
 
@@ -126,10 +127,30 @@ class McpTool(models.Model):
             "output_schema": json.dumps(found.output_schema) if found.output_schema else False,
             "annotations": json.dumps(dict(found.annotations)),
             "definition_hash": hashlib.sha256(definition.encode()).hexdigest(),
-            "token_estimate": (len(schema) + len(found.description or "") + len(found.name)) // 4,
+            "token_estimate": self._estimate(found),
             "warning_codes": [list(warning) for warning in found.warnings],
             "available": True,
         }
+
+    @api.model
+    def _estimate(self, found):
+        """About how many tokens the definition costs, as a model is sent it; 0 if none can be.
+
+        :param found: what has the name, the title, the description and the input schema
+        """
+        spec = ToolSpec(
+            id=0,
+            server_id=0,
+            name=found.name,
+            alias=found.name,
+            title=found.title or "",
+            description=found.description or "",
+            input_schema=found.input_schema,
+        )
+        try:
+            return definition.tokens(definition.function(spec))
+        except EngineError:
+            return 0
 
     @api.constrains("active")
     def _check_number(self):
@@ -217,10 +238,11 @@ class McpTool(models.Model):
         self.ensure_one()
         return self._tool_specs()[0]
 
-    def _tool_specs(self, problems=None):
+    def _tool_specs(self, problems=None, blocked=()):
         """Frozen copies with aliases that are unique among them, in a stable order.
 
         :param problems: why servers cannot be used now, by their ids
+        :param blocked: tools that no call gets through to
         """
         problems = problems or {}
         tools = self.sorted(lambda tool: (tool.server_id.id, tool.name))
@@ -237,6 +259,8 @@ class McpTool(models.Model):
                 output_schema=json.loads(tool.output_schema or "{}"),
                 annotations=tool._annotations(),
                 definition=tool._definition(),
+                tokens=tool.token_estimate,
+                is_blocked=tool in blocked,
                 problem=sentences.translated(self.env, problems[tool.server_id.id].outline)
                 if tool.server_id.id in problems
                 else "",

@@ -62,6 +62,10 @@ class AiTurn(models.Model):
         Action = self.env["woow_paas_platform.action_type"].with_user(self.user_id).sudo(False)
         return Action._for_record(self._record())
 
+    def _blocked_tools(self, tools):
+        """Those among them that never run here, whatever the arguments. A hook."""
+        return tools.browse()
+
     def _own_tool_specs(self):
         """Tools that the host itself answers, which come from no server. A hook."""
         return ()
@@ -114,11 +118,12 @@ class AiTurn(models.Model):
                 # First, so that no number of other tools crowds them out.
                 *actions._tool_specs(self._record(), more_problems),
                 *self._own_tool_specs(),
-                *tools._tool_specs(problems),
+                *tools._tool_specs(problems, self._blocked_tools(tools)),
             ),
             limits=Limits(
                 max_rounds=assistant.max_rounds,
                 confirm_round=assistant.confirm_round if self._is_private() else 0,
+                definition_tokens=assistant.definition_tokens,
             ),
             pictures=self._pictures_of_calls() if llm.supports_vision else {},
         )

@@ -16,6 +16,7 @@ from odoo.tools import SQL
 from ...services import text
 from ...services.errors import EngineError, LeaseLost, TurnGone
 from ...services.specs import TurnProgress, Verdict
+from ...services.toolset import lookup
 from ...services.turn import read_result
 from ...services.turn.ports import Claim, Loaded, TurnsLocked
 from ...tools import db, notify
@@ -217,6 +218,9 @@ class OdooStore(RecordCalls, TurnQueue):
             if call.tool == read_result.TOOL:
                 row.started_at = fields.Datetime.now()
                 return Verdict(kind="answered", result=row._read_on())
+            if call.tool in lookup.TOOLS:
+                row.started_at = fields.Datetime.now()
+                return Verdict(kind="run")
             in_flight = row.started_at and row.started_epoch != claim.epoch
             if in_flight and not row.tool_id._may_repeat():
                 return Verdict(kind="lost")
@@ -358,7 +362,7 @@ class OdooStore(RecordCalls, TurnQueue):
 def _origin(call):
     """Where a call's tool comes from, as columns of its row: a server, or an operation of a toolbox;
     the action's part; and the pin of its definition. Ours, and tools that do not exist, come from nowhere."""
-    tool = call.tool if call.tool != read_result.TOOL else None
+    tool = call.tool if call.tool and (call.tool.records or not call.tool.is_hosts) else None
     is_operation = tool is not None and tool.operation is not None
     records = tool.records if tool is not None else ""
     is_tool = tool is not None and not is_operation and not records

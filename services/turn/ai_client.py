@@ -67,11 +67,13 @@ async def run_turn(
 def _left_out(names):
     """
     >>> _left_out(["add"]), _left_out(["add", "list"])
-    ('The tool “add” was left out.', 'These tools were left out: add, list.')
+    ('The tool “add” was left out.', '2 tools were left out.')
     """
-    if len(names) == 1:
-        return f"The tool “{names[0]}” was left out."
-    return f"These tools were left out: {', '.join(names)}."
+    return (
+        f"The tool “{names[0]}” was left out."
+        if len(names) == 1
+        else f"{len(names)} tools were left out."
+    )
 
 
 class _Turn:
@@ -93,7 +95,7 @@ class _Turn:
 
     async def run(self) -> TurnResult:
         self._begin()
-        self.tools.let_read_on(self.progress.messages)
+        self.tools.take_in(self.progress.messages)
         if calls := transcript.open_calls(self.progress, self.tools.find):
             if not await self._run_calls(calls):
                 return self._wait()
@@ -139,10 +141,18 @@ class _Turn:
             events.turn_started(
                 self.request.turn_id,
                 assistant=self.request.assistant,
-                tools=len(self.tools.functions),
+                tools=self.tools.count,
                 servers=self.tools.server_states(),
             )
         )
+        if self.tools.lookup and len(self.request.history) == 1:
+            servers = self.tools.lookup.servers
+            of_servers = f" of {servers} servers" if servers > 1 else ""
+            self._notice(
+                "tools_looked_up",
+                f"{self.tools.count} tools{of_servers} are available."
+                " The assistant looks up the ones it needs.",
+            )
         left_out = {}
         for tool, problem in self.tools.skipped:
             left_out.setdefault((tool.server_id, problem), []).append(text.one_line(tool.name, 100))
@@ -324,7 +334,7 @@ class _Turn:
             for call_id in answered:
                 if shown := files.pictures_of(results[call_id].attachments):
                     self.pictures[call_id] = shown
-        self.tools.let_read_on(progress.messages)
+        self.tools.take_in(progress.messages)
         for warning in filter(None, (results[call_id].warning for call_id in answered)):
             self._notice("unexpected_result", warning)
         progress.tools_seconds = round(progress.tools_seconds + seconds, 3)

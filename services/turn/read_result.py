@@ -4,10 +4,10 @@ A cut result names itself in the cut (`text.cap`). The host keeps the whole, so 
 in any process, with the rights of its conversation.
 """
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..specs import CallResult, ToolSpec
+from ..toolset import definition
 
 NAME = "read_result"
 PART = 20_000  # characters of one answer
@@ -31,19 +31,7 @@ TOOL = ToolSpec(
         "required": ["id", "start"],
     },
 )
-FUNCTION = {
-    "type": "function",
-    "function": {
-        "name": NAME,
-        "description": TOOL.description,
-        "parameters": TOOL.input_schema,
-    },
-}
-
-
-def is_wanted(messages: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a result among these messages was cut."""
-    return any(message.get("truncated") for message in messages)
+FUNCTION = definition.own(TOOL)
 
 
 def part(whole: str, call_id: str, start: Any) -> CallResult:

@@ -1,7 +1,7 @@
 """Tools of one turn: what the LLM is offered, and what becomes of a call."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +10,8 @@ from ..errors import EngineError, ServerTimeout, SessionExpired, SessionLost
 from ..mcp.discovery import content
 from ..mcp.pool.pool import Pool
 from ..mcp.session.call_options import DEFAULTS, CallOptions
-from ..openapi import operations, recall
-from ..schemas import arguments, schema
+from ..openapi import operations
+from ..schemas import arguments
 from ..specs import (
     CallResult,
     Executed,
@@ -22,75 +22,150 @@ from ..specs import (
     ToolSpec,
     TurnRequest,
 )
+from ..toolset import definition, lookup
+from ..toolset.lookup import Lookup
 from . import approval, names, read_result
 
-MAX_FUNCTIONS = 127  # OpenAI takes 128 tools of one request, one may be ours
-MAX_DESCRIPTION = 1_024  # characters, OpenAI function description
+OURS = {tool.alias: tool for tool in (*lookup.TOOLS, read_result.TOOL)}
+MAX_FUNCTIONS = 125  # OpenAI takes 128 tools of one request, three may be ours
 
 MAYBE = "It is not known whether the tool has taken effect."
 
 
 class TurnTools:
-    """:ivar functions: OpenAI function definitions of the usable tools, in the request's order
+    """The tools of a turn. What fits the budget of definitions is offered at once; else the model looks tools up.
+
     :ivar skipped: (tool, sentence) of those that cannot be offered
+    :ivar lookup: None where all are offered
     """
 
     def __init__(self, request: TurnRequest, pool: Pool):
-        self.functions: list[dict[str, Any]] = []
         self.skipped: list[tuple[ToolSpec, str]] = []
+        self.lookup: Lookup | None = None
         self._request = request
         self._pool = pool
         self._servers = {server.id: server for server in request.servers}
         self._tools: dict[str, ToolSpec] = {}
+        self._offered: dict[str, dict[str, Any]] = {}  # functions in the order of a request
+        self._wanted: dict[
+            str, int
+        ] = {}  # tokens of those that were looked up; at the end the last
+        self._room = 0  # tokens that those may take
+        self._taken_in = 0  # messages of the turn
+        self._asked: dict[str, str] = {}  # aliases by call id
+        sizes = {}
         for tool in request.tools:
-            if problem := self._offer(tool):
+            problem, size = self._admit(tool)
+            if problem:
                 self.skipped.append((tool, problem))
-        self.let_read_on(request.history)
+            else:
+                self._tools[tool.alias] = tool
+                if not tool.is_blocked:
+                    sizes[tool.alias] = size
+        self._offer_what_fits(sizes)
+        for message in request.history:
+            self._take_in(message)
 
-    def _offer(self, tool: ToolSpec) -> str:
-        """Add a tool; a sentence if that is not possible."""
+    @property
+    def functions(self) -> list[dict[str, Any]]:
+        """OpenAI function definitions of what is offered now. What comes later stands at the end, so that endpoints
+        find the beginning of a request in their cache."""
+        return list(self._offered.values())
+
+    @property
+    def count(self) -> int:
+        """Tools that can be called, those among them that have to be looked up."""
+        return sum(not tool.is_blocked for tool in self._tools.values())
+
+    def _admit(self, tool: ToolSpec) -> tuple[str, int]:
+        """A sentence if the tool cannot be offered, and about how many tokens it costs."""
         if tool.problem:
-            return tool.problem
+            return tool.problem, 0
         if tool.server_id not in self._servers and not tool.records:
-            return "Its server is not available."
-        is_taken = tool.alias in self._tools or tool.alias == read_result.NAME
+            return "Its server is not available.", 0
+        is_taken = tool.alias in self._tools or tool.alias in OURS
         if is_taken or not names.LEGAL.fullmatch(tool.alias):
-            return "Its name cannot be offered to a language model."
-        if len(self.functions) >= MAX_FUNCTIONS:
-            return f"A language model takes at most {MAX_FUNCTIONS} tools."
+            return "Its name cannot be offered to a language model.", 0
         try:
-            parameters = schema.clean(tool.input_schema)
-            if tool.action_id:
-                parameters = recall.described(recall.hidden(parameters, tool.fixed), tool.notes)
+            return "", tool.tokens or definition.tokens(definition.function(tool))
         except EngineError as error:
-            return str(error)
-        title = (
-            tool.title if tool.title and tool.title.lower() not in tool.description.lower() else ""
-        )
-        about = ". ".join(filter(None, (title, tool.description))) or tool.name
-        function = {
-            "name": tool.alias,
-            "description": text.clean(about)[:MAX_DESCRIPTION],
-            "parameters": parameters,
-        }
-        self.functions.append({"type": "function", "function": function})
-        self._tools[tool.alias] = tool
-        return ""
+            return str(error), 0
 
-    def let_read_on(self, messages: Iterable[Mapping[str, Any]]) -> None:
-        """From now on offer to read on, if a result among these messages was cut."""
-        if read_result.NAME not in self._tools and read_result.is_wanted(messages):
-            self.functions.append(read_result.FUNCTION)
-            self._tools[read_result.NAME] = read_result.TOOL
+    def _offer_what_fits(self, sizes: Mapping[str, int]) -> None:
+        budget = self._request.limits.definition_tokens
+        if not budget or (sum(sizes.values()) <= budget and len(sizes) <= MAX_FUNCTIONS):
+            for alias in sizes:
+                self._offer(alias)
+            return
+        room = budget // 2
+        for alias, size in sizes.items():
+            tool = self._tools[alias]
+            if (tool.action_id or tool.records) and size <= room:
+                room -= size
+                self._offer(alias)
+        hidden = [self._tools[alias] for alias in sizes if alias not in self._offered]
+        self.lookup = Lookup(hidden, self._servers)
+        self._offered[lookup.FIND.alias] = self.lookup.function
+        self._offered[lookup.DESCRIBE.alias] = definition.own(lookup.DESCRIBE)
+        self._room = max(budget - sum(map(definition.tokens, self.functions)), budget // 4)
+
+    def _offer(self, alias: str) -> bool:
+        """Whether the tool is offered from now on."""
+        if alias in self._offered:
+            return True
+        try:
+            self._offered[alias] = definition.function(self._tools[alias])
+        except EngineError as error:
+            self.skipped.append((self._tools.pop(alias), str(error)))
+            return False
+        return True
+
+    def take_in(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Offer from now on what the turn's messages have made known: tools that were found or called by their
+        names, and to read on where a result was cut. The same messages make the same offer, also after a crash."""
+        for message in messages[self._taken_in :]:
+            self._take_in(message)
+            if self._asked.get(message.get("call_id", "")) == lookup.FIND.alias:
+                for alias in lookup.names_found(message["content"]):
+                    self._want(alias)
+        self._taken_in = len(messages)
+
+    def _take_in(self, message: Mapping[str, Any]) -> None:
+        for call in message.get("tool_calls") or ():
+            self._asked[call["id"]] = call["alias"]
+            self._want(call["alias"])
+            if call["alias"] == lookup.DESCRIBE.alias:
+                for alias in lookup.names_asked(call.get("arguments")):
+                    self._want(alias)
+        if message.get("truncated"):
+            self._offered.setdefault(read_result.NAME, read_result.FUNCTION)
+
+    def _want(self, alias: str) -> None:
+        """Offer a tool that has to be looked up; those that nobody wanted for longest make room."""
+        if alias in self._wanted:
+            self._wanted[alias] = self._wanted.pop(alias)
+        elif self._is_known(alias) and alias not in self._offered and self._offer(alias):
+            self._wanted[alias] = definition.tokens(self._offered[alias])
+            while len(self._wanted) > 1 and not self._fit(self._wanted.values()):
+                oldest = next(iter(self._wanted))
+                del self._wanted[oldest], self._offered[oldest]
+
+    def _is_known(self, alias: str) -> bool:
+        return alias in self._tools and not self._tools[alias].is_blocked
+
+    def _fit(self, sizes: Collection[int]) -> bool:
+        return sum(sizes) <= self._room and len(sizes) <= MAX_FUNCTIONS // 2
 
     def resolve(self, alias: str) -> tuple[ToolSpec, ServerSpec | None] | None:
-        """The tool that an alias means, None if it was not offered. Ours has no server."""
+        """The tool that an alias means, None if there is none. Ours have no server."""
         tool = self._tools.get(alias)
+        if tool is None and alias in self._offered:
+            tool = OURS.get(alias)
         return (tool, self._servers.get(tool.server_id)) if tool else None
 
     def find(self, origin: list[Any]) -> tuple[ToolSpec, ServerSpec | None] | None:
         """The very tool of an earlier offer (see `ToolSpec.origin`), None if it is not offered any more."""
-        for alias, tool in self._tools.items():
+        for alias, tool in (*self._tools.items(), *OURS.items()):
             if tool.origin == origin:
                 return self.resolve(alias)
         return None
@@ -118,6 +193,8 @@ class TurnTools:
 
         :param timeout: seconds
         """
+        if call.tool in lookup.TOOLS:
+            return Executed(result=refusal(call) or await self._look_up(call))
         return await execute(
             call,
             self._pool,
@@ -126,6 +203,36 @@ class TurnTools:
             limits=self._request.limits,
             options=replace(options, suspends=True),
         )
+
+    async def _look_up(self, call: ToolCall) -> CallResult:
+        begun = time.monotonic()
+        if call.tool == lookup.DESCRIBE:
+            asked = lookup.names_asked(call.arguments)
+            known = [self._tools[name] for name in asked if self._is_known(name)]
+            unknown = [name for name in asked if not self._is_known(name)]
+            cap = self._request.limits.llm_result_cap
+            result = lookup.describe(known, unknown, call.id, cap)
+        elif self.lookup is None:
+            result = lookup.found((), ())
+        else:
+            result = await large.beside(self._found, self.lookup, call.arguments["queries"])
+        return replace(result, duration_ms=_ms(begun))
+
+    def _found(self, hidden: Lookup, queries: list[str]) -> CallResult:
+        """What of it can be offered together from now on, at least one, and what else there is."""
+        ready, sizes, more = [], [], []
+        question = self._request.history[-1]["content"] if self._request.history else ""
+        for tool in hidden.find(queries, question):
+            try:
+                size = definition.tokens(definition.function(tool))
+            except EngineError:
+                continue
+            if not ready or self._fit([*sizes, size]):
+                ready.append(tool)
+                sizes.append(size)
+            else:
+                more.append(tool)
+        return lookup.found(ready, more)
 
 
 async def execute(
@@ -180,7 +287,7 @@ def refusal(call: ToolCall) -> CallResult | None:
     """The result of a call that cannot be made at all; None if it can."""
     if call.refused:
         return failure("denied", call.refused)
-    if call.tool is None or (call.server is None and not call.tool.records):
+    if call.tool is None or (call.server is None and not call.tool.is_hosts):
         return failure("unknown_tool", f"There is no tool called {call.alias!r}.")
     if call.arguments is None:
         return failure("invalid_args", call.problem or "The arguments are not a JSON object.")

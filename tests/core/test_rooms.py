@@ -30,9 +30,10 @@ ARROWS = {
     "services.mcp.features": "services services.mcp.session services.mcp.discovery services.mcp.pool",
     "services.openapi": "services services.net services.schemas services.mcp.discovery",
     "services.llm": "services services.net",
+    "services.toolset": "services services.schemas services.openapi",
     "services.turn": (
         "services services.schemas services.render services.mcp.session services.mcp.discovery services.mcp.pool"
-        " services.openapi services.llm services.records"
+        " services.openapi services.llm services.records services.toolset"
     ),
 }
 # Between the features of models: whom they import, extend, relate to or look up by name.

@@ -19,6 +19,7 @@ from services.openapi import parser
 from services.records import compare
 from services.render import markdown, markdown_rules
 from services.schemas import elicitation_form
+from services.toolset import words
 from services.turn import names
 
 
@@ -282,6 +283,17 @@ PATTERNS = {
         20_000,
         of(param_headers._PLAIN, "fullmatch"),
         ("a", "a ", " "),
+    ),
+    "services.toolset.words._PART": (
+        words.MAX_TEXT,
+        words.words,
+        ("a", "A", "Aa", "aA", "1", "a1", "漢", "漢a", "_", "é"),
+    ),
+    "services.toolset.words._NO_BLANKS": (words.MAX_TEXT, of(words._NO_BLANKS), ("a", "漢")),
+    "services.toolset.words._PATH": (
+        words.MAX_TEXT,
+        of(words._PATH),
+        ("/", " /", " ~", "~.", "a.", "a.m", "a.doc", " ./"),
     ),
     "services.records.compare._TOKEN": (
         compare.MAX_TEXT,

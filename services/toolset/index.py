@@ -1,0 +1,83 @@
+"""Index of tools by words: BM25F (Robertson and Zaragoza, 2009) over what a tool and its server are called."""
+
+import heapq
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from . import words
+from .words import SYNONYMS, asked
+
+SATURATION = 1.2  # k1: how soon more of the same word says nothing more
+SYNONYM = 0.3  # weight of a word that means the same
+CONTEXT = 0.3  # weight of a word that stands beside the query
+GENERIC = 0.4  # weight of a word that each second question has
+MAX_QUERY = 40  # words of a query
+MAX_CONTEXT = 100  # words beside it
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """:ivar weight: of a word in this field
+    :ivar length: how much a longer field counts less, 0 to 1
+    """
+
+    weight: float
+    length: float
+
+
+FIELDS = (
+    Field(3.0, 0.3),  # name
+    Field(1.0, 0.5),  # title and description
+    Field(1.0, 0.3),  # server
+    Field(0.5, 0.5),  # names of arguments
+)
+
+
+class ToolIndex:
+    """:param texts: of each tool, one for each of `FIELDS`"""
+
+    def __init__(self, texts: Iterable[Sequence[str]]):
+        fields = [[Counter(words.words(text)) for text in of_tool] for of_tool in texts]
+        self._count = len(fields)
+        lengths = [[sum(counts.values()) for counts in of_tool] for of_tool in fields]
+        usual = [max(1.0, sum(column) / len(lengths)) for column in zip(*lengths, strict=True)]
+        self._found: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        for number, of_tool in enumerate(fields):
+            weights: dict[str, float] = defaultdict(float)
+            for field, counts, length, mean in zip(
+                FIELDS, of_tool, lengths[number], usual, strict=True
+            ):
+                shrink = 1 - field.length + field.length * length / mean
+                for word, count in counts.items():
+                    weights[word] += field.weight * count / shrink
+            for word, weight in weights.items():
+                self._found[word].append((number, weight / (SATURATION + weight)))
+
+    def search(self, query: str, limit: int, context: Sequence[str] = ()) -> list[int]:
+        """Numbers of the tools that fit the query best, the best first.
+
+        :param context: words that tell what it is about, see `asked`
+        """
+        scores: dict[int, float] = defaultdict(float)
+        for word, weight in _weighted(asked(query)[:MAX_QUERY], context[:MAX_CONTEXT]).items():
+            postings = self._found.get(word, ())
+            rarity = math.log(1 + (self._count - len(postings) + 0.5) / (len(postings) + 0.5))
+            for number, share in postings:
+                scores[number] += weight * rarity * share
+        return heapq.nsmallest(limit, scores, key=lambda number: (-scores[number], number))
+
+
+def _weighted(query: Sequence[str], context: Sequence[str]) -> dict[str, float]:
+    """What to look for; nothing where the query itself has no words."""
+    weights: dict[str, float] = dict.fromkeys(query, 1.0)
+    for word in query:
+        for other in SYNONYMS.get(word, ()):
+            weights.setdefault(other, SYNONYM)
+    for word in context if query else ():
+        weights.setdefault(word, CONTEXT)
+    return {
+        word: weight * (GENERIC if word in words.GENERIC else 1.0)
+        for word, weight in weights.items()
+    }

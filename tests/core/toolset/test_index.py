@@ -1,0 +1,58 @@
+"""Finding tools by words: in English and Chinese, whatever servers write, and fast."""
+
+from processor_time import seconds
+
+from services.toolset.index import ToolIndex
+from services.toolset.words import MAX_TEXT, words
+
+
+def index_of(*names):
+    return ToolIndex(
+        [(name, about, "", "") for name, _, about in (n.partition(": ") for n in names)]
+    )
+
+
+def test_a_question_meets_names_in_any_form():
+    index = index_of(
+        "listIssues: Lists the issues of a repository",
+        "send_mail: Sends an e-mail",
+        "HTTPServer.restart: Restarts a server",
+    )
+    assert index.search("show me every issue", 8) == [0]
+    assert index.search("sending mails", 8) == [1]
+    assert index.search("restart the http server", 8)[0] == 2
+    assert index.search("of the and", 8) == [] == index.search("", 8)
+
+
+def test_chinese_needs_no_blanks():
+    index = index_of("a: 查詢天氣預報", "b: 傳送電子郵件", "c: 发送邮件给同事", "d: 売上を検索する")
+    assert index.search("明天的天氣", 8) == [0]
+    assert index.search("請幫我寄一封電子郵件", 8)[0] == 1
+    assert index.search("给同事发邮件", 8)[0] == 2
+    assert index.search("検索", 8) == [3]
+
+
+def test_a_rare_word_counts_more_and_equals_keep_their_order():
+    names = [f"get_item_{number}: Gets one" for number in range(20)]
+    index = index_of(*names, "get_invoice: Gets one")
+    assert index.search("get invoice", 3) == [20, 0, 1]
+
+
+def test_a_text_that_repeats_a_word_does_not_win_by_it():
+    index = index_of("pay: " + "invoice " * 5_000, "send_invoice: Sends an invoice")
+    assert index.search("send invoice", 2) == [1, 0]
+
+
+def test_foreign_texts_are_looked_at_up_to_a_length():
+    assert len(words("漢" * 1_000_000)) < MAX_TEXT
+    assert len(words("x" * 1_000_000)) == 1
+    assert words("\ud800 \0 a1") == ["1"]
+
+
+def test_ten_thousand_tools_are_searched_in_milliseconds():
+    verbs = ("list", "get", "create", "delete", "update")
+    index = index_of(
+        *(f"{verbs[n % 5]}_thing_{n % 997}: About one of the things {n}" for n in range(10_000))
+    )
+    assert index.search("delete thing 996", 8)
+    assert seconds(lambda: index.search("please delete the thing 17 and list it", 8)) < 0.2
