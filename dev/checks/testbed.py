@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dev import processes
@@ -235,11 +236,10 @@ class OdooServer:
         :param operator: settings of ``[woow_ai]`` for this process only
         """
         settings = {f"WOOW_AI_{key.upper()}": str(value) for key, value in operator.items()}
-        log = self.log.with_name(f"{self.log.stem}-{name}.log")
         return processes.start(
             name,
             self.instance.odoo("ai_runner", f"--database={self.db}"),
-            log=log,
+            log=self._log_of(name),
             # Odoo finds a command of an addon only if it knows the addons path before it reads "-c".
             env={
                 **os.environ,
@@ -344,11 +344,18 @@ class OdooServer:
         """Odoo's log since this server was made, over all its starts."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
-    def expect_log(self, pattern: str) -> None:
-        """Allow WARNING and ERROR records that match the regular expression; any other one fails ``make test``."""
+    def expect_log(self, pattern: str, of: str = "") -> None:
+        """Allow WARNING and ERROR records that match the regular expression; any other one fails ``make test``.
+
+        :param of: the name of a runner of this server, instead of the server itself
+        """
+        log = self._log_of(of) if of else self.log
         EXPECTED_LOG.parent.mkdir(parents=True, exist_ok=True)
         with EXPECTED_LOG.open("a") as file:
-            file.write(f"{self.log.name}\t{pattern}\n")
+            file.write(f"{log.name}\t{pattern}\n")
+
+    def _log_of(self, name: str) -> Path:
+        return self.log.with_name(f"{self.log.stem}-{name}.log")
 
 
 def expected_patterns(log_name: str) -> tuple[str, ...]:
