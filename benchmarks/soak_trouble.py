@@ -14,8 +14,7 @@ from dev.servers import mcp_servers
 
 HERE = Path(__file__).parent
 FOLDER = LOGS / "soak"
-# Hubs say one of these last; every other connection is a cursor's.
-LISTENERS = "(query ILIKE 'LISTEN%' OR query = 'SELECT 1')"
+CHANNELS = "datname = 'postgres' AND query LIKE '%pg_notify%payload'"  # of the wake-up
 
 
 class Server:
@@ -73,7 +72,7 @@ class Trouble:
             for what, seconds, work in (
                 ("restarts of MCP servers", 6, self._restart_a_server),
                 ("commands killed", 17, self._kill_a_command),
-                ("LISTEN connections ended", 13, self._end_listeners),
+                ("wake-up connections ended", 13, self._end_channels),
                 ("all connections ended", 50, self._end_connections),
                 ("workers killed", 41, self._kill_a_worker),
             )
@@ -93,18 +92,17 @@ class Trouble:
     def _kill_a_command(self):
         return kill_one(with_argument(self._clock), self._random)
 
-    def _end_listeners(self):
-        return self._end(LISTENERS)
+    def _end_channels(self):
+        return self._end(CHANNELS)
 
     def _end_connections(self):
-        return min(self._end("TRUE"), 1)
+        return min(self._end(f"datname = '{self._odoo.db}'"), 1)
 
     def _end(self, which):
         return int(
             self._odoo.instance.postgres.sql(
                 "postgres",
-                "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity"
-                f" WHERE datname = '{self._odoo.db}' AND {which}",
+                f"SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {which}",
             )
         )
 

@@ -8,6 +8,8 @@ import time
 
 import psutil
 
+from tools import notify
+
 from .bed import TURN_TABLE, Person, ms, row
 
 STREAMS = int(os.environ.get("STREAMS", "1000"))
@@ -120,6 +122,13 @@ class Watch:
             host=where.host, port=where.port, user=where.user, dbname=self.odoo.db
         )
         cr = connection.cursor()
+        cr.execute(notify.SECRET)
+        token = notify.token(self.odoo.db, cr.fetchone()[0])
+        message = json.dumps({"by": "bench", "n": 1, "to": {token: {"events": [0]}}})
+        control = psycopg2.connect(
+            host=where.host, port=where.port, user=where.user, dbname="postgres"
+        )
+        control.autocommit = True
         ticks = int(1 / RATE / 0.04)
         sent, begun = 0, time.monotonic()
         for tick in range(int(SECONDS * RATE) * ticks):
@@ -132,9 +141,9 @@ class Watch:
                 "INSERT INTO woow_paas_platform_ai_turn_event (turn_id, seq, payload) VALUES %s",
                 [(turn, seq, payload) for turn in turns],
             )
-            heads = {"events": [[turn, seq] for turn in turns]}
-            cr.execute("SELECT pg_notify('woow_ai', %s)", [json.dumps(heads)])
             connection.commit()
+            control.cursor().execute("SELECT pg_notify(%s, %s)", [notify.CHANNEL, message])
             sent += len(turns)
         connection.close()
+        control.close()
         return sent

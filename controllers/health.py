@@ -3,6 +3,7 @@ from odoo.http import request
 from odoo.modules.module import get_manifest
 
 from ..runtime import process
+from ..runtime.turns import listeners
 from ..services import packages
 from ..services.errors import SecretUnreadable
 from ..tools import mcp_switch, settings
@@ -44,5 +45,6 @@ class HealthController(http.Controller):
                 "running": running,
                 "orphaned": orphaned,
             },
+            "wakeup": listeners.channel().state(),
             "servers": servers,
         }

@@ -418,6 +418,10 @@ SCHEMAS = {
             "missing_packages": _list(TEXT),
             "version": TEXT,
             "runner": OBJECT,
+            "wakeup": {
+                **_one_of("heard", "starting", "deaf"),
+                "description": "Whether this process hears the others; deaf ones look every second",
+            },
         }
     ),
     "Listed": _open({"problems": _list(OBJECT)}),

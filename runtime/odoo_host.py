@@ -1,9 +1,13 @@
 """Host port, implemented: what models ask of the process, see `tools/host.py`."""
 
+import logging
+
 from ..tools import db, host
 from . import process
 from .servers import background
 from .turns import listeners, serving, turn_queue
+
+_logger = logging.getLogger(__name__)
 
 
 class OdooHost:
@@ -12,6 +16,12 @@ class OdooHost:
 
     def listen(self, dbname):
         listeners.ensure_listening(dbname)
+
+    def publish(self, token, notes):
+        try:
+            listeners.channel().publish(token, notes)
+        except Exception:  # the transaction is committed, so whoever is concerned looks by itself
+            _logger.exception("The wake-up channel could not be used.")
 
     def sweep(self, dbname):
         process.store(dbname).sweep()

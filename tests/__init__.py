@@ -66,5 +66,6 @@ from . import test_turn
 from . import test_turn_ends
 from . import test_turn_races
 from . import test_waits
+from . import test_wakeup
 from . import test_watch
 from . import test_what_readers_see

@@ -45,49 +45,80 @@ class Heard:
             assert self.came.wait_for(lambda: word in self.words, 10), self.words
 
 
+class Mute:
+    """A wake-up channel by which nobody is told anything."""
+
+    def __init__(self, is_heard=True):
+        self.is_heard = lambda: is_heard
+        self.joined = {}
+
+    def join(self, token, hear):
+        self.joined[token] = hear
+
+    def leave(self, hear):
+        self.joined = {token: one for token, one in self.joined.items() if one != hear}
+
+
 @tagged("post_install", "-at_install")
 class TestListening(AiCase):
     def setUp(self):
         super().setUp()
         self.dbname = self.env.cr.dbname
 
-    def _notify(self, *payloads):
-        with closing(psycopg2.connect(**db.line_to(self.dbname))) as connection:
-            with connection.cursor() as cr:
-                for payload in payloads:
-                    cr.execute("SELECT pg_notify('woow_ai', %s)", [payload])
-            connection.commit()
-
     def _deaf(self):
         """A listener whose listening hears nothing, and whose last look was long ago."""
         with patch.object(listener.Listener, "_listen", lambda _self: None):
-            deaf = listener.Listener(self.dbname, Heard())
+            deaf = listener.Listener(self.dbname, Heard(), Mute())
         deaf._looked = -listener.LOOK_INTERVAL
         return deaf
 
     @mute_logger("odoo.addons.woow_paas_platform.runtime.turns.listener")
     def test_nothing_that_is_heard_ends_the_listening(self):
-        heard = Heard(fear="server_off")
-        self.patch(listener, "LISTEN_TIMEOUT", 0.1)
-        listening = listener.Listener(self.dbname, heard)
+        heard, channel = Heard(fear="server_off"), Mute()
+        self.patch(listener, "IDLE_INTERVAL", 0.1)
+        listening = listener.Listener(self.dbname, heard, channel)
         try:
-            while not any(kind == "stop" for kind, _ in heard.words):
-                self._notify('{"stop": 1}')  # until it listens
-            self._notify(
-                "not json", "[1]", "7", '{"events": 5}', '{"server_off": 3}', '{"stop": 2}'
-            )
+            listening.hear({"stop": {1}, "server_off": {3}, "rumour": {1}}, False)
+            heard.wait(("stop", 1))
+            listening.hear({"stop": {2}, "queued": {0}}, True)
             heard.wait(("stop", 2))
+            heard.wait(("queued", True))
             self.assertIn(("server_off", 3), heard.words)
+            listening.hear({"queued": {0}}, True)
+            listening.hear({"queued": {0}}, False)
+            heard.wait(("queued", False))
             self.assertTrue(listening._thread.is_alive())
         finally:
             self.patch(listener, "REST", -1.0)
             listening._thread.join(10)
         self.assertFalse(listening._thread.is_alive(), "who is not needed may end")
+        self.assertFalse(channel.joined)
+
+    def test_a_database_that_rests_has_no_connection(self):
+        heard = Heard()
+        listening = listener.Listener(self.dbname, heard, Mute())
+        heard.wait(("idle", None))
+        listening.hear({"stop": {1}}, False)
+        heard.wait(("stop", 1))
+        self.assertIsNone(listening._line)
+        listening.subscribe(1, 0)
+        listening.hear({"events": {0}, "stop": {2}}, False)
+        heard.wait(("stop", 2))
+        self.patch(listener, "REST", -1.0)
+
+    def test_who_hears_nothing_looks_more_often(self):
+        heard = Heard()
+        self.patch(listener, "DEAF_INTERVAL", 0.05)
+        listener.Listener(self.dbname, heard, Mute(is_heard=False))
+        with heard.came:
+            looked = lambda: heard.words.count(("idle", None)) > 3  # noqa: E731
+            self.assertTrue(heard.came.wait_for(looked, 10))
+        self.patch(listener, "REST", -1.0)
 
     def test_without_the_addon_nothing_listens(self):
         heard = Heard()
         with patch.object(listener, "_logger") as logger:
-            gone = listener.Listener("postgres", heard)
+            gone = listener.Listener("postgres", heard, Mute())
             heard.wait(("gone", gone))
             gone._thread.join(10)
         self.assertFalse(gone._thread.is_alive())

@@ -16,6 +16,9 @@ class Host(Protocol):
     def listen(self, dbname: str) -> None:
         """Listen to a database; cheap where this process does so already."""
 
+    def publish(self, token: str, notes: dict[str, set[int]]) -> None:
+        """Tell this process and others what was committed, see `tools/notify.py`; raises nothing, waits for nobody."""
+
     def sweep(self, dbname: str) -> None:
         """Give back what dead runners held, and see that somebody takes what waits; commits by itself."""
 

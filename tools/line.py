@@ -40,11 +40,14 @@ class Line:
             self._finish()
             return cr.fetchall() if cr.description else []
 
-    def notes(self, timeout: float) -> list[str]:
-        """Payloads of the notifications that came within `timeout` seconds; it ends with the first."""
+    def notes(self, timeout: float, wake: int | None = None) -> list[str]:
+        """Payloads of the notifications that came within `timeout` seconds; it ends with the first.
+
+        :param wake: number of a file that ends it too, once it can be read
+        """
         with db.told(self._dbname):
             if not self._connection.notifies:
-                self._wait(select.POLLIN, timeout)
+                self._wait(select.POLLIN, timeout, wake)
             self._connection.poll()
         notes, self._connection.notifies[:] = list(self._connection.notifies), []
         return [note.payload for note in notes]
@@ -60,7 +63,9 @@ class Line:
             if not self._wait(wanted, until - time.monotonic()):
                 raise psycopg2.OperationalError(f"no answer within {self._patience:.0f} s")
 
-    def _wait(self, wanted: int, timeout: float) -> bool:
+    def _wait(self, wanted: int, timeout: float, wake: int | None = None) -> bool:
         poll = select.poll()  # unlike `select`, it knows no highest number of a file
         poll.register(self._connection.fileno(), wanted)
+        if wake is not None:
+            poll.register(wake, select.POLLIN)
         return bool(poll.poll(max(0.0, timeout) * 1000))

@@ -206,7 +206,7 @@ class AiTurn(models.Model):
                 for seq, payload in enumerate(events, last + 1)
             ]
         )
-        notify.events(self.env.cr, [(self.id, last + len(events))])
+        notify.events(self.env.cr)
 
     def _end(self, state, text_html="", usage=None, error=None):
         """Post the answer and close the turn, with every call and question of it that is open.

@@ -1,12 +1,11 @@
-"""Listener: one LISTEN connection per process and database; hands new events to the streams of this process.
+"""Listener: of each database that this process uses, hands new events to its streams and everything else to a handler.
 
-Works in native threads and, with gevent's patched primitives, in greenlets: nothing here touches asyncio
-or LangChain.
+It is told by the wake-up channel, and looks by itself, more often while nothing is heard. Works in native threads
+and, with gevent's patched primitives, in greenlets: nothing here touches asyncio or LangChain.
 """
 
 import contextlib
 import functools
-import json
 import logging
 import threading
 import time
@@ -15,19 +14,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from psycopg2 import sql
-
 from ...services.turn.ports import StoreGone
-from ...tools import db
+from ...tools import db, notify
 from ...tools.line import Line
-from ...tools.notify import CHANNEL, process_id
+from ..wakeup.channel import Channel, merge
 
 _logger = logging.getLogger(__name__)
 
 FINAL = frozenset({"done", "error"})
 PATIENCE = 5.0  # s for one statement of the listener
-LISTEN_TIMEOUT = 5.0  # s of silence, then the connection is checked and orphans are looked for
-LOOK_INTERVAL = 10.0  # s between two looks for what the listening missed
+IDLE_INTERVAL = 10.0  # s between two looks for work where none was
+OPEN_INTERVAL = 5.0  # s, the same where turns are open: a dead runner's are found
+DEAF_INTERVAL = 1.0  # s, the same while the wake-up channel is not heard
+LOOK_INTERVAL = 10.0  # s between two looks of the streams for what was missed
 REST = 300.0  # s without a stream, a turn or a word, then the listener may end
 RECONNECT = (0.1, 0.5, 1.0, 2.0)  # s, pauses between tries; the last one repeats
 FETCH_LIMIT = 2000  # events of one query
@@ -79,7 +78,8 @@ _readers: dict[str, threading.BoundedSemaphore] = {}
 
 FREE_WORK = """
     SELECT COUNT(*) > 0,
-           COALESCE(bool_or(state = 'queued' OR lease_until < now() AT TIME ZONE 'UTC'), FALSE)
+           COALESCE(bool_or(state = 'queued' OR lease_until < now() AT TIME ZONE 'UTC'), FALSE),
+           (SELECT value FROM ir_config_parameter WHERE key = 'database.secret')
       FROM woow_paas_platform_ai_turn WHERE state IN ('queued', 'running')
     """
 EVENTS = """
@@ -150,14 +150,30 @@ class NotificationHandler(Protocol):
 class Listener:
     """:param handler: is told of everything but events"""
 
-    def __init__(self, dbname: str, handler: NotificationHandler):
+    def __init__(self, dbname: str, handler: NotificationHandler, channel: Channel):
         self.dbname = dbname
         self._handler = handler
+        self._channel = channel
         self._subscriptions: dict[int, set[Subscription]] = {}
         self._lock = threading.Lock()
+        self._notes: notify.Notes = {}
+        self._own: set[str] = set()  # kinds that only this process told of
+        self._wakeup = threading.Event()
+        self._line: Line | None = None
         self._used = self._looked = time.monotonic()
         self._thread = threading.Thread(target=self._listen, name="woow-ai-listen", daemon=True)
         self._thread.start()
+
+    def hear(self, notes: notify.Notes, is_own: bool) -> None:
+        """Handle these notes soon; called by the wake-up channel, and with none when it has to be looked at."""
+        with self._lock:
+            for kind in notes:
+                if is_own and kind not in self._notes:
+                    self._own.add(kind)
+                elif not is_own:
+                    self._own.discard(kind)
+            merge(self._notes, notes)
+        self._wakeup.set()
 
     def subscribe(self, turn_id: int, after: int, reader: int | None = None) -> Subscription:
         """:param reader: the id of the user who reads"""
@@ -193,7 +209,7 @@ class Listener:
         with contextlib.suppress(ConnectionError):  # the next one looks again
             try:
                 open_ = open_turns(self.dbname, watched)
-                self._deliver(None, functools.partial(_read, self.dbname))
+                self._deliver(functools.partial(_read, self.dbname))
             except StoreGone:
                 open_ = set()
             with self._lock:
@@ -204,14 +220,11 @@ class Listener:
     def _listen(self) -> None:
         tries = 0
         while True:
-            line = None
             try:
-                line = Line(self.dbname, PATIENCE)
-                line.query(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
+                interval = self._look_for_work()
+                self._deliver(self._query)
                 tries = 0
-                self._look_for_work(line)
-                self._deliver(None, line.query)
-                if not self._follow(line):
+                if not self._follow(interval):
                     return
             except StoreGone:
                 _logger.info("%s no longer has AI turns: stopped listening there.", self.dbname)
@@ -224,54 +237,74 @@ class Listener:
                 _logger.exception("Listening on %s failed.", self.dbname)
                 tries = len(RECONNECT)
             finally:
-                if line is not None:
-                    line.close()
+                self._disconnect()
             time.sleep(RECONNECT[min(tries, len(RECONNECT) - 1)])
             tries += 1
 
-    def _follow(self, line: Line) -> bool:
+    def _query(self, statement, values=()) -> list[tuple]:
+        if self._line is None:
+            self._line = Line(self.dbname, PATIENCE)
+        return self._line.query(statement, values)
+
+    def _disconnect(self) -> None:
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+    def _follow(self, interval: float) -> bool:
         """:return: False when nobody needs it any more"""
         looked = time.monotonic()
         while True:
-            notes = line.notes(LISTEN_TIMEOUT)
-            if not notes or time.monotonic() - looked > LISTEN_TIMEOUT:
+            if not self._channel.is_heard():
+                interval = DEAF_INTERVAL
+            self._wakeup.wait(max(0.0, looked + interval - time.monotonic()))
+            notes, own = self._take()
+            if time.monotonic() - looked >= interval:
+                interval = self._look_for_work()
                 looked = time.monotonic()
-                self._look_for_work(line)
-                is_resting = time.monotonic() - self._used > REST and not self.count()
+                is_resting = looked - self._used > REST and not self.count()
                 if is_resting and self._handler.rested(self):
+                    self._channel.leave(self.hear)
                     return False
-            turns: set[int] = set()
-            for note in notes:
-                turns |= self._hear(note)
-            if turns:
-                self._deliver(turns, line.query)
+                if not self._channel.is_heard():
+                    notes.setdefault("events", set())
+            self._tell(notes, own)
+            if "events" in notes:
+                self._deliver(self._query)
 
-    def _look_for_work(self, line: Line) -> None:
-        """What was queued while nobody listened, and what a dead runner has left."""
-        ((is_open, is_free),) = line.query(FREE_WORK)
+    def _take(self) -> tuple[notify.Notes, set[str]]:
+        self._wakeup.clear()
+        with self._lock:
+            taken = self._notes, self._own
+            self._notes, self._own = {}, set()
+        return taken
+
+    def _look_for_work(self) -> float:
+        """Look what was queued while nobody told of it, and what a dead runner has left.
+
+        :return: seconds until the next look
+        """
+        ((is_open, is_free, secret),) = self._query(FREE_WORK)
+        self._channel.join(notify.token(self.dbname, secret), self.hear)
         if is_open:
             self._used = time.monotonic()
+        elif not self.count():
+            self._disconnect()  # a database that rests has no connection
         if is_free:
             self._notify(self._handler.queued, False)
         else:
             self._notify(self._handler.idle)
+        return OPEN_INTERVAL if is_open else IDLE_INTERVAL
 
-    def _hear(self, note: str) -> set[int]:
-        """:return: the turns of which there are new events for a stream"""
-        try:
-            payload = json.loads(note)
-            heard = {kind: payload[kind] for kind in KINDS if kind in payload}
-            heads = [turn for turn, _seq in payload.get("events", ())]
-        except (ValueError, TypeError, AttributeError):
-            _logger.warning("A notification of %s cannot be read: %.100r", self.dbname, note)
-            return set()
-        self._used = time.monotonic()
-        for kind, value in heard.items():
-            if kind == "queued":
-                value = payload.get("by") == process_id()
-            self._notify(getattr(self._handler, kind), value)
-        with self._lock:
-            return {turn for turn in heads if turn in self._subscriptions}
+    def _tell(self, notes: notify.Notes, own: set[str]) -> None:
+        if notes:
+            self._used = time.monotonic()
+        for kind in KINDS:
+            if kind == "queued" and kind in notes:
+                self._notify(self._handler.queued, kind in own)
+            else:
+                for number in notes.get(kind, ()):
+                    self._notify(getattr(self._handler, kind), number)
 
     def _notify(self, handle: Callable, *args) -> None:
         try:
@@ -279,8 +312,8 @@ class Listener:
         except Exception:
             _logger.exception("A notification of %s could not be handled.", self.dbname)
 
-    def _deliver(self, turns: set[int] | None, read: Callable) -> None:
-        """Read once what is new for the streams of this process; None: for all of them.
+    def _deliver(self, read: Callable) -> None:
+        """Read once what is new for the streams of this process.
 
         :param read: ``read(statement, values)`` gives rows
         """
@@ -288,8 +321,7 @@ class Listener:
             with self._lock:
                 wanted = {
                     turn: min(s.after for s in subscriptions)
-                    for turn in (self._subscriptions if turns is None else turns)
-                    if (subscriptions := self._subscriptions.get(turn))
+                    for turn, subscriptions in self._subscriptions.items()
                 }
             if not wanted:
                 return

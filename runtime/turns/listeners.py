@@ -8,6 +8,8 @@ from odoo.service import server
 from ...services import forks
 from ...tools import settings
 from .. import process
+from ..wakeup.channel import Channel
+from ..wakeup.postgres import PostgresTransport
 from ..web.slots import Slots
 from .listener import Listener
 from .notification_handler import ProcessHandler
@@ -22,6 +24,7 @@ class _Registry:
         self.lock = threading.RLock()  # held for moments only
         self.listeners: dict[str, Listener] = {}
         self.slots: dict[str, Slots] = {}
+        self.channel = Channel(PostgresTransport)
 
 
 _registry = forks.renewed(_Registry())
@@ -31,8 +34,15 @@ def listener(dbname: str) -> Listener:
     with _registry.lock:
         if dbname not in _registry.listeners:
             process.see_the_end()
-            _registry.listeners[dbname] = Listener(dbname, ProcessHandler(dbname, forget))
+            _registry.listeners[dbname] = Listener(
+                dbname, ProcessHandler(dbname, forget), _registry.channel
+            )
         return _registry.listeners[dbname]
+
+
+def channel() -> Channel:
+    """The wake-up channel of this process."""
+    return _registry.channel
 
 
 def subscribe(dbname: str, turn_id: int, after: int, reader: int | None):

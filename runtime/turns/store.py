@@ -141,8 +141,7 @@ class OdooStore(RecordCalls, TurnQueue):
         )
         if len(written) < len(rows):
             self._check_repeated(env, [row for row in rows if row[:2] not in set(written)])
-        heads = [(claim.turn_id, events[-1][0]) for claim, events in batch.items() if events]
-        notify.events(env.cr, heads)
+        notify.events(env.cr)
 
     def _check_repeated(self, env, rows):
         """A write may be repeated, but a number that somebody else has used means that somebody else writes."""

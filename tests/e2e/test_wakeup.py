@@ -1,0 +1,60 @@
+"""The wake-up channel between real processes: with it, and when it carries nothing."""
+
+import pytest
+from chat import Chat, first
+from waiting import eventually
+
+from dev.checks import testbed
+
+ANSWER = {"content": "Here."}
+TELLING = (
+    "SELECT COUNT(*) FROM pg_stat_activity WHERE query LIKE '%pg_notify%payload' AND datname = "
+)
+
+
+@pytest.fixture
+def served(template, scripted_llm):
+    """``served(**environment)``: an Odoo that runs no turns beside a process that does nothing else."""
+    made = []
+
+    def serve(**environment):
+        odoo = testbed.OdooServer(
+            template,
+            "wakeup",
+            operator={"in_process_runner": False},
+            environment=environment,
+        )
+        made.append(odoo)
+        odoo.start()
+        made.append(odoo.start_runner("runner", in_process_runner=True))
+        odoo.use_llm(scripted_llm)
+        return odoo
+
+    yield serve
+    for one in reversed(made):
+        one.stop()
+
+
+def _health(odoo):
+    return odoo.session("admin").get("/api/ai/health").json()["wakeup"]
+
+
+def test_a_process_tells_another(served, scripted_llm):
+    odoo = served()
+    scripted_llm.script(first("Hello", ANSWER))
+    eventually(lambda: _health(odoo) == "heard")
+    assert Chat(odoo).ask("Hello").wait_ended() == "done"
+    assert odoo.sql(f"{TELLING} 'postgres'") == "2", "one connection of each process"
+    assert odoo.sql(f"{TELLING} '{odoo.db}'") == "0"
+
+
+def test_without_it_everybody_looks(served, scripted_llm):
+    """A function that sends nothing stands for a pooler that swallows what is sent."""
+    scripted_llm.script(first("Hello", ANSWER), first("Again", ANSWER))
+    odoo = served(ODOO_NOTIFY_FUNCTION="concat")
+    odoo.expect_log("wake-up channel is deaf")
+    odoo.expect_log("wake-up channel is deaf", of="runner")
+    eventually(lambda: _health(odoo) == "deaf")
+    chat = Chat(odoo)
+    assert chat.ask("Hello").wait_ended() == "done"
+    assert chat.ask("Again").wait_ended() == "done"

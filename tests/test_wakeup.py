@@ -1,0 +1,199 @@
+"""The wake-up channel: who hears what, how often, and what becomes of it when it hears nothing."""
+
+import json
+import queue
+import select
+import threading
+from contextlib import closing
+
+from odoo import sql_db
+from odoo.tests import TransactionCase, tagged
+from odoo.tools import mute_logger
+
+from ..runtime.wakeup import channel
+from ..runtime.wakeup.channel import Channel
+from ..runtime.wakeup.postgres import PostgresTransport
+from ..tools import db, host, notify
+
+
+class Wire:
+    """A transport in memory: what is sent, and what comes."""
+
+    def __init__(self, echoes=True):
+        self.echoes = echoes
+        self.is_broken = False
+        self.sent = queue.SimpleQueue()
+        self.coming = queue.SimpleQueue()
+        self.made = 0
+
+    def __call__(self):
+        self.made += 1
+        if self.is_broken:
+            raise ConnectionError("No wire.")
+        return self
+
+    def exchange(self, payloads, timeout, wake):
+        if self.is_broken:
+            raise ConnectionError("The wire broke.")
+        for payload in payloads:
+            self.sent.put(payload)
+            if self.echoes:
+                self.coming.put(payload)
+        if self.coming.empty():
+            select.select([wake], [], [], timeout)
+        return [self.coming.get() for _ in range(self.coming.qsize())]
+
+    def close(self):
+        pass
+
+
+class Member:
+    def __init__(self):
+        self.notes = []
+        self.came = threading.Condition()
+
+    def __call__(self, notes, is_own):
+        with self.came:
+            self.notes.append((notes, is_own))
+            self.came.notify_all()
+
+    def wait(self, *note):
+        with self.came:
+            assert self.came.wait_for(lambda: note in self.notes, 10), self.notes
+
+
+@tagged("post_install", "-at_install")
+class TestWakeup(TransactionCase):
+    def _channel(self, connect, name="here"):
+        """A channel whose thread ends after the test."""
+        made = Channel(connect, name)
+
+        def end():
+            with made._lock:
+                made._members.clear()
+            if made._wake:
+                made._wake_up()
+
+        self.addCleanup(end)
+        return made
+
+    def test_other_processes_hear_what_one_tells(self):
+        one, other = Member(), Member()
+        here = self._channel(PostgresTransport)
+        there = self._channel(PostgresTransport, "there")
+        here.join("token", one)
+        there.join("token", other)
+        there.join("of another database", stranger := Member())
+        other.wait(channel.EVERYTHING, False)
+        one.wait(channel.EVERYTHING, False)
+        here.publish("token", {"events": {0}, "stop": {7}})
+        one.wait({"events": {0}, "stop": {7}}, True)
+        other.wait({"events": {0}, "stop": {7}}, False)
+        self.assertNotIn(({"events": {0}, "stop": {7}}, False), one.notes, "its own echo")
+        self.assertFalse([notes for notes, _ in stranger.notes if "stop" in notes])
+
+    def test_the_first_change_is_told_at_once_and_all_others_together(self):
+        wire = Wire()
+        here = self._channel(wire)
+        here.join("token", member := Member())
+        member.wait(channel.EVERYTHING, False)
+        for number in range(300):
+            here.publish(f"token {number % 30}", {"stop": {number}})
+        told, messages = {}, 0
+        while sum(map(len, told.values())) < 300:
+            message = json.loads(wire.sent.get(timeout=10))
+            messages += bool(message["to"])
+            for token, notes in message["to"].items():
+                told.setdefault(token, set()).update(notes["stop"])
+        self.assertLess(messages, 30)
+
+    def test_no_message_is_larger_than_postgresql_takes(self):
+        here = self._channel(Wire())
+        with here._lock:
+            for number in range(2_000):
+                here._outbox[f"{number:016}"] = {"events": {0}, "queued": {0}}
+            many = here._outbox["many"] = {}
+            channel.merge(many, {"stop": set(range(10**6, 10**6 + 50_000))}, channel.MAX_IDS)
+            channel.merge(many, {"stop": {1}}, channel.MAX_IDS)
+        payloads = here._take()
+        self.assertLess(max(map(len, payloads)), 8_000)
+        tokens = [token for payload in payloads for token in json.loads(payload)["to"]]
+        self.assertEqual(len(tokens), 2_001)
+
+    def test_who_does_not_hear_itself_knows_it(self):
+        self.patch(channel, "ECHO", 0.1)
+        self.patch(channel, "SILENCE", 0.2)
+        wire = Wire(echoes=False)
+        here = self._channel(wire)
+        with self.assertLogs(channel.__name__, "WARNING") as logs:
+            here.join("token", member := Member())
+            while json.loads(wire.sent.get(timeout=10))["n"] < 3:
+                pass
+        self.assertEqual(here.state(), "deaf")
+        self.assertEqual(len(logs.output), 1, "said once")
+        wire.echoes = True
+        member.wait(channel.EVERYTHING, False)
+        self.assertEqual(here.state(), "heard")
+        with mute_logger(channel.__name__):
+            wire.echoes = False
+            member.wait({}, False)
+        self.assertFalse(here.is_heard())
+
+    def test_a_connection_that_breaks_is_made_anew(self):
+        self.patch(channel, "RECONNECT", (0.01,))
+        wire = Wire()
+        here = self._channel(wire)
+        here.join("token", member := Member())
+        member.wait(channel.EVERYTHING, False)
+        member.notes.clear()
+        wire.is_broken = True
+        here.publish("token", {"queued": {1}})
+        member.wait({"queued": {1}}, True)
+        member.wait({}, False)
+        wire.is_broken = False
+        member.wait(channel.EVERYTHING, False)
+        self.assertGreater(wire.made, 1)
+
+    @mute_logger(channel.__name__)
+    def test_nothing_that_is_heard_ends_it(self):
+        wire = Wire()
+        here = self._channel(wire)
+        here.join("token", member := Member())
+        member.wait(channel.EVERYTHING, False)
+        for payload in (
+            "not json",
+            "[1]",
+            "7",
+            '{"by": "x", "n": 1, "to": []}',
+            '{"by": "x", "n": "one", "to": {}}',
+            '{"by": "x", "n": 1, "to": {"token": {"stop": ["a"]}}}',
+            '{"by": "x", "n": 1, "to": {"token": {"stop": [2]}}}',
+        ):
+            wire.coming.put(payload)
+        here._wake_up()
+        member.wait({"stop": {2}}, False)
+
+    def _cursor(self, pool):
+        dbname = self.env.cr.dbname
+        return sql_db.Cursor(pool, dbname, db.line_to(dbname))
+
+    def test_what_was_committed_is_told_and_nothing_else(self):
+        told = []
+        self.patch(type(host.current()), "publish", lambda _self, *args: told.append(args))
+        pool = sql_db.ConnectionPool(1)
+        self.addCleanup(pool.close_all)
+        with closing(self._cursor(pool)) as cr:
+            notify.queued(cr, 5)
+            cr.rollback()
+            self.assertFalse(told)
+            notify.queued(cr, 6)
+            notify.events(cr)
+            notify.events(cr)
+            self.assertFalse(told)
+            cr.commit()
+            ((token, notes),) = told
+            cr.commit()
+        self.assertEqual(len(told), 1)
+        self.assertEqual(notes, {"queued": {6}, "events": {0}})
+        self.assertNotIn(self.env.cr.dbname, token)
+        self.assertNotEqual(token, notify.token(self.env.cr.dbname, "another secret"))
