@@ -52,13 +52,16 @@ async def run_turn(
     :param progress: empty for a new turn; changed in place. Of a resumed turn the host has withdrawn what the
         step that was cut had said, by a `state` event with that `step`
     :param stop: set when the user stops the turn
-    :param connections: to the model's endpoint, which the turn leaves open
+    :param connections: to the model's endpoint, which the turn leaves open; without them it has its own
     :param chat_model: a LangChain chat model instead of the one that ``request.llm`` describes
     :return: state done, stopped, failed or waiting; `text` is what the last step has said
     :raises LeaseLost, TurnGone: from the journal, after everything that runs was cancelled
     """
     async with contextlib.AsyncExitStack() as stack:
         if chat_model is None:
+            if connections is None:
+                connections = Connections()
+                stack.push_async_callback(connections.close)
             model = client.open_model(request.llm, connections)
             chat_model = await stack.enter_async_context(model)
         return await _Turn(request, progress, journal, tools, stop, chat_model, clock).run()

@@ -5,7 +5,6 @@ import asyncio
 import langchain_mcp_adapters.sessions  # noqa: F401  takes a second that no test should measure
 from conftest import POLICY, spec_of
 
-from services.llm.connections import Connections
 from services.mcp.pool.pool import Pool
 from services.specs import Limits, LlmSpec, ToolSpec, TurnProgress, TurnRequest
 from services.testing.memory_journal import MemoryJournal
@@ -55,7 +54,6 @@ class Turn:
 
     async def run(self):
         pool = Pool(POLICY, can_ask=True)
-        connections = self.connections or Connections()
         try:
             tools = TurnTools(self.request, pool)
             self.result = await run_turn(
@@ -64,12 +62,10 @@ class Turn:
                 self.journal,
                 tools,
                 self.stop,
-                connections=connections,
+                connections=self.connections,
             )
         finally:
             await pool.close()
-            if connections is not self.connections:
-                await connections.close()
         return self
 
 
