@@ -94,6 +94,24 @@ def cap(text: str, limit: int, handle: str = "") -> str:
     return text[:head] + note + (text[-(room - head) :] if room > head else "")
 
 
+def squeezed(text: str, limit: int) -> str:
+    """For a model: without indentation and empty lines; what is too long ends with a sentence and “…”.
+
+    >>> squeezed("Adds.\\n\\n    Two   numbers. Never more than that.", 30)
+    'Adds.\\nTwo numbers. …'
+    """
+    lines = (" ".join(line.split()) for line in text[: limit * 4].splitlines())
+    shown = "\n".join(filter(None, lines))
+    if len(shown) <= limit and len(text) <= limit * 4:
+        return shown
+    head = shown[: limit - 2]
+    ends = (head.rfind(end) + len(end.rstrip()) for end in (". ", "\n", "。", "; ", "! ", "? "))
+    end = max(ends)
+    if end < limit // 2:
+        end = head.rfind(" ") if head.rfind(" ") >= limit // 2 else len(head)
+    return f"{head[:end].rstrip()} …"
+
+
 def tokens(text: str) -> int:
     """About how many tokens a model reads it as: one for four bytes of UTF-8, also of Chinese and of JSON.
 

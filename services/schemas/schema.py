@@ -3,20 +3,30 @@
 References are inlined, recursion and depth are cut (type and description stay), keywords that make
 endpoints refuse the whole request are rewritten or left out. One bad property never costs the tool:
 it becomes a property without a type. The server's own schema still decides whether arguments are right.
+
+A tool has a budget of bytes, which is spent breadth first: descriptions become shorter until all of it fits, then
+what lies deepest is cut. Cut texts end in “…”.
 """
 
 import json
+from collections import deque
 from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any
 from urllib.parse import unquote
 
+from .. import text
 from ..errors import UnusableSchema
+from . import all_of
 
+MAX_BYTES = 12_000  # of a result, about; the median of 1 119 real tools has 500
 MAX_DEPTH = 12  # nested schemas; what lies deeper keeps its type and description
 MAX_NODES = 2_000  # schemas in one result: references may fan out exponentially
 MAX_TRAIL = 32  # references that lead to each other
-MAX_TEXT = 1_000  # characters of one description
+MAX_TEXTS = (1_000, 300, 100)  # characters of one description, tried in this order
+_BETWEEN = 6  # bytes of quotation marks, colon and comma around a name
+_KEYWORD = 20  # bytes of a keyword with its brackets
+MAX_ENUM = 4_000  # bytes of one list of values
 
 Resolver = Callable[[str], Any]
 """Gives the schema that a reference means; raises `LookupError` where there is none."""
@@ -61,46 +71,93 @@ def clean(
         schema = {}
     if not isinstance(schema, Mapping):
         raise UnusableSchema(detail=f"the schema is a {type(schema).__name__}")
-    cleaner = _Cleaner(resolve or local_references(schema))
-    cleaned = cleaner.clean(schema, depth, ())
-    if "$unresolved" in cleaner.problems:
+    resolve = resolve or local_references(schema)
+    for max_text in MAX_TEXTS:
+        cleaner = _Cleaner(resolve, max_text)
+        cleaned = cleaner.clean(schema, depth)
+        if not cleaner.is_over:
+            break
+    if cleaner.leads_nowhere:
         raise UnusableSchema(detail="the schema is a reference that leads nowhere")
     return _as_object(cleaned)
 
 
 class _Cleaner:
-    def __init__(self, resolve: Resolver):
-        self.resolve = resolve
-        self.nodes = 0
-        self.problems: set[str] = set()
+    """
+    :ivar is_over: the budget was not enough
+    :ivar leads_nowhere: the whole schema is a reference without a target
+    """
 
-    def clean(self, schema: Any, depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
-        """`trail` holds the references that led here."""
-        self.nodes += 1
+    def __init__(self, resolve: Resolver, max_text: int):
+        self.is_over = False
+        self.leads_nowhere = False
+        self._resolve = resolve
+        self._max_text = max_text
+        self._left = MAX_BYTES
+        self._nodes = 0
+        self._queue: deque[tuple[Mapping, dict[str, Any], int, tuple[str, ...]]] = deque()
+        self._unions: list[dict[str, Any]] = []  # nodes whose items are several schemas
+        self._open: list[dict[str, Any]] = []  # nodes with a schema for further properties
+
+    def clean(self, schema: Mapping, depth: int) -> dict[str, Any]:
+        self.leads_nowhere = not self._follow(schema, ())[2]
+        out = self._outline(schema, depth, ())
+        while self._queue:
+            self._fill(*self._queue.popleft())
+        for node in reversed(self._unions):
+            kinds = node["items"]["anyOf"]
+            distinct = {json.dumps(kind, sort_keys=True, default=str): kind for kind in kinds}
+            node["items"] = kinds[0] if len(distinct) == 1 else {"anyOf": list(distinct.values())}
+        for node in self._open:
+            node["additionalProperties"] = node["additionalProperties"] or True
+        return out
+
+    def _outline(self, schema: Any, depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
+        """Type and description; what is inside comes in its turn. `trail` holds the references that led here."""
+        self._nodes += 1
         if not isinstance(schema, Mapping):
             return {}
-        if self.nodes > MAX_NODES:
-            return _typed(_annotations(schema))
-        top = self.nodes == 1
-        schema, trail, whole = self._follow(schema, trail)
-        if top and not whole:
-            self.problems.add("$unresolved")
-        out = _annotations(schema)
-        if not whole or depth <= 0:
-            return _typed(out)
-        if "allOf" in schema:
+        whole = self._nodes <= MAX_NODES
+        if whole:
+            schema, trail, whole = self._follow(schema, trail)
+        if whole and depth > 0 and "allOf" in schema:
             schema = self._merged(schema, trail, depth)
-        out |= _scalars(schema)
+        out = _annotations(schema, self._max_text)
+        if self._left < 0:
+            out.pop("description", None)
+        _typed(out)
+        self._spend(out, _KEYWORD if _has_inside(schema) else 0)  # for the sign that it is cut
+        if whole and depth > 0:
+            self._queue.append((schema, out, depth, trail))
+        return out
+
+    def _fill(
+        self, schema: Mapping, out: dict[str, Any], depth: int, trail: tuple[str, ...]
+    ) -> None:
+        scalars = _scalars(schema)
+        for key in ("enum", "default"):
+            if key in scalars and _size(scalars[key]) > min(MAX_ENUM, max(self._left, 100)):
+                del scalars[key]
+                _mark_cut(out)
+        self._spend(scalars)
+        out |= scalars
+        if self._left < 0:
+            if _has_inside(schema):
+                _mark_cut(out)
+            return
         self._object(schema, out, depth, trail)
         self._array(schema, out, depth, trail)
         for union in _UNIONS:
-            branches = _list(schema.get(union))
-            cleaned = [
-                self.clean(branch, depth - 1, trail) for branch in branches if branch is not False
-            ]
-            if cleaned:
+            branches = [branch for branch in _list(schema.get(union)) if branch is not False]
+            if branches:
+                self._spend({}, _KEYWORD)
+                cleaned = [self._outline(branch, depth - 1, trail) for branch in branches]
                 out.setdefault("anyOf", []).extend(cleaned)
-        return _typed(out)
+        _typed(out)
+
+    def _spend(self, written: Any, more: int = 0) -> None:
+        self._left -= _size(written) + more
+        self.is_over |= self._left < 0
 
     def _follow(
         self, schema: Mapping, trail: tuple[str, ...]
@@ -110,7 +167,7 @@ class _Cleaner:
             reference = schema.get("$ref", schema.get("$dynamicRef"))
             beside = {k: v for k, v in schema.items() if k not in ("$ref", "$dynamicRef")}
             try:
-                target = self.resolve(reference)
+                target = self._resolve(reference)
             except (LookupError, TypeError, ValueError, AttributeError):
                 return beside, trail, False
             if not isinstance(target, Mapping):
@@ -125,54 +182,70 @@ class _Cleaner:
         """``allOf`` folded into one schema: many endpoints refuse or ignore it."""
         merged = {k: v for k, v in schema.items() if k != "allOf"}
         for part in _list(schema["allOf"]):
-            self.nodes += 1
-            if not isinstance(part, Mapping) or self.nodes > MAX_NODES:
+            self._nodes += 1
+            if not isinstance(part, Mapping) or self._nodes > MAX_NODES:
                 continue
             part, part_trail, whole = self._follow(part, trail)
             if not whole:
                 continue
             if "allOf" in part and depth > 0:
                 part = self._merged(part, part_trail, depth - 1)
-            for key, value in part.items():
-                if key == "properties" and isinstance(value, Mapping):
-                    merged[key] = {**value, **_mapping(merged.get(key))}
-                elif key == "required":
-                    merged[key] = [*_list(merged.get(key)), *_list(value)]
-                else:
-                    merged.setdefault(key, value)
+            merged = all_of.merged(merged, part)
         return merged
 
     def _object(self, schema: Mapping, out: dict, depth: int, trail: tuple[str, ...]) -> None:
         properties = _mapping(schema.get("properties"))
         if properties or "object" in _list_or_one(out.get("type")):
-            out["properties"] = {
-                str(name): self.clean(value, depth - 1, trail)
-                for name, value in properties.items()
-                if value is not False
-            }
-            required = [name for name in _list(schema.get("required")) if name in out["properties"]]
+            out["properties"] = {}
+            self._spend({}, _KEYWORD)
+            for name, value in properties.items():
+                if value is not False:
+                    self._spend({}, len(str(name)) + _BETWEEN)
+                    out["properties"][str(name)] = self._outline(value, depth - 1, trail)
+            required = [
+                name
+                for name in _list(schema.get("required"))
+                if _is_text(name) and name in out["properties"]
+            ]
             if required:
                 out["required"] = list(dict.fromkeys(required))
+                self._spend(out["required"], _KEYWORD)
         extra = schema.get("additionalProperties")
         if isinstance(extra, bool):
             out["additionalProperties"] = extra
+            self._spend({}, _KEYWORD)
         elif isinstance(extra, Mapping):
-            out["additionalProperties"] = self.clean(extra, depth - 1, trail) or True
+            out["additionalProperties"] = self._outline(extra, depth - 1, trail)
+            self._open.append(out)
 
     def _array(self, schema: Mapping, out: dict, depth: int, trail: tuple[str, ...]) -> None:
         items = schema.get("items")
         positions = items if isinstance(items, list) else _list(schema.get("prefixItems"))
+        if items or positions:
+            self._spend({}, _KEYWORD)
         if isinstance(items, Mapping):
-            out["items"] = self.clean(items, depth - 1, trail)
+            out["items"] = self._outline(items, depth - 1, trail)
         elif positions:
-            kinds = [self.clean(item, depth - 1, trail) for item in positions]
-            distinct = list(
-                {json.dumps(kind, sort_keys=True, default=str): kind for kind in kinds}.values()
-            )
-            out["items"] = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+            kinds = [self._outline(item, depth - 1, trail) for item in positions]
+            out["items"] = {"anyOf": kinds}
+            self._unions.append(out)
 
 
-def _annotations(schema: Mapping) -> dict[str, Any]:
+def _size(written: Any) -> int:
+    return len(json.dumps(written, ensure_ascii=False, default=str).encode("utf-8", "replace"))
+
+
+def _has_inside(schema: Mapping) -> bool:
+    return any(schema.get(key) for key in ("properties", "items", *_UNIONS))
+
+
+def _mark_cut(out: dict[str, Any]) -> None:
+    said = out.get("description", "")
+    if not said.endswith("…"):
+        out["description"] = f"{said} …".strip()
+
+
+def _annotations(schema: Mapping, max_text: int = MAX_TEXTS[0]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     kind = schema.get("type")
     if isinstance(kind, list):
@@ -182,9 +255,9 @@ def _annotations(schema: Mapping) -> dict[str, Any]:
         kind = [kind, "null"]
     if (isinstance(kind, list) and kind) or (isinstance(kind, str) and kind in _TYPES):
         out["type"] = kind
-    text = schema.get("description") or schema.get("title")
-    if isinstance(text, str) and text:
-        out["description"] = text[:MAX_TEXT]
+    said = schema.get("description") or schema.get("title")
+    if isinstance(said, str) and (said := text.squeezed(said, max_text)):
+        out["description"] = said
     return out
 
 

@@ -17,7 +17,23 @@ def function(tool: ToolSpec) -> dict[str, Any]:
 
     :raises UnusableSchema: the tool cannot be offered
     """
-    return _function(tool.alias, described(tool)[:MAX_DESCRIPTION], parameters(tool))
+    description = text.squeezed(described(tool), MAX_DESCRIPTION)
+    return _function(tool.alias, description, parameters(tool))
+
+
+def is_cut(function: Mapping[str, Any]) -> bool:
+    """Whether the tool says more than this definition of it."""
+    left: list[Any] = [function["function"]]
+    while left:
+        value = left.pop()
+        if isinstance(value, Mapping):
+            said = value.get("description")
+            if isinstance(said, str) and said.endswith("…"):
+                return True
+            left.extend(value.values())
+        elif isinstance(value, list):
+            left.extend(value)
+    return False
 
 
 def parameters(tool: ToolSpec) -> dict[str, Any]:
@@ -43,7 +59,7 @@ def tokens(function: Mapping[str, Any]) -> int:
     """About how many tokens a function adds to each request.
 
     >>> tokens({"type": "function", "function": {"name": "add"}})
-    13
+    12
     """
     return text.tokens(json.dumps(function, ensure_ascii=False, separators=(",", ":")))
 

@@ -132,6 +132,6 @@ def asked(query: str) -> list[str]:
     """The words of a query; who writes a path means a file.
 
     >>> asked("save it to /home/u/report")
-    ['sav', 'home', 'u', 'report', 'fil']
+    ['sav', 'hom', 'u', 'report', 'fil']
     """
     return words(query) + (words("file") if _PATH.search(query[:MAX_TEXT]) else [])

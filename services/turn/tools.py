@@ -96,6 +96,8 @@ class TurnTools:
         if not budget or (sum(sizes.values()) <= budget and len(sizes) <= MAX_FUNCTIONS):
             for alias in sizes:
                 self._offer(alias)
+            if budget and any(map(definition.is_cut, self.functions)):
+                self._offered[lookup.DESCRIBE.alias] = definition.own(lookup.DESCRIBE)
             return
         room = budget // 2
         for alias, size in sizes.items():
@@ -219,15 +221,16 @@ class TurnTools:
         return replace(result, duration_ms=_ms(begun))
 
     def _found(self, hidden: Lookup, queries: list[str]) -> CallResult:
-        """What of it can be offered together from now on, at least one, and what else there is."""
+        """What of it can be offered together from now on, and what else there is."""
         ready, sizes, more = [], [], []
+        budget = self._request.limits.definition_tokens
         question = self._request.history[-1]["content"] if self._request.history else ""
         for tool in hidden.find(queries, question):
             try:
                 size = definition.tokens(definition.function(tool))
             except EngineError:
                 continue
-            if not ready or self._fit([*sizes, size]):
+            if self._fit([*sizes, size]) or (not ready and size <= budget):
                 ready.append(tool)
                 sizes.append(size)
             else:

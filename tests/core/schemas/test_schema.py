@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 
 from dev.checks.corpus import keywords
 from services.errors import UnusableSchema
-from services.schemas.schema import clean, local_references
+from services.schemas.schema import MAX_BYTES, clean, local_references
 
 EMPTY = {"type": "object", "properties": {}}
 
@@ -161,6 +161,91 @@ def test_all_of_is_folded():
     cleaned = clean(schema)
     assert set(cleaned["properties"]) == {"a", "b"}
     assert sorted(cleaned["required"]) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"allOf": [{"type": "integer", "minimum": 1}]}, {"type": "integer", "minimum": 1}),
+        ({"allOf": [{"type": "boolean"}]}, {"type": "boolean"}),
+        (
+            {"description": "which", "allOf": [{"$ref": "#/$defs/E"}]},
+            {"type": "string", "description": "which", "enum": ["a", "b"]},
+        ),
+        (
+            {"allOf": [{"$ref": "#/$defs/E"}]},
+            {"type": "string", "description": "E", "enum": ["a", "b"]},
+        ),
+        (
+            {"allOf": [{"type": "number", "maximum": 100}, {"type": "integer", "maximum": 50}]},
+            {"type": "integer", "maximum": 50},
+        ),
+        (
+            {"allOf": [{"minLength": 1}, {"minLength": 3, "type": "string"}]},
+            {"minLength": 3, "type": "string"},
+        ),
+        ({"allOf": [{"enum": [1, 2, 3]}, {"enum": [3, 2]}]}, {"enum": [2, 3]}),
+        ({"allOf": [{"type": "object"}]}, {"type": "object", "properties": {}}),
+        (
+            {
+                "allOf": [
+                    {"properties": {"n": {"minimum": 1}}},
+                    {"properties": {"n": {"type": "integer"}}},
+                ]
+            },
+            {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}},
+        ),
+    ],
+)
+def test_all_of_keeps_type_description_and_the_tightest_bounds(schema, expected):
+    kinds = {"E": {"type": "string", "description": "E", "enum": ["a", "b"]}}
+    cleaned = clean({"type": "object", "properties": {"x": schema}, "$defs": kinds})
+    assert cleaned["properties"]["x"] == expected
+
+
+def test_a_budget_of_bytes_is_spent_breadth_first():
+    deep = {"type": "string", "description": "The deepest of all."}
+    for level in range(8):
+        deep = {
+            "type": "object",
+            "properties": {f"p{level}_{n}": deep for n in range(3)},
+        }
+    names = ("drive", "items", "operations", "permissions")
+    inner = {"type": "object", "properties": {"id": {"type": "string"}, "name": {"enum": ["a"]}}}
+    schema = {
+        "type": "object",
+        "properties": {"drive": deep, **dict.fromkeys(names[1:], inner)},
+        "required": ["permissions"],
+    }
+    cleaned = clean(schema)
+    assert len(json.dumps(cleaned, ensure_ascii=False)) < 1.1 * MAX_BYTES
+    shown = cleaned["properties"]
+    assert tuple(shown) == names and cleaned["required"] == ["permissions"]
+    assert shown["items"] == shown["permissions"] == clean(inner), "what is shallow is whole"
+    assert list(shown["drive"]["properties"]) == ["p7_0", "p7_1", "p7_2"]
+    assert "…" in json.dumps(cleaned, ensure_ascii=False), "what is cut says so"
+
+
+def test_texts_get_shorter_before_anything_is_lost():
+    said = "This is what it does. " * 40
+    many = {f"a{n}": {"type": "string", "description": said} for n in range(30)}
+    cleaned = clean({"type": "object", "properties": many})["properties"]
+    assert len(cleaned) == 30
+    assert {one["description"] for one in cleaned.values()} == {
+        "This is what it does. " * 12 + "This is what it does. …"
+    }
+    few = clean({"type": "object", "properties": {"a": {"description": said}}})
+    assert few["properties"]["a"]["description"] == said.strip()
+
+
+def test_a_list_of_values_that_is_too_long_is_left_to_the_server():
+    cleaned = clean(
+        {
+            "type": "object",
+            "properties": {"x": {"type": "string", "enum": [f"value {n}" for n in range(5_000)]}},
+        }
+    )
+    assert cleaned["properties"]["x"] == {"type": "string", "description": "…"}
 
 
 def test_arrays_always_have_items():

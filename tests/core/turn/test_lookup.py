@@ -202,6 +202,28 @@ async def test_a_whole_definition_can_be_read(many):
     assert LAST in offered(llm.requests[1])
 
 
+async def test_what_was_cut_can_be_read_where_all_is_offered(many):
+    async with ScriptedLlm(Reply("Hello.")) as llm:
+        request = request_for(llm, many, things=THINGS[:1])
+        first, *rest = request.tools
+        long = replace(first, description="It does this. " * 100 + "Never call it twice.")
+        await Turn(replace(request, tools=(long, *rest))).run()
+    (body,) = llm.requests
+    assert body["tools"][0]["function"]["description"].endswith("It does this. …")
+    assert offered(body)[-1] == "describe_tools"
+
+
+async def test_no_tool_costs_more_than_all_may(many):
+    words = {f"seal coin {n}": {"type": "string"} for n in range(3_000)}
+    async with ScriptedLlm(finding("export seal coin")) as llm:
+        request = request_for(llm, many, limits=Limits(max_rounds=1))
+        *rest, last = request.tools
+        huge = replace(last, input_schema={"type": "object", "properties": words})
+        done = await Turn(replace(request, tools=(*rest, huge))).run()
+    found = json.loads(done.journal.results[0].text)
+    assert LAST not in found["tools"] and LAST in str(found["more"])
+
+
 async def test_what_models_ask_wrongly_gets_a_sentence(many):
     wrong = [{}, {"queries": "coin"}, {"queries": []}, {"queries": ["x"] * 99}, {"queries": [""]}]
     async with ScriptedLlm(
