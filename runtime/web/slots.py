@@ -1,12 +1,14 @@
 """Request slots: how many requests of one person may hold a thread while they wait for a server, in all
 processes together, and for how long.
 
-A slot is an advisory lock of PostgreSQL: it is taken at once or not at all, counts over processes and hosts,
-and falls free when its process dies. One connection per process and database holds those of all requests.
+A slot is a row: it is taken at once or not at all, counts over processes and hosts, and falls free when its request
+is over, at the latest when that could not last any longer. Nothing of it is state of a connection: a pooler may stand
+in between.
 """
 
 import contextlib
 import threading
+import uuid
 
 import psycopg2
 from odoo.tools import config
@@ -14,11 +16,26 @@ from odoo.tools import config
 from ...services.turn.ports import StoreGone
 from ...tools import settings
 from ...tools.line import Line
+from ...tools.notify import process_id
 
 END_MARGIN = 15.0  # s of Odoo's limit that stay for what a request does beside waiting
 PATIENCE = 5.0  # s for one statement
 BROKEN = psycopg2.Error, ConnectionError, StoreGone
-FIRST_KEY = 0x776F6F77  # of the locks' first number; the second one is the person
+LONGEST = 600.0  # s that a request may wait where Odoo does not end it
+TABLE = "woow_paas_platform_request_slot"
+TAKE = f"""
+    INSERT INTO {TABLE} AS taken (uid, number, holder, until)
+    SELECT %(uid)s, number, %(holder)s, now() AT TIME ZONE 'UTC' + %(longest)s * interval '1 second'
+      FROM unnest(%(free)s::int[]) AS number
+     WHERE NOT EXISTS (SELECT 1 FROM {TABLE} t WHERE t.uid = %(uid)s AND t.number = number.number
+                          AND t.until > now() AT TIME ZONE 'UTC')
+     LIMIT 1
+        ON CONFLICT (uid, number) DO UPDATE SET holder = EXCLUDED.holder, until = EXCLUDED.until
+     WHERE taken.until <= now() AT TIME ZONE 'UTC'
+ RETURNING number
+    """  # noqa: S608 a constant
+GIVE_BACK = f"DELETE FROM {TABLE} WHERE uid = %s AND number = %s AND holder = %s"  # noqa: S608
+TRIES = 3  # of two processes that want the same slot at the same moment, one looks again
 
 
 def per_person() -> int:
@@ -40,6 +57,7 @@ class Slots:
         self._dbname = dbname
         self._lock = threading.Lock()
         self._held: dict[int, set[int]] = {}
+        self._holder = f"{process_id()}:{uuid.uuid4().hex[:8]}"
         self._line: Line | None = None
 
     @contextlib.contextmanager
@@ -57,17 +75,15 @@ class Slots:
                 self._give_back(uid, slot)
 
     def _take(self, uid: int) -> int | None:
-        # A session may take its own lock twice, so what this process holds is counted here.
         own = self._held.get(uid, set())
         free = [slot for slot in range(per_person()) if slot not in own]
         if not free:
             return None
+        longest = at_most(LONGEST) + END_MARGIN
+        wanted = {"uid": uid, "free": free, "holder": self._holder, "longest": longest}
         try:
-            slot = self._query(
-                "SELECT slot FROM unnest(%s) AS slot"
-                " WHERE pg_try_advisory_lock(%s + slot, %s) LIMIT 1",
-                (free, FIRST_KEY, uid),
-            )
+            found = (self._query(TAKE, wanted) for _ in range(TRIES))
+            slot = next((slot for slot in found if slot is not None), None)
         except BROKEN:
             slot = free[0]  # without its database the request itself will fail, with a sentence
         if slot is not None:
@@ -78,14 +94,11 @@ class Slots:
         self._held[uid].discard(slot)
         if not self._held[uid]:
             del self._held[uid]
-        with contextlib.suppress(*BROKEN):  # a lock does not outlive its connection
-            self._query("SELECT pg_advisory_unlock(%s, %s)", (FIRST_KEY + slot, uid))
+        with contextlib.suppress(*BROKEN):  # it falls free by itself
+            self._query(GIVE_BACK, (uid, slot, self._holder))
 
     def _query(self, query: str, values):
-        """One value of the database, None if there is none; a connection that broke is opened anew.
-
-        Slots of a broken connection are free for other processes, and still taken for this one.
-        """
+        """One value of the database, None if there is none; a connection that broke is opened anew."""
         for is_last in (False, True):
             try:
                 if self._line is None:
