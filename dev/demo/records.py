@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 from odoo.addons.woow_paas_platform.runtime import process
 from odoo.addons.woow_paas_platform.services.errors import EngineError
+from odoo.addons.woow_paas_platform.services.specs import Limits
 from odoo.addons.woow_paas_platform.services.turn.tools import TurnTools
 
 MARK = "@@opening@@"  # see dev/servers/addon.py
@@ -51,9 +52,9 @@ if assistant := demo("ai_assistant_demo"):
     assistant.mcp_tool_disabled_ids = tools.filtered(lambda tool: tool.name not in TOOLS)
     tools = assistant._system_tools() - assistant.mcp_tool_disabled_ids
     servers = tuple(server._server_spec() for server in tools.server_id)
-    offered = TurnTools(
-        SimpleNamespace(servers=servers, tools=tools._tool_specs(), history=()), None
-    )
+    limits = Limits(definition_tokens=assistant.definition_tokens)
+    request = SimpleNamespace(servers=servers, tools=tools._tool_specs(), history=(), limits=limits)
+    offered = TurnTools(request, None)
     messages = [
         {"role": "system", "content": assistant.system_prompt},
         {"role": "user", "content": "Hi"},
