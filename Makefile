@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m dev
 
-.PHONY: help demo pictures test simulate conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat package deployment compatibility clean
+.PHONY: help demo pictures test simulate conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers package deployment compatibility clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -54,6 +54,10 @@ bench-mcp:  ## Measure the MCP engine beside a bare session of the SDK
 bench-chat:  ## Measure the chat in a real Chromium: a thousand messages, five thousand tokens
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.chat
+
+bench-answers:  ## Measure how tools are found and what they cost: ARGS=folder of LiveMCPBench's tools and tasks
+	@$(DEV) setup
+	@.dev/venv/bin/python -m benchmarks.answers $(ARGS)
 
 pictures:  ## Take the pictures of README and docs anew from a real browser
 	@$(DEV) pictures

@@ -11,7 +11,7 @@ from .words import SYNONYMS, asked
 
 SATURATION = 1.2  # k1: how soon more of the same word says nothing more
 SYNONYM = 0.3  # weight of a word that means the same
-CONTEXT = 0.3  # weight of a word that stands beside the query
+CONTEXT = 0.4  # weight of a word that stands beside the query
 GENERIC = 0.4  # weight of a word that each second question has
 MAX_QUERY = 40  # words of a query
 MAX_CONTEXT = 100  # words beside it
@@ -28,7 +28,7 @@ class Field:
 
 
 FIELDS = (
-    Field(3.0, 0.3),  # name
+    Field(4.0, 0.3),  # name
     Field(1.0, 0.5),  # title and description
     Field(1.0, 0.3),  # server
     Field(0.5, 0.5),  # names of arguments

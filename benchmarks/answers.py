@@ -1,0 +1,250 @@
+"""How well tools are found and what their definitions cost, on the tools and tasks of LiveMCPBench.
+
+    .dev/venv/bin/python -m benchmarks.answers FOLDER
+
+The folder, which is no part of the addon, holds ``livemcpbench/tools.json.gz`` and ``tasks.json.gz``
+(github.com/icip-cas/LiveMCPBench: 70 servers, 527 tools, 95 tasks with their steps and the tools that people
+needed), and ``tools/*.json.gz``, each ``{"server", "tools"}`` as a server has answered ``tools/list``. The queries
+are the steps as their annotators wrote them; no model is asked, so each run says the same. With
+``OPENAI_BASE_URL``, ``OPENAI_MODEL`` and ``OPENAI_API_KEY``, the estimate of tokens is held against what the
+model reports.
+"""
+
+import asyncio
+import gzip
+import json
+import os
+import re
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import httpx
+
+from services import text
+from services.errors import EngineError
+from services.llm import transcript
+from services.mcp.discovery import definition_scan
+from services.specs import Limits, LlmSpec, ServerSpec, ToolCall, ToolSpec, TurnRequest
+from services.toolset import definition, index, lookup
+from services.turn.names import make_aliases
+from services.turn.tools import TurnTools
+
+FIRST = 8
+BEFORE = 127  # functions that were offered, first come first served, before there was a look-up
+
+
+@dataclass(frozen=True)
+class Task:
+    question: str
+    steps: list[str]
+    tools: list[str]
+
+
+def main() -> None:
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "../data")
+    if not (folder / "livemcpbench").is_dir():
+        sys.exit(f"There is no {folder / 'livemcpbench'}; see the first lines of {__file__}.")
+    servers, tools = corpus(read(folder / "livemcpbench/tools.json.gz"))
+    tasks = list(read_tasks(read(folder / "livemcpbench/tasks.json.gz"), {t.name for t in tools}))
+    retrieval(servers, tools, tasks)
+    asyncio.run(tokens(servers, tools, tasks))
+    real = [read(path) for path in sorted((folder / "tools").glob("*.json.gz"))]
+    if real:
+        definitions([tool for found in real for tool in found["tools"]])
+    if os.environ.get("OPENAI_BASE_URL"):
+        against_usage(tools)
+
+
+def read(path: Path) -> Any:
+    return json.loads(gzip.decompress(path.read_bytes()))
+
+
+def corpus(said: list[dict]) -> tuple[list[ServerSpec], list[ToolSpec]]:
+    found = [
+        (name, tool) for one in said for name, of in one["tools"].items() for tool in of["tools"]
+    ]
+    names = list(dict.fromkeys(name for name, _tool in found))
+    aliases = make_aliases([(name, tool["name"]) for name, tool in found])
+    servers = [ServerSpec(id=n, name=name) for n, name in enumerate(names, 1)]
+    tools = [
+        spec(n, names.index(found[n - 1][0]) + 1, alias, found[n - 1][1])
+        for n, alias in enumerate(aliases, 1)
+    ]
+    return servers, tools
+
+
+def spec(number: int, server: int, alias: str, tool: dict) -> ToolSpec:
+    return ToolSpec(
+        id=number,
+        server_id=server,
+        name=tool["name"],
+        alias=alias,
+        title=tool.get("title") or "",
+        description=tool.get("description") or "",
+        input_schema=tool.get("inputSchema") or {},
+    )
+
+
+def read_tasks(said: list[dict], known: set[str]) -> Iterator[Task]:
+    for task in said:
+        notes = task["Annotator Metadata"]
+        steps, needed = lines(notes["Steps"]), lines(notes["Tools"])
+        yield Task(task["Question"], steps, [name for name in needed if name in known])
+
+
+def lines(numbered: str) -> list[str]:
+    stripped = (re.sub(r"^\d+[.)]\s*", "", line).strip() for line in numbered.splitlines())
+    return [line for line in stripped if line]
+
+
+def retrieval(servers: list[ServerSpec], tools: list[ToolSpec], tasks: list[Task]) -> None:
+    hidden = lookup.Lookup(tools, {server.id: server for server in servers})
+    begun = time.thread_time()
+    hidden.find(["warm"])
+    show("index of 527 tools", f"{1000 * (time.thread_time() - begun):.0f} ms")
+    searches = sum(len(task.steps) for task in tasks)
+    begun = time.thread_time()
+    found = found_by(hidden, tasks)
+    show("one search", f"{1000 * (time.thread_time() - begun) / searches:.2f} ms")
+    score("", found, tasks)
+    score(", without the question's words", found_by(hidden, tasks, with_question=False), tasks)
+    with mock.patch.object(index, "SYNONYMS", {}):
+        score(", without words that mean the same", found_by(hidden, tasks), tasks)
+    first = {tool.name for tool in tools[:BEFORE]}
+    needed = [name for task in tasks for name in task.tools]
+    share(
+        "needed tools that were offered before", sum(name in first for name in needed), len(needed)
+    )
+
+
+def found_by(
+    hidden: lookup.Lookup, tasks: list[Task], with_question: bool = True
+) -> list[list[set[str]]]:
+    """The names among the first of each step."""
+    return [
+        [
+            {tool.name for tool in hidden.find([step], task.question if with_question else "")}
+            for step in task.steps
+        ]
+        for task in tasks
+    ]
+
+
+def score(without: str, found: list[list[set[str]]], tasks: list[Task]) -> None:
+    steps = [
+        bool(names & {*task.tools}) for task, of in zip(tasks, found, strict=True) for names in of
+    ]
+    share(f"steps with a needed tool among the first {FIRST}{without}", sum(steps), len(steps))
+    needed = [
+        any(name in names for names in of)
+        for task, of in zip(tasks, found, strict=True)
+        for name in task.tools
+    ]
+    share(f"needed tools found by a step of their task{without}", sum(needed), len(needed))
+
+
+async def tokens(servers: list[ServerSpec], tools: list[ToolSpec], tasks: list[Task]) -> None:
+    everything = sum(definition.tokens(definition.function(tool)) for tool in tools)
+    first, after = [], []
+    for task in tasks:
+        turn = TurnTools(request(servers, tools, task), None)
+        first.append(sum(map(definition.tokens, turn.functions)))
+        call = ToolCall(
+            id="call_1",
+            alias=lookup.FIND.alias,
+            round=1,
+            tool=lookup.FIND,
+            arguments={"queries": task.steps[: lookup.MAX_QUERIES]},
+        )
+        result = (await turn.call(call, timeout=10)).result
+        turn.take_in(
+            [transcript.assistant_message("", [call]), transcript.tool_message(call.id, result)]
+        )
+        after.append(sum(map(definition.tokens, turn.functions)) + text.tokens(result.text))
+    show("definitions of all, tokens a request", f"{everything}")
+    show("before a look-up", f"{statistics.median(first):.0f}")
+    show(
+        "after the look-up of a task's steps, its answer included",
+        f"{statistics.median(after):.0f}, most {max(after)}",
+    )
+    show("fewer", f"{100 * (1 - statistics.median(after) / everything):.1f} %")
+
+
+def request(servers: list[ServerSpec], tools: list[ToolSpec], task: Task) -> TurnRequest:
+    return TurnRequest(
+        turn_id=1,
+        conversation_id=1,
+        assistant="",
+        llm=LlmSpec(id=1, base_url="", model=""),
+        system_prompt="",
+        history=({"role": "user", "content": task.question},),
+        servers=tuple(servers),
+        tools=tuple(tools),
+        limits=Limits(),
+    )
+
+
+def definitions(real: list[dict]) -> None:
+    raw = sum(text.tokens(json.dumps(tool, ensure_ascii=False)) for tool in real)
+    sent, begun = [], time.thread_time()
+    for number, tool in enumerate(real, 1):
+        try:
+            sent.append(definition.function(spec(number, 1, tool["name"], tool)))
+        except EngineError as error:
+            print(tool["name"], error)
+    took = time.thread_time() - begun
+    sizes = [definition.tokens(one) for one in sent]
+    show(f"{len(real)} real definitions, tokens as servers send them", f"{raw}")
+    show(
+        "as a model is sent them",
+        f"{sum(sizes)}, median {statistics.median(sizes):.0f}, most {max(sizes)}",
+    )
+    show("of these cut, and marked", f"{sum(map(definition.is_cut, sent))}")
+    show("time for all of them", f"{took:.2f} s")
+    share("with a warning", sum(bool(definition_scan.warnings(tool)) for tool in real), len(real))
+
+
+def against_usage(tools: list[ToolSpec]) -> None:
+    functions = [definition.function(tool) for tool in tools[:40]]
+    estimated = sum(map(definition.tokens, functions))
+    reported = prompt_tokens(functions) - prompt_tokens([])
+    show("40 definitions, tokens reported", f"{reported}, estimated {estimated}")
+
+
+def prompt_tokens(functions: list[dict]) -> int:
+    body: dict[str, Any] = {
+        "model": os.environ["OPENAI_MODEL"],
+        "messages": [{"role": "user", "content": "Say yes."}],
+    }
+    answer = httpx.post(
+        f"{os.environ['OPENAI_BASE_URL'].rstrip('/')}/chat/completions",
+        headers={"authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}"},
+        json=body | ({"tools": functions} if functions else {}),
+        timeout=120,
+    )
+    return answer.raise_for_status().json()["usage"]["prompt_tokens"]
+
+
+def share(what: str, count: int, of: int) -> None:
+    """With the 95 % interval of Wilson."""
+    rate, z = count / of, 1.96
+    middle = (rate + z * z / (2 * of)) / (1 + z * z / of)
+    reach = z * ((rate * (1 - rate) + z * z / (4 * of)) / of) ** 0.5 / (1 + z * z / of)
+    show(
+        what,
+        f"{100 * rate:.1f} % of {of} ({100 * (middle - reach):.0f} to {100 * (middle + reach):.0f})",
+    )
+
+
+def show(what: str, figure: str) -> None:
+    print(f"| {what} | {figure} |")
+
+
+if __name__ == "__main__":
+    main()
