@@ -36,11 +36,13 @@ def serving(count, name_of="tool_{number}".format):
 
     for fake in made:
         wait_for(fake.start())
-    yield made
-    for fake in made:
-        wait_for(fake.stop())
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(20)
+    try:
+        yield made
+    finally:
+        for fake in made:
+            wait_for(fake.stop())
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(20)
 
 
 @pytest.fixture
@@ -150,9 +152,11 @@ def test_the_last_of_five_hundred_tools_is_found_and_called(odoo, scripted_llm):
         ]
         assert [name for _, name, _ in made[-1].calls] == ["polish_49_violin"]
         (notice,) = of(events, "notice")
-        assert notice["message"].startswith("500 tools of 10 servers are available.")
+        assert " tools of 10 servers are available." in notice["message"]
         offered = [
             [tool["function"]["name"] for tool in request["body"].get("tools", ())]
             for request in scripted_llm.requests()
+            if "Polish violin" in str(request["body"]["messages"])
         ]
-        assert offered[0] == ["find_tools", "describe_tools"] and last in offered[1]
+        assert "find_tools" in offered[0] and last not in offered[0] and last in offered[1]
+        assert len(offered[0]) < 50
