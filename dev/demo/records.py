@@ -48,6 +48,7 @@ for name in ("everything", "time"):
                 "The demo's server %s is not there: %s", name, error
             )
 if assistant := demo("ai_assistant_demo"):
+    assistant.definition_tokens = 2_500  # its model has a small context
     tools = assistant.mcp_server_ids.tool_ids
     assistant.mcp_tool_disabled_ids = tools.filtered(lambda tool: tool.name not in TOOLS)
     tools = assistant._system_tools() - assistant.mcp_tool_disabled_ids
