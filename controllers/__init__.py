@@ -8,6 +8,7 @@ from . import ai_reply
 from . import health
 from . import mcp_servers
 from . import mcp_checks
+from . import mcp_control
 from . import oauth
 from . import openapi
 from . import portal

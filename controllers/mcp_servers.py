@@ -3,14 +3,12 @@
 import json
 
 from odoo import http
-from odoo.exceptions import UserError
 from odoo.http import content_disposition, request
 
 from ..models.mcp.mcp_server_api import name_of
 from ..runtime.web.api_error import ApiError
 from ..services.catalog.mcp_json import MAX_NAME
 from ..tools import mcp_switch
-from ..tools.refusals import Refusal
 from .chat import ROUTE, conversation_or_404, visible_or_404
 from .dispatcher import body, query_int
 from .schemas import SCOPE, WRITABLE
@@ -20,13 +18,6 @@ TOOL = "woow_paas_platform.mcp_tool"
 TEMPLATE = "woow_paas_platform.mcp_template"
 PAGE = 100
 MAX_PAGE = 200
-MAX_BATCH = 100
-BATCH = {
-    "enable": lambda server: server.action_enable(),
-    "disable": lambda server: server.action_disable(),
-    "sync": lambda server: server._sync_after_commit(),
-    "delete": lambda server: server.unlink(),
-}
 DECISIONS = {"accept": "accepted", "refuse": "refused"}
 OAUTH = ("authorization", "oauth_client_id", "oauth_client_secret", "oauth_issuer", "oauth_scope")
 OF_AN_ADDRESS = ("url", "api_key", "api_key_env", "headers", "transport", *OAUTH)
@@ -239,75 +230,6 @@ class McpServerController(http.Controller):
             server.active = is_on
         return server._api_data()
 
-    @http.route("/api/mcp/servers/<int:server_id>/lock", methods=["PUT"], **ROUTE)
-    def lock_server(self, server_id):
-        server = managed_or_404(server_id)
-        server._lock_away(body("Lock")["reason"])
-        return server._api_data()
-
-    @http.route("/api/mcp/servers/<int:server_id>/lock", methods=["DELETE"], **ROUTE)
-    def unlock_server(self, server_id):
-        server = managed_or_404(server_id)
-        server._unlock()
-        return server._api_data()
-
-    @http.route("/api/mcp/servers/<int:server_id>/my-policy", methods=["PUT"], **ROUTE)
-    def restrict_server(self, server_id):
-        """Always ask, or never run, what this server offers, for the caller alone; `default` lifts it."""
-        server = used_or_404(server_id)
-        server._set_my_policy(body("MyPolicy")["policy"])
-        return server._api_data()
-
-    @http.route("/api/mcp/tools/<int:tool_id>/my-policy", methods=["PUT"], **ROUTE)
-    def restrict_tool(self, tool_id):
-        """As for a server, one of its tools."""
-        tool = request.env[TOOL].browse(tool_id).exists()
-        if not tool or not tool._is_offered_to(request.env.user):
-            raise ApiError.not_found(request.env._("This tool does not exist."))
-        tool._set_my_policy(body("MyPolicy")["policy"])
-        # sudo: mcp_tool - what a chat shows its person of a tool that this person may use
-        return tool.sudo()._api_data() | {"lock": None}
-
-    @http.route("/api/mcp/batch", methods=["POST"], **ROUTE)
-    def batch(self):
-        """The same act on several servers; one that fails costs the others nothing."""
-        values = body("Batch")
-        ids = dict.fromkeys(values["server_ids"])
-        if not 0 < len(ids) <= MAX_BATCH:
-            raise ApiError.invalid("server_ids", f"Send from 1 to {MAX_BATCH} servers.")
-        return {"results": [self._one_of_batch(values["action"], server_id) for server_id in ids]}
-
-    def _one_of_batch(self, action, server_id):
-        try:
-            with request.env.cr.savepoint():
-                BATCH[action](managed_or_404(server_id))
-        except (ApiError, UserError, Refusal) as error:
-            error = request.dispatcher.as_api_error(error)
-            told = {"code": error.error_code, "message": error.description}
-            return {"id": server_id, "ok": False, "error": told}
-        return {"id": server_id, "ok": True, "error": None}
-
-    @http.route(
-        "/api/mcp/servers/<int:server_id>/versions", methods=["GET"], readonly=True, **ROUTE
-    )
-    def versions(self, server_id):
-        """The configurations that a server had, the latest first, each with what is different now."""
-        server = managed_or_404(server_id)
-        return {"versions": [version._api_data() for version in server.version_ids]}
-
-    @http.route(
-        "/api/mcp/servers/<int:server_id>/versions/<int:version_id>/restore",
-        methods=["POST"],
-        **ROUTE,
-    )
-    def restore_version(self, server_id, version_id):
-        server = managed_or_404(server_id)
-        version = server.version_ids.filtered(lambda version: version.id == version_id)
-        if not version:
-            raise ApiError.not_found(request.env._("This version does not exist."))
-        version.action_restore()
-        return server._api_data()
-
     @http.route("/api/mcp/servers/<int:server_id>/tools", methods=["GET"], readonly=True, **ROUTE)
     def server_tools(self, server_id):
         limit, after = query_int("limit", PAGE, 1, MAX_PAGE), query_int("after", 0)
@@ -335,18 +257,6 @@ class McpServerController(http.Controller):
         if review:
             self._review(tool, review, seen)
         tool.write({name: value for name, value in values.items() if value is not None})
-        return tool._api_data()
-
-    @http.route("/api/mcp/tools/<int:tool_id>/lock", methods=["PUT"], **ROUTE)
-    def lock_tool(self, tool_id):
-        tool = tool_or_404(tool_id)
-        tool._lock_away(body("Lock")["reason"])
-        return tool._api_data()
-
-    @http.route("/api/mcp/tools/<int:tool_id>/lock", methods=["DELETE"], **ROUTE)
-    def unlock_tool(self, tool_id):
-        tool = tool_or_404(tool_id)
-        tool._unlock()
         return tool._api_data()
 
     def _review(self, tool, review, seen):
