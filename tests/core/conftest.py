@@ -124,3 +124,13 @@ def spec_of(fake, *, legacy=False, **more):
         transport="sse" if legacy else "streamable_http",
         **more,
     )
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A folder that the operator releases, with ways out of it."""
+    (tmp_path / "files/team").mkdir(parents=True)
+    (tmp_path / "files-of-others").mkdir()
+    (tmp_path / "files/way-out").symlink_to("/etc")
+    (tmp_path / "files/shortcut").symlink_to(tmp_path / "files/team")
+    return tmp_path / "files"
