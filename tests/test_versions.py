@@ -28,9 +28,12 @@ class TestVersions(AiCase):
 
     def test_a_version_holds_no_secret(self):
         self.server.write({"api_key": "sk-hidden", "headers_json": '{"X-Key": "sk-hidden"}'})
-        self.server.url = "https://weather.example.com/mcp?api_key=sk-hidden&lang=zh"
+        self.server.url = (
+            "https://weather.example.com/s/Zk3v9QpLx72bT0aYw8Rr?api_key=sk-hidden&lang=zh"
+        )
         kept = str(self.server.version_ids.mapped("configuration"))
         self.assertNotIn("sk-hidden", kept)
+        self.assertNotIn("Zk3v9", kept)
         self.assertIn("lang=zh", kept)
 
     def test_restoring_takes_the_way_of_every_change(self):

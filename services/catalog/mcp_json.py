@@ -13,6 +13,7 @@ from typing import Any, Literal
 from .. import text
 from ..errors import ConfigError
 from ..net import egress
+from . import address
 
 MAX_SERVERS = 100  # of one document
 MAX_NAME = 100  # characters of a server's name, 004 §3.1
@@ -28,8 +29,6 @@ _TRANSPORTS: dict[str, Transport] = {
 }
 _TYPES = {"streamable_http": "http", "sse": "sse"}
 _PLACEHOLDER = re.compile(r"\$\{[^}]*\}|<[^<>]*>")
-_PARAMETER = re.compile(r"([?&])([^=&?#]*+)=[^&#]*+")
-_SECRET = re.compile(r"key|token|secret|password|auth|sig", re.IGNORECASE)
 _NO_WORD = re.compile(r"[^A-Z0-9]+")
 _BEARER = re.compile(r"bearer\s++(.+)", re.IGNORECASE)
 
@@ -142,32 +141,12 @@ def write(servers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {"mcpServers": entries}
 
 
-def secret_parameters(url: str) -> list[str]:
-    """Names of the query's parameters that hold a key; not those whose value is a ``{name}`` still.
-
-    >>> secret_parameters("https://x.example.com/mcp?apiKey=s&page=2&token={token}")
-    ['apiKey']
-    """
-    found = [(match[2], match[0].partition("=")[2]) for match in _PARAMETER.finditer(url)]
-    return [
-        name
-        for name, value in found
-        if _SECRET.search(name) and not re.fullmatch(r"\{\w+\}", value)
-    ]
-
-
 def without_secrets(name: str, url: str) -> str:
-    """The address with placeholders for secrets: some servers take their key as a query parameter.
+    """The address with placeholders for secrets.
 
     :param name: of the server, for the placeholder
     """
-
-    def hide(match: re.Match) -> str:
-        if not _SECRET.search(match[2]):
-            return match[0]
-        return f"{match[1]}{match[2]}={_placeholder(name, match[2])}"
-
-    return _PARAMETER.sub(hide, url)
+    return address.without_secrets(url, lambda secret: _placeholder(name, secret))
 
 
 def has_placeholder(value: str) -> bool:

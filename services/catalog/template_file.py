@@ -11,7 +11,8 @@ from typing import Any
 from .. import text
 from ..errors import ConfigError
 from ..net import egress
-from .mcp_json import Skipped, secret_parameters
+from . import address
+from .mcp_json import Skipped
 from .stdio_templates import TEMPLATES
 
 MAX_TEMPLATES = 200  # of one file
@@ -27,8 +28,6 @@ FIELD_TEXTS = ("name", "label", "placeholder", "help", "header")
 SWITCHES = ("required", "secret")
 CODE = re.compile(r"[a-z0-9_]{1,64}")
 _NAMED = re.compile(r"\{(\w+)\}")
-# A part of a path that nobody has thought of: long, of letters and digits.
-_LIKE_A_KEY = re.compile(r"(?<=[^/]/)((?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,})(?=[/?]|$)")
 _ICON = re.compile(r"fa-[\w-]{1,60}")
 
 Entry = dict[str, Any]
@@ -166,7 +165,7 @@ def _check_address(template: Entry) -> None:
         raise ConfigError("The “url” is missing.")
     if template["url"]:
         check_pattern(template["url"])
-        if secret_parameters(template["url"]):
+        if address.secrets(template["url"]):
             raise ConfigError("The “url” contains a key. Make it a field of the template.")
         for name in _NAMED.findall(template["url"]):
             if targets.get(name) != "path":
@@ -178,18 +177,12 @@ def of_server(server: Mapping[str, Any]) -> Entry:
 
     :param server: ``{id, name, title, description, url, transport, authorization, has_api_key, header_names}``
     """
-    url, fields = server["url"], []
-    for name in secret_parameters(url):
-        field = re.sub(r"\W", "_", name)
-        url = re.sub(rf"([?&]{re.escape(name)}=)[^&#]*", rf"\g<1>{{{field}}}", url)
-        fields.append(_secret(field, name, "path"))
-    for number, part in enumerate(_LIKE_A_KEY.findall(url), 1):
-        url = url.replace(f"/{part}", f"/{{path_{number}}}", 1)
-        fields.append(_secret(f"path_{number}", "Key in the address", "path"))
+    url = address.without_secrets(server["url"], lambda name: f"{{{_field_name(name)}}}")
+    fields = [_of_address(name) for name in address.secrets(server["url"])]
     if server["has_api_key"]:
         fields.append(_secret("api_key", "API key", "api_key"))
     for header in server["header_names"]:
-        fields.append(_secret(re.sub(r"\W", "_", header).lower(), header, "header", header))
+        fields.append(_secret(_field_name(header).lower(), header, "header", header))
     entry = {
         "id": server["id"],
         "name": server["title"] or server["name"],
@@ -210,6 +203,15 @@ def code_of(name: str) -> str:
     ('our_team_s_github', 'template')
     """
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:60] or "template"
+
+
+def _of_address(name: str) -> Entry:
+    label = "Key in the address" if name.startswith(address.PATH) else name
+    return _secret(_field_name(name), label, "path")
+
+
+def _field_name(name: str) -> str:
+    return re.sub(r"\W", "_", name)
 
 
 def _secret(name: str, label: str, target: str, header: str = "") -> Entry:

@@ -5,7 +5,7 @@ import contextlib
 import httpx
 
 from services import jsonrpc, text
-from services.catalog import mcp_json, template_file
+from services.catalog import address, mcp_json, template_file
 from services.errors import ConfigError
 from services.llm import llm_errors, prompt_reader, transcript
 from services.llm.lenient_json import LenientJson, TooDeep
@@ -227,19 +227,22 @@ PATTERNS = {
         of(mcp_json._PLACEHOLDER),
         ("${", "<", "<a", "$"),
     ),
-    "services.catalog.mcp_json._PARAMETER": (
+    "services.catalog.address.without_secrets": (
+        2_000,
+        address.secrets,
+        ("?key", "&key", "?", "&a=key", "?keytoken=", "?key={a", "?key=", "#a&"),
+    ),
+    "services.catalog.address._SECRET": (2_000, export, ("?key", "?a=auth&s", "?ke")),
+    "services.catalog.address._OPEN": (2_000, address.secrets, ("&key={", "?token={a}")),
+    "services.catalog.address._WORDS": (
         2_000,
         export,
-        ("?key", "&key", "?", "&a=key", "?keytoken="),
+        ("/a1", "a1-", "a", "/a1b2c3d4e5f6g7h8i9j0k"),
     ),
-    "services.catalog.mcp_json._SECRET": (2_000, export, ("?key", "?a=auth&s", "?ke")),
+    "services.catalog.address._WORD": (2_000, address.is_key, ("a", "a1", "1a", "a1111")),
+    "services.catalog.address._UUID": (2_000, address.is_key, ("0", "00000000-", "0000-")),
     "services.catalog.mcp_json._NO_WORD": (2_000, export, ("?key.", "?a..token")),
     "services.catalog.mcp_json._BEARER": (20_000, bearer, ("bearer ", " ", "\n")),
-    "services.catalog.mcp_json.secret_parameters": (
-        2_000,
-        mcp_json.secret_parameters,
-        ("?key={a", "&key={", "?key=", "?token={a}"),
-    ),
     "services.catalog.template_file.CODE": (
         20_000,
         of(template_file.CODE, "fullmatch"),
@@ -250,11 +253,6 @@ PATTERNS = {
         of(template_file._ICON, "fullmatch"),
         ("fa-a", "fa-"),
     ),
-    "services.catalog.template_file._LIKE_A_KEY": (
-        2_000,
-        of(template_file._LIKE_A_KEY, "findall"),
-        ("/a1", "/a", "/1", "a/", "/a1b2c3d4e5f6g7h8i9j0k"),
-    ),
     "services.catalog.template_file._NAMED": (
         2_000,
         of(template_file._NAMED, "findall"),
@@ -262,7 +260,11 @@ PATTERNS = {
     ),
     "services.catalog.template_file._field": (20_000, template_field, ("a", "a.")),
     "services.catalog.template_file.code_of": (20_000, template_file.code_of, ("a.", ".", "a")),
-    "services.catalog.template_file.of_server": (2_000, template_of_server, ("?key=", "&", "/a1")),
+    "services.catalog.template_file._field_name": (
+        2_000,
+        template_of_server,
+        ("?key=", "&", "/a1", "key.="),
+    ),
     "services.turn.names.LEGAL": (20_000, of(names.LEGAL, "fullmatch"), ("a", "a.")),
     "services.turn.names._slug": (
         200,

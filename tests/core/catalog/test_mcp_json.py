@@ -89,10 +89,13 @@ def test_out_and_in_again():
 
 
 def test_a_key_in_the_address_stays_here():
-    url = "https://example.com/mcp?tavilyApiKey=s3cret&lang=en"
+    url = "https://example.com/s/Zk3v9QpLx72bT0aYw8Rr/mcp?tavilyApiKey=s3cret&lang=en"
     document = mcp_json.write([{"name": "web", "url": url, "transport": "auto"}])
-    assert "s3cret" not in str(document)
-    assert document["mcpServers"]["web"]["url"].endswith("=${WEB_TAVILYAPIKEY}&lang=en")
+    written = document["mcpServers"]["web"]["url"]
+    assert (
+        written
+        == "https://example.com/s/${WEB_PATH_1}/mcp?tavilyApiKey=${WEB_TAVILYAPIKEY}&lang=en"
+    )
     found, skipped = mcp_json.read(document)
     assert not found
     assert "placeholder" in skipped[0].message

@@ -139,16 +139,3 @@ def test_a_servers_secrets_become_questions():
     assert all(field["secret"] and field["required"] for field in entry["fields"])
     assert entry["fields"][-1]["header"] == "X-Team-Key"
     assert "s3cret" not in json.dumps(template_file.write([entry]))
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://w.example.com/mcp",
-        "https://a-very-long-name-of-a-host-2.example.com/mcp-server/http",
-        "https://w.example.com/documentation-server/mcp?page=2",
-    ],
-)
-def test_an_ordinary_address_stays_whole(url):
-    entry = template_file.of_server(server(url=url))
-    assert (entry["url"], entry["fields"]) == (url, [])
