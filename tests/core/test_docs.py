@@ -39,12 +39,16 @@ def test_each_fault_names_its_modules_and_its_tests():
     assert named <= there
 
 
-@pytest.mark.parametrize("title", ["Where it is decided", "Three walks"])
-def test_each_function_that_the_house_names_is_there(title):
-    page = (ROOT / "docs/architecture.md").read_text()
-    part = page.partition(f"### {title}\n")[2].partition("\n#")[0]
-    sources = [
-        path.read_text()
+NAME = re.compile(r"`([A-Za-z_.]+)`")
+DEFINED = re.compile(r"(?:def|class|function) (\w+)|^    (?:async )?(\w+)\(.*\) \{", re.M)
+
+
+@pytest.fixture(scope="module")
+def defined():
+    """Each function and class: its name, and that after the name of its file and of each class there."""
+    found = set()
+    files = [
+        path
         for folder, suffix in (
             ("services", "py"),
             ("tools", "py"),
@@ -55,8 +59,38 @@ def test_each_function_that_the_house_names_is_there(title):
         )
         for path in (ROOT / folder).rglob(f"*.{suffix}")
     ]
-    known = re.compile(r"(?:def|class|function) (\w+)|^    (?:async )?(\w+)\(.*\) \{", re.M)
-    defined = {name for source in sources for pair in known.findall(source) for name in pair}
-    named = [name for name in re.findall(r"`([A-Za-z_.]+)`", part) if "/" not in name]
+    for path in files:
+        source = path.read_text()
+        names = {name for pair in DEFINED.findall(source) for name in pair if name}
+        owners = {path.stem, *re.findall(r"^(?:export )?class (\w+)", source, re.M)}
+        found |= names | {f"{owner}.{name}" for owner in owners for name in names}
+    return found
+
+
+def section(title):
+    page = (ROOT / "docs/architecture.md").read_text()
+    return page.partition(f"### {title}\n")[2].partition("\n#")[0]
+
+
+@pytest.mark.parametrize("title", ["Where it is decided", "Three walks"])
+def test_each_function_that_the_house_names_is_there(title, defined):
+    named = NAME.findall(section(title))
     assert len(named) > 10
-    assert [name for name in named if name.rpartition(".")[2] not in defined] == []
+    assert [name for name in named if name not in defined] == []
+
+
+def test_each_file_of_a_decision_holds_what_is_said_of_it():
+    for what, where in re.findall(
+        r"`([A-Za-z_.]+)` \(`([\w/]+\.py)`\)", section("Where it is decided")
+    ):
+        assert re.search(rf"(def|class) {what.rpartition('.')[2]}\b", (ROOT / where).read_text()), (
+            what
+        )
+
+
+def test_a_walk_is_short_enough_to_be_followed():
+    walks = [part for part in section("Three walks").strip().split("\n\n") if part.startswith("**")]
+    assert len(walks) == 3
+    for walk in walks:
+        steps = NAME.findall(re.sub(r"\(.*?\)", "", walk, flags=re.S))
+        assert 10 < len(steps) <= 20, walk[:40]
