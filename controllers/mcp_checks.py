@@ -3,12 +3,12 @@ twice.
 """
 
 import asyncio
-import logging
 
 from odoo import http
 from odoo.http import request
 
 from ..runtime import process
+from ..runtime.servers import server_jobs
 from ..runtime.web.after_commit import AfterCommit
 from ..runtime.web.api_error import ApiError, error_body
 from ..services.errors import EngineError
@@ -16,8 +16,6 @@ from ..tools import db, sentences, server_files
 from .chat import ROUTE, conversation_or_404, visible_or_404, visible_service
 from .dispatcher import body, query_int
 from .mcp_servers import SERVER, managed_or_404
-
-_logger = logging.getLogger(__name__)
 
 COMMAND = (
     "/api/ai/conversations/<int:conversation_id>/command",
@@ -157,10 +155,7 @@ class _Reload:
             return {"title": env._("Reloaded"), "rows": lines}, 200
 
         for server_id, outcome in outcomes.items():
-            if isinstance(outcome, EngineError):
-                store.failed(server_id, outcome)
-            else:
-                store.synced(server_id, outcome)
+            store.keep(server_id, outcome)
         return db.transaction(self.dbname, tell)
 
     def _discovered(self):
@@ -171,17 +166,9 @@ class _Reload:
         if not self.specs:
             return {}
 
-        async def discover(engine, spec):
-            try:
-                return await engine.discover(spec)
-            except EngineError as error:
-                return error
-            except Exception:
-                _logger.exception("MCP server %s was not read.", spec.id)
-                return EngineError()
-
         async def ask(engine):
-            found = await asyncio.gather(*(discover(engine, one) for one in self.specs.values()))
+            specs = self.specs.values()
+            found = await asyncio.gather(*(server_jobs.discovered(engine, one) for one in specs))
             return dict(zip(self.specs, found, strict=True))
 
         timeout = max(spec.sync_timeout for spec in self.specs.values())

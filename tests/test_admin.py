@@ -10,7 +10,7 @@ from odoo.tests import Form, tagged
 
 from ..runtime.engine import Engine
 from ..runtime.servers import background, server_jobs
-from ..services.errors import ServerTimeout
+from ..services.errors import EngineError, ServerTimeout
 from ..services.mcp.discovery import health
 from ..services.specs import DiscoveredTool
 from ..tools import limits
@@ -191,12 +191,10 @@ class TestAdmin(AiCase):
             def specs(self, ids):
                 return {number: SimpleNamespace(id=number) for number in ids}
 
-            def synced(self, server_id, found, uid):
+            def keep(self, server_id, found, uid):
                 if server_id == 3:
                     raise ValueError("a write that fails")
                 self.kept.append((server_id, found, uid))
-
-            failed = synced
 
         class Host:
             async def db(self, _name, method, *args):
@@ -207,13 +205,17 @@ class TestAdmin(AiCase):
                 if spec.id == 1:
                     await asyncio.sleep(0)
                     raise ServerTimeout
+                if spec.id == 5:
+                    raise ValueError("a fault of ours")
                 return "tools"
 
         store = Store()
         with self.assertLogs("odoo.addons.woow_paas_platform.runtime.servers.server_jobs", "ERROR"):
-            asyncio.run(server_jobs.sync(Engine(), Host(), store, [1, 2, 3, 4], 7))
-        self.assertEqual(sorted(kept[0] for kept in store.kept), [1, 2, 4])
-        self.assertIsInstance(dict(kept[:2] for kept in store.kept)[1], ServerTimeout)
+            asyncio.run(server_jobs.sync(Engine(), Host(), store, [1, 2, 3, 4, 5], 7))
+        outcomes = {server_id: found for server_id, found, _uid in store.kept}
+        self.assertEqual(sorted(outcomes), [1, 2, 4, 5])
+        self.assertIsInstance(outcomes[1], ServerTimeout)
+        self.assertIsInstance(outcomes[5], EngineError)
 
     def test_a_server_that_swallows_everything_is_a_sentence(self):
         async def never(_once):

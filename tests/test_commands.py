@@ -81,7 +81,7 @@ class TestCommands(OperatorFile, AiHttpCase):
         self.chat = self._conversation(self.owner, self.service)
         self.env.flush_all()
         discover = patch.object(engine.Engine, "discover", side_effect=KeyError("ours"))
-        with discover, mute_logger("odoo.addons.woow_paas_platform.controllers.mcp_checks"):
+        with discover, mute_logger("odoo.addons.woow_paas_platform.runtime.servers.server_jobs"):
             told = self._command("/mcp reload")
         self.assertEqual(told["flows"], "Something went wrong in the AI engine.")
 

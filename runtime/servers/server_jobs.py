@@ -29,12 +29,22 @@ async def sync(engine, loop, store, server_ids, uid=None):
 
 
 async def sync_one(engine, loop, store, spec, uid=None):
+    outcome = await discovered(engine, spec)
+    await loop.db(store.name, store.keep, spec.id, outcome, uid)
+
+
+async def discovered(engine, spec):
+    """Read the tools of a server among others, which whatever happens costs nothing.
+
+    :return: a `Discovery`, or the `EngineError` that came instead
+    """
     try:
-        discovery = await engine.discover(spec)
+        return await engine.discover(spec)
     except EngineError as error:
-        await loop.db(store.name, store.failed, spec.id, error, uid)
-    else:
-        await loop.db(store.name, store.synced, spec.id, discovery, uid)
+        return error
+    except Exception:
+        _logger.exception("MCP server %s was not read.", spec.id)
+        return EngineError()
 
 
 async def check(engine, loop, store, server_ids):

@@ -36,6 +36,14 @@ class ServerStore:
 
         return db.transaction(self.name, work)
 
+    def keep(self, server_id: int, outcome, uid: int | None = None) -> None:
+        """What came of reading a server: a `Discovery`, or an `EngineError`.
+
+        :param uid: who is notified
+        """
+        keep = self.failed if isinstance(outcome, EngineError) else self.synced
+        keep(server_id, outcome, uid)
+
     def synced(self, server_id: int, discovery, uid: int | None = None) -> None:
         """:param uid: who is notified"""
 
