@@ -105,7 +105,7 @@ class Engine:
                 on_opened=self._watch.opened,
                 on_state=self._watch.state,
                 on_list_changed=self._watch.list_changed,
-                on_stderr=self._watch.said,
+                on_stderr=self._watch.stderr,
             )
         return self._pool
 

@@ -74,7 +74,7 @@ class TestWatch(AiHttpCase):
         self.assertFalse(self.server.is_paused)
 
     def test_the_last_output_of_a_process_is_kept(self):
-        self._tell(("said", "first"), ("said", "first\nTraceback …"))
+        self._tell(("stderr", "first"), ("stderr", "first\nTraceback …"))
         self.assertEqual(self._row().stderr, "first\nTraceback …")
         self.assertEqual(self._row().state, "closed")
 

@@ -87,7 +87,7 @@ def transaction(dbname, work):
     return _repeated(dbname, once)
 
 
-def reading(dbname, work):
+def read_only(dbname, work):
     """As `transaction`, but PostgreSQL refuses what would write.
 
     :raises DatabaseGone, StoreGone: as `transaction`

@@ -135,7 +135,7 @@ class McpServer(models.Model):
                     )
                 )
 
-    def _acts_for_one(self):
+    def _has_personal_credential(self):
         """Whether it is called with rights that are one person's own, by a key or by a sign-in."""
         return self.wants_own_keys
 
@@ -144,7 +144,7 @@ class McpServer(models.Model):
 
         :param person: an empty set where it is nobody's alone
         """
-        if not person and self._acts_for_one():
+        if not person and self._has_personal_credential():
             return KeyMissing(OTHERS_READ)
         if not self.wants_own_keys:
             return None

@@ -89,7 +89,7 @@ class McpServer(models.Model):
             if added >= left:
                 break
             added += 1
-            Tool._found(self, vals, active=room > 0)
+            Tool._add_discovered(self, vals, active=room > 0)
             room -= 1
         gone = Tool.union(*known.values()).filtered("available")
         gone.available = False

@@ -124,8 +124,8 @@ class McpServer(models.Model):
             return self.browse()
         return self.filtered(lambda server: server.authorization != "oauth_user")
 
-    def _acts_for_one(self):
-        return self.authorization == "oauth_user" or super()._acts_for_one()
+    def _has_personal_credential(self):
+        return self.authorization == "oauth_user" or super()._has_personal_credential()
 
     def _server_spec(self, person=None):
         spec = super()._server_spec(person)

@@ -19,7 +19,7 @@ DECLINED = (
 MODEL = "woow_paas_platform.call_question"
 
 
-def _said(asked):
+def _question_vals(asked):
     """The columns of what a server asks."""
     form = dict(asked.schema)
     if form.get("properties"):
@@ -73,7 +73,7 @@ class ToolCall(models.Model):
                 "call_id": self.id,
                 "ask_round": self.ask_round,
                 "host": urlsplit(asked.url).netloc,
-                **_said(asked),
+                **_question_vals(asked),
                 **values,
             }
         )
@@ -85,7 +85,7 @@ class ToolCall(models.Model):
         """
         self.ensure_one()
         held = self.question_ids.filtered("is_held")
-        said = _said(asked)
+        said = _question_vals(asked)
         for question in held.filtered(lambda question: not question.action):
             if all((question[name] or "") == (said[name] or "") for name in said):
                 return question

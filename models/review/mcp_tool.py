@@ -163,7 +163,7 @@ class McpTool(models.Model):
     # ------------------------------------------------------------ what a sync found
 
     @api.model
-    def _found(self, server, vals, active):
+    def _add_discovered(self, server, vals, active):
         """Add a tool that was not known."""
         wants_review = server.review_new_tools or limits.is_on(self.env, "review_new_tools")
         state = "new" if wants_review else "approved"

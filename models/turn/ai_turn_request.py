@@ -40,7 +40,7 @@ class AiTurn(models.Model):
         """
         self.ensure_one()
         servers = self.env["woow_paas_platform.mcp_server"]._of_person(
-            self._alone(), self.cloud_service_id
+            self._private_user(), self.cloud_service_id
         )
         tools = self.assistant_id._system_tools() | servers.tool_ids.filtered("is_usable")
         kept = self.channel_id._narrowed(tools.server_id, self.user_id)
@@ -48,7 +48,7 @@ class AiTurn(models.Model):
             self.assistant_id.mcp_tool_disabled_ids
         )
 
-    def _alone(self):
+    def _private_user(self):
         """The person, or nobody: in a thread of a channel, others would read what a person's own servers say."""
         return self.user_id if self._is_private() else self.user_id.browse()
 
@@ -97,8 +97,8 @@ class AiTurn(models.Model):
         assistant = self.assistant_id
         tools = self._tools()
         actions = self._actions()
-        servers, problems = tools.server_id._server_specs(self._alone())
-        more_servers, more_problems = actions._server_specs(self._alone())
+        servers, problems = tools.server_id._server_specs(self._private_user())
+        more_servers, more_problems = actions._server_specs(self._private_user())
         servers |= more_servers
         # Also where others read along, so that the sessions are of nobody's credential.
         servers = {key: replace(spec, person=self.user_id.id) for key, spec in servers.items()}

@@ -24,7 +24,7 @@ class ToolCall(models.Model):
         turn = self.turn_id
         if reason := turn._check_still_allowed() or self._refusal_by_switch():
             return Verdict(kind="deny", reason=reason)
-        if problem := self.tool_id.server_id._key_problem(turn._alone()):
+        if problem := self.tool_id.server_id._key_problem(turn._private_user()):
             return Verdict(kind="deny", reason=str(problem))
         return self._approval_verdict() or self._question_verdict() or Verdict(kind="run")
 

@@ -56,7 +56,7 @@ def perform(env, call):
                 reach, (said, data) = _carry_out(env, call)
                 changes = Changes(reach, recorder)
             if changes.digest() != told:
-                raise RehearsalDiffers(_told(changes, differs=True))
+                raise RehearsalDiffers(_preview(changes, differs=True))
     return result_of(said, data, begun)
 
 
@@ -76,7 +76,7 @@ def rehearse(env, call):
             rehearsal.recording(recorder),
         ):
             reach, _result = _carry_out(env, call)
-            told = _told(Changes(reach, recorder))
+            told = _preview(Changes(reach, recorder))
     except RecordError:
         if not recorder.refused:
             raise
@@ -85,7 +85,7 @@ def rehearse(env, call):
     return told
 
 
-def _told(changes, **more):
+def _preview(changes, **more):
     return {"shown": {**changes.shown(), **more}, "digest": changes.digest()}
 
 

@@ -36,7 +36,7 @@ class RecordCalls:
 
         :raises RecordError: it was not carried out
         """
-        return db.reading(self.name, lambda env: executor.perform(env, _row(env, claim, call_id)))
+        return db.read_only(self.name, lambda env: executor.perform(env, _row(env, claim, call_id)))
 
     def perform_call(self, claim, call_id: str, events) -> CallResult:
         """Carry out a call that changes records, and record its result and `events`, all or nothing.

@@ -48,7 +48,7 @@ class ServerWatch:
         """The server is left alone, tried again, or well again."""
         self._later(spec, lambda env: env[PROCESS]._put_state(spec.id, process_id(), state, reason))
 
-    def said(self, spec, stderr) -> None:
+    def stderr(self, spec, stderr) -> None:
         """What the process of a stdio server has written last."""
         self._later(spec, lambda env: env[PROCESS]._put(spec.id, process_id(), stderr=stderr))
 

@@ -131,7 +131,7 @@ async def _read(response: httpx.Response, cap: int = const.WIRE_CAP) -> bytearra
 def _check(response: httpx.Response, body: bytes) -> None:
     """:raises EngineError: the service is broken, or does not let us in"""
     status = response.status_code
-    said = _said(body)
+    said = _error_text(body)
     detail = f"HTTP {status} {said}".strip()
     if status in (401, 403):
         raise AuthRequired("The service refused the credentials.", detail=detail)
@@ -193,7 +193,7 @@ def _decoded(body: bytearray, charset: str | None) -> str:
     return f"{written}\n[what follows was left out]" if len(body) > content.MAX_READ else written
 
 
-def _said(body: bytes) -> str:
+def _error_text(body: bytes) -> str:
     """The service's own words about an error, in one line."""
     try:
         parsed = json.loads(body[:20_000])

@@ -197,14 +197,14 @@ class LegacyStream(httpx.AsyncByteStream):
         try:
             message = await large.parse(event.data)
         except ResultTooLarge as error:
-            return self._failed(self._asked(None, event.data), error)
+            return self._failed(self._request_of(None, event.data), error)
         if isinstance(message, dict) and isinstance(message.get("method"), str):
             if not self._noise.passes(size):
                 return None
             event.data = jsonrpc.dump(message)
             return event.encode()
         self._noise.answered()
-        request_id = self._asked(message, event.data)
+        request_id = self._request_of(message, event.data)
         if request_id is None:
             return None
         try:
@@ -220,7 +220,7 @@ class LegacyStream(httpx.AsyncByteStream):
             return None
         return Event(jsonrpc.dump(self._guard.fail(request_id, error))).encode()
 
-    def _asked(self, message: Any, raw: bytes | bytearray) -> jsonrpc.Id | None:
+    def _request_of(self, message: Any, raw: bytes | bytearray) -> jsonrpc.Id | None:
         """Which request a message answers; a damaged one counts for the only request that there is."""
         flights = self._guard.flights
         if isinstance(message, dict):
