@@ -31,7 +31,7 @@ soak-mcp:  ## The same for the MCP engine alone: MINUTES=2
 lint:  ## Run ruff, pylint-odoo, eslint and prettier over all files
 	@$(DEV) lint
 
-format:  ## Let ruff, eslint and prettier mend what they can
+format:  ## Let ruff, eslint and prettier fix what they can
 	@$(DEV) format
 
 dev:  ## Get Odoo 19, the Python and Node environments; start nothing
@@ -59,7 +59,7 @@ bench-answers:  ## Measure how tools are found and what they cost: ARGS=folder o
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.answers $(ARGS)
 
-pictures:  ## Take the pictures of README and docs anew from a real browser
+pictures:  ## Take the pictures of README and docs again from a real browser
 	@$(DEV) pictures
 
 package:  ## Make the archive that an app store, OCA or an addons path takes, in .dev/dist

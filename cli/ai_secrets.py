@@ -1,4 +1,4 @@
-"""``ODOO_RC=odoo.conf odoo-bin ai_secrets -d DB``: encrypt every stored secret anew with the newest key.
+"""``ODOO_RC=odoo.conf odoo-bin ai_secrets -d DB``: encrypt every stored secret again with the newest key.
 
 Put the new key first in ``secret_key`` (``NEW,OLD``), restart, run this, then take the old key out. Every
 import of the addon is inside `run`, see `ai_runner`.
@@ -11,7 +11,7 @@ from odoo.tools import config
 
 
 class AiSecrets(Command):
-    """Encrypt the stored secrets of AI assistants anew, with the newest key"""
+    """Encrypt the stored secrets of AI assistants again, with the newest key"""
 
     name = "ai_secrets"
 

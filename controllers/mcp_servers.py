@@ -184,7 +184,7 @@ class McpServerController(http.Controller):
     @http.route("/api/mcp/servers/<int:server_id>", methods=["PUT"], **ROUTE)
     def update_server(self, server_id):
         """Only what is given changes; a key that is not given stays, `remove_api_key` removes it.
-        `values` fill in the form of a server's template anew. `forgotten` names what was stored and is not any more.
+        `values` fill in the form of a server's template again. `forgotten` names what was stored and is not any more.
 
         When nothing that is known holds any more, the tools are read again in the background.
         """

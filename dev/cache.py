@@ -42,7 +42,7 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def try_lock(path: Path) -> Iterator[bool]:
-    """Hold an exclusive lock on ``path`` if nobody has it; gives whether it is held."""
+    """Hold an exclusive lock on ``path`` if nobody has it; yields whether it is held."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as handle:
         try:

@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands.add_parser("package", help="make the archive of the addon").set_defaults(
         run=lambda _options: package.main()
     )
-    commands.add_parser("pictures", help="take the pictures of the docs anew").set_defaults(
+    commands.add_parser("pictures", help="take the pictures of the docs again").set_defaults(
         run=lambda _options: pictures.take()
     )
     commands.add_parser("clean", help="remove .dev, leave the cache").set_defaults(run=_clean)

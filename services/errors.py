@@ -161,7 +161,7 @@ class ElicitationRequired(ServerError):
     """The server waits for answers of the user and holds nothing meanwhile.
 
     :ivar questions: key of the server -> `services.mcp.session.elicitation.ElicitRequest`
-    :ivar more: goes back with the answers; None if the call was refused and is to be made anew
+    :ivar more: goes back with the answers; None if the call was refused and is to be made again
     """
 
     code = "input_required"

@@ -7,7 +7,7 @@ _T = TypeVar("_T")
 
 
 def renewed(made: _T) -> _T:
-    """Let it be made anew, in place, in each child of this process.
+    """Let it be made again, in place, in each child of this process.
 
     :param made: ``__init__`` without arguments makes all of it
     """

@@ -107,7 +107,7 @@ class ServerSpec:
 
     @property
     def address(self) -> tuple[str, int, str]:
-        """What of the specification says which server it is, whoever uses it."""
+        """Identity of the server, independent of the credentials used."""
         return self.realm, self.id, self.url or " ".join(self.command)
 
     @property

@@ -108,7 +108,7 @@ class TestQuestions(TurnByHandCase):
         self.assertNotEqual(first, other)
         self.store.take_answer(self.claim, first, True)
         later = self.store.ask(self.claim, "call_1_1", WHO, 60.0)["id"]
-        self.assertNotIn(later, (first, other), "asked anew when the first one is over")
+        self.assertNotIn(later, (first, other), "asked again when the first one is over")
 
     def test_a_server_that_was_deleted_wants_no_sign_in(self):
         self._begin((self.forecast, TAIPEI))

@@ -1,4 +1,4 @@
-"""``make pictures``: the pictures of README and docs, taken anew from a real browser."""
+"""``make pictures``: the pictures of README and docs, taken again from a real browser."""
 
 from dev.checks import runners
 from dev.paths import ROOT

@@ -201,7 +201,7 @@ class OdooServer:
         )
 
     def forget_sessions(self) -> None:
-        """Sign in anew from now on."""
+        """Sign in again from now on."""
         for session in self._sessions.values():
             session.close()
         self._sessions.clear()

@@ -62,7 +62,7 @@ class ToolCall(models.Model):
     )
 
     def _approval_verdict(self):
-        """Whether the call may start now, read anew each time.
+        """Whether the call may start now, read again each time.
 
         :return: a `Verdict` that denies or asks, None when nothing is in the way
         """
@@ -161,7 +161,7 @@ class ToolCall(models.Model):
         return "The user denied this call."
 
     def _decide(self, decision, arguments=None, reason=None):
-        """Record the person's word; the caller has checked the person and the arguments."""
+        """Record the person's decision; the caller has checked the person and the arguments."""
         for call in self:
             changed = arguments is not None and arguments != (call.arguments or {})
             call.write(

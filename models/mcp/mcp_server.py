@@ -67,7 +67,7 @@ class McpServer(models.Model):
         "woow_paas_platform.cloud_service", ondelete="cascade", index="btree_not_null"
     )
     owner_user_id = fields.Many2one(
-        "res.users", string="Personal Server of", ondelete="cascade", index="btree_not_null"
+        "res.users", string="Owner", ondelete="cascade", index="btree_not_null"
     )
     trust_level = fields.Selection(
         [

@@ -62,7 +62,7 @@ class SecretMixin(models.AbstractModel):
         return {}
 
     def write(self, vals):
-        """Nobody has a secret sent elsewhere, or takes it along: it stays behind unless it is entered anew."""
+        """Nobody has a secret sent elsewhere, or takes it along: it stays behind unless it is entered again."""
         before = self._facts_of_secrets()
         result = super().write(vals)
         self._forget_moved(before, {name for name in vals if vals[name]})

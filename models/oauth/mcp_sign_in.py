@@ -98,7 +98,7 @@ class McpSignIn(models.Model):
             return None
 
     def _keep(self, token_set):
-        """Of an empty set, which is a sign-in that was ended while it was renewed, nothing is kept.
+        """On an empty recordset (signed out during a renewal) the tokens are revoked, not stored.
 
         :param token_set: `services.oauth.flow.TokenSet`; without a token nobody has signed in yet
         """

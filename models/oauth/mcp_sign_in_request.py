@@ -7,7 +7,7 @@ from odoo import api, fields, models
 from ...services.oauth import flow
 from ...tools import vault
 
-KEPT = timedelta(days=8)  # a turn that waits may begin its sign-in anew for so long
+KEPT = timedelta(days=8)  # a turn that waits may begin its sign-in again for so long
 
 
 class McpSignInRequest(models.Model):

@@ -89,7 +89,7 @@ class McpServer(models.Model):
         given = template._given({**known, **values})
         release = self._release(self.template_code)
         self._check_fits(release, given, self.cloud_service_id)
-        # sudo: mcp_server - readable by nobody; who may write the server may fill it in anew
+        # sudo: mcp_server - readable by nobody; who may write the server may fill it in again
         self.sudo().write({"file_digest": release.digest, **self._stored(given)})
         self._started_anew()
 
@@ -155,7 +155,7 @@ class McpServer(models.Model):
         return facts | ({"template_values": self._owner_key()} if self.template_code else {})
 
     def _forget_secrets(self, names):
-        """Without its values it is nobody's: what runs ends, and it stays off until it is filled in anew."""
+        """Without its values it is nobody's: what runs ends, and it stays off until it is filled in again."""
         result = super()._forget_secrets(names)
         if "template_values" in names:
             server = self.sudo()  # sudo: mcp_server - readonly; it is switched off only

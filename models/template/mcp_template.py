@@ -189,7 +189,7 @@ class McpTemplate(models.Model):
         return given
 
     def _server_vals(self, values):
-        """What a server with an address is that is made of this template, without its owner; see `_given`."""
+        """Values of an HTTP server made from this template, without scope and owner; see `_given`."""
         given = self._given(values)
         known = {field.name: field for field in self.field_ids}
         url = self.url or ""

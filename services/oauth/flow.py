@@ -249,7 +249,7 @@ class OAuth:
             client = await registration.register(directory, authority, redirect_uri)
             client["callback"] = callback
             kept = {**token_set, "issuer": authority.issuer, "client": client}
-            await self._store.save(spec.key, kept)  # not registered anew if nobody signs in
+            await self._store.save(spec.key, kept)  # not registered again if nobody signs in
             return client
         if by_document:  # `begin` refuses it
             return {"client_id": spec.client_metadata_url, "client_secret": "", "method": "none"}

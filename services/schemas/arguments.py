@@ -25,7 +25,7 @@ def problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     """A sentence for the LLM about what is wrong, empty if nothing is.
 
     A schema that cannot be applied in `MAX_STEPS` and `MAX_SECONDS` counts as satisfied: the server has the
-    last word anyway. Patterns are not tried, because a stranger's regular expression can take for ever, nor
+    last word anyway. Patterns are not tried, because a stranger's regular expression can take forever, nor
     is each item of a list compared with every other. Models write null for what they leave out: where a
     property is optional, that passes.
     """

@@ -321,7 +321,7 @@ def _read(result: Mapping[str, Any], call: ToolCall, limits: Limits, begun: floa
 def _oddity(structured: Any, tool: ToolSpec) -> str:
     """What of a structured result is not as the tool has promised (MCP 2025-11-25, server/tools).
 
-    Only told: the answer is there, and people see it.
+    Reported, not enforced: the result is returned anyway.
     """
     if structured is None or not tool.output_schema:
         return ""

@@ -106,7 +106,7 @@ def _speaks_legacy(error: ServerRefused) -> bool:
 
 
 def _what_failed(failures: list[tuple[Variant, EngineError]]) -> EngineError:
-    """Of one transport the oldest revision is the most telling; of several, none says what the address is."""
+    """With one transport report the oldest revision's error; with several none is conclusive, so list them all."""
     if not failures:
         return ConfigError("No revision of the protocol supports this transport.")
     if len({variant[1] for variant, _ in failures}) == 1:

@@ -129,7 +129,7 @@ def elicit_request(params: Any) -> ElicitRequest:
 
 
 def _page(url: Any) -> str:
-    """A link that a person may be shown: what is read as its host is where it leads.
+    """Check a link before showing it: the displayed host must be the real one.
 
     >>> _page("https://example.com/pay?id=1")
     'https://example.com/pay?id=1'

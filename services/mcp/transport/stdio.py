@@ -195,7 +195,7 @@ async def _has_ended(child: asyncio.subprocess.Process, within: float) -> bool:
 
 
 async def _read(stdout: asyncio.StreamReader, heard: Any, aside: Aside) -> None:
-    """Each line is a message; what is none is somebody's print and is passed over."""
+    """One message per line; lines that are not JSON-RPC (stray prints) are skipped."""
     from mcp.shared.message import SessionMessage  # noqa: PLC0415
     from mcp.types import JSONRPCMessage  # noqa: PLC0415
 

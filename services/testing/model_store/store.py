@@ -91,7 +91,7 @@ class ModelStore(TurnQueue):
         return verdict
 
     def _may_start(self, row: Call, call: ToolCall) -> Verdict:
-        """Every switch and the person's word, as they are now; a call of anything else than was asked for is denied."""
+        """Every switch and the decision, as they are now; a call of anything else than was asked for is denied."""
         tool, origin = row.tool, call.tool and (call.tool.id, call.tool.definition)
         if row.origin is None and origin is None:  # there is no such tool, which the engine says
             return self._answers(row)

@@ -21,7 +21,7 @@ export function backoffDelay(attempt, random = Math.random) {
  * Reads the event log of a turn, however often the line breaks, each event once and in order.
  *
  * It reads with `fetch` instead of `EventSource`, which hides the status of a response and gives
- * up for ever on a proxy's 502. While the tab is hidden nothing is open: browsers allow six
+ * up for good on a proxy's 502. While the tab is hidden nothing is open: browsers allow six
  * connections to a host, and the log waits.
  */
 export class StreamReader {

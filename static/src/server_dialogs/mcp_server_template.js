@@ -5,12 +5,12 @@ import { registry } from "@web/core/registry";
 import { McpApi } from "../core/mcp_api";
 import { TemplateForm } from "../server_forms/template_form";
 
-/** A system server of a template: a new one, or one that is filled in anew. */
+/** A system server of a template: a new one, or one that is filled in again. */
 export class McpServerTemplate extends Component {
     static template = "woow_paas_platform.McpServerTemplate";
     static components = { Dialog, TemplateForm };
     static props = {
-        /** Of the server that is filled in anew, with its `templateId`. */
+        /** Of the server that is filled in again, with its `templateId`. */
         serverId: { type: Number, optional: true },
         templateId: { type: String, optional: true },
         /** Of that server; a new one is for everybody. */

@@ -94,7 +94,7 @@ export function runningCalls(turn) {
     return turn.items.filter((item) => item.type === "tool" && !item.call.outcome);
 }
 
-/** @returns {(Approval|Question)[]} what waits for the person's word */
+/** @returns {(Approval|Question)[]} what waits for the person's decision */
 export function openQuestions(turn) {
     if (isFinal(turn)) {
         return [];

@@ -37,7 +37,7 @@ test("prompts are asked for once", async () => {
     expect(offered(commands)).toEqual(["/shop:offer"]);
 });
 
-test("a failure is not for ever", async () => {
+test("a failure is not remembered", async () => {
     const fail = () => {
         throw new Error("away");
     };
@@ -49,7 +49,7 @@ test("a failure is not for ever", async () => {
     expect.verifySteps(["prompts", "prompts"]);
 });
 
-test("/mcp reload reads them anew and offers the old ones meanwhile", async () => {
+test("/mcp reload reads them again and offers the old ones meanwhile", async () => {
     const { promise, resolve } = Promise.withResolvers();
     const commands = new CommandCenter(
         chatOf(

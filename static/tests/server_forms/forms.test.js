@@ -161,7 +161,7 @@ async function fillInAnew() {
     });
 }
 
-test("a server of a template is filled in anew, and what is left empty stays", async () => {
+test("a server of a template is filled in again, and what is left empty stays", async () => {
     await fillInAnew();
     expect(".modal-title").toHaveText("Edit values");
     expect("#o_woow_template_token").not.toHaveAttribute("required");
@@ -183,7 +183,7 @@ test("what is optional can be removed from a server of a template", async () => 
     expect.verifySteps([[7, { values: { sets: "" } }], "saved", "close"]);
 });
 
-test("what the operator has withdrawn is not filled in anew", async () => {
+test("what the operator has withdrawn is not filled in again", async () => {
     await mountWithCleanup(TemplateForm, {
         props: {
             api: { templates: async () => [TEMPLATE, NOT_ENABLED] },
