@@ -12,7 +12,7 @@ from ..services.errors import EngineError
 from ..services.llm import reply
 from ..services.specs import Limits, TurnRequest
 from ..tools import db
-from .chat import ROUTE, visible_or_404
+from .chat import ROUTE, assistant_or_404
 from .dispatcher import body
 from .execute import MAX_CALLS
 
@@ -32,7 +32,7 @@ class AiReplyController(http.Controller):
             )
         said, context = values["aiMessage"].strip(), (values["userContext"] or "").strip()
         if not said:
-            raise ApiError(400, "empty_message", "Write a message first.")
+            raise ApiError(400, "empty_message", request.env._("Write a message first."))
         if len(said) + len(context) > PROMPT_CHARS:
             raise ApiError.invalid("aiMessage", f"At most {PROMPT_CHARS} characters can be sent.")
         assistant = _assistant(values["assistant_id"])
@@ -46,7 +46,7 @@ class AiReplyController(http.Controller):
 
 def _assistant(assistant_id):
     if assistant_id:
-        return visible_or_404("ai.assistant", assistant_id, "This assistant does not exist.")
+        return assistant_or_404(assistant_id)
     if assistant := request.env["ai.assistant"].search([], limit=1):
         return assistant
     raise ApiError.not_found(request.env._("No assistant is available to you."))

@@ -31,7 +31,7 @@ class AttachmentController(http.Controller):
         # sudo: ir.attachment - portal users have no access to the model; its conversation decides
         attachment = request.env["ir.attachment"].sudo().browse(attachment_id).exists()
         if attachment.res_model != "discuss.channel" or not attachment.res_id:
-            raise ApiError.not_found("This file does not exist.")
+            raise ApiError.not_found(request.env._("This file does not exist."))
         conversation_or_404(attachment.res_id)
         stream = request.env["ir.binary"]._get_stream_from(attachment)
         return stream.get_response(as_attachment=attachment.mimetype not in files.PICTURES)

@@ -18,7 +18,7 @@ SEARCH_CHARS = 200  # of the words to find a conversation by
 def conversation_or_404(conversation_id):
     channel = request.env["discuss.channel"].browse(conversation_id)._own_conversation()
     if not channel:
-        raise ApiError.not_found("This conversation does not exist.")
+        raise ApiError.not_found(request.env._("This conversation does not exist."))
     return channel
 
 
@@ -29,12 +29,24 @@ def visible_or_404(model, record_id, sentence):
     return record
 
 
+def turn_or_404(turn_id):
+    return visible_or_404(
+        "woow_paas_platform.ai_turn", turn_id, request.env._("This turn does not exist.")
+    )
+
+
+def assistant_or_404(assistant_id):
+    return visible_or_404(
+        "ai.assistant", assistant_id, request.env._("This assistant does not exist.")
+    )
+
+
 def visible_service(service_id):
     """:return: the cloud service, an empty recordset without an id"""
     model = "woow_paas_platform.cloud_service"
     if not service_id:
         return request.env[model]
-    return visible_or_404(model, service_id, "This cloud service does not exist.")
+    return visible_or_404(model, service_id, request.env._("This cloud service does not exist."))
 
 
 def active_companies():
@@ -99,7 +111,7 @@ class ChatController(http.Controller):
     )
     def mcp_config(self, assistant_id):
         """The servers that a new chat with this assistant may use."""
-        assistant = visible_or_404("ai.assistant", assistant_id, "This assistant does not exist.")
+        assistant = assistant_or_404(assistant_id)
         service = visible_service(query_int("cloud_service_id"))
         offered = assistant._offered_mcp_servers(request.env.user, service)
         return assistant._mcp_config(offered, offered.filtered("is_on_for_me"))
@@ -143,9 +155,7 @@ class ChatController(http.Controller):
     @http.route("/api/ai/conversations", methods=["POST"], **ROUTE)
     def create_conversation(self):
         values = body("NewConversation")
-        assistant = visible_or_404(
-            "ai.assistant", values["assistant_id"], "This assistant does not exist."
-        )
+        assistant = assistant_or_404(values["assistant_id"])
         service = visible_service(values["cloud_service_id"])
         channel = request.env["discuss.channel"]._create_ai_conversation(
             assistant, service, values["name"], self._record(values)
@@ -191,7 +201,7 @@ class ChatController(http.Controller):
         channel = channel.with_context(woow_ai_companies=companies[:MAX_COMPANIES])
         content = values["content"].strip()
         if not content and not values["attachment_ids"]:
-            raise ApiError(400, "empty_message", "Write a message first.")
+            raise ApiError(400, "empty_message", request.env._("Write a message first."))
         turn = channel._turn_of_token(values["client_token"])
         if not turn:
             # another wording needs a conversation at rest
@@ -206,19 +216,19 @@ class ChatController(http.Controller):
             return channel._ask(content, values["client_token"], attachments=attachments)
         asked = channel._question_turn(values["edit_of"])
         if not asked:
-            raise ApiError.not_found("This question does not exist.")
+            raise ApiError.not_found(request.env._("This question does not exist."))
         return channel._ask_anew(asked, content, values["client_token"], attachments)
 
     @http.route("/api/ai/turns/<int:turn_id>", methods=["GET"], readonly=True, **ROUTE)
     def turn(self, turn_id):
         """What became of a turn, with its calls."""
-        turn = visible_or_404("woow_paas_platform.ai_turn", turn_id, "This turn does not exist.")
+        turn = turn_or_404(turn_id)
         return turn._ended_data()
 
     @http.route("/api/ai/turns/<int:turn_id>/show", methods=["POST"], **ROUTE)
     def show_version(self, turn_id):
         """Show another wording of a question, and what followed it."""
-        turn = visible_or_404("woow_paas_platform.ai_turn", turn_id, "This turn does not exist.")
+        turn = turn_or_404(turn_id)
         channel = conversation_or_404(turn.channel_id.id)
         refuse_while_busy(channel)
         turn._show_version()
@@ -227,7 +237,7 @@ class ChatController(http.Controller):
     @http.route("/api/ai/turns/<int:turn_id>/retry", methods=["POST"], **ROUTE)
     def retry_turn(self, turn_id):
         """Answer the same question once more without repeating a call."""
-        turn = visible_or_404("woow_paas_platform.ai_turn", turn_id, "This turn does not exist.")
+        turn = turn_or_404(turn_id)
         channel = conversation_or_404(turn.channel_id.id)
         refuse_while_busy(channel)
         if turn != channel._last_turn():

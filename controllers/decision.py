@@ -2,7 +2,7 @@ from odoo import http
 from odoo.http import request
 
 from ..runtime.web.api_error import ApiError
-from .chat import ROUTE, visible_or_404
+from .chat import ROUTE, turn_or_404, visible_or_404
 from .dispatcher import body
 
 
@@ -11,9 +11,9 @@ class DecisionController(http.Controller):
     def decide(self, turn_id):
         """Answer what an `approval_required`, `confirm_required` or `input_required` event asked."""
         values = body("Decision")
-        turn = visible_or_404("woow_paas_platform.ai_turn", turn_id, "This turn does not exist.")
+        turn = turn_or_404(turn_id)
         if turn.user_id != request.env.user:
-            raise ApiError.not_found("This turn does not exist.")
+            raise ApiError.not_found(request.env._("This turn does not exist."))
         # sudo: ai_turn - people have no write access; the caller is the turn's own user
         turn = turn.sudo()
         turn._decide(values.pop("id"), values.pop("decision"), **values)
@@ -29,7 +29,9 @@ class DecisionController(http.Controller):
     @http.route("/api/ai/grants/<int:grant_id>", methods=["DELETE"], **ROUTE)
     def revoke_grant(self, grant_id):
         grant = visible_or_404(
-            "woow_paas_platform.tool_grant", grant_id, "This permission does not exist."
+            "woow_paas_platform.tool_grant",
+            grant_id,
+            request.env._("This permission does not exist."),
         )
         grant.unlink()
         return request.make_response("", status=204)

@@ -29,17 +29,19 @@ class AiDispatcher(Json2Dispatcher):
         return True
 
     def dispatch(self, endpoint, args):
-        http = self.request.httprequest
+        http, env = self.request.httprequest, self.request.env
         if http.content_length:
             if http.content_length > endpoint.routing.get("max_body", MAX_BODY):
-                raise ApiError(413, "body_too_large", "The request's body is too large.")
+                raise ApiError(413, "body_too_large", env._("The request's body is too large."))
             if http.mimetype != "application/json":
                 raise ApiError(415, "not_json", "Send the body as application/json.")
             try:
                 large.check(http.get_data())
                 self.jsonrequest = self.request.get_json_data()
             except ResultTooLarge as error:
-                raise ApiError(413, "body_too_large", "The request's body is too large.") from error
+                raise ApiError(
+                    413, "body_too_large", env._("The request's body is too large.")
+                ) from error
             except (ValueError, RecursionError) as error:
                 raise ApiError(400, "bad_json", "The body is not valid JSON.") from error
             if not isinstance(self.jsonrequest, dict):

@@ -13,7 +13,7 @@ from ..runtime.web.after_commit import AfterCommit
 from ..runtime.web.api_error import ApiError, error_body
 from ..services.errors import EngineError
 from ..tools import db, sentences, server_files
-from .chat import ROUTE, conversation_or_404, visible_or_404, visible_service
+from .chat import ROUTE, assistant_or_404, conversation_or_404, visible_service
 from .dispatcher import body, query_int
 from .mcp_servers import SERVER, managed_or_404
 
@@ -43,9 +43,7 @@ class McpCheckController(http.Controller):
             # sudo: ai.assistant - the caller has found their own conversation with it
             assistant, servers = channel.sudo().woow_assistant_id, channel._mcp_servers()
         else:
-            assistant = visible_or_404(
-                "ai.assistant", assistant_id, request.env._("This assistant does not exist.")
-            )
+            assistant = assistant_or_404(assistant_id)
             service = visible_service(query_int("cloud_service_id"))
             servers = assistant._offered_mcp_servers(request.env.user, service)
             if values["server_ids"] is not None:

@@ -13,7 +13,7 @@ from ..runtime.web.api_error import ApiError
 from ..services.errors import ConfigError
 from ..services.llm import files
 from ..services.mcp.features import uri_template
-from .chat import ROUTE, conversation_or_404, visible_or_404, visible_service
+from .chat import ROUTE, assistant_or_404, conversation_or_404, visible_service
 from .dispatcher import body, query_int
 
 CONVERSATION = "/api/ai/conversations/<int:conversation_id>"
@@ -27,7 +27,7 @@ def query_of(conversation_id=None, assistant_id=None):
         return prompts_resources.ServerQuery(
             request.env, channel._mcp_servers(), channel.id, channel.id
         )
-    assistant = visible_or_404("ai.assistant", assistant_id, "This assistant does not exist.")
+    assistant = assistant_or_404(assistant_id)
     service = visible_service(query_int("cloud_service_id"))
     servers = assistant._offered_mcp_servers(request.env.user, service)
     return prompts_resources.ServerQuery(request.env, servers, f"new-{request.env.uid}")

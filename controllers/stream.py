@@ -7,7 +7,7 @@ from odoo.http import Response, request
 from ..runtime.turns import listeners, streams
 from ..runtime.web.api_error import ApiError
 from ..runtime.web.throttle import RETRY_AFTER
-from .chat import ROUTE, visible_or_404
+from .chat import ROUTE, turn_or_404
 from .dispatcher import query_int
 
 HEADERS = {
@@ -24,7 +24,7 @@ class StreamController(http.Controller):
 
         Not `readonly`: a replica may lag behind the POST, and a 404 ends a browser's stream for good.
         """
-        turn = visible_or_404("woow_paas_platform.ai_turn", turn_id, "This turn does not exist.")
+        turn = turn_or_404(turn_id)
         after = self._last_event_id() or query_int("after", 0)
         if turn._is_streamed_until(after):
             return Response(status=204)
@@ -32,7 +32,7 @@ class StreamController(http.Controller):
             raise ApiError(
                 503,
                 "busy",
-                "Too many streams are open. Try again in a moment.",
+                request.env._("Too many streams are open. Try again in a moment."),
                 headers={"Retry-After": str(RETRY_AFTER)},
             )
         request.session.can_save = False

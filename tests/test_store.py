@@ -340,6 +340,27 @@ class TestStore(AiHttpCase):
         self.assertEqual((final["type"], final["code"]), ("error", "llm_auth_failed"))
         self.assertIn("administrator", final["message"])
 
+    def test_remarks_and_reasons_reach_the_person_in_their_language(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        self.member.lang = "zh_TW"
+        self.env.flush_all()
+        claim = self._claim()
+        cut = {
+            "type": "notice",
+            "code": "answer_cut",
+            "message": "The answer reached its maximum length and was cut off.",
+        }
+        said = "The tool did not answer within 30 s. It is not known whether the tool has taken effect."
+        failed = CallResult(outcome="timeout", text=said, display=said)
+        self._step(claim, self._call())
+        self.store.append({claim: [(2, cut)]})
+        self.store.end_call(claim, "call_1", failed, [(3, {"type": "tool_result", "id": "call_1"})])
+        _state, notice, result = self._events()
+        self.assertEqual(notice["message"], "回答已達長度上限，因此被截斷。")
+        told = "此工具未在 30 秒內回應。無法得知此工具是否已生效。"
+        self.assertEqual(result["result"], told)
+        self.assertEqual(self.turn.call_ids.llm_text, said, "models go on reading English")
+
     @mute_logger("odoo.addons.woow_paas_platform.models.mixins.secret_mixin")
     def test_an_unreadable_secret_fails_the_turn_with_a_sentence(self):
         self.provider.api_key_encrypted = "damaged"

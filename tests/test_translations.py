@@ -1,6 +1,7 @@
 import re
 
 import polib
+from odoo.exceptions import ValidationError
 from odoo.modules.module import get_module_path
 from odoo.tests import tagged
 from odoo.tools.translate import TranslationModuleReader
@@ -11,6 +12,11 @@ from .common import AiCase, AiHttpCase
 
 MODULE = "woow_paas_platform"
 LANGUAGES = ("zh_TW", "zh_CN")
+PAUSED = (
+    "Calls to the MCP server are paused after 5 failures in a row."
+    " The certificate of the MCP server is not valid."
+)
+PAUSED_SAID = "連續失敗 5 次後，已暫停呼叫此 MCP 伺服器。"
 PLACEHOLDER = re.compile(r"%\(\w+\)s|%s|</?\w+")
 
 
@@ -106,8 +112,33 @@ class TestSentencesOfTheEngine(AiCase):
             server.state_sentence,
             "此 MCP 伺服器的程式在回應之前就結束了。 最後的輸出：no licence",
         )
+        self.server._record_failure(errors.ConnectFailed(PAUSED))
+        self.assertEqual(server.state_sentence, f"{PAUSED_SAID}MCP 伺服器的憑證無效。")
+        told = sentences.in_language("zh_TW", PAUSED)
+        self.assertEqual(
+            told, f"{PAUSED_SAID}MCP 伺服器的憑證無效。", "without an environment, too"
+        )
         server.state_message = "10.0.0.1:80 is not a public address."
         self.assertEqual(server.state_sentence, "10.0.0.1:80 is not a public address.")
+
+    def test_what_a_person_enters_is_refused_in_their_language(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        server = self.server.with_context(lang="zh_TW")
+        for values, sentence in (
+            ({"url": "https://me:secret@example.com/mcp"}, "位址不可包含使用者名稱或密碼"),
+            ({"headers_json": '{"Host": "example.com"}'}, "標頭「Host」會自動設定。"),
+        ):
+            with self.subTest(**values), self.assertRaisesRegex(ValidationError, sentence):
+                server.write(values)
+
+    def test_durations_are_written_as_the_language_does(self):
+        self.env["res.lang"]._activate_lang("fr_FR")
+        written = [
+            sentences.duration(self.env(context={"lang": lang}), ms)
+            for lang in ("en_US", "fr_FR")
+            for ms in (1_240, 125_000)
+        ]
+        self.assertEqual(written, ["1.2 s", "2 min 5 s", "1,2 s", "2 min 5 s"])
 
 
 @tagged("post_install", "-at_install")

@@ -6,11 +6,14 @@ Sentences that hold a name or a number stay as the engine wrote them, unless the
 
 import re
 
+from odoo.tools import formatLang
 from odoo.tools.translate import LazyTranslate
 
 from ..services.errors import LAST_WORDS
 
 _lt = LazyTranslate(__name__)
+
+LONGEST = 2_000  # characters of a sentence of ours, with what it names
 
 _KNOWN = (
     _lt("Something went wrong in the AI engine."),
@@ -120,7 +123,77 @@ _KNOWN = (
     _lt("The “url” is missing."),
     _lt("The “type” must be “http” or “sse”."),
     _lt("Replace the placeholder in the “url” first."),
+    _lt("The address must not contain a user name or password; use the API key field."),
+    _lt('The headers must be a JSON object such as {"X-API-Key": "…"}.'),
+    _lt("The address of the resource is too long."),
+    _lt("The certificate of the MCP server is not valid."),
+    _lt("The connection was closed before the MCP server answered."),
+    _lt("The MCP server compresses its answers although it was asked not to."),
+    _lt("The MCP server does not support this revision of the protocol."),
+    _lt("No revision of the protocol supports this transport."),
+    _lt("The MCP server has no command."),
+    _lt("The MCP server's process crashed and will be restarted in a moment."),
+    _lt("The MCP server sent an invalid response."),
+    _lt("The MCP server sent a response to a request that was not made."),
+    _lt("The MCP server sent a result that is not an object."),
+    _lt("The MCP server keeps asking questions."),
+    _lt("The MCP server asks for input without specifying it."),
+    _lt("The MCP server asks too many questions at once."),
+    _lt("The MCP server requests something that this client does not support."),
+    _lt("The MCP server asks for a form that is invalid or too large."),
+    _lt("The MCP server asks the user to open an address that is not a web page."),
+    _lt('This is not a file of templates, such as {"mcpTemplates": […]}.'),
+    _lt("The file has this template twice."),
+    _lt("Each template must be a JSON object with an “id” and a “name”."),
+    _lt("The “id” must consist of small letters, digits and “_”."),
+    _lt("The “name” is missing."),
+    _lt("The “icon” must be a class of Font Awesome, such as “fa-plug”."),
+    _lt("Two fields have the same name."),
+    _lt("Each field must be a JSON object with a “name”."),
+    _lt("The “name” of a field must consist of letters, digits and “_”."),
+    _lt("A template with a command has no address, key or header."),
+    _lt("Only a template with a command has such a field."),
+    _lt("The “url” contains a key. Make it a field of the template."),
+    _lt("The OpenAPI document is too large."),
+    _lt("The OpenAPI document is neither valid JSON nor YAML."),
+    _lt("The OpenAPI document uses YAML aliases, which are not supported."),
+    _lt("The OpenAPI document describes no operation."),
+    _lt("The document is not an OpenAPI 3.0 or 3.1 document."),
+    _lt("The service cannot be reached. Check its address."),
+    _lt("The service did not answer in time."),
+    _lt("The connection to the service was lost."),
+    _lt("The service's answer cannot be read."),
+    _lt("The service sent more data than is allowed."),
+    _lt("The service refused the credentials."),
+    _lt("The service is receiving too many requests. Try again later."),
+    _lt("The service compresses its answers although it was asked not to."),
+    _lt("A part of the address is missing."),
+    _lt("The condition is not a complete expression."),
+    _lt("The condition is nested too deeply."),
+    _lt("The condition cannot be read."),
+    _lt("It is not known whether the tool has taken effect."),
+    _lt("The connection was interrupted while this call ran. It may or may not have taken effect."),
+    _lt("The call was interrupted. It is not known whether the tool has taken effect."),
+    _lt("The user or an administrator did not allow this call."),
+    _lt("The user stopped the turn before this call had ended."),
+    _lt(
+        "The time for tools in this turn is used up, so the tool was not called."
+        " Answer with what you have and say what is missing."
+    ),
+    _lt(
+        "The tool is no longer what it was when this call was asked for, so the call was not made."
+        " If it is still wanted, ask for it again."
+    ),
+    _lt("The arguments were cut off. Call the tool again with shorter arguments."),
+    _lt("The arguments are not a valid JSON object."),
+    _lt("The arguments are not a JSON object."),
+    _lt("The tool failed without a reason."),
+    _lt("The tool returned nothing."),
+    _lt("Its server is not available."),
+    _lt("Its name cannot be offered to a language model."),
+    _lt("The answer reached its maximum length and was cut off."),
 )
+_LAST = _lt("Last output: %(words)s")
 _BY_SOURCE = {sentence._source: sentence for sentence in _KNOWN}
 
 _WITH_VALUES = (
@@ -136,6 +209,47 @@ _WITH_VALUES = (
     _lt("The MCP server answered with an error (HTTP %(status)s)."),
     _lt("The MCP server denied access: %(said)s"),
     _lt("The key of this MCP server is missing: the environment variable %(name)s is not set."),
+    _lt("There may be at most %(count)s headers."),
+    _lt("“%(name)s” is not a valid header name."),
+    _lt("The header “%(name)s” is set automatically."),
+    _lt("The header “%(name)s” is defined twice."),
+    _lt("The value of the header “%(name)s” must be a string."),
+    _lt("The value of the header “%(name)s” is too long."),
+    _lt(
+        "The value of the header “%(name)s” may only contain printable ASCII characters"
+        " and must not begin or end with a space."
+    ),
+    _lt("The MCP server answered: %(said)s"),
+    _lt("Calls to the MCP server are paused after %(count)s failures in a row. %(reason)s"),
+    _lt("The address responds, but not as an MCP server. Tried %(tried)s"),
+    _lt("At most %(count)s servers can be imported at once."),
+    _lt("At most %(count)s templates can be imported at once."),
+    _lt("A template has no “%(name)s”."),
+    _lt("The “fields” must be a list of at most %(count)s."),
+    _lt("The “%(name)s” must be a text of at most %(count)s characters."),
+    _lt("The “%(name)s” must be one of: %(choices)s."),
+    _lt("The “%(name)s” of a field must be true or false."),
+    _lt("The “url” names %(name)s, which is no field of the address."),
+    _lt("Only %(names)s are started by a command."),
+    _lt("There is no document at this address (HTTP %(status)s)."),
+    _lt("The service answered with an error (HTTP %(status)s): %(said)s"),
+    _lt("The service answered with an error (HTTP %(status)s)."),
+    _lt("The value of “%(name)s” cannot be part of an address."),
+    _lt("A condition has at most %(count)s characters."),
+    _lt(
+        "“%(part)s” cannot be used in a condition: compare arguments, and join comparisons with and, or, not."
+    ),
+    _lt("The tool “%(name)s” was left out. %(reason)s"),
+    _lt("These tools were left out: %(names)s. %(reason)s"),
+    _lt("%(count)s more tools were left out."),
+    _lt("A language model takes at most %(count)s tools."),
+    _lt("The arguments are not valid for the tool: %(problem)s."),
+    _lt("The result of “%(name)s” is not what the tool promises: %(problem)s."),
+    _lt("There is no tool called %(name)s."),
+    _lt("The tool did not answer within %(seconds)s s. %(reason)s"),
+    _lt("The call failed (%(name)s)."),
+    _lt("The connection to the MCP server was lost. %(reason)s"),
+    _lt("The connection was closed before the MCP server answered. %(reason)s"),
 )
 
 
@@ -164,24 +278,36 @@ def with_inside(env, sentence: str, inside: str) -> str:
 
 def in_language(lang: str, sentence: str) -> str:
     """As `translated`, where there is no environment any more."""
-    known = _BY_SOURCE.get(str(sentence))
-    return known._translate(lang or "en_US") if known is not None else str(sentence)
+    return _said(str(sentence), lambda known: known._translate(lang or "en_US"))
 
 
 def translated(env, sentence: str) -> str:
     """The sentence in the language of `env`, or as it is; what a program has said last stays its own."""
-    sentence, _mark, words = str(sentence).partition(LAST_WORDS)
-    said = _translated(env, sentence)
-    if not words:
-        return said
-    return f"{said} " + env._("Last output: %(words)s", words=words)
+    return _said(str(sentence), env._)
 
 
-def _translated(env, sentence):
+def duration(env, ms: int) -> str:
+    """As the client writes it: `1.2 s`, from a minute on `2 min 5 s`."""
+    if ms < 60_000:
+        return env._("%(seconds)s s", seconds=formatLang(env, ms / 1000, digits=1))
+    minutes, seconds = divmod(round(ms / 1000), 60)
+    return env._("%(minutes)s min %(seconds)s s", minutes=minutes, seconds=seconds)
+
+
+def _said(sentence, translate):
+    sentence, _mark, words = sentence.partition(LAST_WORDS)
+    said = _translation(sentence, translate)
+    return f"{said} {translate(_LAST) % {'words': words}}" if words else said
+
+
+def _translation(sentence, translate):
+    """Also of the sentences inside: why calls are paused, why a tool was left out."""
     if (known := _BY_SOURCE.get(sentence)) is not None:
-        return env._(known)
+        return translate(known)
+    if len(sentence) > LONGEST:
+        return sentence
     for pattern, known in _PATTERNS:
         if match := pattern.fullmatch(sentence):
-            translation = env._(known)
-            return translation % match.groupdict()
+            values = match.groupdict().items()
+            return translate(known) % {name: _translation(said, translate) for name, said in values}
     return sentence

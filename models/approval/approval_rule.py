@@ -3,6 +3,7 @@ from odoo.exceptions import ValidationError
 
 from ...services.turn import conditions
 from ...services.turn.approval import Rule
+from ...tools import sentences
 
 
 class ApprovalRule(models.Model):
@@ -43,7 +44,7 @@ class ApprovalRule(models.Model):
                     self.env._(
                         "The condition of a rule is not valid. Write a comparison of arguments, such as “amount > "
                         "1000”. %(problem)s",
-                        problem=str(error),
+                        problem=sentences.translated(self.env, str(error)),
                     )
                 ) from error
 

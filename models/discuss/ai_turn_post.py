@@ -1,6 +1,8 @@
 from markupsafe import Markup
 from odoo import models
 
+from ...tools import sentences
+
 SUMMARY_CLASS = "o_ai_call_summary"
 
 
@@ -18,7 +20,7 @@ class AiTurn(models.Model):
             % (
                 f"{call.server_name}.{call.tool_name}" if call.server_name else call.tool_name,
                 outcomes.get(call.outcome or "unknown"),
-                self.env._("%(seconds)s s", seconds=f"{(call.duration_ms or 0) / 1000:.1f}"),
+                sentences.duration(self.env, call.duration_ms or 0),
             )
             for call in calls
         )

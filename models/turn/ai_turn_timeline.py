@@ -5,6 +5,7 @@ from odoo.tools import SQL, html2plaintext
 
 from ...services.llm import thinking
 from ...services.render import markdown
+from ...tools import sentences
 
 
 class AiTurn(models.Model):
@@ -43,7 +44,7 @@ class AiTurn(models.Model):
         calls = {call.call_id for call in self._calls_with_taken_over()}
         entries, is_answered = [], False
         for step, message in enumerate(said):
-            entries += [aside["event"] for aside in asides if aside["step"] == step]
+            entries += [self._shown(aside) for aside in asides if aside["step"] == step]
             asked = [call["id"] for call in message.get("tool_calls") or () if call["id"] in calls]
             entries += _thinking(message.get(thinking.KEY))
             content = message.get("content") or ""
@@ -56,10 +57,16 @@ class AiTurn(models.Model):
             entries += [{"type": "tool_call", "id": call_id} for call_id in asked]
             calls.difference_update(asked)
         entries += [{"type": "tool_call", "id": call_id} for call_id in sorted(calls)]
-        entries += [aside["event"] for aside in asides if aside["step"] >= len(said)]
+        entries += [self._shown(aside) for aside in asides if aside["step"] >= len(said)]
         if not is_answered:
             entries += _block(answer, html2plaintext(answer).strip())
         return entries
+
+    def _shown(self, aside):
+        event = aside["event"]
+        if event["type"] != "notice":
+            return event
+        return {**event, "message": sentences.translated(self.env, event["message"])}
 
 
 def _thinking(text):

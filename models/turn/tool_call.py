@@ -3,6 +3,7 @@ from odoo import api, fields, models
 from ...services import events, text
 from ...services.specs import CallResult
 from ...services.turn import read_result
+from ...tools import sentences
 
 
 class ToolCall(models.Model):
@@ -103,15 +104,17 @@ class ToolCall(models.Model):
         """
         self.filtered(lambda call: not call.outcome).write(self._vals_of_result(result))
 
-    @api.model
     def _vals_of_result(self, result):
         """The columns of a call that is over.
 
         :param result: `services.specs.CallResult`
         """
+        shown = result.display
+        if isinstance(shown, str):  # also where the engine says why there is no answer of the tool
+            shown = sentences.in_language(self.turn_id.user_id.lang or self.env.lang, shown)
         return {
             "outcome": result.outcome,
-            "result": text.storable(result.display),
+            "result": text.storable(shown),
             "llm_text": text.storable(result.text),
             "tokens": text.tokens(result.text),
             "whole_text": text.storable(result.whole) or False,

@@ -19,7 +19,7 @@ from ...services.specs import TurnProgress, Verdict
 from ...services.toolset import lookup
 from ...services.turn import read_result
 from ...services.turn.ports import Claim, Loaded, TurnsLocked
-from ...tools import db, notify
+from ...tools import db, notify, sentences
 from ..records.record_calls import RecordCalls
 from .turn_queue import TURN, TurnQueue
 
@@ -127,7 +127,7 @@ class OdooStore(RecordCalls, TurnQueue):
         :raises LeaseLost: another event has the number of one of these
         """
         rows = [
-            (claim.turn_id, seq, json.dumps(text.storable(payload), ensure_ascii=False))
+            (claim.turn_id, seq, self._payload(env, claim, payload))
             for claim, events in batch.items()
             for seq, payload in events
         ]
@@ -142,6 +142,13 @@ class OdooStore(RecordCalls, TurnQueue):
         if len(written) < len(rows):
             self._check_repeated(env, [row for row in rows if row[:2] not in set(written)])
         notify.events(env.cr)
+
+    def _payload(self, env, claim, event):
+        """The event as its person reads it."""
+        if event["type"] == "notice":
+            lang = env[TURN].browse(claim.turn_id).user_id.lang
+            event = {**event, "message": sentences.in_language(lang, event["message"])}
+        return json.dumps(text.storable(event), ensure_ascii=False)
 
     def _check_repeated(self, env, rows):
         """A write may be repeated, but a number that somebody else has used means that somebody else writes."""
