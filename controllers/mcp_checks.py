@@ -150,6 +150,7 @@ class _Reload:
             if self.rereads_file:
                 about = problem or env._("Reloaded.")
                 lines.insert(0, {"name": server_files.path().name, "about": about})
+            lines += env["ai.assistant"]._off_rows()
             return {"title": env._("Reloaded"), "rows": lines}, 200
 
         for server_id, outcome in outcomes.items():

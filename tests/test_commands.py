@@ -8,6 +8,8 @@ from odoo.tools import mute_logger
 
 from ..runtime import engine
 from ..runtime.servers import background
+from ..services.errors import McpOff
+from ..tools import mcp_switch
 from .common import AiHttpCase, OperatorFile, served_mcp
 
 
@@ -95,6 +97,18 @@ class TestCommands(OperatorFile, AiHttpCase):
         with patch.object(background, "sync_later"):
             self._command("/mcp reload")
         self.assertTrue(self.server.search([("name", "=", "later")]))
+
+    def test_with_mcp_switched_off_each_command_says_so(self):
+        self.env["ir.config_parameter"].set_param(mcp_switch.PARAMETER, mcp_switch.OFF)
+        self.env.flush_all()
+        for command in ("/mcp", "/mcp tools", "/mcp reload"):
+            with self.subTest(command=command):
+                self.assertEqual(self._command(command), {"MCP": McpOff.default_message})
+                chat = self.chat.with_user(self.member)
+                told = self.env.registry["res.users"], "_bus_send_transient_message"
+                with patch.object(*told) as bus:
+                    chat.execute_command_mcp(body=command)
+                self.assertIn(McpOff.default_message, bus.call_args.args[1])
 
     def test_who_may_not_see_a_chat_gets_404(self):
         self._sign_in(self.stranger)

@@ -1,6 +1,8 @@
 from markupsafe import Markup
 from odoo import models
 
+from ...tools import mcp_switch
+
 MAX_ABOUT = 1_000  # characters of a description that a line shows
 
 
@@ -49,7 +51,12 @@ class AiAssistant(models.Model):
         else:
             title = self.env._("MCP servers of this conversation")
             rows = self._server_rows(servers)
-        return {"title": title, "rows": rows}
+        return {"title": title, "rows": rows + self._off_rows()}
+
+    def _off_rows(self):
+        """Says it where all of MCP is switched off, so that nobody looks for servers in vain."""
+        notice = mcp_switch.notice(self.env)
+        return [{"name": "MCP", "about": notice}] if notice else []
 
     def _reload_rows(self, servers):
         """:return: by id, a line for each server, which says who may reload it"""
