@@ -85,7 +85,10 @@ export class TurnView extends Component {
                 ? _t("The assistant is waiting for your decision.")
                 : _t("The assistant is waiting for a decision from the person who asked.");
         }
-        if (turn.items.at(-1)?.type === "text" || runningCalls(turn).length) {
+        if (runningCalls(turn).length) {
+            return _t("Using tools…");
+        }
+        if (turn.items.at(-1)?.type === "text") {
             return "";
         }
         return turn.state === "queued" ? _t("Starting…") : _t("Thinking…");

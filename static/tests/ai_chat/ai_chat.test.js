@@ -142,6 +142,7 @@ describe("a running turn", () => {
         expect(server.requestsTo("/stream").map(({ line }) => line)).toEqual([
             `GET /api/ai/turns/${conversation.turn.id}/stream`,
         ]);
+        expect(".o_ai_chat_activity").toHaveText("Using tools…");
         await say(server, [1, CALL], [2, { type: "text", content: "Here", step: 1 }]);
         expect(".o_ai_chat_tool").toHaveCount(1);
         expect(".o_ai_chat_plain").toHaveText("Here");
