@@ -254,12 +254,15 @@ class ChatController(http.Controller):
 
     @http.route("/api/ai/preferences", methods=["PATCH"], **ROUTE)
     def set_preferences(self):
-        values = body("Preferences")
-        # sudo: res.users - portal users cannot write their own row; a switch of their own chat
-        request.env.user.sudo().woow_ai_show_calls = values["show_tool_calls"]
+        values = body("PreferencesChange")
+        request.env.user._set_woow_ai_preferences(**values)
+        if language := values["language"]:
+            # Odoo reads the language of a page from the cookie, that of other requests from the session.
+            request.future_response.set_cookie("frontend_lang", language)
+            request.session.context = {**request.session.context, "lang": language}
         return request.env.user._woow_ai_preferences()
 
     @http.route("/api/ai/turns/<int:turn_id>/stop", methods=["POST"], **ROUTE)
     def stop_turn(self, turn_id):
-        turn = visible_or_404("woow_paas_platform.ai_turn", turn_id, "This turn does not exist.")
+        turn = turn_or_404(turn_id)
         return {"state": process.store(request.db).request_stop(turn.id)}

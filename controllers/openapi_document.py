@@ -142,7 +142,7 @@ OPERATIONS = {
     ("post", f"{TURN}/show"): ("Show another version of a question", "", 200, "Conversation", ()),
     ("post", f"{TURN}/decision"): ("Decide what an event asked", "Decision", 200, "Decided", ()),
     ("get", f"{AI}/preferences"): ("The caller's preferences", "", 200, "Preferences", ()),
-    ("patch", f"{AI}/preferences"): ("Change them", "Preferences", 200, "Preferences", ()),
+    ("patch", f"{AI}/preferences"): ("Change them", "PreferencesChange", 200, "Preferences", ()),
     ("get", f"{AI}/grants"): ("What the caller allows for good", "", 200, "Permissions", ()),
     ("delete", f"{AI}/grants/{{grant_id}}"): ("Take it back", "", 204, "", ()),
     ("get", f"{AI}/sign-ins"): ("Servers that the caller has signed in to", "", 200, "SignIns", ()),

@@ -385,7 +385,14 @@ SCHEMAS = {
     "Accepted": _object({"turn_id": INT, "stream_url": TEXT, "message_id": INT}),
     "Stopped": _object({"state": TURN_STATE}),
     "Decided": _object({"state": TURN_STATE, "waiting_for": _list(_open({"type": TEXT}))}),
-    "Preferences": _object({"show_tool_calls": BOOL}),
+    "Preferences": _object(
+        {
+            "show_tool_calls": BOOL,
+            "language": TEXT,
+            "languages": _list(_object({"code": TEXT, "name": TEXT})),
+        }
+    ),
+    "PreferencesChange": _object({}, {"show_tool_calls": BOOL, "language": TEXT}),
     "Permissions": _object(
         {
             "grants": _list(

@@ -151,3 +151,20 @@ class TestTranslationsOfThePortal(AiHttpCase):
         words = {message["id"]: message["string"] for message in messages}
         self.assertEqual(words["Write a message"], "寫訊息")
         self.assertIn("web", data["modules"])  # the page reads nothing else
+
+    def test_each_person_picks_one_of_the_installed_languages(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        self._sign_in(self.member)
+        told = self._call("GET", "/api/ai/preferences")[1]
+        self.assertEqual(told["language"], "en_US")
+        self.assertIn({"code": "zh_TW", "name": "繁體中文"}, told["languages"])
+        self._assert_error(
+            self._call("PATCH", "/api/ai/preferences", {"language": "xx_XX"}), 400, "invalid_field"
+        )
+        self.assertEqual(self.member.lang, "en_US")
+        self._call("PATCH", "/api/ai/preferences", {"language": "zh_TW"})
+        self.assertEqual(self.member.lang, "zh_TW")
+        told = self._call("GET", "/api/ai/conversations/999999999")[1]
+        self.assertEqual(
+            told["error"]["message"], "此對話不存在。", "from now on, without signing in"
+        )

@@ -22,6 +22,7 @@ from dev.setup import node, venvs
 
 DATABASE = "woow_demo"
 HTTP_PORT, GEVENT_PORT = 8069, 8072  # Odoo's own defaults
+LANGUAGES = ("zh_TW", "zh_CN")  # beside English
 LOGINS = (
     ("admin", "admin", "administrator, in the backend"),
     ("owner", "owner", "portal, owns the demo workspace and its cloud service"),
@@ -64,7 +65,7 @@ class Demo:
         self.own_model = "OPENAI_BASE_URL" not in os.environ
         self.llm_port = 0
         self.shop = ""  # connection string of a database to ask
-        self.facts: dict[str, str] = {}
+        self.facts = {"WOOW_AI_DEMO_LANGUAGES": ",".join(LANGUAGES)}
         self.addresses: list[str] = []
         self.watched: list[processes.Process] = []
 
@@ -203,6 +204,7 @@ class Demo:
             )
         if self.own_model:
             say(f"  {OTHER_MODEL}")
+        say("  It speaks English, 繁體中文 and 简体中文: a first chat asks which.")
         say("  Templates to try: Filesystem (also in the portal, as owner) and PostgreSQL.")
         if self.shop:
             say(f"    A shop for PostgreSQL: {self.shop}")

@@ -34,6 +34,10 @@ def variable(name, default=""):
     return os.environ.get(f"WOOW_AI_DEMO_{name}", default)
 
 
+wanted = [code for code in variable("LANGUAGES").split(",") if code]
+if missing := set(wanted) - {code for code, _name in env["res.lang"].get_installed()}:  # noqa: F821
+    langs = env["res.lang"].with_context(active_test=False).search([("code", "in", [*missing])])  # noqa: F821
+    env["base.language.install"].create({"lang_ids": langs.ids}).lang_install()  # noqa: F821
 if (provider := demo("ai_config_demo")) and (url := variable("LLM_URL")):
     model, key = variable("LLM_MODEL", provider.model), variable("LLM_KEY")
     provider.write({"api_base_url": url, "model": model, "api_key": key})

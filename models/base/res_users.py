@@ -1,6 +1,8 @@
 from odoo import fields, models
 from odoo.tools import SQL
 
+from ...tools.refusals import BadInput
+
 
 class ResUsers(models.Model):
     _inherit = "res.users"
@@ -29,4 +31,23 @@ class ResUsers(models.Model):
 
     def _woow_ai_preferences(self):
         self.ensure_one()
-        return {"show_tool_calls": self.woow_ai_show_calls}
+        return {
+            "show_tool_calls": self.woow_ai_show_calls,
+            "language": self.lang or "en_US",
+            "languages": [
+                {"code": code, "name": name.rpartition(" / ")[2]}  # as it calls itself
+                for code, name in self.env["res.lang"].get_installed()
+            ],
+        }
+
+    def _set_woow_ai_preferences(self, show_tool_calls=None, language=None):
+        """Each person's own; what is None stays."""
+        self.ensure_one()
+        # sudo: res.users - portal users cannot write their own row; a switch and the language of their own chat
+        user = self.sudo()
+        if show_tool_calls is not None:
+            user.woow_ai_show_calls = show_tool_calls
+        if language is not None:
+            if language not in dict(self.env["res.lang"].get_installed()):
+                raise BadInput(self.env._("This language is not installed."))
+            user.lang = language

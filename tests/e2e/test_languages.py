@@ -1,5 +1,6 @@
 """The chat, Discuss and the backend in Traditional Chinese, in the dark."""
 
+import languages
 import pytest
 from chat import calls, first, then
 from playwright.sync_api import expect
@@ -10,11 +11,7 @@ TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
 @pytest.fixture(scope="module")
 def chinese(odoo):
     """The shared Odoo with Traditional Chinese for two users."""
-    [lang] = odoo.rpc(
-        "res.lang", "search", [("code", "=", "zh_TW")], context={"active_test": False}
-    )
-    [wizard] = odoo.rpc("base.language.install", "create", [{"lang_ids": [(6, 0, [lang])]}])
-    odoo.rpc("base.language.install", "lang_install", [wizard])
+    languages.install(odoo, "zh_TW")
     users = odoo.rpc("res.users", "search", [("login", "in", ("demo", "user"))])
     odoo.rpc("res.users", "write", users, {"lang": "zh_TW"})
     yield odoo
@@ -42,6 +39,30 @@ def test_the_chat(chinese, scripted_llm, page_of, login, path):
         " return rgb.slice(0, 3).every((part) => part < 110); }"
     )
     assert dark
+
+
+@pytest.mark.parametrize(
+    ("group", "path"), [("user", "/odoo/ai-chat"), ("portal", "/my/ai")], ids=["backend", "portal"]
+)
+def test_the_first_chat_asks_which_language(chinese, page_of, group, path):
+    login = f"newcomer_{group}"
+    [found] = chinese.rpc(
+        "ir.model.data",
+        "search_read",
+        [("module", "=", "base"), ("name", "=", f"group_{group}")],
+        ["res_id"],
+    )
+    values = {"name": login, "login": login, "password": login, "lang": "en_US"}
+    chinese.rpc("res.users", "create", [{**values, "group_ids": [(6, 0, [found["res_id"]])]}])
+    page = page_of(chinese, login)
+    page.goto(path)
+    page.get_by_role("button", name="繁體中文").click()
+    expect(page.locator(".o_ai_chat_new")).to_have_text("新對話")
+    page.goto(path)
+    chosen = page.get_by_role("button", name="繁體中文")
+    expect(chosen).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="English (US)").click()
+    expect(page.locator(".o_ai_chat_new")).to_have_text("New chat")
 
 
 def test_discuss(chinese, scripted_llm, page_of):

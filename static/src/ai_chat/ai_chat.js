@@ -171,6 +171,10 @@ export class AiChat extends Component {
 
     // The open conversation --------------------------------------------------
 
+    speak(language) {
+        return this.attempt(() => this.chat.speak(language));
+    }
+
     async rename(name) {
         return this.attempt(() => this.chat.rename(this.chat.currentId, name));
     }

@@ -14,6 +14,8 @@ import { ServerChoice } from "../conversations/server_choice";
 
 /** Milliseconds after which the list is read again while an answer goes on that is not shown. */
 export const LIST_REFRESH = 8000;
+/** Of a page of the portal: `/zh_TW/my/ai`. */
+const LANGUAGE_PREFIX = /^\/[a-z]{2,3}(?:_[A-Za-z@]+)?(?=\/my\/)/;
 
 /** All that the chat knows on this page; components only read it and call its methods. */
 export class AiChatStore extends Reactive {
@@ -27,7 +29,7 @@ export class AiChatStore extends Reactive {
         this.files = new PendingFiles();
         this.servers = new ServerChoice(api);
         /** Of the person, on every device. */
-        this.preferences = { showCalls: true };
+        this.preferences = { showCalls: true, language: "", languages: [] };
         this.threads = {};
         this.currentId = null;
         /** The conversation that the new chat on the screen became, until another one is opened. */
@@ -159,8 +161,25 @@ export class AiChatStore extends Reactive {
         this.applyPreferences(await this.api.setPreferences({ show_tool_calls: isShown }));
     }
 
+    /** The page says everything anew in the language; its address may begin with the one before. */
+    async speak(language) {
+        await this.api.setPreferences({ language });
+        const { pathname, search } = browser.location;
+        browser.location.assign(pathname.replace(LANGUAGE_PREFIX, "") + search);
+    }
+
     applyPreferences(data) {
-        this.preferences.showCalls = data?.show_tool_calls ?? true;
+        Object.assign(this.preferences, {
+            showCalls: data?.show_tool_calls ?? true,
+            language: data?.language || "",
+            languages: data?.languages || [],
+        });
+    }
+
+    /** Nobody has chatted here yet: what is chosen once for all chats is asked now. */
+    get isFirst() {
+        const { isLoaded, conversations, words } = this.list;
+        return isLoaded && !conversations.length && !words;
     }
 
     // Sending ----------------------------------------------------------------

@@ -7,6 +7,11 @@ export class NewChat extends Component {
     static props = {
         /** See NewChatState. */
         state: Object,
+        language: String,
+        /** [{code, name}]: those to choose from; none where nobody is asked. */
+        languages: Array,
+        /** Called with the code of a language. */
+        onLanguage: Function,
     };
 
     get hasChoice() {

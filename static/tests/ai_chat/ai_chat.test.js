@@ -10,6 +10,8 @@ import {
     queryOne,
     test,
 } from "@odoo/hoot";
+import { browser } from "@web/core/browser/browser";
+import { patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import {
     ask,
@@ -63,6 +65,34 @@ describe("a new chat", () => {
         });
     });
 
+    test("the first one asks which language it is to be", async () => {
+        Object.assign(server.preferences, {
+            language: "en_US",
+            languages: [
+                { code: "en_US", name: "English (US)" },
+                { code: "zh_TW", name: "繁體中文" },
+            ],
+        });
+        patchWithCleanup(browser.location, { assign: (path) => expect.step(path) });
+        await mountChat();
+        expect(queryAllTexts(".o_ai_chat_languages .btn")).toEqual(["English (US)", "繁體中文"]);
+        expect(".o_ai_chat_languages .btn:first").toHaveAttribute("aria-pressed", "true");
+        await click(".o_ai_chat_languages .btn:last");
+        await settle();
+        expect(server.preferences.language).toBe("zh_TW");
+        expect.verifySteps([browser.location.pathname + browser.location.search]);
+    });
+
+    test("later ones do not ask again", async () => {
+        server.preferences.languages = [
+            { code: "en_US", name: "English (US)" },
+            { code: "zh_TW", name: "繁體中文" },
+        ];
+        server.conversation();
+        await mountChat();
+        expect(".o_ai_chat_languages").toHaveCount(0);
+    });
+
     test("says so when there is no assistant", async () => {
         server.assistants = [];
         await mountChat();
@@ -112,6 +142,7 @@ describe("a running turn", () => {
         expect(".o_ai_chat_round").toHaveText("Round 1 of 5");
         expect(".o_ai_chat_tool[data-outcome=running]").toHaveCount(1);
         expect("[role=status]").toHaveText("The assistant is using Get Time.");
+        expect(".o_ai_chat_activity").toHaveText("Using tools…");
 
         await say(
             server,
@@ -142,7 +173,6 @@ describe("a running turn", () => {
         expect(server.requestsTo("/stream").map(({ line }) => line)).toEqual([
             `GET /api/ai/turns/${conversation.turn.id}/stream`,
         ]);
-        expect(".o_ai_chat_activity").toHaveText("Using tools…");
         await say(server, [1, CALL], [2, { type: "text", content: "Here", step: 1 }]);
         expect(".o_ai_chat_tool").toHaveCount(1);
         expect(".o_ai_chat_plain").toHaveText("Here");

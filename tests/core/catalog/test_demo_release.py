@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dev.demo import templates
+from dev.demo import demo, templates
 from dev.servers import mcp_servers
 from dev.setup import node
 from services.catalog import environments
@@ -46,3 +46,8 @@ def test_the_shop_of_the_demo(released, tmp_path):
     assert server.env["PGHOST"] == str(tmp_path)
     assert "PGUSER" not in server.env
     assert not released["postgresql"].owners
+
+
+def test_the_demo_speaks_each_language_of_the_addon():
+    catalogues = Path(__file__).parents[3] / "i18n"
+    assert {path.stem for path in catalogues.glob("*.po")} == set(demo.LANGUAGES)
