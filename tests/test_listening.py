@@ -251,6 +251,20 @@ class TestListening(AiCase):
                 listening._helper.join(10)
         self.assertEqual(apply.call_count, 1, "not again before somebody mends the file")
 
+    def test_what_is_checked_more_often_than_the_cron_comes(self):
+        asked = []
+        self.patch(
+            notification_handler.background, "check_later", lambda _dbname, due: asked.append(due)
+        )
+        self.patch(notification_handler.ServerStore, "due_for_check", lambda _store: [7])
+        handler = notification_handler.ProcessHandler(self.dbname, listeners.forget)
+        for interval, expected in ((None, []), (60.0, []), (10.0, [[7]])):
+            asked.clear()
+            file = SimpleNamespace(health_check_interval=interval)
+            with patch.object(notification_handler.server_files, "current", lambda: file):  # noqa: B023
+                handler._check_health()
+            self.assertEqual(asked, expected, interval)
+
     def test_a_process_that_ends_begins_nothing(self):
         self.patch(process, "_process", process._Process())
         process.shutdown()

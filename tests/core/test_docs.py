@@ -13,6 +13,8 @@ FOLDERS = (
 )
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]*(?:\.\w+|/))`")
 TABLE = re.compile(r"^## What holds, and where it is tested\n\n(.+?)\n\n", re.MULTILINE | re.DOTALL)
+# Of docs/requirements.md: a test and its file, or a file of the client's tests and a title.
+HELD = re.compile(r"(test_\w+)` in `(tests/[\w/.]+)`|(static/tests/[\w/.]+)`: “(.+)”")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
@@ -94,3 +96,21 @@ def test_a_walk_is_short_enough_to_be_followed():
     for walk in walks:
         steps = NAME.findall(re.sub(r"\(.*?\)", "", walk, flags=re.S))
         assert 10 < len(steps) <= 20, walk[:40]
+
+
+def test_each_requirement_names_where_it_is_and_what_holds_it():
+    rows = [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in (ROOT / "docs/requirements.md").read_text().splitlines()
+        if line.startswith("| ") and not line.startswith("| section")
+    ]
+    assert len(rows) > 100
+    for part, wanted, where, held in rows:
+        assert part and wanted and where, held
+        if held.startswith("Not tested: "):
+            assert len(held) > 30, "a word why"
+            continue
+        for one in held.split(", `"):
+            test, file, client, title = HELD.fullmatch(one.lstrip("`")).groups()
+            name, path = (f"def {test}(", file) if test else (f'"{title}"', client)
+            assert name in (ROOT / path).read_text(), held

@@ -171,3 +171,34 @@ def test_rows_by_the_api(odoo, file, template, scripted_llm):
     for place in (told, stored, odoo.log_text(), *processes()):
         assert SECRET not in place
     assert processes()
+
+
+def test_an_owner_sends_the_lines_and_has_a_folder_of_the_workspace(odoo, file, root, page_of):
+    page = page_of(odoo, "owner")
+    page.goto("/my/services")
+    page.get_by_role("link", name="n8n Automation").click()
+    page.get_by_role("link", name="MCP", exact=True).click()
+    page.get_by_role("button", name="From a template").click()
+    filesystem = page.locator('[data-template="filesystem"]')
+    expect(filesystem).to_contain_text("Not enabled by the operator")
+    filesystem.click()
+    expect(page.locator(".o_woow_operator_lines")).to_contain_text("owners = true")
+    page.get_by_role("button", name="Cancel").click()
+
+    (root / "workspaces").mkdir()
+    released = FILESYSTEM.format(
+        root=root / "team", node=node.node(), program=mcp_servers.script("server-filesystem")
+    )
+    file.write_text(f'{released}owners = true\nworkspace_root = "{root}/workspaces"\n')
+    page.get_by_role("button", name="From a template").click()
+    filesystem.click()
+    page.get_by_label("Folders").fill("../team")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("not inside a folder that the operator")
+    page.get_by_label("Folders").fill("")
+    page.keyboard.press("Enter")
+    card = page.locator('.o_woow_server[data-server="Filesystem"]')
+    expect(card).to_have_attribute("data-state", "connected")
+    expect(card.locator('[data-tool="read_text_file"]')).to_be_visible()
+    (folder,) = (root / "workspaces").iterdir()
+    assert any(line.endswith(str(folder)) for line in processes())
