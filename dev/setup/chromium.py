@@ -9,6 +9,7 @@ from dev.progress import DevError, step, warn
 from dev.setup import apt, debian
 
 SHELL = "chromium-headless-shell"
+CHINESE = "fonts-wqy-microhei"
 SUITE = "bookworm"  # whose libraries the shell finds beside the browser of the same suite
 NAMES = ("google-chrome", "chromium", "chromium-browser", "google-chrome-stable")  # Odoo's order
 
@@ -45,6 +46,18 @@ def headless() -> str:
         warn(f"The tests take the whole browser, which is slower: {error}")
         return ensure()
     return str(shell)
+
+
+def chinese_fonts() -> Path:
+    """A folder for ``XDG_DATA_HOME``: with it Chromium draws Chinese, for which many machines have no font."""
+    return build_once(f"{CHINESE}-{SUITE}", _unpack_fonts) / "tree/usr/share"
+
+
+def _unpack_fonts(entry: Path) -> None:
+    with step("Fetching a Chinese font from Debian's archive (2 MB)"):
+        for deb in debian.download(entry / "apt", SUITE, [CHINESE]):
+            debian.unpack(deb, entry / "tree")
+            deb.unlink()
 
 
 def _unpack(entry: Path) -> None:

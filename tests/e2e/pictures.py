@@ -1,13 +1,17 @@
 """The pictures of README and docs, taken from a real browser: ``make pictures``; they are looked at, not compared."""
 
+import os
 import re
 
+import languages
 import pytest
 from chat import Chat, calls, first, then
+from conftest import CHROMIUM_ARGUMENTS
 from counter import count
-from playwright.sync_api import expect
+from playwright.sync_api import expect, sync_playwright
 
 from dev.paths import ROOT
+from dev.setup import chromium
 
 IMAGES = ROOT / "docs/images"
 SHOP = ROOT / "static/description"
@@ -33,6 +37,19 @@ from lighthouse import tide
 print(tide("Keelung").high)
 ```
 """
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """With a font for Chinese, wherever the pictures are taken."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=chromium.headless(),
+            args=CHROMIUM_ARGUMENTS,
+            env={**os.environ, "XDG_DATA_HOME": str(chromium.chinese_fonts())},
+        )
+        yield started
+        started.close()
 
 
 @pytest.fixture
@@ -199,6 +216,24 @@ def test_what_an_administrator_sees(odoo, scripted_llm, open_page):
     ask(page, QUESTION)
     wait_for_answer(page)
     take(page, "admin-chat")
+
+
+def test_in_chinese(odoo, scripted_llm, open_page):
+    languages.install(odoo, "zh_TW")
+    question = "台北現在幾點？"
+    scripted_llm.script(
+        first(question, calls(("time__get_current_time", TAIPEI))),
+        then(question, {"content": "台北現在是 **下午 2:06**。"}),
+    )
+    page = open_page("stranger", "/my/ai")
+    expect(page.locator(".o_ai_chat_languages")).to_be_visible()
+    take(page, "user-language")
+    page.get_by_role("button", name="繁體中文").click()
+    expect(page.locator(".o_ai_chat_new")).to_have_text("新對話")
+    ask(page, question)
+    wait_for_answer(page)
+    open_cards(page)
+    take(page, "user-chinese")
 
 
 def take_form(page, model, odoo, name, domain):
