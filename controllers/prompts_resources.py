@@ -13,6 +13,7 @@ from ..runtime.web.api_error import ApiError
 from ..services.errors import ConfigError
 from ..services.llm import files
 from ..services.mcp.features import uri_template
+from ..tools import sentences
 from .chat import ROUTE, assistant_or_404, conversation_or_404, visible_service
 from .dispatcher import body, query_int
 
@@ -166,9 +167,9 @@ def _expanded(template, arguments):
     try:
         return uri_template.expand(template, arguments)
     except ConfigError as error:
-        raise ApiError.invalid("uri", str(error)) from error
+        raise ApiError.invalid("uri", sentences.translated(request.env, str(error))) from error
 
 
 def _check_length(uri):
     if len(uri) > uri_template.MAX_ADDRESS:
-        raise ApiError.invalid("uri", uri_template.TOO_LONG)
+        raise ApiError.invalid("uri", sentences.translated(request.env, uri_template.TOO_LONG))

@@ -157,7 +157,7 @@ class TestTranslationsOfThePortal(AiHttpCase):
         self._sign_in(self.member)
         told = self._call("GET", "/api/ai/preferences")[1]
         self.assertEqual(told["language"], "en_US")
-        self.assertIn({"code": "zh_TW", "name": "繁體中文"}, told["languages"])
+        self.assertIn("zh_TW", [one["code"] for one in told["languages"]])
         self._assert_error(
             self._call("PATCH", "/api/ai/preferences", {"language": "xx_XX"}), 400, "invalid_field"
         )

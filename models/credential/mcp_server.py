@@ -7,7 +7,7 @@ from odoo.exceptions import ValidationError
 from ...services.errors import ConfigError, KeyMissing
 from ...services.net import egress
 from ...services.specs import ServerSpec, variant_of_record
-from ...tools import mcp_switch, settings
+from ...tools import mcp_switch, sentences, settings
 
 OTHERS_READ = "Your own key or sign-in for this MCP server is not used where others can read the conversation."
 OWN_KEYS = "own_keys"  # those that people added for themselves, among the names of secrets
@@ -54,8 +54,9 @@ class McpServer(models.Model):
                 headers = json.loads(server.headers_json)
                 egress.check_headers(headers)
             except (ValueError, ConfigError) as error:
+                reason = sentences.translated(self.env, str(error))
                 raise ValidationError(
-                    self.env._("The headers are not valid: %(reason)s", reason=error)
+                    self.env._("The headers are not valid: %(reason)s", reason=reason)
                 ) from error
             # sudo: mcp_server - readonly; who may replace the headers replaces what is said of them
             server.sudo().header_names = ", ".join(headers)

@@ -8,6 +8,7 @@ from odoo.fields import Command, Domain
 
 from ...services.errors import UnusableSchema
 from ...services.openapi import recall
+from ...tools import sentences
 
 
 class ActionType(models.Model):
@@ -155,7 +156,8 @@ class ActionType(models.Model):
         try:
             slots = self._slots()
         except UnusableSchema as error:
-            return {"warning": {"title": self.env._("Tool"), "message": str(error)}}
+            message = sentences.translated(self.env, str(error))
+            return {"warning": {"title": self.env._("Tool"), "message": message}}
         known = {parameter._slot for parameter in self.parameter_ids}
         wanted = {(slot.location, slot.name) for slot in slots}
         self.parameter_ids = [

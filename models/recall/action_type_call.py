@@ -54,7 +54,7 @@ class ActionType(models.Model):
                 )
             }
         except UnusableSchema as error:
-            return {"problem": str(error)}
+            return {"problem": sentences.translated(self.env, str(error))}
         if empty:
             sentence = self.env._(
                 "The record has no value for: %(names)s.", names=", ".join(sorted(empty))

@@ -6,6 +6,7 @@ from odoo import api, models
 from ...services.errors import UnusableSchema
 from ...services.openapi import recall
 from ...services.turn import names
+from ...tools import sentences
 from ...tools.refusals import BadInput, Broken, NotThere
 
 _logger = logging.getLogger(__name__)
@@ -66,7 +67,8 @@ class ActionType(models.Model):
                 error,
                 error.detail,
             )
-            raise Broken(str(error), SCHEMA_FAILED, tool_name=tool_name) from error
+            said = sentences.translated(self.env, str(error))
+            raise Broken(said, SCHEMA_FAILED, tool_name=tool_name) from error
         if empty:
             raise BadInput(
                 self.env._(

@@ -118,7 +118,7 @@ class Toolbox(models.Model):
                 try:
                     box._import(base64.b64decode(box.document_file))
                 except ConfigError as error:
-                    raise ValidationError(str(error)) from error
+                    raise ValidationError(sentences.translated(self.env, str(error))) from error
 
     @api.constrains("base_url", "document_url")
     def _check_urls(self):
@@ -127,7 +127,7 @@ class Toolbox(models.Model):
                 try:
                     egress.check_url(url)
                 except ConfigError as error:
-                    raise ValidationError(str(error)) from error
+                    raise ValidationError(sentences.translated(self.env, str(error))) from error
 
     @api.constrains("credential_type", "credential_name")
     def _check_credential_name(self):
@@ -138,7 +138,7 @@ class Toolbox(models.Model):
                 if box.credential_type == "header":
                     egress.check_headers({box.credential_name: "x"})
             except ConfigError as error:
-                raise ValidationError(str(error)) from error
+                raise ValidationError(sentences.translated(self.env, str(error))) from error
 
     def action_import(self):
         """Read the document at its address again, in the background."""
