@@ -28,7 +28,12 @@ class AiPortal(CustomerPortal):
         values = {"page_name": "ai", "conversation_id": conversation_id, "props": props}
         return request.render("woow_paas_platform.portal_my_ai", values)
 
-    @http.route("/my/ai/translations", **{**PAGE, "multilang": False})
-    def portal_my_ai_translations(self, hash=None, lang=None, **_kw):
-        """The words of the frontend and ours, which no other page loads."""
+    @http.route(
+        ["/my/ai/translations", "/my/ai/translations/<string:lang>"], **{**PAGE, "multilang": False}
+    )
+    def portal_my_ai_translations(self, lang=None, hash=None, **_kw):
+        """The words of the frontend and ours, which no other page loads.
+
+        Browsers keep them by this address, so each language has one of its own.
+        """
         return Routing().get_website_translations(hash, lang, mods="woow_paas_platform")

@@ -94,6 +94,7 @@ AT_ONCE = {
     "/my/ai/sign-ins",
     "/my/ai/sign-ins/forget",
     "/my/ai/translations",
+    "/my/ai/translations/<string:lang>",
     "/my/services",
     "/my/services/page/<int:page>",
     "/my/services/<int:service_id>",

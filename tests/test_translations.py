@@ -152,6 +152,14 @@ class TestTranslationsOfThePortal(AiHttpCase):
         self.assertEqual(words["Write a message"], "寫訊息")
         self.assertIn("web", data["modules"])  # the page reads nothing else
 
+    def test_browsers_keep_the_words_of_each_language_apart(self):
+        self._sign_in(self.member)
+        page = self.url_open("/my/ai").text
+        self.assertIn('translationURL = "/my/ai/translations/en_US"', page)
+        self.env["res.lang"]._activate_lang("zh_TW")
+        data = self._call("GET", "/my/ai/translations/zh_TW")[1]
+        self.assertEqual(data["lang"], "zh_TW")
+
     def test_each_person_picks_one_of_the_installed_languages(self):
         self.env["res.lang"]._activate_lang("zh_TW")
         self._sign_in(self.member)
