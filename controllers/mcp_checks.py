@@ -77,7 +77,7 @@ class _Check:
 
         def keep(env, server):
             if diagnosis.ok:
-                server._record_health(diagnosis.discovery)
+                server._record_health(diagnosis.found)
             else:
                 server._record_failure(diagnosis.error)
             return {

@@ -1,46 +1,19 @@
-"""Connection diagnosis: tests a server step by step, stops at the first that fails, and says what to do about it.
+"""Connection diagnosis: tests a server step by step.
 
 Steps of a server with an address: name, address, connection, tls, http, authorization, protocol, tools.
 Of a stdio server: process, protocol, tools.
 """
 
-import asyncio
-import ssl
-import time
-from dataclasses import dataclass, field
-from typing import Literal
-from urllib.parse import urlsplit
-
-import httpcore
-
-from ...errors import (
-    AuthRequired,
-    BlockedAddress,
-    ConnectFailed,
-    EngineError,
-    HostUnreachable,
-    ProtocolError,
-    ServerTimeout,
-)
-from ...net import faults
-from ...net.egress import PORTS, EgressPolicy, check_url
-from ...net.transport import resolve, ssl_context
+from ...errors import AuthRequired, EngineError, ProtocolError, ServerTimeout
+from ...net.course import NETWORK_STEPS, Course, Diagnosis
+from ...net.egress import EgressPolicy
 from ...oauth.flow import OAuth
 from ...specs import ServerSpec
 from ..session import connect
 from . import discovery
-from .discovery import SYNC_MARGIN, Discovery
+from .discovery import SYNC_MARGIN
 
-NETWORK_STEPS = (
-    "name",
-    "address",
-    "connection",
-    "tls",
-    "http",
-    "authorization",
-    "protocol",
-    "tools",
-)
+STEPS = (*NETWORK_STEPS, "http", "authorization", "protocol", "tools")
 PROCESS_STEPS = ("process", "protocol", "tools")
 ADVICE = {
     "name": "Check the spelling of the host in the address. Addresses that are not public must be "
@@ -56,30 +29,6 @@ ADVICE = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """`message` is a fact or the sentence of the failure, `advice` what to do about it."""
-
-    name: str
-    state: Literal["ok", "failed", "skipped"]
-    message: str = ""
-    advice: str = ""
-    duration_ms: int = 0
-
-
-@dataclass(slots=True, kw_only=True)
-class Diagnosis:
-    """Every step in order, those after a failed one skipped; `error` is what stopped it."""
-
-    steps: list[Step] = field(default_factory=list)
-    discovery: Discovery | None = None
-    error: EngineError | None = None
-
-    @property
-    def ok(self) -> bool:
-        return self.error is None
-
-
 async def diagnose(
     spec: ServerSpec,
     policy: EgressPolicy,
@@ -90,73 +39,27 @@ async def diagnose(
     """Never raises for what a server does; ends within ``spec.sync_timeout`` seconds.
 
     :param can_ask: as the pool that will make the calls
+    :return: `found` is the `Discovery`
     """
-    return await _Course(spec, policy, oauth, can_ask).run()
+    course = _ServerCourse(spec, policy, oauth, can_ask)
+    return await course.run(max(0.1, spec.sync_timeout - SYNC_MARGIN))
 
 
-class _Course:
+class _ServerCourse(Course):
     def __init__(self, spec: ServerSpec, policy: EgressPolicy, oauth: OAuth | None, can_ask: bool):
+        super().__init__(PROCESS_STEPS if spec.command else STEPS, ADVICE)
         self.spec = spec
         self.policy = policy
         self.options = {"oauth": oauth, "can_ask": can_ask}
-        self.names = PROCESS_STEPS if spec.command else NETWORK_STEPS
-        self.result = Diagnosis()
-        self._began = time.monotonic()
 
-    async def run(self) -> Diagnosis:
-        try:
-            async with asyncio.timeout(max(0.1, self.spec.sync_timeout - SYNC_MARGIN)):
-                if not self.spec.command:
-                    await self._reach()
-                await self._speak()
-        except TimeoutError:
-            self._fail(ServerTimeout())
-        except EngineError as error:
-            self._fail(error)
-        return self.result
+    async def take(self) -> None:
+        spec = self.spec
+        if not spec.command:
+            await self.reach(spec.url, self.policy, spec.connect_timeout, spec.owner)
+        await self._speak()
 
-    # ------------------------------------------------------------ steps
-
-    async def _reach(self) -> None:
-        """Name, address, connection and TLS, as `network` takes them for every connection."""
-        parts = urlsplit(check_url(self.spec.url))
-        host, port = parts.hostname, parts.port or PORTS[parts.scheme]
-        try:
-            addresses = await resolve(host, self.spec.connect_timeout, self.spec.owner)
-            addresses = self.policy.check_addresses(host, port, addresses)
-        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-            raise HostUnreachable(detail=str(error)) from error
-        except BlockedAddress:  # there is no name
-            self._done("name", host)
-            raise
-        self._done("name", host)
-        self._done("address")
-        stream = await self._connect(addresses, port)
-        self._done("connection", f"{host}:{port}")
-        try:
-            if parts.scheme == "https":
-                stream = await self._start_tls(stream, host)
-                self._done("tls")
-            else:
-                self._skip("tls")
-        finally:
-            await stream.aclose()
-
-    async def _connect(self, addresses: list[str], port: int) -> httpcore.AsyncNetworkStream:
-        backend, share = httpcore.AnyIOBackend(), self.spec.connect_timeout / len(addresses)
-        failure: Exception | None = None
-        for address in addresses:
-            try:
-                return await backend.connect_tcp(address, port, share)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                failure = error
-        raise ConnectFailed(detail=str(failure)) from failure
-
-    async def _start_tls(self, stream: httpcore.AsyncNetworkStream, host: str):
-        try:
-            return await stream.start_tls(ssl_context(), host, self.spec.connect_timeout)
-        except (httpcore.ConnectError, httpcore.ConnectTimeout, ssl.SSLError, OSError) as error:
-            raise faults.of_exception(error) from error
+    def too_late(self) -> EngineError:
+        return ServerTimeout()
 
     async def _speak(self) -> None:
         """HTTP, authorization and protocol are told apart by how the opening of a session fails."""
@@ -165,52 +68,15 @@ class _Course:
         )
         try:
             for name in self.names[len(self.result.steps) : self.names.index("protocol")]:
-                self._done(name)
-            self._done("protocol", f"{session.info.transport}, {session.info.protocol_version}")
+                self.done(name)
+            self.done("protocol", f"{session.info.transport}, {session.info.protocol_version}")
             found = await discovery.read(session, self.spec.sync_timeout)
-            self._done("tools", str(len(found.tools)))
-            self.result.discovery = found
+            self.done("tools", str(len(found.tools)))
+            self.result.found = found
         finally:
             session.close()
 
-    # ------------------------------------------------------------ what is told
-
-    def _done(self, name: str, message: str = "") -> None:
-        now = time.monotonic()
-        self.result.steps.append(
-            Step(
-                name=name,
-                state="ok",
-                message=message,
-                duration_ms=round((now - self._began) * 1000),
-            )
-        )
-        self._began = now
-
-    def _skip(self, *names: str) -> None:
-        self.result.steps += [Step(name=name, state="skipped") for name in names]
-
-    def _fail(self, error: EngineError) -> None:
-        """Every step before the one that failed is fine, every later one was not taken."""
-        taken = len(self.result.steps)
-        failed = max(self._step_of(error), taken)
-        for name in self.names[taken:failed]:
-            self._done(name)
-        name = self.names[failed]
-        self.result.error = error
-        self.result.steps.append(
-            Step(
-                name=name,
-                state="failed",
-                message=error.at_length(),
-                advice=ADVICE[name],
-                duration_ms=round((time.monotonic() - self._began) * 1000),
-            )
-        )
-        self._skip(*self.names[failed + 1 :])
-
-    def _step_of(self, error: EngineError) -> int:
-        """The step that this failure belongs to; of several that remain, the first that it may be."""
+    def step_of(self, error: EngineError) -> int:
         taken = len(self.result.steps)
         if self.spec.command or taken < self.names.index("http"):
             return taken

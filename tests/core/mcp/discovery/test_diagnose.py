@@ -51,7 +51,7 @@ async def test_every_step_of_a_good_server(any_fake):
         "protocol": "ok",
         "tools": "ok",
     }
-    assert diagnosis.steps[-1].message == str(len(diagnosis.discovery.tools))
+    assert diagnosis.steps[-1].message == str(len(diagnosis.found.tools))
 
 
 async def test_name():
