@@ -71,6 +71,7 @@
     "assets": {
         "web.assets_backend": [
             "woow_paas_platform/static/src/backend/**/*",
+            "woow_paas_platform/static/src/providers/**/*",
         ],
         # Each page, dialog or panel asks for the bundle of what it shows.
         "woow_paas_platform.assets_portal": [

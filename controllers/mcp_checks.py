@@ -11,11 +11,12 @@ from ..runtime import process
 from ..runtime.servers import server_jobs
 from ..runtime.web.after_commit import AfterCommit
 from ..runtime.web.api_error import ApiError, error_body
+from ..runtime.web.checks import Check, diagnosis_data, error_data
 from ..services.errors import EngineError
-from ..tools import db, sentences, server_files
+from ..tools import db, server_files
 from .chat import ROUTE, assistant_or_404, conversation_or_404, visible_service
 from .dispatcher import body, query_int
-from .mcp_servers import SERVER, managed_or_404
+from .mcp_servers import managed_or_404
 
 COMMAND = (
     "/api/ai/conversations/<int:conversation_id>/command",
@@ -53,22 +54,17 @@ class McpCheckController(http.Controller):
         return assistant._command_answer(values["command"], servers)
 
 
-class _Check:
-    """One question to a server; the caller may change it."""
+class _Check(Check):
+    """One question to a server."""
 
     def __init__(self, server):
-        env = server.env
-        process.runner()  # where nothing can be asked, nothing is counted
-        env["woow_paas_platform.mcp_check"]._count_one()
-        self.env = env
-        self.spec = server._server_spec()
-        self.dbname, self.uid, self.context = env.cr.dbname, env.uid, dict(env.context)
+        super().__init__(server, server._server_spec())
 
     def test(self):
-        return AfterCommit(self.env, self._test)
+        return self.response(self._test)
 
     def sync(self):
-        return AfterCommit(self.env, self._sync)
+        return self.response(self._sync)
 
     def _test(self):
         diagnosis = process.wait_for(
@@ -80,14 +76,9 @@ class _Check:
                 server._record_health(diagnosis.found)
             else:
                 server._record_failure(diagnosis.error)
-            return {
-                "ok": diagnosis.ok,
-                "steps": [_step(env, step, diagnosis.error) for step in diagnosis.steps],
-                "error": _error(env, diagnosis.error) if diagnosis.error else None,
-                "server": server._api_data(),
-            }
+            return {**diagnosis_data(env, diagnosis), "server": server._api_data()}
 
-        return self._in_new_cursor(keep), 200
+        return self.in_new_cursor(keep), 200
 
     def _sync(self):
         store = process.server_store(self.dbname)
@@ -96,19 +87,10 @@ class _Check:
         except EngineError as caught:
             failure = caught
             store.failed(self.spec.id, failure)
-            told = self._in_new_cursor(lambda env, _server: _error(env, failure))
+            told = self.in_new_cursor(lambda env, _server: error_data(env, failure))
             return error_body(ApiError(502, told["code"], told["message"])), 502
         store.synced(self.spec.id, discovery)
-        return self._in_new_cursor(lambda _env, server: server._api_data(with_tools=True)), 200
-
-    def _in_new_cursor(self, work):
-        """``work(env, server)`` as the caller, in the caller's language."""
-
-        def run(env):
-            env = env(user=self.uid, context=self.context, su=False)
-            return work(env, env[SERVER].browse(self.spec.id))
-
-        return db.transaction(self.dbname, run)
+        return self.in_new_cursor(lambda _env, server: server._api_data(with_tools=True)), 200
 
 
 class _Reload:
@@ -124,7 +106,7 @@ class _Reload:
         # sudo: mcp_server - addresses and credentials, for the engine
         self.specs, problems = managed.sudo()._server_specs()
         for server_id, problem in problems.items():
-            self.rows[server_id]["about"] = _error(env, problem)["message"]
+            self.rows[server_id]["about"] = error_data(env, problem)["message"]
         self.rereads_file = server_files.path() and env.user.has_group(
             "woow_paas_platform.group_admin"
         )
@@ -144,7 +126,7 @@ class _Reload:
             env = env(user=self.uid, context=self.context, su=False)
             for server_id, outcome in outcomes.items():
                 failed = isinstance(outcome, EngineError)
-                told = _error(env, outcome)["message"] if failed else env._("Tools reloaded.")
+                told = error_data(env, outcome)["message"] if failed else env._("Tools reloaded.")
                 rows[server_id] = {**rows[server_id], "about": told}
             lines = list(rows.values())
             if self.rereads_file:
@@ -172,20 +154,3 @@ class _Reload:
 
         timeout = max(spec.sync_timeout for spec in self.specs.values())
         return process.wait_for(ask, timeout)
-
-
-def _error(env, error):
-    return {"code": error.code, "message": sentences.of_error(env, error)}
-
-
-def _step(env, step, error):
-    message = sentences.translated(env, step.message) if step.message else ""
-    if step.state == "failed":
-        message = sentences.with_inside(env, message, error.inside)
-    return {
-        "name": step.name,
-        "state": step.state,
-        "message": message,
-        "advice": sentences.translated(env, step.advice) if step.advice else "",
-        "duration_ms": step.duration_ms,
-    }

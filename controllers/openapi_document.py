@@ -147,6 +147,20 @@ OPERATIONS = {
     ("delete", f"{AI}/grants/{{grant_id}}"): ("Take it back", "", 204, "", ()),
     ("get", f"{AI}/sign-ins"): ("Servers that the caller has signed in to", "", 200, "SignIns", ()),
     ("delete", f"{AI}/sign-ins/{{sign_in_id}}"): ("Sign out", "", 204, "", ()),
+    ("post", f"{AI}/providers/{{provider_id}}/test"): (
+        "Test a provider step by step (administrators)",
+        "",
+        200,
+        "ProviderTest",
+        (),
+    ),
+    ("post", f"{AI}/providers/models"): (
+        "Names of the models of a provider (administrators)",
+        "ProviderAddress",
+        200,
+        "ModelNames",
+        (),
+    ),
     ("get", f"{AI}/health"): ("How this Odoo's AI is", "", 200, "Health", ()),
     ("post", "/api/ai-reply"): ("One answer of the model", "ModelQuestion", 200, "Reply", ()),
     **{

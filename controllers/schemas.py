@@ -137,6 +137,11 @@ STEP = {
     "advice": TEXT,
     "duration_ms": INT,
 }
+DIAGNOSIS = {
+    "ok": BOOL,
+    "steps": _list(_object(STEP)),
+    "error": _or_null(_object({"code": TEXT, "message": TEXT})),
+}
 WRITABLE = {
     "name": TEXT,
     "title": TEXT,
@@ -304,14 +309,9 @@ SCHEMAS = {
     "ToolChange": _object(
         {}, {"active": BOOL, "approval_policy": POLICY, "review": REVIEW, "review_hash": TEXT}
     ),
-    "Test": _object(
-        {
-            "ok": BOOL,
-            "steps": _list(_object(STEP)),
-            "error": _or_null(_object({"code": TEXT, "message": TEXT})),
-            "server": ref("Server"),
-        }
-    ),
+    "Test": _object({**DIAGNOSIS, "server": ref("Server")}),
+    "ProviderTest": _object(DIAGNOSIS),
+    "ModelNames": _object({"models": _list(TEXT)}),
     "Call": _object({"toolName": TEXT}, {"arguments": OBJECT}),
     "Calls": _object({"calls": _list(_object({"name": TEXT}, {"arguments": OBJECT}))}),
     "Outcome": _object({"success": BOOL}, OUTCOME),
@@ -483,6 +483,7 @@ SCHEMAS = {
         {"server_id": INT, "argument": TEXT, "value": TEXT},
         {"prompt": TEXT, "uri": TEXT, "arguments": VALUES},
     ),
+    "ProviderAddress": _object({"api_base_url": TEXT}, {"api_key": TEXT, "provider_id": INT}),
     "Identity": _object({"unique_identity": OBJECT}),
 }
 

@@ -38,7 +38,7 @@ MODELS = (
     "langsmith",
     "markdown_it",
     "openai",
-    *map(SERVICES.format, ("turn.ai_client", "llm.reply")),
+    *map(SERVICES.format, ("turn.ai_client", "llm.reply", "llm.diagnose")),
 )
 
 
@@ -172,6 +172,20 @@ class Engine:
         return await diagnose.diagnose(
             spec, self._policy, can_ask=True, oauth=self.pool.oauth(spec)
         )
+
+    async def diagnose_provider(self, spec, timeout):
+        """See `services.llm.diagnose`."""
+        await self._with(self._models)
+        from ..services.llm import diagnose  # noqa: PLC0415
+
+        return await diagnose.diagnose(spec, timeout, self.connections)
+
+    async def model_names(self, spec):
+        """See `services.llm.model_names`."""
+        await self._with(self._models)
+        from ..services.llm import model_names  # noqa: PLC0415
+
+        return await model_names.read(spec, self.connections)
 
     async def call(self, call, conversation_id, timeout):
         """One call without a turn, see `services.turn.tools.execute`."""

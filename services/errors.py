@@ -24,7 +24,7 @@
     │   │   └── SessionExpired  the server forgot the session before the call ran: safe to retry
     │   └── UnusableSchema      one tool cannot be offered to an LLM
     ├── LlmError                the turn ends with an `error` event
-    │   ├── LlmAuthFailed  LlmModelNotFound  LlmRateLimited  LlmUnavailable
+    │   ├── LlmAuthFailed  LlmModelNotFound  LlmNoApi  LlmRateLimited  LlmUnavailable
     │   ├── LlmContextTooLong  LlmRejected  LlmNoTools
     │   └── LlmTimeout  LlmProtocolError  LlmSwitchedOff
     ├── LeaseLost               another runner owns the turn: write nothing more
@@ -280,6 +280,11 @@ class LlmAuthFailed(LlmError):
 class LlmModelNotFound(LlmError):
     code = "llm_model_not_found"
     default_message = "The provider does not know this model. An administrator must check its name."
+
+
+class LlmNoApi(LlmError):
+    code = "llm_no_api"
+    default_message = "There is no OpenAI-compatible API at the provider's address. An administrator must check it."
 
 
 class LlmRateLimited(LlmError):

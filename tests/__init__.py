@@ -36,6 +36,7 @@ from . import test_old_python
 from . import test_one_decision
 from . import test_person_rules
 from . import test_prompts_resources
+from . import test_provider
 from . import test_questions
 from . import test_quotas
 from . import test_recall_api

@@ -24,7 +24,8 @@ class TestLightPages(AiHttpCase):
 
     def test_the_backend_loads_the_chat_when_it_is_shown(self):
         self.assertEqual(
-            {path.split("/")[4] for path in self._files("web.assets_backend")}, {"backend"}
+            {path.split("/")[4] for path in self._files("web.assets_backend")},
+            {"backend", "providers"},
         )
 
     def test_a_page_of_somebody_else_names_nothing_of_ours(self):

@@ -116,6 +116,46 @@ _KNOWN = (
     _lt("Check the path: MCP servers often answer at /mcp or /sse."),
     _lt("The server answers but does not list its tools. Check its log for the cause."),
     _lt("Check the command in the configuration file, and that its program is installed."),
+    _lt("The language model failed."),
+    _lt("The language model refused the API key. An administrator must check it."),
+    _lt("The provider does not know this model. An administrator must check its name."),
+    _lt(
+        "There is no OpenAI-compatible API at the provider's address. An administrator must check it."
+    ),
+    _lt("The language model is busy. Try again in a moment."),
+    _lt("The quota of the language model is used up. An administrator must check it."),
+    _lt("The language model cannot be reached. Try again in a moment."),
+    _lt(
+        "The host of the language model is unknown. An administrator must check the provider's address."
+    ),
+    _lt("Nothing answers at the address of the language model. Try again in a moment."),
+    _lt(
+        "The certificate of the language model's host is not valid. An administrator must check it."
+    ),
+    _lt("The provider of the language model reported an error. Try again in a moment."),
+    _lt("The conversation is too long for this model. Start a new one."),
+    _lt("The language model rejected the request."),
+    _lt("The provider of the language model withheld the answer."),
+    _lt(
+        "This model does not support function calling. An administrator can enable tool calls in the prompt."
+    ),
+    _lt("The language model did not answer in time. Try again."),
+    _lt("The answer took too long and was stopped. Try again."),
+    _lt("The answer of the language model was cut off or damaged. Try again."),
+    _lt("The language model returned an empty answer. Try again."),
+    _lt("The language model called tools instead of answering. Try again."),
+    _lt("The model does not see pictures."),
+    _lt("Function calling"),
+    _lt("In the prompt"),
+    _lt("Check the spelling of the host in the address."),
+    _lt(
+        "Check the port, that the model's server is running, and that no firewall blocks the connection."
+    ),
+    _lt("Check the path of the address. It usually ends with the version, such as /v1."),
+    _lt("Enter a valid API key of this provider."),
+    _lt("Choose one of the models that the provider offers, and check that it is running."),
+    _lt("Set tool calls to “Detect automatically” or “In the prompt”."),
+    _lt("Switch off Supports Vision, or choose a model that sees pictures."),
     _lt('Paste a JSON object such as {"mcpServers": {"name": {"url": "…"}}}.'),
     _lt("A server needs a name."),
     _lt("Each server must be a JSON object with a “url”."),
@@ -206,6 +246,7 @@ _WITH_VALUES = (
     _lt("The folder %(name)s does not exist on this host."),
     _lt("The host %(name)s is not among those that the operator allows."),
     _lt("A value does not have the expected format, such as %(example)s."),
+    _lt("The provider does not know this model. Similar names: %(names)s."),
     _lt("The MCP server answered with an error (HTTP %(status)s)."),
     _lt("The MCP server denied access: %(said)s"),
     _lt("The key of this MCP server is missing: the environment variable %(name)s is not set."),
@@ -274,6 +315,11 @@ def with_inside(env, sentence: str, inside: str) -> str:
     if inside and env.user.has_group("woow_paas_platform.group_admin"):
         return f"{sentence} ({inside})"
     return sentence
+
+
+def knows(sentence: str) -> bool:
+    """Whether it is one of the engine's fixed sentences."""
+    return sentence in _BY_SOURCE
 
 
 def in_language(lang: str, sentence: str) -> str:

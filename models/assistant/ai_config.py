@@ -2,6 +2,8 @@ from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
 from ...services import const, packages
+from ...services.catalog import llm_presets
+from ...services.catalog.llm_presets import PRESETS
 from ...services.errors import LlmSwitchedOff, PackageMissing
 from ...services.net import egress
 from ...services.specs import LlmSpec
@@ -17,6 +19,12 @@ class AiConfig(models.Model):
     _order = "sequence, id"
 
     name = fields.Char(required=True)
+    preset = fields.Selection(
+        lambda _self: [(code, name) for code, (name, _url) in PRESETS.items()],
+        compute="_compute_preset",
+        readonly=False,
+        help="Fills in the address of a well-known provider.",
+    )
     active = fields.Boolean(
         default=True,
         help="Switching it off takes effect immediately: nothing more is sent to the provider, and "
@@ -102,6 +110,19 @@ class AiConfig(models.Model):
     @api.constrains("company_id")
     def _check_company_of_assistants(self):
         self.with_context(active_test=False).assistant_ids._check_company(["config_id"])
+
+    @api.depends("api_base_url")
+    def _compute_preset(self):
+        for config in self:
+            config.preset = llm_presets.of_url(config.api_base_url or "") or False
+
+    @api.onchange("preset")
+    def _onchange_preset(self):
+        if self.preset and self.preset != llm_presets.of_url(self.api_base_url or ""):
+            known = [name for name, _url in PRESETS.values()]
+            name, self.api_base_url = PRESETS[self.preset]
+            if not self.name or self.name in known:
+                self.name = name
 
     @api.onchange("api_base_url")
     def _onchange_api_base_url(self):

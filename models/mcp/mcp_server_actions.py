@@ -58,8 +58,8 @@ class McpServer(models.Model):
         self.check_access("write")
         return {
             "type": "ir.actions.client",
-            "tag": "woow_mcp_server_test",
-            "params": {"server_id": self.id},
+            "tag": "woow_connection_test",
+            "params": {"path": f"/api/mcp/servers/{self.id}/test"},
         }
 
     def action_sync_tools(self):

@@ -3,7 +3,9 @@ from odoo.exceptions import UserError
 from odoo.tools import plaintext2html
 
 from ...services import events
+from ...services.errors import LlmError
 from ...tools import host, notify
+from ...tools import sentences as known_sentences
 from ...tools.refusals import TooOften
 
 PROMPT_CHARS = 32_000  # characters of one message
@@ -13,6 +15,7 @@ MAX_OPEN_TURNS = 100  # of one person
 RETRY_AFTER = 5  # s, for who has as many
 
 FINAL_STATES = ("done", "failed", "stopped")
+SAID_BY_CODE = {kind.code: kind.default_message for kind in LlmError.__subclasses__()}
 
 
 class AiTurn(models.Model):
@@ -265,40 +268,12 @@ class AiTurn(models.Model):
             "secret_unreadable": _(
                 "A stored secret cannot be read. An administrator must enter it again."
             ),
-            "llm_auth_failed": _(
-                "The language model refused the API key. An administrator must check it."
-            ),
-            "llm_model_not_found": _(
-                "The provider does not know this model. An administrator must check its name."
-            ),
-            "llm_rate_limited": _("The language model is busy. Try again in a moment."),
-            "llm_unavailable": _("The language model cannot be reached. Try again in a moment."),
-            "llm_context_too_long": _(
-                "The conversation is too long for this model. Start a new one."
-            ),
-            "llm_rejected": _("The language model rejected the request."),
-            "llm_no_tools": _(
-                "This model does not support function calling. An administrator can enable tool calls in the prompt."
-            ),
-            "llm_timeout": _("The language model did not answer in time. Try again."),
-            "llm_protocol_error": _(
-                "The answer of the language model was cut off or damaged. Try again."
-            ),
-            "llm_switched_off": _(
-                "The provider of this assistant is switched off. An administrator can switch it on again."
-            ),
         }
+        if code in sentences:
+            return sentences[code]
         # What the engine says where it knows more than the code does.
-        narrower = {
-            "The quota of the language model is used up. An administrator must check it.": _(
-                "The quota of the language model is used up. An administrator must check it."
-            ),
-            "The answer took too long and was stopped.": sentences["turn_timeout"],
-            "The language model called tools instead of answering. Try again.": _(
-                "The language model called tools instead of answering. Try again."
-            ),
-        }
-        return narrower.get(fallback) or sentences.get(code, fallback)
+        said = fallback if known_sentences.knows(fallback) else SAID_BY_CODE.get(code, fallback)
+        return known_sentences.translated(self.env, said)
 
     def _final_event(self):
         self.ensure_one()

@@ -20,9 +20,8 @@ CONNECT_TIMEOUT = 10.0  # s
 
 
 @contextlib.asynccontextmanager
-async def open_model(spec: LlmSpec, connections: Any):
-    """A chat model with a client of its own: nothing is shared between event loops, read from the
-    environment, or sent anywhere but to ``spec.base_url``.
+async def open_http(spec: LlmSpec, connections: Any):
+    """A client of its own: nothing is shared between event loops or read from the environment.
 
     :param connections: `Connections` of this loop
     """
@@ -34,7 +33,14 @@ async def open_model(spec: LlmSpec, connections: Any):
         connections.open(spec) as transport,
         httpx.AsyncClient(transport=transport, trust_env=False, timeout=timeout) as http,
     ):
-        client = _client(spec, http, timeout)
+        yield http
+
+
+@contextlib.asynccontextmanager
+async def open_model(spec: LlmSpec, connections: Any):
+    """A chat model that sends nothing anywhere but to ``spec.base_url``."""
+    async with open_http(spec, connections) as http:
+        client = _client(spec, http, http.timeout)
         yield _model_class()(
             model=spec.model,
             api_key="unused",
@@ -144,7 +150,7 @@ async def _once(model, messages, spec, answer, told, stop, deadline, clock) -> N
         await _tell(answer, answer.close(), *told)
         answer.check()
     except Exception as caught:
-        raise llm_errors.of_exception(caught) from caught
+        raise llm_errors.of_exception(caught, spec.api_key) from caught
     finally:
         stopped.cancel()
         if chunk is not None and not chunk.done():

@@ -1,6 +1,8 @@
 """LLM errors: what went wrong with an endpoint, as the engine's own errors, for the person or the admin."""
 
 import re
+import socket
+import ssl
 
 from .. import text
 from ..errors import (
@@ -8,6 +10,7 @@ from ..errors import (
     LlmContextTooLong,
     LlmError,
     LlmModelNotFound,
+    LlmNoApi,
     LlmNoTools,
     LlmProtocolError,
     LlmRateLimited,
@@ -15,7 +18,7 @@ from ..errors import (
     LlmTimeout,
     LlmUnavailable,
 )
-from ..net.faults import retry_after
+from ..net.faults import chain, retry_after
 
 MAX_SAID = 20_000  # characters of an endpoint's words that are looked at
 _CONTEXT = re.compile(
@@ -26,13 +29,52 @@ _NO_TOOLS = re.compile(
     r"not support (the )?(tool|function)|(tool|function).{0,30}not supported|support tool use|tool.?choice|--jinja",
     re.IGNORECASE,
 )
-_NO_MODEL = re.compile(r"model.{0,80}(not found|does not exist|unknown|not exist)", re.IGNORECASE)
+_NO_MODEL = re.compile(
+    r"(model|deployment).{0,80}(not.found|does not exist|unknown|not exist|not a valid)",
+    re.IGNORECASE,
+)
+_NO_KEY = re.compile(
+    r"api.?key.{0,40}(not valid|invalid|incorrect|missing|required)|(invalid|incorrect).{0,20}api.?key",
+    re.IGNORECASE,
+)
 _BUSY = re.compile(r"rate.?limit|overloaded|too many requests|capacity", re.IGNORECASE)
 _QUOTA = re.compile(r"insufficient_quota|quota|billing|credit balance", re.IGNORECASE)
 
 
-def of_exception(error: BaseException) -> LlmError:
-    """The typed error for whatever the client library raised."""
+UNKNOWN_HOST = (
+    "The host of the language model is unknown. An administrator must check the provider's address."
+)
+NOT_LISTENING = "Nothing answers at the address of the language model. Try again in a moment."
+BAD_CERTIFICATE = (
+    "The certificate of the language model's host is not valid. An administrator must check it."
+)
+FAILS = "The provider of the language model reported an error. Try again in a moment."
+
+
+def of_exception(error: BaseException, secret: str = "") -> LlmError:
+    """The typed error for whatever the client library raised.
+
+    :param secret: is kept out of the `detail`, whoever repeats it
+    """
+    typed = _of_exception(error)
+    if secret:
+        typed.detail = typed.detail.replace(secret, "…")
+    return typed
+
+
+def of_connection(error: BaseException, detail: str) -> LlmUnavailable:
+    """No connection came about."""
+    causes = list(chain(error))
+    if any(isinstance(cause, socket.gaierror | UnicodeError) for cause in causes):
+        return LlmUnavailable(UNKNOWN_HOST, detail=detail)
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return LlmUnavailable(BAD_CERTIFICATE, detail=detail)
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return LlmUnavailable(NOT_LISTENING, detail=detail)
+    return LlmUnavailable(detail=detail)
+
+
+def _of_exception(error: BaseException) -> LlmError:
     import httpx  # noqa: PLC0415
     import openai  # noqa: PLC0415
 
@@ -43,21 +85,20 @@ def of_exception(error: BaseException) -> LlmError:
         slow = isinstance(error.__cause__, httpx.ReadTimeout)
         return LlmTimeout(detail=detail) if slow else LlmUnavailable(detail=detail)
     if isinstance(error, openai.APIConnectionError):
-        return LlmUnavailable(detail=detail)
+        return of_connection(error, detail)
     if isinstance(error, openai.APIStatusError):
-        return _of_status(
-            error.status_code, f"{error.code} {error}", error.response.headers, detail
-        )
+        return of_status(error.status_code, f"{error.code} {error}", error.response.headers, detail)
     if isinstance(error, openai.APIError):  # an error inside the stream
         return _of_text(f"{error.code} {error}", detail) or LlmUnavailable(detail=detail)
     if isinstance(error, httpx.TimeoutException | TimeoutError):
         return LlmTimeout(detail=detail)
     if isinstance(error, httpx.ConnectError | httpx.UnsupportedProtocol | httpx.InvalidURL):
-        return LlmUnavailable(detail=detail)
+        return of_connection(error, detail)
     return LlmProtocolError(detail=detail)
 
 
-def _of_status(status: int, message: str, headers, detail: str) -> LlmError:
+def of_status(status: int, message: str, headers, detail: str) -> LlmError:
+    """The typed error for an HTTP answer that is not a success."""
     if status in (401, 403):
         return LlmAuthFailed(detail=detail)
     if status == 429:
@@ -72,10 +113,12 @@ def _of_status(status: int, message: str, headers, detail: str) -> LlmError:
         return LlmContextTooLong(detail=detail)
     if by_text := _of_text(message, detail):
         return by_text
-    if status == 404:
-        return LlmModelNotFound(detail=detail)
+    if status in (404, 405) or status // 100 == 3:
+        return LlmNoApi(detail=detail)
     if status >= 500 or status in (408, 409):
-        return LlmUnavailable(detail=detail)
+        return LlmUnavailable(FAILS, detail=detail)
+    if _NO_KEY.search(message[:MAX_SAID]):
+        return LlmAuthFailed(detail=detail)
     return LlmRejected(detail=detail)
 
 

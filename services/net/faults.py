@@ -37,7 +37,7 @@ MAX_RETRY_AFTER = 3_600.0  # s, a longer wait that a server asks for counts as t
 
 def of_exception(error: BaseException) -> EngineError:
     """The typed error for whatever a transport raised."""
-    for cause in _chain(error):
+    for cause in chain(error):
         if isinstance(cause, EngineError):
             return cause
         if isinstance(cause, ImportError):
@@ -48,7 +48,7 @@ def of_exception(error: BaseException) -> EngineError:
     if tls := _tls_problem(error):
         return tls
     if isinstance(error, httpx.ConnectError | httpx.PoolTimeout):
-        if any(isinstance(cause, socket.gaierror | UnicodeError) for cause in _chain(error)):
+        if any(isinstance(cause, socket.gaierror | UnicodeError) for cause in chain(error)):
             return HostUnreachable(detail=detail)
         return ConnectFailed(_why_not_connected(error), detail=detail)
     if isinstance(error, httpx.TimeoutException | TimeoutError):
@@ -66,7 +66,7 @@ def not_opened_in_time(spec: ServerSpec) -> str:
 
 def _tls_problem(error: BaseException) -> ConnectFailed | None:
     """A handshake that failed, so nothing was sent."""
-    causes = list(_chain(error))
+    causes = list(chain(error))
     is_connecting = any(
         isinstance(cause, httpx.ConnectError | httpcore.ConnectError | ssl.SSLCertVerificationError)
         for cause in causes
@@ -81,7 +81,7 @@ def _tls_problem(error: BaseException) -> ConnectFailed | None:
 
 def _why_not_connected(error: BaseException) -> str:
     """A sentence for the commonest cause, else ``""``."""
-    for cause in _chain(error):
+    for cause in chain(error):
         if isinstance(cause, ConnectionRefusedError):
             return "The connection failed: no service is listening at this address and port."
     return ""
@@ -184,12 +184,13 @@ def flatten(error: BaseException):
         yield error
 
 
-def _chain(error: BaseException | None):
+def chain(error: BaseException | None):
+    """The exception and what caused it, 20 at most."""
     seen = 0
     while error is not None and seen < 20:
         if isinstance(error, BaseExceptionGroup):
             for inner in error.exceptions:
-                yield from _chain(inner)
+                yield from chain(inner)
         yield error
         error = error.__cause__ or error.__context__
         seen += 1

@@ -38,7 +38,13 @@ class ScriptedLlm:
     """``async with ScriptedLlm(Reply("Hi")) as llm:``; each request takes the next reply, the last stays.
 
     A script may also be one function from the request's body to a `Reply`.
+
+    :ivar models: names that ``/models`` lists; None where there is no such list
+    :ivar key: what every request has to carry, if anything
     """
+
+    models: list[str] | None = None
+    key = ""
 
     def __init__(self, *script: Reply | Callable[[dict], Reply]):
         self.script = list(script) or [Reply("Hello.")]
@@ -70,7 +76,13 @@ class ScriptedLlm:
         self.open_connections += 1
         try:
             while request := await read_request(reader):
-                _, _, headers, body = request
+                method, path, headers, body = request
+                if self.key and headers.get("authorization") != f"Bearer {self.key}":
+                    await self._reply(Reply(status=401, error="bad key"), reader, writer)
+                    continue
+                if method == "GET":
+                    await self._list(path, writer)
+                    continue
                 self.headers.append(headers)
                 self.requests.append(json.loads(body))
                 self.arrived.set()
@@ -82,6 +94,11 @@ class ScriptedLlm:
             self.open_connections -= 1
             with contextlib.suppress(Exception):
                 writer.close()
+
+    async def _list(self, path: str, writer) -> None:
+        if self.models is None or not path.endswith("/models"):
+            return await respond(writer, 404, {"detail": "Not Found"})
+        return await respond(writer, 200, {"data": [{"id": name} for name in self.models]})
 
     def _next(self) -> Reply:
         step = self.script.pop(0) if len(self.script) > 1 else self.script[0]

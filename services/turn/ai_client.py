@@ -260,7 +260,7 @@ class _Turn:
         except LlmTimeout as error:
             if self.clock() >= self.deadline:
                 raise LlmTimeout(
-                    "The answer took too long and was stopped.", detail=error.detail
+                    "The answer took too long and was stopped. Try again.", detail=error.detail
                 ) from error
             raise
         finally:

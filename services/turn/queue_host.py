@@ -239,7 +239,7 @@ class QueueHost:
         except (LeaseLost, TurnGone, StoreGone):
             raise
         except TimeoutError:
-            error = EngineError("The answer took too long and was stopped.")
+            error = EngineError("The answer took too long and was stopped. Try again.")
             error.code = "turn_timeout"
             result = TurnResult(state="failed", error=error)
         except EngineError as error:

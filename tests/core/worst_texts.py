@@ -174,7 +174,12 @@ PATTERNS = {
     "services.llm.llm_errors._NO_MODEL": (
         llm_errors.MAX_SAID,
         of(llm_errors._NO_MODEL),
-        ("model", "model "),
+        ("model", "model ", "deployment"),
+    ),
+    "services.llm.llm_errors._NO_KEY": (
+        llm_errors.MAX_SAID,
+        of(llm_errors._NO_KEY),
+        ("api key", "invalid ", "apikeyapi key "),
     ),
     "services.llm.llm_errors._BUSY": (
         llm_errors.MAX_SAID,

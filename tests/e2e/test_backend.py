@@ -85,7 +85,7 @@ def test_a_server_that_does_not_answer_is_a_sentence(odoo, watched):
     save(page)
     expect(page.locator(".alert-danger")).to_be_visible()
     page.get_by_role("button", name="Test Connection").click()
-    test = page.locator(".o_woow_server_test")
+    test = page.locator(".o_woow_connection_test")
     failed = test.locator('[data-step][data-state="failed"]')
     expect(failed).to_have_attribute("data-step", "connection")
     expect(failed.locator(".o_woow_advice")).to_contain_text("Check the port")

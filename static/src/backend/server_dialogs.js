@@ -6,7 +6,7 @@ import { registry } from "@web/core/registry";
  * @param {Object} props
  * @returns {Promise<void>} the dialog was closed
  */
-async function openDialog(env, name, props) {
+export async function openDialog(env, name, props) {
     await loadBundle("woow_paas_platform.assets_servers_backend");
     const Dialog = registry.category("lazy_components").get(`woow_paas_platform.${name}`);
     await new Promise((onClose) => env.services.dialog.add(Dialog, props, { onClose }));
@@ -32,8 +32,8 @@ async function openServerTemplate(env, { params: { server_id: serverId, template
 }
 
 /** Resolves when the dialog is closed: the form then reads the state that the test has left. */
-async function openServerTest(env, { params }) {
-    await openDialog(env, "McpServerTest", { serverId: params.server_id });
+async function openConnectionTest(env, { params }) {
+    await openDialog(env, "ConnectionTest", { path: params.path });
     return { type: "ir.actions.client", tag: "soft_reload" };
 }
 
@@ -47,4 +47,4 @@ registry
     .category("actions")
     .add("woow_mcp_server_import", openServerImport)
     .add("woow_mcp_server_template", openServerTemplate)
-    .add("woow_mcp_server_test", openServerTest);
+    .add("woow_connection_test", openConnectionTest);

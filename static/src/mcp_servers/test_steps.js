@@ -21,6 +21,9 @@ export class TestSteps extends Component {
                 protocol: _t("Protocol"),
                 tools: _t("Tools"),
                 process: _t("Process"),
+                key: _t("API key"),
+                model: _t("Model"),
+                pictures: _t("Pictures"),
             }[step.name] || step.name
         );
     }

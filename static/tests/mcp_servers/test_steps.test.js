@@ -2,7 +2,7 @@ import { click, expect, queryAllTexts, test } from "@odoo/hoot";
 import { animationFrame, Deferred } from "@odoo/hoot-mock";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { makeDialogMockEnv, mountWithCleanup } from "@web/../tests/web_test_helpers";
-import { McpServerTest } from "@woow_paas_platform/server_dialogs/mcp_server_test";
+import { ConnectionTest } from "@woow_paas_platform/server_dialogs/connection_test";
 import { AiApiError } from "@woow_paas_platform/core/ai_api";
 
 defineMailModels();
@@ -16,14 +16,14 @@ const STEPS = [
 async function mountTest(answers) {
     const asked = [];
     const api = {
-        test(id) {
-            asked.push(id);
+        request(method, path) {
+            asked.push(`${method} ${path}`);
             return answers.shift();
         },
     };
-    await mountWithCleanup(McpServerTest, {
+    await mountWithCleanup(ConnectionTest, {
         env: await makeDialogMockEnv(),
-        props: { serverId: 7, close: () => expect.step("close"), api },
+        props: { path: "/api/mcp/servers/7/test", close: () => expect.step("close"), api },
     });
     return asked;
 }
@@ -55,5 +55,5 @@ test("what keeps it from being tested is a sentence, and it can be tried again",
     await animationFrame();
     expect("[role=alert]").toHaveCount(0);
     expect("[data-step]").toHaveCount(3);
-    expect(asked).toEqual([7, 7]);
+    expect(asked).toEqual(["POST /api/mcp/servers/7/test", "POST /api/mcp/servers/7/test"]);
 });

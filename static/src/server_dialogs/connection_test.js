@@ -5,12 +5,15 @@ import { registry } from "@web/core/registry";
 import { McpApi } from "../core/mcp_api";
 import { TestSteps } from "../mcp_servers/test_steps";
 
-/** The test of a server, step by step, as its owner sees it in the portal. */
-export class McpServerTest extends Component {
-    static template = "woow_paas_platform.McpServerTest";
+const PATIENCE = 120000; // ms; a model on a slow machine needs long for its first word
+
+/** The test of a server or provider, step by step, as owners of servers see it in the portal. */
+export class ConnectionTest extends Component {
+    static template = "woow_paas_platform.ConnectionTest";
     static components = { Dialog, TestSteps };
     static props = {
-        serverId: Number,
+        /** Where the test is asked for; it answers `{steps}`. */
+        path: String,
         close: Function,
         api: { type: Object, optional: true },
     };
@@ -30,7 +33,9 @@ export class McpServerTest extends Component {
     async test() {
         Object.assign(this.state, { isBusy: true, steps: null, error: "" });
         try {
-            this.state.steps = (await this.api.test(this.props.serverId)).steps;
+            this.state.steps = (
+                await this.api.request("POST", this.props.path, {}, PATIENCE)
+            ).steps;
         } catch (error) {
             this.state.error = error.message;
         }
@@ -38,4 +43,4 @@ export class McpServerTest extends Component {
     }
 }
 
-registry.category("lazy_components").add("woow_paas_platform.McpServerTest", McpServerTest);
+registry.category("lazy_components").add("woow_paas_platform.ConnectionTest", ConnectionTest);

@@ -1,0 +1,175 @@
+"""Test of a provider, step by step: name, connection, tls, http, key, model, tools, pictures."""
+
+import asyncio
+import base64
+import struct
+import time
+import zlib
+from dataclasses import dataclass, field
+
+from ..errors import (
+    ConnectFailed,
+    EngineError,
+    LlmAuthFailed,
+    LlmContextTooLong,
+    LlmModelNotFound,
+    LlmNoTools,
+    LlmRateLimited,
+    LlmRejected,
+    LlmTimeout,
+    LlmUnavailable,
+)
+from ..net.course import Course, Diagnosis
+from ..specs import LlmSpec
+from . import client, llm_errors, model_names, tool_protocol, transcript
+from .answer import Answer
+from .connections import Connections
+
+STEPS = ("name", "connection", "tls", "http", "key", "model", "tools", "pictures")
+ADVICE = {
+    "name": "Check the spelling of the host in the address.",
+    "connection": "Check the port, that the model's server is running, and that no firewall blocks the connection.",
+    "tls": "The server needs a valid certificate for this host. Self-signed certificates are not accepted.",
+    "http": "Check the path of the address. It usually ends with the version, such as /v1.",
+    "key": "Enter a valid API key of this provider.",
+    "model": "Choose one of the models that the provider offers, and check that it is running.",
+    "tools": "Set tool calls to “Detect automatically” or “In the prompt”.",
+    "pictures": "Switch off Supports Vision, or choose a model that sees pictures.",
+}
+AT_CONNECTION = {
+    "name": llm_errors.UNKNOWN_HOST,
+    "connection": llm_errors.NOT_LISTENING,
+    "tls": llm_errors.BAD_CERTIFICATE,
+}
+QUESTION = "Reply with the single word: ready"
+COLOUR_QUESTION = "Which colour is this picture? Reply with one English word."
+COLOUR, COLOUR_NAME = (255, 0, 0), "red"
+SIDE = 64  # pixels; some models refuse smaller pictures
+CALLS = {"native": "Function calling", "prompt": "In the prompt"}
+NO_PICTURES = "The model does not see pictures."
+MEANT = "The provider does not know this model. Similar names: {}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a test has learnt: names from `/models`, and how the model calls tools."""
+
+    models: list[str] = field(default_factory=list)
+    protocol: str = ""
+
+
+async def diagnose(spec: LlmSpec, timeout: float, connections: Connections) -> Diagnosis:
+    """Never raises for what an endpoint does.
+
+    :param timeout: seconds for all steps
+    :return: `found` is a `Found`, also when a later step fails
+    """
+    return await _ProviderCourse(spec, timeout, connections).run(timeout)
+
+
+class _ProviderCourse(Course):
+    def __init__(self, spec: LlmSpec, timeout: float, connections: Connections):
+        super().__init__(STEPS, ADVICE)
+        self.spec = spec
+        self.connections = connections
+        self.models: list[str] = []
+        self.deadline = time.monotonic() + timeout
+        self.result.found = Found()
+
+    async def take(self) -> None:
+        await self._reach()
+        self.models = await self._listed()
+        self.result.found = Found(models=self.models)
+        self.done("http")
+        async with client.open_model(self.spec, self.connections) as model:
+            protocol = await self._ask_with_tools(model)
+            self.done("key")
+            self.done("model", self.spec.model)
+            self.result.found = Found(models=self.models, protocol=protocol)
+            if protocol != "native" and self.spec.tool_protocol == "native":
+                raise LlmNoTools
+            self.done("tools", CALLS[protocol])
+            if self.spec.supports_vision:
+                await self._show_picture(model)
+                self.done("pictures")
+            else:
+                self.skip("pictures")
+
+    async def _reach(self) -> None:
+        try:
+            await self.reach(self.spec.base_url, None, client.CONNECT_TIMEOUT)
+        except ConnectFailed as error:
+            step = self.names[len(self.result.steps)]
+            raise LlmUnavailable(AT_CONNECTION[step], detail=error.detail) from error
+
+    async def _listed(self) -> list[str]:
+        """A list that is refused says nothing: some endpoints want other headers for it than for a question."""
+        try:
+            return await model_names.read(self.spec, self.connections) or []
+        except (LlmAuthFailed, LlmRejected, LlmRateLimited, LlmModelNotFound):
+            return []
+
+    async def _ask_with_tools(self, model) -> str:
+        """What is asked first proves the key and the model's name, too: lists of models may be open to all.
+
+        :return: "native" or "prompt"
+        """
+        protocol, _usage = await tool_protocol.find(
+            model, self.spec, stop=asyncio.Event(), deadline=self.deadline
+        )
+        if protocol == "prompt":  # the endpoint may have refused more than the tools
+            await self._ask(model, {"role": "user", "content": QUESTION})
+        return protocol
+
+    async def _show_picture(self, model) -> None:
+        picture = {"mimetype": "image/png", "data": base64.b64encode(_png()).decode()}
+        question = {"role": "user", "content": COLOUR_QUESTION, "pictures": [picture]}
+        try:
+            answer = await self._ask(model, question)
+        except (LlmRejected, LlmUnavailable, LlmContextTooLong) as error:
+            raise LlmRejected(NO_PICTURES, detail=error.detail) from error
+        if COLOUR_NAME not in answer.text.lower():
+            raise LlmRejected(
+                NO_PICTURES, detail=f"asked for a colour, it said: {answer.text[:200]}"
+            )
+
+    async def _ask(self, model, question) -> Answer:
+        answer = Answer()
+        messages = transcript.to_langchain("", [question])
+        await client.stream(
+            model, messages, self.spec, answer, stop=asyncio.Event(), deadline=self.deadline
+        )
+        return answer
+
+    def too_late(self) -> EngineError:
+        return LlmTimeout()
+
+    def fail(self, error: EngineError) -> None:
+        if isinstance(error, LlmModelNotFound) and (
+            meant := model_names.nearest(self.spec.model, self.models)
+        ):
+            error = LlmModelNotFound(MEANT.format(", ".join(meant)), detail=error.detail)
+        super().fail(error)
+
+    def step_of(self, error: EngineError) -> int:
+        taken = len(self.result.steps)
+        if taken <= self.names.index("key"):
+            if isinstance(error, LlmAuthFailed):
+                return self.names.index("key")
+            if taken == self.names.index("key"):
+                return self.names.index("model")
+        return taken
+
+
+def _png() -> bytes:
+    """A square of one colour (https://www.w3.org/TR/png-3/)."""
+
+    def part(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    rows = (b"\0" + bytes(COLOUR) * SIDE) * SIDE
+    header = struct.pack(">IIBBBBB", SIDE, SIDE, 8, 2, 0, 0, 0)
+    start = b"\x89PNG\r\n\x1a\n"
+    return start + part(b"IHDR", header) + part(b"IDAT", zlib.compress(rows)) + part(b"IEND", b"")

@@ -1,0 +1,111 @@
+from odoo.tests import Form, tagged
+
+from ..services.errors import ConfigError, LlmAuthFailed, LlmUnavailable
+from ..services.llm.diagnose import Found
+from ..services.net.course import Diagnosis
+from .common import AiCase, AiHttpCase
+
+TEST = "/api/ai/providers/{}/test"
+MODELS = "/api/ai/providers/models"
+
+
+@tagged("post_install", "-at_install")
+class TestProviderState(AiCase):
+    def setUp(self):
+        super().setUp()
+        self.provider = self.provider.with_user(self.admin)
+
+    def _record(self, error=None, **found):
+        self.provider._record_test(Diagnosis(error=error, found=Found(**found)))
+        return self.provider.state
+
+    def test_a_test_leaves_a_state_with_its_reason_and_what_it_has_found_out(self):
+        self.assertEqual(self.provider.state, "draft")
+        refused = LlmAuthFailed(detail="HTTP 401 bad key")
+        self.assertEqual(self._record(refused), "auth_required")
+        self.assertIn("API key", self.provider.state_sentence)
+        self.assertEqual(self.provider.state_detail, "HTTP 401 bad key")
+        self.assertEqual(self._record(LlmUnavailable()), "error")
+        self.assertEqual(self._record(models=["a", "b"], protocol="prompt"), "connected")
+        self.assertFalse(self.provider.state_sentence)
+        self.assertEqual(self.provider.model_names, ["a", "b"])
+        self.assertEqual(self.provider.found_protocol, "prompt")
+
+    def test_another_model_address_or_key_has_not_been_tested(self):
+        for change in (
+            {"model": "another"},
+            {"api_base_url": "http://127.0.0.1:10/v1"},
+            {"api_key": "sk-another"},
+            {"supports_vision": True},
+            {"active": False},
+        ):
+            with self.subTest(change):
+                self._record()
+                self.provider.write(change)
+                self.assertEqual(self.provider.state, "draft")
+        self._record()
+        self.provider.write({"name": "Another", "model": self.provider.model})
+        self.assertEqual(self.provider.state, "connected")
+
+    def test_a_preset_fills_in_the_address_and_is_recognised(self):
+        with Form(self.env["ai.config"].with_user(self.admin)) as form:
+            form.preset = "mistral"
+            self.assertEqual(form.api_base_url, "https://api.mistral.ai/v1")
+            self.assertEqual(form.name, "Mistral AI")
+            form.preset = "ollama"
+            self.assertEqual(
+                (form.name, form.api_base_url), ("Ollama", "http://localhost:11434/v1")
+            )
+            form.name = "Ours"
+            form.preset = "openai"
+            self.assertEqual(form.name, "Ours")
+            form.model = "gpt-4o-mini"
+        self.assertEqual(form.record.preset, "openai")
+        self.assertFalse(self.provider.preset)
+
+    def test_the_stored_key_is_sent_only_where_it_was_entered_for(self):
+        own = self.provider._listing_spec(f"{self.provider.api_base_url}/other")
+        self.assertEqual(own.api_key, "sk-provider-secret")
+        self.assertEqual(self.provider._listing_spec("https://evil.example.com/v1").api_key, "")
+        with self.assertRaises(ConfigError):
+            self.provider._listing_spec("file:///etc/passwd")
+
+
+@tagged("post_install", "-at_install")
+class TestProviderApi(AiHttpCase):
+    def _told(self, *answer):
+        status, data = answer
+        return status, data["error"]["code"]
+
+    def test_it_is_for_administrators(self):
+        for user in (self.internal, self.member):
+            self._sign_in(user)
+            self.assertEqual(self._call("POST", TEST.format(self.provider.id), {})[0], 404)
+            status, _data = self._call("POST", MODELS, {"api_base_url": "http://127.0.0.1:9/v1"})
+            self.assertEqual(status, 403)
+
+    def test_a_test_tells_its_steps_and_the_record_keeps_what_came_of_it(self):
+        self._sign_in(self.admin)
+        status, data = self._call("POST", TEST.format(self.provider.id), {})
+        self.assertEqual((status, data["ok"]), (200, False))
+        self.assertEqual(
+            [step["name"] for step in data["steps"] if step["state"] == "failed"], ["connection"]
+        )
+        self.provider.invalidate_recordset()
+        self.assertEqual(self.provider.state, "error")
+
+    def test_what_cannot_be_asked_is_refused_with_a_sentence(self):
+        self._sign_in(self.admin)
+        self.provider.active = False
+        self.assertEqual(
+            self._told(*self._call("POST", TEST.format(self.provider.id), {})),
+            (422, "llm_switched_off"),
+        )
+        self.assertEqual(
+            self._told(*self._call("POST", MODELS, {"api_base_url": "nonsense"})),
+            (422, "config_error"),
+        )
+        self.assertEqual(
+            self._told(*self._call("POST", MODELS, {"api_base_url": "http://127.0.0.1:9/v1"})),
+            (502, "llm_unavailable"),
+        )
