@@ -65,7 +65,7 @@ def _request(assistant, question, with_tools):
         turn_id=0,
         conversation_id=f"reply-{request.env.uid}",
         assistant=assistant.name,
-        llm=assistant.config_id._llm_spec(),
+        llm=assistant.config_id._llm_spec(with_fallback=True),
         system_prompt=assistant.system_prompt or "",
         history=({"role": "user", "content": question},),
         servers=tuple(servers.values()),

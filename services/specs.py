@@ -28,6 +28,7 @@ class LlmSpec:
     """An OpenAI-compatible endpoint. `found_protocol` is what "auto" has found out before, if it has.
 
     `realm` is the host's database, as that of a `ServerSpec`.
+    `fallback` is asked where this one is down before its first token, see `llm.failover`.
     """
 
     id: int
@@ -43,6 +44,7 @@ class LlmSpec:
     stream_usage: bool = True
     first_token_timeout: float = const.LLM_FIRST_TOKEN_TIMEOUT
     idle_timeout: float = const.LLM_IDLE_TIMEOUT
+    fallback: "LlmSpec | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,6 +272,8 @@ class TurnProgress:
     `messages` continues `TurnRequest.history`, `tools_seconds` is what calls have used of the turn's budget.
     `asides` are remarks between the answers: ``{"step": answers before it, "event": as the stream told it}``.
     `found_protocol` is how the model turned out to call tools, where that had to be found out; the host remembers it.
+    `llm` is the id of the endpoint that is asked, where it is no longer the first one, and `llm_faults` what was wrong
+    with those that were left: ``{"id", "code", "message", "detail"}``.
     The host sets `confirmed` to the round that the person let go on, or `sum_up` when it said “stop and answer”.
     `epoch` is the claim that saved it: what was claimed since then got no step further.
     """
@@ -281,6 +285,8 @@ class TurnProgress:
     usage: dict[str, int] = field(default_factory=dict)
     tools_seconds: float = 0.0
     found_protocol: Literal["", "native", "prompt"] = ""
+    llm: int = 0
+    llm_faults: list[dict[str, Any]] = field(default_factory=list)
     confirmed: int = 0
     sum_up: bool = False
     asides: list[dict[str, Any]] = field(default_factory=list)

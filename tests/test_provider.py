@@ -1,8 +1,14 @@
+from dataclasses import asdict
+
+from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import Form, tagged
 
+from ..runtime.turns.store import OdooStore
 from ..services.errors import ConfigError, LlmAuthFailed, LlmUnavailable
 from ..services.llm.diagnose import Found
 from ..services.net.course import Diagnosis
+from ..services.specs import TurnProgress
+from ..services.turn.ports import Ending
 from .common import AiCase, AiHttpCase
 
 TEST = "/api/ai/providers/{}/test"
@@ -109,3 +115,79 @@ class TestProviderApi(AiHttpCase):
             self._told(*self._call("POST", MODELS, {"api_base_url": "http://127.0.0.1:9/v1"})),
             (502, "llm_unavailable"),
         )
+
+
+@tagged("post_install", "-at_install")
+class TestFallback(AiHttpCase):
+    def setUp(self):
+        super().setUp()
+        self.other = self.provider.create(
+            {"name": "Other", "api_base_url": "http://127.0.0.1:10/v1", "model": "other"}
+        )
+        self.provider.fallback_id = self.other
+        self.store = OdooStore(self.env.cr.dbname)
+
+    def _claimed(self):
+        turn = self._ask(self.member).sudo()
+        self.env.flush_all()
+        (claim,) = self.store.claim("one", 1, 15.0)
+        return turn, claim
+
+    def _fallen_back(self):
+        turn, claim = self._claimed()
+        fault = {"id": self.provider.id, "code": "llm_unavailable"}
+        fault |= {"message": "It is down.", "detail": "ConnectError: refused"}
+        progress = TurnProgress(llm=self.other.id, found_protocol="prompt", llm_faults=[fault])
+        self.store.save_step(claim, asdict(progress), [], [])
+        self.env.invalidate_all()
+        return turn, claim, progress
+
+    def _end(self, claim, progress, **ending):
+        ending = {"state": "done", "progress": asdict(progress), "next_seq": 50, **ending}
+        self.store.finish(claim, Ending(**ending), [])
+        self.env.invalidate_all()
+
+    def test_who_is_asked_instead_is_part_of_the_request_unless_nobody_may_ask_it(self):
+        turn = self._ask(self.member).sudo()
+        self.assertEqual(turn._turn_request().llm.fallback.id, self.other.id)
+        self.assertIsNone(turn._turn_request().llm.fallback.fallback)
+        self.other.active = False
+        self.assertIsNone(turn._turn_request().llm.fallback)
+        with self.assertRaises(ValidationError):
+            self.provider.fallback_id = self.provider
+
+    def test_the_turn_and_both_providers_keep_what_happened(self):
+        turn, claim, progress = self._fallen_back()
+        self.assertEqual(turn._provider(), self.other)
+        self.assertEqual((self.provider.state, self.provider.found_protocol), ("error", False))
+        self.assertEqual(self.provider.state_detail, "ConnectError: refused")
+        self.assertEqual(self.other.found_protocol, "prompt")
+        self._end(claim, progress)
+        self.assertEqual((self.provider.state, self.other.state), ("error", "connected"))
+        self.assertEqual(turn.technical_cause, "llm_unavailable: ConnectError: refused")
+        with self.assertRaises(AccessError):
+            turn.with_user(self.member).read(["technical_cause"])
+
+    def test_a_turn_that_fails_tells_administrators_the_cause(self):
+        turn, claim = self._claimed()
+        ending = {
+            "error_code": "llm_auth_failed",
+            "error_message": "No.",
+            "error_detail": "HTTP 401",
+        }
+        self._end(claim, TurnProgress(), state="failed", **ending)
+        self.assertEqual(turn.technical_cause, "llm_auth_failed: HTTP 401")
+        self.assertEqual(self.provider.state, "auth_required")
+        turn, claim = self._claimed()
+        ending = {"error_code": "llm_rejected", "error_message": "No.", "error_detail": "HTTP 400"}
+        self.provider._set_state("connected")
+        self._end(claim, TurnProgress(), state="failed", **ending)
+        self.assertEqual(self.provider.state, "connected", "what one question did wrong")
+
+    def test_switching_a_provider_off_stops_the_turns_that_it_answers(self):
+        turn, _claim, _progress = self._fallen_back()
+        self.provider.active = False
+        self.assertFalse(turn.stop_requested)
+        self.provider.active = True
+        self.other.active = False
+        self.assertTrue(turn.stop_requested)

@@ -144,6 +144,7 @@ _KNOWN = (
     _lt("The answer of the language model was cut off or damaged. Try again."),
     _lt("The language model returned an empty answer. Try again."),
     _lt("The language model called tools instead of answering. Try again."),
+    _lt("The language model did not answer, so another one does."),
     _lt("The model does not see pictures."),
     _lt("Function calling"),
     _lt("In the prompt"),

@@ -1,10 +1,13 @@
+import contextlib
+
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
+from odoo.fields import Domain
 
 from ...services import const, packages
 from ...services.catalog import llm_presets
 from ...services.catalog.llm_presets import PRESETS
-from ...services.errors import LlmSwitchedOff, PackageMissing
+from ...services.errors import LlmSwitchedOff, PackageMissing, SecretUnreadable
 from ...services.net import egress
 from ...services.specs import LlmSpec
 from ...tools import sentences
@@ -82,6 +85,15 @@ class AiConfig(models.Model):
         default=const.LLM_IDLE_TIMEOUT,
         help="Maximum time without a new token during an answer.",
     )
+    fallback_id = fields.Many2one(
+        "ai.config",
+        "Fallback Provider",
+        check_company=True,
+        ondelete="set null",
+        index=True,
+        domain="[('id', '!=', id)]",
+        help="Answers where this provider is down before the first token of an answer. Its own fallback is not asked.",
+    )
     assistant_ids = fields.One2many("ai.assistant", "config_id", string="Assistants")
 
     _timeouts_positive = models.Constraint(
@@ -107,9 +119,17 @@ class AiConfig(models.Model):
                     self.env._("The API base URL must begin with http:// or https://.")
                 )
 
+    @api.constrains("fallback_id")
+    def _check_fallback(self):
+        for config in self:
+            if config.fallback_id == config:
+                raise ValidationError(self.env._("A provider cannot be its own fallback."))
+
     @api.constrains("company_id")
     def _check_company_of_assistants(self):
-        self.with_context(active_test=False).assistant_ids._check_company(["config_id"])
+        everything = self.with_context(active_test=False)
+        everything.assistant_ids._check_company(["config_id"])
+        everything.search([("fallback_id", "in", self.ids)])._check_company(["fallback_id"])
 
     @api.depends("api_base_url")
     def _compute_preset(self):
@@ -137,8 +157,10 @@ class AiConfig(models.Model):
         if vals.get("active") is False:
             # sudo: ai_turn - whoever asked; who may switch the provider ends what it is used for
             turns = self.env["woow_paas_platform.ai_turn"].sudo()
-            using = [("state", "=", "running"), ("assistant_id.config_id", "in", self.ids)]
-            for turn in turns.search(using):
+            config = "assistant_id.config_id"
+            using = Domain(config, "in", self.ids) | Domain(f"{config}.fallback_id", "in", self.ids)
+            running = turns.search(Domain("state", "=", "running") & using)
+            for turn in running.filtered(lambda turn: turn._provider() in self):
                 turn._request_stop()
         return result
 
@@ -148,13 +170,18 @@ class AiConfig(models.Model):
         said = names and sentences.translated(self.env, str(PackageMissing(", ".join(names))))
         self.missing_packages = said or False
 
-    def _llm_spec(self):
+    def _llm_spec(self, with_fallback=False):
         """How the provider is asked; there is no other way to it.
 
+        :param with_fallback: who is asked instead where this one is down, unless it cannot be asked either
         :raises LlmSwitchedOff: nobody asks it now
         :raises SecretUnreadable: see `SecretMixin._read_secret`
         """
         self.ensure_one()
+        fallback = None
+        if with_fallback and self.fallback_id:
+            with contextlib.suppress(LlmSwitchedOff, SecretUnreadable):
+                fallback = self.fallback_id._llm_spec()
         if not self.active:
             raise LlmSwitchedOff
         return LlmSpec(
@@ -171,4 +198,5 @@ class AiConfig(models.Model):
             stream_usage=self.stream_usage,
             first_token_timeout=self.first_token_timeout,
             idle_timeout=self.idle_timeout,
+            fallback=fallback,
         )

@@ -88,8 +88,12 @@ class AiConfig(models.Model):
 
     def _record_failure(self, error):
         """:param error: what a test ran into"""
-        state = "auth_required" if isinstance(error, LlmAuthFailed) else "error"
-        self._set_state(state, text.storable(str(error)), text.storable(error.detail))
+        self._record_fault(error.code, str(error), error.detail)
+
+    def _record_fault(self, code, message, detail):
+        """What a test or a turn ran into, where it says something about the provider itself."""
+        state = "auth_required" if code == LlmAuthFailed.code else "error"
+        self._set_state(state, text.storable(message), text.storable(detail))
 
     def _listing_spec(self, base_url, api_key=""):
         """How the names of its models are asked for; of a provider that is not saved yet, an empty record is.

@@ -1,5 +1,6 @@
 from . import ai_turn
 from . import ai_turn_request
+from . import ai_turn_provider
 from . import ai_turn_retry
 from . import ai_turn_stop
 from . import ai_turn_stopping

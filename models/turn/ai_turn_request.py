@@ -102,7 +102,7 @@ class AiTurn(models.Model):
         servers |= more_servers
         # Also where others read along, so that the sessions are of nobody's credential.
         servers = {key: replace(spec, person=self.user_id.id) for key, spec in servers.items()}
-        llm = assistant.config_id._llm_spec()
+        llm = assistant.config_id._llm_spec(with_fallback=True)
         room = files.MAX_PICTURES if llm.supports_vision else 0
         question = self._question_message(room)
         room -= len(question.get("pictures", ()))

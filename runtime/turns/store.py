@@ -173,7 +173,7 @@ class OdooStore(RecordCalls, TurnQueue):
         def work(env):
             turn = self._held(env, claim)
             turn.write({"transcript": text.storable(progress), "round": progress["round"]})
-            turn.assistant_id.config_id._remember_protocol(progress["found_protocol"])
+            turn._tell_providers()
             found = env[CALL].search([("call_id", "in", [call.id for call in calls])])
             known = set(found.mapped("call_id"))
             origins = _existing(env, {call.id: _origin(call) for call in calls})
@@ -344,6 +344,7 @@ class OdooStore(RecordCalls, TurnQueue):
                     )
                     error = (ending.error_code, sentence)
                 last = turn._end(state, ending.html, usage=ending.usage, error=error)
+                turn._record_cause(ending.error_code, ending.error_message, ending.error_detail)
             env.flush_all()
             self._insert(env, {claim: [*events, *enumerate(last, ending.next_seq)]})
             notify.queued(env.cr, 0)  # the conversation's next turn may be waiting

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .. import const
+from ..errors import LlmError
 from ..specs import TurnRequest
-from . import client
+from . import client, failover, transcript
 from .answer import Answer
 from .connections import Connections
 from .tool_protocol import PROTOCOLS, RESULTS, Functions
@@ -22,18 +23,31 @@ async def reply(
     :param timeout: seconds
     :raises LlmError: the endpoint failed
     """
-    protocol = PROTOCOLS["prompt"]
-    answer = protocol.answer(functions, is_last=True)
-    async with client.open_model(request.llm, connections) as model:
+    deadline = time.monotonic() + timeout
+    answer = PROTOCOLS["prompt"].answer(functions, is_last=True)
+    try:
+        await _ask(request.llm, request, functions, answer, deadline, connections)
+    except LlmError as error:
+        instead = failover.next_spec(request.llm, error, answer)
+        if instead is None or time.monotonic() >= deadline:
+            raise
+        await _ask(instead, request, functions, answer, deadline, connections)
+    return answer
+
+
+async def _ask(llm, request, functions, answer, deadline, connections) -> None:
+    messages = request.history
+    if not llm.supports_vision:
+        messages = transcript.without_pictures(messages)
+    async with client.open_model(llm, connections) as model:
         await client.stream(
             model,
-            protocol.messages(request.system_prompt, request.history, functions),
-            request.llm,
+            PROTOCOLS["prompt"].messages(request.system_prompt, messages, functions),
+            llm,
             answer,
             stop=asyncio.Event(),
-            deadline=time.monotonic() + timeout,
+            deadline=deadline,
         )
-    return answer
 
 
 def question(said: str, context: str, results: Iterable[Mapping[str, Any]]) -> str:

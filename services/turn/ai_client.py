@@ -13,12 +13,12 @@ from typing import Any
 
 from .. import events, text
 from ..errors import LlmError, LlmNoTools, LlmProtocolError, LlmTimeout
-from ..llm import client, dialect, files, tool_protocol, transcript
+from ..llm import client, dialect, failover, files, tool_protocol, transcript
 from ..llm.answer import Answer
 from ..llm.connections import Connections
 from ..openapi import recall
 from ..render import markdown
-from ..specs import ToolCall, TurnProgress, TurnRequest, TurnResult
+from ..specs import LlmSpec, ToolCall, TurnProgress, TurnRequest, TurnResult
 from .calls import Calls, Reports
 from .ports import Journal
 from .tools import TurnTools
@@ -26,6 +26,7 @@ from .tools import TurnTools
 MAX_NOTICES = 10  # sentences about tools that were left out, at the start of a turn
 MAX_CALLS = 20  # calls of one answer; what a model asks beyond it is refused
 DEADLINE_MARGIN = 0.5  # s before the turn's own limit, so that the turn ends in order
+ANOTHER_ANSWERS = "The language model did not answer, so another one does."
 SUM_UP = (
     "You have used all rounds of tool calls. Do not call tools any more. "
     "Answer the user now with what you have found and say plainly what is missing."
@@ -58,13 +59,16 @@ async def run_turn(
     :raises LeaseLost, TurnGone: from the journal, after everything that runs was cancelled
     """
     async with contextlib.AsyncExitStack() as stack:
-        if chat_model is None:
-            if connections is None:
-                connections = Connections()
-                stack.push_async_callback(connections.close)
-            model = client.open_model(request.llm, connections)
-            chat_model = await stack.enter_async_context(model)
-        return await _Turn(request, progress, journal, tools, stop, chat_model, clock).run()
+        if chat_model is None and connections is None:
+            connections = Connections()
+            stack.push_async_callback(connections.close)
+
+        async def open_model(spec: LlmSpec) -> Any:
+            if chat_model is not None:
+                return chat_model
+            return await stack.enter_async_context(client.open_model(spec, connections))
+
+        return await _Turn(request, progress, journal, tools, stop, open_model, clock).run()
 
 
 def _left_out(names):
@@ -80,14 +84,16 @@ def _left_out(names):
 
 
 class _Turn:
-    def __init__(self, request, progress, journal, tools, stop, model, clock):
+    def __init__(self, request, progress, journal, tools, stop, open_model, clock):
         self.request: TurnRequest = request
         self.progress: TurnProgress = progress
         self.journal: Journal = journal
         self.tools: TurnTools = tools
         self.stop: asyncio.Event = stop
-        self.model = model
-        self.host = dialect.host_of(request.llm.base_url)
+        self.llm = failover.spec_of(request.llm, progress.llm)
+        self.host = dialect.host_of(self.llm.base_url)
+        self.model: Any = None
+        self._open_model = open_model
         self.clock = clock
         self.pictures = dict(request.pictures)
         self.reports = Reports(journal, clock)
@@ -98,6 +104,7 @@ class _Turn:
 
     async def run(self) -> TurnResult:
         self._begin()
+        self.model = await self._open_model(self.llm)
         self.tools.take_in(self.progress.messages)
         if calls := transcript.open_calls(self.progress, self.tools.find):
             if not await self._run_calls(calls):
@@ -192,14 +199,35 @@ class _Turn:
         return is_named and self.progress.confirmed != round_ and not self._is_last_word()
 
     async def _ask(self) -> Answer:
-        """One step: what the model says, asked once more if nobody can read it.
+        """One step: what the model says, or another where it is down before its first token.
 
         :raises LlmError: with what was said before in `self.answer`
         """
+        while True:
+            self.answer = Answer()
+            try:
+                return await self._ask_this()
+            except LlmError as error:
+                instead = failover.next_spec(self.llm, error, self.answer)
+                if instead is None or self.stop.is_set() or self.clock() >= self.deadline:
+                    raise
+                await self._fall_back(instead, error)
+
+    async def _fall_back(self, instead: LlmSpec, error: LlmError) -> None:
+        """On disk before the other one is asked: whoever takes the turn up goes on there."""
+        self.progress.llm_faults.append(failover.fault(self.llm, error))
+        self.progress.llm, self.progress.found_protocol = instead.id, ""
+        self.llm, self.host = instead, dialect.host_of(instead.base_url)
+        self._notice("provider_fallback", ANOTHER_ANSWERS)
+        await self.journal.save_step(self.progress)
+        self.model = await self._open_model(instead)
+
+    async def _ask_this(self) -> Answer:
+        """What this model says, asked once more if nobody can read it."""
         try:
             answer = await self._say(await self._protocol())
         except LlmNoTools:
-            is_found = self.request.llm.tool_protocol == "auto"
+            is_found = self.llm.tool_protocol == "auto"
             if not is_found or self.progress.found_protocol == "prompt":
                 raise
             self.progress.found_protocol = "prompt"
@@ -212,7 +240,7 @@ class _Turn:
 
     async def _protocol(self) -> tool_protocol.ToolProtocol:
         """How this model is told of tools; found out when nobody knows."""
-        spec, progress = self.request.llm, self.progress
+        spec, progress = self.llm, self.progress
         if spec.tool_protocol != "auto":
             return tool_protocol.PROTOCOLS[spec.tool_protocol]
         progress.found_protocol = progress.found_protocol or spec.found_protocol
@@ -231,11 +259,11 @@ class _Turn:
         if self._is_last_word():
             instruction = STOP_AND_ANSWER if self.progress.sum_up else SUM_UP
             prompt, functions = f"{prompt}\n\n{instruction}".strip(), []
-        messages = transcript.with_pictures(
-            [*self.request.history, *self.progress.messages, *repair],
-            self.pictures,
-            files.MAX_PICTURES,
-        )
+        messages = [*self.request.history, *self.progress.messages, *repair]
+        if self.llm.supports_vision:
+            messages = transcript.with_pictures(messages, self.pictures, files.MAX_PICTURES)
+        else:
+            messages = transcript.without_pictures(messages)
         stream = markdown.BlockStream()
 
         async def on_text(delta: str) -> None:
@@ -249,7 +277,7 @@ class _Turn:
             await client.stream(
                 protocol.bound(self.model, functions),
                 protocol.messages(prompt, messages, functions, self.host),
-                self.request.llm,
+                self.llm,
                 self.answer,
                 on_text=on_text,
                 on_thought=on_thought,
@@ -333,7 +361,7 @@ class _Turn:
         progress.messages += [
             transcript.tool_message(call_id, results[call_id]) for call_id in answered
         ]
-        if self.request.llm.supports_vision:
+        if self.llm.supports_vision:
             for call_id in answered:
                 if shown := files.pictures_of(results[call_id].attachments):
                     self.pictures[call_id] = shown

@@ -105,6 +105,7 @@ class Ending:
     progress: dict[str, Any] | None = None
     error_code: str = ""
     error_message: str = ""
+    error_detail: str = ""
     confirm: int = 0
     next_seq: int = 1
 

@@ -313,6 +313,7 @@ class QueueHost:
             progress=asdict(progress) if progress else None,
             error_code=error.code if error is not None else "",
             error_message=str(error) if error is not None else "",
+            error_detail=error.detail if error is not None else "",
             confirm=result.confirm,
             next_seq=next_seq,
         )

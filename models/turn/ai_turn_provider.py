@@ -1,0 +1,59 @@
+from odoo import fields, models
+
+from ...services import text
+from ...services.errors import (
+    LlmAuthFailed,
+    LlmModelNotFound,
+    LlmNoApi,
+    LlmTimeout,
+    LlmUnavailable,
+)
+
+OF_PROVIDER = {
+    kind.code for kind in (LlmAuthFailed, LlmModelNotFound, LlmNoApi, LlmTimeout, LlmUnavailable)
+}
+"""Faults that are a provider's state, not a question's."""
+
+
+class AiTurn(models.Model):
+    """Which provider answers, and what turns learn of providers."""
+
+    _inherit = "woow_paas_platform.ai_turn"
+
+    technical_cause = fields.Text(
+        readonly=True,
+        groups="woow_paas_platform.group_admin",
+        help="What language models said that failed, in their own words.",
+    )
+
+    def _provider(self):
+        """The one that is asked now."""
+        self.ensure_one()
+        first, asked = self.assistant_id.config_id, (self.transcript or {}).get("llm")
+        return first.fallback_id if asked and asked == first.fallback_id.id else first
+
+    def _tell_providers(self):
+        """What a step has found out: how the model calls tools, and which provider was left because it is down."""
+        progress = self.transcript
+        self._provider()._remember_protocol(progress["found_protocol"])
+        if self.technical_cause:  # told by an earlier step
+            return
+        for fault in progress.get("llm_faults", ()):
+            if fault["code"] in OF_PROVIDER:
+                provider = self.env["ai.config"].browse(fault["id"]).exists()
+                provider._record_fault(fault["code"], fault["message"], fault["detail"])
+        self._note_causes()
+
+    def _record_cause(self, code, message, detail):
+        """The turn has ended; what failed is told to administrators, and the provider's state follows."""
+        if code in OF_PROVIDER:
+            self._provider()._record_fault(code, message, detail)
+        elif not code and self.state == "done":
+            self._provider()._set_state("connected")
+        self._note_causes(f"{code}: {detail}" if code and detail else "")
+
+    def _note_causes(self, last=""):
+        progress = self.transcript or {}
+        faults = [f"{fault['code']}: {fault['detail']}" for fault in progress.get("llm_faults", ())]
+        if cause := text.storable("\n".join(filter(None, [*faults, last]))):
+            self.technical_cause = cause
