@@ -17,3 +17,4 @@ from . import portal_services
 from . import prompts_resources
 from . import retrieval
 from . import stream
+from . import tool_trial

@@ -24,7 +24,7 @@ class ExecuteController(http.Controller):
         """One call: ``{success, content?, error?}``; what cannot be called at all is an error."""
         values = body("Call")
         process.runner()  # where no call can be made, none is written down
-        asked = _Asked(values["toolName"], values["arguments"] or {})
+        asked = AskedCall(values["toolName"], values["arguments"] or {})
         asked.resolve(_offered())
         if refused := asked.refusal():
             return request.dispatcher.handle_error(refused)
@@ -38,7 +38,7 @@ class ExecuteController(http.Controller):
         given = body("Calls")["calls"]
         if not 0 < len(given) <= MAX_CALLS:
             raise ApiError.invalid("calls", f"Send from 1 to {MAX_CALLS} calls.")
-        calls = [_Asked(one["name"], one.get("arguments") or {}) for one in given]
+        calls = [AskedCall(one["name"], one.get("arguments") or {}) for one in given]
         process.runner()
         offered = _offered()
         refused = {}
@@ -74,11 +74,17 @@ class ExecuteController(http.Controller):
         return direct_call.respond_all(request.env, [asked.direct for asked in made], answer)
 
 
+def check_mcp_is_on():
+    """:raises ApiError: nothing of MCP can be called"""
+    if notice := mcp_switch.notice(request.env):
+        raise ApiError(422, McpOff.code, notice)
+
+
 def _offered():
     return request.env["woow_paas_platform.mcp_tool"]._offered_to_caller()
 
 
-class _Asked:
+class AskedCall:
     """One call as it was asked for.
 
     :ivar direct: the call to make, after `resolve`
@@ -94,10 +100,9 @@ class _Asked:
         """Find the tool by its name.
 
         :param offered: the tools that the caller may be offered
-        :raises ApiError: MCP is off, there is none, or several, or its server's secret cannot be read
+        :raises ApiError: MCP is off, there is none, or several, see also `take`
         """
-        if notice := mcp_switch.notice(request.env):
-            raise ApiError(422, McpOff.code, notice)
+        check_mcp_is_on()
         found = offered._called(self.name)
         if not found:
             raise ApiError.not_found(
@@ -110,6 +115,13 @@ class _Asked:
                 request.env._("Several servers have a tool with this name. Specify the server."),
                 details={"names": found.mapped("alias")},
             )
+        self.take(found)
+
+    def take(self, found):
+        """Call this tool.
+
+        :raises ApiError: its server's secret cannot be read
+        """
         self.tool = found
         try:
             server = found.server_id._server_spec(request.env.user)
@@ -127,11 +139,11 @@ class _Asked:
         values = {"tool_id": found.id, "server_id": found.server_id.id}
         self.direct = direct_call.Direct(call, server.call_timeout, values)
 
-    def refusal(self):
+    def refusal(self, *, is_confirmed=False):
         """An error if the call must not be made; the audit row of the refusal is written."""
         if wrong := checks.problem(self.arguments, self.direct.call.tool.input_schema):
             return self._refuse("invalid_args", wrong, ApiError(422, "invalid_arguments", wrong))
-        if reason := self.tool._direct_call_refusal(self.arguments):
+        if reason := self.tool._direct_call_refusal(self.arguments, is_confirmed=is_confirmed):
             return self._refuse("denied", reason, ApiError(403, "denied", reason))
         return None
 

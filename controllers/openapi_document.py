@@ -58,6 +58,7 @@ OPERATIONS = {
     ),
     ("get", f"{SERVER_ID}/tools"): ("Tools of a server", "", 200, "Tools", ("limit", "after")),
     ("patch", TOOL_ID): ("Switch a tool", "ToolChange", 200, "Tool", ()),
+    ("post", f"{TOOL_ID}/try"): ("Try a tool (who manages it)", "Trial", 200, "Tried", ()),
     ("post", "/api/mcp/execute-tool"): ("Call a tool", "Call", 200, "Outcome", ()),
     ("post", "/api/mcp/execute-tools"): ("Call tools in parallel", "Calls", 200, "Outcomes", ()),
     ("get", "/api/mcp/templates"): (

@@ -312,6 +312,17 @@ SCHEMAS = {
     "Test": _object({**DIAGNOSIS, "server": ref("Server")}),
     "ProviderTest": _object(DIAGNOSIS),
     "ModelNames": _object({"models": _list(TEXT)}),
+    "Trial": _object({"arguments": OBJECT}),
+    "Tried": _object(
+        {
+            "outcome": TEXT,
+            "is_error": BOOL,
+            "result": {},
+            "truncated": BOOL,
+            "duration_ms": INT,
+            "pictures": _list(_object({"name": TEXT, "mimetype": TEXT, "data": TEXT})),
+        }
+    ),
     "Call": _object({"toolName": TEXT}, {"arguments": OBJECT}),
     "Calls": _object({"calls": _list(_object({"name": TEXT}, {"arguments": OBJECT}))}),
     "Outcome": _object({"success": BOOL}, OUTCOME),

@@ -62,6 +62,7 @@ from . import test_stdio_templates_api
 from . import test_store
 from . import test_template_file
 from . import test_timeline
+from . import test_tool_trial
 from . import test_tool_call_report
 from . import test_tool_definition
 from . import test_tool_lookup

@@ -8,6 +8,16 @@ class McpTool(models.Model):
 
     _inherit = "woow_paas_platform.mcp_tool"
 
+    def action_try(self):
+        """Show the form of `POST /api/mcp/tools/<id>/try`."""
+        self.ensure_one()
+        self.check_access("write")
+        return {
+            "type": "ir.actions.client",
+            "tag": "woow_tool_trial",
+            "params": {"tool_id": self.id},
+        }
+
     def _api_data(self):
         self.ensure_one()
         tells_lock = self.is_locked and self.has_access("write")

@@ -76,13 +76,14 @@ class CallableMixin(models.AbstractModel):
             for assistant in assistants.sudo() or [assistants.browse()]
         )
 
-    def _direct_call_refusal(self, arguments, action=None):
+    def _direct_call_refusal(self, arguments, action=None, *, is_confirmed=False):
         """Why a call without a chat may not be made for the current user.
 
         An action type is an administrator's word for a call that holds its fixed values. It answers the
         question that is asked only because nobody has decided about the tool, and no other.
 
         :param action: the `action_type` by which the caller may make this very call, if there is one
+        :param is_confirmed: the person has this very call in front of them and wants it: what asks, asked them
         :return: a sentence, ``""`` if the call may be made
         """
         if reason := self._switch_refusal():
@@ -93,7 +94,7 @@ class CallableMixin(models.AbstractModel):
         decision = self._decision(arguments, assistants, self.env.user)
         if decision.policy == "never":
             return sentences.translated(self.env, BLOCKED[decision.reason])
-        if decision.policy == "auto" or (action and decision.reason == "unknown"):
+        if decision.policy == "auto" or is_confirmed or (action and decision.reason == "unknown"):
             return ""
         if decision.grantable and self._is_allowed_for_good(self.env.user):
             return ""

@@ -37,6 +37,10 @@ async function openConnectionTest(env, { params }) {
     return { type: "ir.actions.client", tag: "soft_reload" };
 }
 
+async function openToolTrial(env, { params }) {
+    await openDialog(env, "ToolTrialDialog", { toolId: params.tool_id });
+}
+
 /** Resolves when the dialog is closed: the list is read again. */
 async function openServerImport(env) {
     await openDialog(env, "McpServerImport", {});
@@ -47,4 +51,5 @@ registry
     .category("actions")
     .add("woow_mcp_server_import", openServerImport)
     .add("woow_mcp_server_template", openServerTemplate)
+    .add("woow_tool_trial", openToolTrial)
     .add("woow_connection_test", openConnectionTest);

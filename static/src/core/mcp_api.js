@@ -2,6 +2,7 @@ import { AiApi } from "./ai_api";
 
 const SERVERS = "/api/mcp/servers";
 const CONNECTIONS = "/api/mcp/connections";
+const PATIENCE = 120000; // ms; a tool may take as long as its server's time limit
 const GRANTS = "/api/ai/grants";
 
 /** The HTTP contract of servers and tools; errors as in {@link AiApi}. */
@@ -50,6 +51,11 @@ export class McpApi extends AiApi {
 
     changeTool(id, values) {
         return this.request("PATCH", `/api/mcp/tools/${id}`, values);
+    }
+
+    /** The person has the call in front of them, so what asks before each call has asked them. */
+    tryTool(id, args) {
+        return this.request("POST", `/api/mcp/tools/${id}/try`, { arguments: args }, PATIENCE);
     }
 
     importServers(values) {

@@ -1,9 +1,11 @@
-import { Component, markup } from "@odoo/owl";
+import { Component, markup, useState } from "@odoo/owl";
+import { ToolTrial } from "../tool_trial/tool_trial";
 import { lockLabel } from "./lock_label";
 
 /** The tools of a server, each with its switch, description and arguments. */
 export class ToolList extends Component {
     static template = "woow_paas_platform.McpToolList";
+    static components = { ToolTrial };
     static props = {
         tools: Array,
         isReadonly: Boolean,
@@ -14,6 +16,18 @@ export class ToolList extends Component {
     };
 
     lockLabel = lockLabel;
+
+    setup() {
+        this.state = useState({ tried: null });
+    }
+
+    canTry(tool) {
+        return tool.active && tool.available && tool.review_state === "approved";
+    }
+
+    toggleTrial(tool) {
+        this.state.tried = this.state.tried === tool.id ? null : tool.id;
+    }
 
     isInReview(tool) {
         return ["new", "changed"].includes(tool.review_state);

@@ -1,0 +1,89 @@
+import { Component, useState } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
+import { McpApi } from "../core/mcp_api";
+import { fieldText, formFields, isLongText, readForm } from "../questions/argument_form";
+import { SchemaField } from "../questions/schema_field";
+import { useProblems } from "../questions/use_problems";
+import { ToolResult } from "../tool_call/tool_result";
+
+let lastId = 0;
+
+/** Calls a tool once, with a form made from its schema; the result is shown as in a chat. */
+export class ToolTrial extends Component {
+    static template = "woow_paas_platform.ToolTrial";
+    static components = { SchemaField, ToolResult };
+    static props = {
+        /** `{id, name, input_schema}` as the API tells of it. */
+        tool: Object,
+        api: { type: Object, optional: true },
+    };
+
+    setup() {
+        this.api = this.props.api || new McpApi();
+        this.id = `o_woow_trial_${++lastId}`;
+        this.fields = formFields(this.props.tool.input_schema, this.defaults);
+        const texts = {};
+        for (const field of this.fields) {
+            texts[field.name] = fieldText(field, this.defaults[field.name]);
+        }
+        this.longFields = new Set(
+            this.fields
+                .filter((field) => isLongText(field, texts[field.name]))
+                .map(({ name }) => name)
+        );
+        this.state = useState({ texts, problems: {}, isBusy: false, error: "", call: null });
+        this.problems = useProblems(() => [this.state.problems]);
+    }
+
+    /** What the tool takes where nothing is given. */
+    get defaults() {
+        const properties = this.props.tool.input_schema?.properties || {};
+        return Object.fromEntries(
+            Object.entries(properties)
+                .filter(([, schema]) => schema?.default !== undefined && schema.default !== null)
+                .map(([name, schema]) => [name, schema.default])
+        );
+    }
+
+    get outcome() {
+        const { call } = this.state;
+        return call.isError
+            ? _t("Failed after %(duration)s ms", { duration: call.duration })
+            : _t("Done in %(duration)s ms", { duration: call.duration });
+    }
+
+    fieldId(field) {
+        return `${this.id}_${this.fields.indexOf(field)}`;
+    }
+
+    source({ mimetype, data }) {
+        return `data:${mimetype};base64,${data}`;
+    }
+
+    onInput(field, text) {
+        this.state.texts[field.name] = text;
+        delete this.state.problems[field.name];
+    }
+
+    async onSubmit() {
+        const { args, problems } = readForm(this.fields, this.state.texts, this.defaults);
+        this.state.problems = problems;
+        if (Object.keys(problems).length || this.state.isBusy) {
+            return;
+        }
+        Object.assign(this.state, { isBusy: true, error: "", call: null });
+        try {
+            const told = await this.api.tryTool(this.props.tool.id, args);
+            this.state.call = {
+                result: told.result,
+                isError: told.is_error,
+                truncated: told.truncated,
+                duration: told.duration_ms,
+                pictures: told.pictures,
+            };
+        } catch (error) {
+            this.state.error = error.message;
+        }
+        this.state.isBusy = false;
+    }
+}
