@@ -1,5 +1,6 @@
 -- a copy of the database keeps no credential and calls nobody
-UPDATE ai_config SET api_key_encrypted = NULL, active = FALSE;
+UPDATE ai_config
+   SET api_key_encrypted = NULL, active = FALSE, state = 'draft', state_message = NULL, state_detail = NULL;
 UPDATE woow_paas_platform_mcp_server
    SET api_key_encrypted = NULL, headers_json_encrypted = NULL, header_names = NULL,
        oauth_client_secret_encrypted = NULL, template_values_encrypted = NULL, active = FALSE;

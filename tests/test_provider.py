@@ -3,6 +3,7 @@ from dataclasses import asdict
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import Form, tagged
 
+from ..runtime import process
 from ..runtime.turns.store import OdooStore
 from ..services.errors import ConfigError, LlmAuthFailed, LlmUnavailable
 from ..services.llm.diagnose import Found
@@ -79,6 +80,12 @@ class TestProviderState(AiCase):
 
 @tagged("post_install", "-at_install")
 class TestProviderApi(AiHttpCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        # What talks to models takes seconds to import, which are no request's.
+        process.wait_for(lambda engine: engine._with(engine._models), 120)
+
     def _told(self, *answer):
         status, data = answer
         return status, data["error"]["code"]
