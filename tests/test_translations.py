@@ -7,6 +7,8 @@ from odoo.tests import tagged
 from odoo.tools.translate import TranslationModuleReader
 
 from ..services import errors
+from ..services.llm import diagnose, llm_errors
+from ..services.turn.ai_client import ANOTHER_ANSWERS
 from ..tools import sentences
 from .common import AiCase, AiHttpCase
 
@@ -93,11 +95,24 @@ class TestSentencesOfTheEngine(AiCase):
 
     def test_every_default_sentence_is_known(self):
         classes = [kind for kind in vars(errors).values() if isinstance(kind, type)]
-        inner = (errors.LlmError, errors.LeaseLost, errors.TurnGone)
+        inner = (errors.LeaseLost, errors.TurnGone)
         for kind in classes:
             if issubclass(kind, errors.EngineError) and not issubclass(kind, inner):
                 with self.subTest(error=kind.__name__):
                     self.assertIn(kind.default_message, sentences._BY_SOURCE)
+
+    def test_every_sentence_of_a_providers_test_is_known(self):
+        said = {
+            *diagnose.ADVICE.values(),
+            *diagnose.AT_CONNECTION.values(),
+            *diagnose.CALLS.values(),
+            diagnose.NO_PICTURES,
+            llm_errors.FAILS,
+            ANOTHER_ANSWERS,
+        }
+        self.assertEqual(said - sentences._BY_SOURCE.keys(), set())
+        meant = diagnose.MEANT.format("a, b")
+        self.assertTrue(any(pattern.fullmatch(meant) for pattern, _ in sentences._PATTERNS))
 
     def test_a_failure_is_told_in_the_readers_language(self):
         self.env["res.lang"]._activate_lang("zh_TW")
