@@ -12,9 +12,7 @@ from . import mcp_control
 from . import oauth
 from . import openapi
 from . import portal
-from . import providers
 from . import portal_services
 from . import prompts_resources
 from . import retrieval
 from . import stream
-from . import tool_trial

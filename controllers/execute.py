@@ -9,12 +9,16 @@ from ..runtime import process
 from ..runtime.web import direct_call
 from ..runtime.web.api_error import ApiError
 from ..services.errors import EngineError, McpOff
+from ..services.llm.files import PICTURES
 from ..services.schemas import arguments as checks
 from ..services.specs import CallResult, ToolCall
 from ..tools import mcp_switch, sentences
 from .chat import ROUTE
 from .dispatcher import body
+from .mcp_servers import tool_or_404
 
+MAX_PICTURES = 4  # of one result
+MAX_PICTURE = 2 * 1024 * 1024  # characters of base64 of each
 MAX_CALLS = 20  # of one request, as many as of one answer of a model
 
 
@@ -24,7 +28,7 @@ class ExecuteController(http.Controller):
         """One call: ``{success, content?, error?}``; what cannot be called at all is an error."""
         values = body("Call")
         process.runner()  # where no call can be made, none is written down
-        asked = AskedCall(values["toolName"], values["arguments"] or {})
+        asked = _Asked(values["toolName"], values["arguments"] or {})
         asked.resolve(_offered())
         if refused := asked.refusal():
             return request.dispatcher.handle_error(refused)
@@ -38,7 +42,7 @@ class ExecuteController(http.Controller):
         given = body("Calls")["calls"]
         if not 0 < len(given) <= MAX_CALLS:
             raise ApiError.invalid("calls", f"Send from 1 to {MAX_CALLS} calls.")
-        calls = [AskedCall(one["name"], one.get("arguments") or {}) for one in given]
+        calls = [_Asked(one["name"], one.get("arguments") or {}) for one in given]
         process.runner()
         offered = _offered()
         refused = {}
@@ -73,8 +77,45 @@ class ExecuteController(http.Controller):
 
         return direct_call.respond_all(request.env, [asked.direct for asked in made], answer)
 
+    @http.route("/api/mcp/tools/<int:tool_id>/try", methods=["POST"], **ROUTE)
+    def try_tool(self, tool_id):
+        """One call, as the person has it in front of them: ``{outcome, is_error, result, truncated, duration_ms,
+        pictures}``. A program with a key has nobody who could have confirmed it."""
+        tool = tool_or_404(tool_id)
+        tool.check_access("write")
+        arguments = body("Trial")["arguments"]
+        if request.session.uid != request.env.uid:
+            raise ApiError(
+                403, "forbidden", request.env._("Only a signed-in person can try a tool.")
+            )
+        _check_mcp_is_on()
+        process.runner()
+        asked = _Asked(tool.alias, arguments)
+        asked.take(tool)
+        if refused := asked.refusal(is_confirmed=True):
+            return request.dispatcher.handle_error(refused)
+        return direct_call.respond(
+            request.env, asked.direct, lambda executed: (_tried(executed.result), 200)
+        )
 
-def check_mcp_is_on():
+
+def _tried(result):
+    """As `events.tool_result` tells a chat, with pictures in place of files."""
+    return {
+        "outcome": result.outcome,
+        "is_error": result.is_error,
+        "result": result.display if result.display != "" else result.text,
+        "truncated": result.truncated,
+        "duration_ms": result.duration_ms,
+        "pictures": [
+            {"name": file["name"], "mimetype": file["mimetype"], "data": file["data"]}
+            for file in result.attachments
+            if file["mimetype"] in PICTURES and len(file["data"]) <= MAX_PICTURE
+        ][:MAX_PICTURES],
+    }
+
+
+def _check_mcp_is_on():
     """:raises ApiError: nothing of MCP can be called"""
     if notice := mcp_switch.notice(request.env):
         raise ApiError(422, McpOff.code, notice)
@@ -84,7 +125,7 @@ def _offered():
     return request.env["woow_paas_platform.mcp_tool"]._offered_to_caller()
 
 
-class AskedCall:
+class _Asked:
     """One call as it was asked for.
 
     :ivar direct: the call to make, after `resolve`
@@ -102,7 +143,7 @@ class AskedCall:
         :param offered: the tools that the caller may be offered
         :raises ApiError: MCP is off, there is none, or several, see also `take`
         """
-        check_mcp_is_on()
+        _check_mcp_is_on()
         found = offered._called(self.name)
         if not found:
             raise ApiError.not_found(
