@@ -15,15 +15,6 @@ from odoo.addons.woow_paas_platform.services.specs import Limits
 from odoo.addons.woow_paas_platform.services.turn.tools import TurnTools
 
 MARK = "@@opening@@"  # see dev/servers/addon.py
-# A small model chooses better among few tools, and get-env shows its server's environment.
-TOOLS = (
-    "echo",
-    "get-structured-content",
-    "get-sum",
-    "get-tiny-image",
-    "get_current_time",
-    "trigger-long-running-operation",
-)
 
 
 def demo(name):
@@ -53,8 +44,8 @@ for name in ("everything", "time"):
             )
 if assistant := demo("ai_assistant_demo"):
     assistant.definition_tokens = 2_500  # its model has a small context
-    tools = assistant.mcp_server_ids.tool_ids
-    assistant.mcp_tool_disabled_ids = tools.filtered(lambda tool: tool.name not in TOOLS)
+    tools, kept = assistant.mcp_server_ids.tool_ids, variable("TOOLS").split(",")
+    assistant.mcp_tool_disabled_ids = tools.filtered(lambda tool: tool.name not in kept)
     tools = assistant._system_tools() - assistant.mcp_tool_disabled_ids
     servers = tuple(server._server_spec() for server in tools.server_id)
     limits = Limits(definition_tokens=assistant.definition_tokens)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dev.commands import run
+from dev.demo import tools
 from dev.paths import ADDON, ROOT
 from dev.progress import DevError, step, warn
 from dev.servers.instance import Instance
@@ -166,6 +167,7 @@ def _script(
             **os.environ,
             **instance.postgres.environment,
             **environment,
+            "WOOW_AI_DEMO_TOOLS": ",".join(tools.TOOLS),
             "WOOW_AI_IN_PROCESS_RUNNER": "False",
         },
         capture_output=True,

@@ -1,0 +1,10 @@
+"""The tools that the demo's assistant has: a small model chooses better among few."""
+
+TOOLS = (
+    "echo",
+    "get-structured-content",
+    "get-sum",
+    "get-tiny-image",
+    "get_current_time",
+    "trigger-long-running-operation",
+)  # get-env is left out, too: it shows its server's environment
