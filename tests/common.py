@@ -40,11 +40,19 @@ class AiData:
         settings.get.cache_clear()
 
     @classmethod
+    def _speak_english(cls, env):
+        """Whatever languages this database and its websites have: pages come in English without a redirect."""
+        english = env["res.lang"]._activate_lang("en_US")
+        env["ir.default"].set("res.partner", "lang", "en_US")
+        if "website" in env:
+            sites = env["website"].search([])
+            sites.write({"language_ids": [Command.link(english.id)], "default_lang_id": english.id})
+
+    @classmethod
     def _make_data(cls):
         cls._be_the_operator()
         env = cls.env(context=dict(cls.env.context, woow_no_sync=True))
-        # Whatever languages this database has, and whichever its new users get.
-        env["res.lang"]._activate_lang("en_US")
+        cls._speak_english(env)
         unannounced = {
             "no_reset_password": True,
             "tracking_disable": True,
