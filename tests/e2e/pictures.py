@@ -77,7 +77,8 @@ def open_cards(page):
         head = card.get_by_role("button").first
         if head.get_attribute("aria-expanded") != "true":
             head.click()
-        expect(card.locator(".o_ai_chat_tool_result")).to_be_visible()
+        result = card.locator(".o_ai_chat_tool_result, .o_ai_chat_tool_table")
+        expect(result.first).to_be_visible()
 
 
 def take(page, name, folder=IMAGES):
