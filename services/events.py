@@ -57,8 +57,11 @@ def tool_call(
     fixed: Sequence[str],
     round_: int,
     max_rounds: int,
+    records: str = "",
 ) -> Event:
-    """:param fixed: names of arguments that the record filled in"""
+    """:param fixed: names of arguments that the record filled in
+    :param records: ``read`` or ``write`` of a call on the host's own records; no server can say so
+    """
     return {
         "type": "tool_call",
         "id": call_id,
@@ -69,6 +72,7 @@ def tool_call(
         "round": round_,
         "max_rounds": max_rounds,
         **({"fixed": list(fixed)} if fixed else {}),
+        **({"records": records} if records else {}),
     }
 
 

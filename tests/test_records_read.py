@@ -5,7 +5,7 @@ from odoo import Command
 from odoo.exceptions import ValidationError
 from odoo.tests import new_test_user, tagged
 
-from ..runtime.records import executor
+from ..runtime.records import aggregate, executor
 from .records_data import RecordsCase
 
 
@@ -60,6 +60,17 @@ class TestRecordsRead(RecordsCase):
         turn = self._turn(self.internal)
         with patch.object(type(turn), "_is_private", lambda self: False):
             self.assertFalse(turn._own_tool_specs())
+
+    def test_this_customer_is_the_record_of_the_conversation(self):
+        Channel = self.env["discuss.channel"].with_user(self.internal)
+        channel = Channel._create_ai_conversation(
+            self.assistant.with_user(self.internal), record=self.azure.with_user(self.internal)
+        )
+        turn = channel._ask("What does this customer owe us?").sudo()
+        said = f"about is res.partner with the id {self.azure.id}."
+        self.assertIn(said, turn._system_prompt())
+        self.line.unlink()
+        self.assertNotIn(said, turn._system_prompt())
 
     def test_a_switch_counts_at_once(self):
         call, verdict = self._begin(self.internal, "search_records", {"model": "res.partner"})
@@ -167,6 +178,32 @@ class TestRecordsRead(RecordsCase):
             {("Fremont", 2), ("Fairfield", 1)},
         )
         self.assertNotIn("Hidden", said)
+
+    def test_sums_can_be_opened_as_a_pivot_of_the_same_records(self):
+        sums = {"model": "res.partner", "group_by": ["city"], "measures": ["color:sum"]}
+        _said, data = self._read(self.internal, "aggregate_records", domain=self.mine, **sums)
+        action = data["action"]
+        self.assertEqual((action["res_model"], action["view_mode"]), ("res.partner", "pivot"))
+        self.assertEqual(
+            action["context"], {"pivot_row_groupby": ["city"], "pivot_measures": ["color"]}
+        )
+        ((name, operator, ids),) = action["domain"]
+        self.assertEqual((name, operator, len(ids)), ("id", "in", 3))
+        _said, data = self._read(self.internal, "aggregate_records", **sums)
+        self.assertEqual(data["action"]["domain"], [])
+        with patch.object(aggregate, "MAX_PIVOT", 2):
+            _said, data = self._read(self.internal, "aggregate_records", domain=self.mine, **sums)
+        self.assertIsNone(data["action"])
+        _said, data = self._read(self.member, "aggregate_records", **sums)
+        self.assertIsNone(data["action"])
+
+    def test_a_record_has_a_picture_unless_it_is_hidden(self):
+        call = {"model": "res.partner", "ids": [self.azure.id]}
+        (row,) = self._read(self.internal, "read_records", **call)[1]["rows"]
+        self.assertEqual(row["image"], f"/web/image/res.partner/{self.azure.id}/avatar_128")
+        self.line.hidden_fields = "avatar_128, image_128"
+        (row,) = self._read(self.internal, "read_records", **call)[1]["rows"]
+        self.assertIsNone(row["image"])
 
     def test_a_view_is_a_description_of_an_action(self):
         _said, data = self._read(
@@ -404,6 +441,9 @@ class TestRecordsRead(RecordsCase):
         self.store.end_call(self.claims[self.internal], call.id, result, [])
         row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])
         self.assertEqual((row.records, row.server_name, row.outcome), ("read", "Odoo", "ok"))
+        self.assertEqual(
+            (row._call_event()["records"], row._api_format()["records"]), ("read",) * 2
+        )
         self.assertTrue(row._may_be_a_strangers())
         call, _verdict = self._begin(self.internal, "find_models", {})
         row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])

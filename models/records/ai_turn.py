@@ -44,4 +44,8 @@ class AiTurn(models.Model):
         if not self._record_tools():
             return said
         today = fields.Date.context_today(self.with_context(tz=self.user_id.tz))
-        return "\n\n".join(filter(None, (said, catalog.PROMPT.format(today=today.isoformat()))))
+        told = [said, catalog.PROMPT.format(today=today.isoformat())]
+        record = self._record()
+        if record and record._name in self._record_access():
+            told.append(catalog.THIS.format(model=record._name, id=record.id))
+        return "\n\n".join(filter(None, told))

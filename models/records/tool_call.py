@@ -55,6 +55,14 @@ class ToolCall(models.Model):
             is_tainted=tool.is_write and self._comes_after_untrusted_result(),
         )
 
+    def _call_event(self):
+        event = super()._call_event()
+        return {**event, "records": self.records} if self.records else event
+
+    def _api_format(self):
+        data = super()._api_format()
+        return {**data, "records": self.records} if self.records else data
+
     def _approval_event(self):
         event = super()._approval_event()
         found = self.rehearsal

@@ -5,6 +5,7 @@ from ...services.records.errors import invalid, unknown
 from . import read, values
 
 LIMIT = 80  # groups when nobody asks for more
+MAX_PIVOT = 2_000  # records that a view is told one by one
 GRANULARITIES = (
     *("hour", "day", "week", "month", "quarter", "year"),
     *(
@@ -94,11 +95,38 @@ def aggregate_records(reach, given):
             for spec, field in measures
         ],
         "groups": [dict(zip(columns, row, strict=True)) for row in rows],
+        "action": _pivot(reach, model, domain, group_by, asked),
     }
     if not rows:
         return f"No records of {model._name} match.", data
     said = render.table(f"{model._name} ({model._description})", columns, rows, None)
     return said, data
+
+
+def _pivot(reach, model, domain, group_by, measures):
+    """The same sums in Odoo's own view; None where there is no such view, or too much to say which records."""
+    if not reach.env.user._is_internal():
+        return None
+    ids = [] if domain.is_true() else model.search(domain, limit=MAX_PIVOT + 1).ids
+    if len(ids) > MAX_PIVOT:
+        return None
+    context = {
+        "pivot_row_groupby": group_by,
+        "pivot_measures": [one.partition(":")[0] for one in measures],
+    }
+    return _window(model, "pivot", [] if domain.is_true() else [("id", "in", ids)], context)
+
+
+def _window(model, view, domain, context):
+    return {
+        "type": "ir.actions.act_window",
+        "name": model._description,
+        "res_model": model._name,
+        "view_mode": view,
+        "views": [[False, view]],
+        "domain": domain,
+        "context": context,
+    }
 
 
 def _order(said, group_by, measures):
@@ -147,16 +175,9 @@ def open_view(reach, given):
     if view == "form" and len(ids) != 1:
         raise invalid("A form shows one record: give one id.")
     domain = [("id", "in", ids)] if ids else _plain_domain(reach, model, given)
-    action = {
-        "type": "ir.actions.act_window",
-        "name": model._description,
-        "res_model": model._name,
-        "view_mode": view,
-        "views": [[False, view]],
-        "domain": domain,
-        "context": {"group_by": groups} if groups else {},
-        **({"res_id": ids[0]} if view == "form" else {}),
-    }
+    action = _window(model, view, domain, {"group_by": groups} if groups else {})
+    if view == "form":
+        action["res_id"] = ids[0]
     return f"A button that opens the {view} of {model._name} is shown to the user.", {
         "action": action
     }

@@ -133,6 +133,7 @@ def shown(reach, records, fields, total):
             "name": names.get(one.id, f"#{one.id}"),
             "values": {field.name: by_field[field.name][one.id] for field in fields},
             "url": values.link(one, is_portal),
+            **({"image": values.picture(reach, one)} if len(records) <= SHEETS else {}),
         }
         for one in records
     ]
@@ -152,7 +153,11 @@ def _data(reach, model, fields, rows, total):
     return {
         "model": model._name,
         "label": model._description,
-        "columns": [values.described(reach, model, field) for field in fields],
+        "columns": [
+            values.described(reach, model, field)
+            | ({"key": True} if field.name in values.PREFERRED else {})
+            for field in fields
+        ],
         "rows": _as_many_as_fit(rows),
         "total": total,
     }

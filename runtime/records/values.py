@@ -9,6 +9,7 @@ from . import convert
 NO_ACCESS = {"name": "(no access)"}
 MAX_HTML = 200_000  # characters of a value that are read
 MAX_LINKS = 20  # records of one value that are named
+PICTURES = ("avatar_128", "image_128")
 PREFERRED = (  # what a table shows when nobody asks for more
     "state",
     "stage_id",
@@ -32,13 +33,14 @@ def default_columns(reach, model):
 
 def default_fields(reach, model):
     """What a record shows when nobody asks for less."""
-    return [
+    names = [
         name
         for name, field in reach.fields(model).items()
         if (field.store or field.name == "display_name")
         and field.type != "one2many"
         and name not in ("id", "create_uid", "write_uid", "create_date", "write_date")
     ]
+    return sorted(names, key=lambda name: name not in PREFERRED)
 
 
 def names_of(records):
@@ -128,6 +130,18 @@ def link(record, is_portal):
             else None
         )
     return f"/odoo/{record._name}/{record.id}"
+
+
+def picture(reach, record):
+    """Where a person's browser finds the picture of a record, if its model has one that the person may see."""
+    access = reach.access.get(record._name)
+    for name in PICTURES:
+        field = record._fields.get(name)
+        if field is None or (access and name in access.hidden):
+            continue
+        if record._has_field_access(field, "read"):
+            return f"/web/image/{record._name}/{record.id}/{name}"
+    return None
 
 
 def described(reach, model, field):

@@ -146,6 +146,7 @@ class TurnJournal:
                 fixed=call.tool.fixed_names if call.tool and call.tool.fixed else (),
                 round_=call.round,
                 max_rounds=self.max_rounds,
+                records=call.tool.records if call.tool else "",
             )
             for call in calls
         ]

@@ -51,7 +51,8 @@ def test_a_question_and_a_change_that_is_shown_before_it_happens(with_partners, 
     (found,) = of(events, "tool_result")
     assert found["outcome"] == "ok"
     assert [row["id"] for row in found["result"]["records"]["rows"]] == [partner]
-    assert of(events, "tool_call")[0]["server"] == "Odoo"
+    (called,) = of(events, "tool_call")
+    assert (called["server"], called["records"]) == ("Odoo", "read")
     assert "Zebra Works" in str(scripted_llm.requests()[-1]["body"]["messages"])
     turn = chat.ask("move it")
     (question,) = asked(turn)
