@@ -82,6 +82,7 @@
         "woow_paas_platform.assets_chat": [
             "woow_paas_platform/static/src/core/**/*.js",
             "woow_paas_platform/static/src/markdown/**/*",
+            "woow_paas_platform/static/src/records/**/*",
             "woow_paas_platform/static/src/tool_call/**/*",
             "woow_paas_platform/static/src/questions/**/*",
             "woow_paas_platform/static/src/turn/**/*",

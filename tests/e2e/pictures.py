@@ -9,6 +9,7 @@ from chat import Chat, calls, first, then
 from conftest import CHROMIUM_ARGUMENTS
 from counter import count
 from playwright.sync_api import expect, sync_playwright
+from test_records import ACCESS, use_partners
 
 from dev.paths import ROOT
 from dev.setup import chromium
@@ -235,6 +236,38 @@ def test_in_chinese(odoo, scripted_llm, open_page):
     wait_for_answer(page)
     open_cards(page)
     take(page, "user-chinese")
+
+
+def test_records(odoo, scripted_llm, open_page):
+    lines = use_partners(odoo, can_update=True)
+    azure = odoo.rpc("res.partner", "search", [("name", "=", "Azure Interior")])
+    listed = {
+        "model": "res.partner",
+        "filters": [{"field": "is_company", "value": True}],
+        "limit": 5,
+    }
+    summed = {"model": "res.partner", "group_by": ["country_id"]}
+    moved = {"model": "res.partner", "ids": azure, "values": {"city": "Linz", "zip": "4020"}}
+    scripted_llm.script(
+        first("Which companies", calls(("search_records", listed), ("aggregate_records", summed))),
+        then("Which companies", {"content": "These, and most contacts are in the United States."}),
+        first("moved to Linz", calls(("update_records", moved))),
+        then("moved to Linz", {"content": "It is written down."}),
+    )
+    page = open_page("admin", "/odoo/ai-chat")
+    ask(page, "Which companies do we know, and where?")
+    wait_for_answer(page)
+    page.wait_for_function("window.Chart?.getChart(document.querySelector('canvas'))")
+    take(page, "user-records")
+    ask(page, "Azure Interior moved to Linz, 4020.")
+    expect(page.locator(".o_ai_chat_rehearsal")).to_be_visible()
+    take(page, "user-rehearsal")
+    assistant = odoo.rpc("ai.assistant", "search", [], limit=1)[0]
+    page.goto(f"/odoo/ai.assistant/{assistant}")
+    page.get_by_role("tab", name="Odoo Records").click()
+    expect(page.locator("[name=record_access_ids]")).to_be_visible()
+    take(page, "admin-records")
+    odoo.rpc(ACCESS, "unlink", lines)
 
 
 def take_form(page, model, odoo, name, domain):

@@ -1,5 +1,6 @@
 import { Component, markup, useEffect, useRef } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { linkCitations } from "../records/citations";
 import { highlight } from "./highlight";
 import { CopyButton } from "./copy_button";
 
@@ -43,10 +44,15 @@ export class CodeBlock extends Component {
 /**
  * Cuts the HTML of the server into pieces: code and tables get a frame of ours, all else is shown as it came.
  *
+ * @param {string} html
+ * @param {import("../records/citations").Citations|null} [citations] what becomes links
  * @returns {{type: "html"|"code"|"table", html?: Object, code?: string, language?: string}[]}
  */
-export function htmlPieces(html) {
+export function htmlPieces(html, citations) {
     const { body } = new DOMParser().parseFromString(html, "text/html");
+    if (citations) {
+        linkCitations(body, citations);
+    }
     const pieces = [];
     for (const node of body.childNodes) {
         const code = node.nodeName === "PRE" && node.firstElementChild;
@@ -68,12 +74,15 @@ export function htmlPieces(html) {
 export class Markdown extends Component {
     static template = "woow_paas_platform.Markdown";
     static components = { CodeBlock };
-    static props = { html: String };
+    static props = {
+        html: String,
+        citations: { type: [Object, { value: null }], optional: true },
+    };
 
     get pieces() {
-        if (this.html !== this.props.html) {
-            this.html = this.props.html;
-            this.cut = htmlPieces(this.html);
+        const { html, citations } = this.props;
+        if (this.html !== html || this.citations !== citations) {
+            Object.assign(this, { html, citations, cut: htmlPieces(html, citations) });
         }
         return this.cut;
     }

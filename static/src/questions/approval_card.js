@@ -2,6 +2,7 @@ import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { fieldText, formFields, isLongText, readForm } from "./argument_form";
 import { formatMomentFull } from "../core/format";
+import { Rehearsal } from "../records/rehearsal";
 import { SchemaField } from "./schema_field";
 import { useDecision } from "./use_decision";
 import { useProblems } from "./use_problems";
@@ -40,7 +41,7 @@ let lastId = 0;
 /** Asks whether a tool may be called, with its arguments as a form. */
 export class ApprovalCard extends Component {
     static template = "woow_paas_platform.ApprovalCard";
-    static components = { SchemaField };
+    static components = { Rehearsal, SchemaField };
     static props = {
         approval: Object,
         name: String,
@@ -60,7 +61,13 @@ export class ApprovalCard extends Component {
                 .filter((field) => isLongText(field, texts[field.name]))
                 .map(({ name }) => name)
         );
-        this.state = useState({ texts, problems: {}, isDenying: false, reason: "" });
+        this.state = useState({
+            texts,
+            problems: {},
+            isEditing: false,
+            isDenying: false,
+            reason: "",
+        });
         this.problems = useProblems(() => [this.state.problems]);
     }
 
@@ -79,6 +86,13 @@ export class ApprovalCard extends Component {
 
     label(choice) {
         return LABELS[choice];
+    }
+
+    /** Who sees what a change would do need not read how it is asked for. */
+    get areFieldsShown() {
+        const { rehearsal } = this.props.approval;
+        const isTold = rehearsal && !rehearsal.impossible;
+        return !isTold || this.state.isEditing || Object.keys(this.state.problems).length > 0;
     }
 
     fieldId(field) {

@@ -4,6 +4,7 @@ import { formatDuration, prettyValue } from "../core/format";
 import { ApprovalCard, decisionSentence } from "../questions/approval_card";
 import { Attachments } from "../composer/attachments";
 import { QuestionCard, questionSentence } from "../questions/question_card";
+import { RecordResult, recordsOf } from "../records/record_result";
 import { ToolResult } from "./tool_result";
 
 const OUTCOMES = {
@@ -53,7 +54,7 @@ let lastId = 0;
 /** One call of a tool: a line that opens to its arguments and its result. */
 export class ToolCallCard extends Component {
     static template = "woow_paas_platform.ToolCallCard";
-    static components = { ApprovalCard, Attachments, QuestionCard, ToolResult };
+    static components = { ApprovalCard, Attachments, QuestionCard, RecordResult, ToolResult };
     static props = {
         call: Object,
         /** Whether the reader is the person who is asked. */
@@ -130,6 +131,10 @@ export class ToolCallCard extends Component {
     get qualifiedName() {
         const { server, tool } = this.props.call;
         return server ? `${server}.${tool}` : tool;
+    }
+
+    get records() {
+        return recordsOf(this.props.call);
     }
 
     get duration() {

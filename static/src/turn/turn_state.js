@@ -36,6 +36,7 @@
  * @property {{progress: number, total: number|null, message: string}|null} progress
  * @property {Approval|null} approval
  * @property {Question[]} questions of its server, while the call went on
+ * @property {"read"|"write"|""} records what it does with records of this Odoo
  *
  * @typedef {Object} Approval what the person is, or was, asked about a call or a round
  * @property {string} id
@@ -46,6 +47,7 @@
  * @property {string[]} fixed
  * @property {Object} schema
  * @property {string} reason
+ * @property {Object|null} rehearsal what a change of records would do
  * @property {string} by
  * @property {string} said the person's reason
  * @property {string|null} expiresAt ISO
@@ -136,6 +138,7 @@ export function toolCall(data) {
         durationMs: data.duration_ms ?? null,
         round: data.round || 0,
         maxRounds: data.max_rounds || null,
+        records: data.records || "",
         truncated: Boolean(data.truncated),
         attachments: data.attachments || [],
         progress: null,
@@ -154,6 +157,7 @@ export function newApproval(turn, event) {
         fixed: event.fixed || [],
         schema: event.schema || {},
         reason: event.reason || "",
+        rehearsal: event.rehearsal || null,
         by: "",
         said: "",
         expiresAt: event.expires_at || null,

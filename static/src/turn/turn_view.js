@@ -5,6 +5,7 @@ import { formatDuration } from "../core/format";
 import { isFinal, openQuestions, runningCalls, turnText } from "./turn_state";
 import { DecideAll, RoundCard } from "../questions/approval_card";
 import { CopyButton } from "../markdown/copy_button";
+import { citationsOf } from "../records/citations";
 import { Markdown, OpenBlock } from "../markdown/markdown";
 import { ToolCallCard } from "../tool_call/tool_call_card";
 
@@ -46,6 +47,17 @@ export class TurnView extends Component {
             }
             return { item, caption: isNewRound ? this.roundCaption(item.call) : "" };
         });
+    }
+
+    /** The records that the answer may name; the same as long as the calls are the same. */
+    get citations() {
+        const calls = this.props.turn.items.filter(({ type }) => type === "tool");
+        const isSame =
+            calls.length === this.calls?.length && calls.every((c, i) => c === this.calls[i]);
+        if (!isSame) {
+            Object.assign(this, { calls, cited: citationsOf(calls) });
+        }
+        return this.cited;
     }
 
     roundCaption({ round, maxRounds }) {

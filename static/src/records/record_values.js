@@ -1,0 +1,180 @@
+import { _t } from "@web/core/l10n/translation";
+import { formatFloat } from "@web/core/utils/numbers";
+
+const { DateTime } = luxon;
+/** Fields that say in which state a record is. */
+const STATES = ["state", "stage_id"];
+const NUMBERS = ["integer", "float", "monetary"];
+/** Bars, or points of a line, that a person can still tell apart, and lines of one chart. */
+const MAX_LABELS = 30;
+const MAX_SERIES = 8;
+
+function isObject(value) {
+    return Boolean(value) && typeof value === "object" && !Array.isArray(value);
+}
+
+function number(value) {
+    return formatFloat(value, { digits: [false, Number.isInteger(value) ? 0 : 2] });
+}
+
+function moment(value, type) {
+    const said = DateTime.fromISO(value.replace(" ", "T"));
+    if (!said.isValid) {
+        return value;
+    }
+    return said.toLocaleString(type === "date" ? DateTime.DATE_MED : DateTime.DATETIME_MED);
+}
+
+/**
+ * A value of a record as people read it.
+ *
+ * @param {*} value see docs/api.md, “Results of tools on Odoo's records”
+ * @param {string} [type] of the field
+ */
+export function valueText(value, type) {
+    if (value === null || value === undefined) {
+        return "";
+    }
+    if (typeof value === "boolean") {
+        return value ? _t("Yes") : _t("No");
+    }
+    if (typeof value === "number") {
+        return number(value);
+    }
+    if (Array.isArray(value)) {
+        return value.map((one) => valueText(one)).join(", ");
+    }
+    if (isObject(value)) {
+        return "amount" in value
+            ? `${formatFloat(value.amount, { digits: [false, 2] })} ${value.currency}`.trim()
+            : String(value.name ?? "");
+    }
+    return ["date", "datetime"].includes(type) ? moment(String(value), type) : String(value);
+}
+
+export function isNumeric(column) {
+    return NUMBERS.includes(column.type);
+}
+
+function sortKey(value) {
+    if (isObject(value)) {
+        return "amount" in value ? value.amount : String(value.name ?? "");
+    }
+    return Array.isArray(value) ? valueText(value) : value;
+}
+
+function compare(a, b) {
+    return typeof a === "string" || typeof b === "string"
+        ? String(a).localeCompare(String(b), undefined, { numeric: true, sensitivity: "base" })
+        : a - b;
+}
+
+/**
+ * Rows by a column, or by their names where `name` is empty; what has no value comes last in both directions.
+ */
+export function sortedRows(rows, name, isDescending) {
+    const keyed = rows.map((row) => [sortKey(name ? row.values[name] : row.name) ?? null, row]);
+    const sign = isDescending ? -1 : 1;
+    keyed.sort(([a], [b]) =>
+        a === null || b === null ? (a === null) - (b === null) : sign * compare(a, b)
+    );
+    return keyed.map(([, row]) => row);
+}
+
+/** @returns {string|null} the path of a page of this Odoo, and nothing else */
+export function pagePath(url) {
+    return typeof url === "string" && /^\/(?![/\\])/.test(url) ? url : null;
+}
+
+/** Where the related record is opened by who has a backend. */
+export function relatedPath(row, column, value) {
+    const isBackend = pagePath(row.url)?.startsWith("/odoo/");
+    return isBackend && column.model && value?.id ? `/odoo/${column.model}/${value.id}` : null;
+}
+
+/** @returns {{state: string, fields: Object[]}} what a card shows of a row: its state, and its other values */
+export function sheetOf(row, columns) {
+    const isShown = ({ name, type }) => valueText(row.values[name], type) !== "";
+    const state = columns.find(({ name }) => STATES.includes(name) && row.values[name]);
+    return {
+        state: state ? valueText(row.values[state.name], state.type) : "",
+        fields: columns.filter((column) => column !== state && isShown(column)),
+    };
+}
+
+function label(value) {
+    return valueText(value) || _t("None");
+}
+
+/**
+ * Groups as a chart; with two groupings the second one makes the series.
+ *
+ * @param {Object} data of `aggregate_records`
+ * @param {number} [index] of the measure
+ * @returns {{kind: "bar"|"line", labels: string[], series: {name: string, values: number[]}[], isCut: boolean}|null}
+ */
+export function chartOf({ group_by: groupings, measures, groups }, index = 0) {
+    const measure = measures[index];
+    if (!measure || groupings.length < 1 || groupings.length > 2 || groups.length < 2) {
+        return null;
+    }
+    if (
+        !groups.every((group) =>
+            [null, "number"].includes(group[measure.spec] && typeof group[measure.spec])
+        )
+    ) {
+        return null;
+    }
+    const [first, second] = groupings;
+    const labels = [...new Set(groups.map((group) => label(group[first.spec])))];
+    const names = second
+        ? [...new Set(groups.map((group) => label(group[second.spec])))]
+        : [measure.label];
+    if (names.length > MAX_SERIES) {
+        return null;
+    }
+    const shown = labels.slice(0, MAX_LABELS);
+    const series = names.map((name) => ({ name, values: shown.map(() => 0) }));
+    for (const group of groups) {
+        const at = shown.indexOf(label(group[first.spec]));
+        const of = second ? names.indexOf(label(group[second.spec])) : 0;
+        if (at !== -1) {
+            series[of].values[at] += group[measure.spec] || 0;
+        }
+    }
+    const isTime =
+        ["date", "datetime"].includes(first.type) && !/_(number|of_\w+)$/.test(first.spec);
+    return {
+        kind: isTime && shown.length > 2 ? "line" : "bar",
+        labels: shown,
+        series,
+        isCut: labels.length > MAX_LABELS,
+    };
+}
+
+/** Groups as rows of a table. */
+export function groupRows({ group_by: groupings, measures, groups }) {
+    const columns = [
+        ...groupings.map(({ spec, label: said }) => ({ name: spec, label: said, type: "char" })),
+        ...measures.map(({ spec, label: said }) => ({ name: spec, label: said, type: "float" })),
+    ];
+    return { columns, rows: groups.map((values, id) => ({ id, name: "", values, url: null })) };
+}
+
+/** Of what a server sent, only what opens a window of this Odoo. */
+export function windowAction(action) {
+    if (action?.type !== "ir.actions.act_window" || !Array.isArray(action.views)) {
+        return null;
+    }
+    const { name, res_model, res_id, views, domain, context } = action;
+    return {
+        type: "ir.actions.act_window",
+        name,
+        res_model,
+        ...(res_id ? { res_id } : {}),
+        views,
+        domain: domain || [],
+        context: context || {},
+        target: "current",
+    };
+}

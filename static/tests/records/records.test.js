@@ -1,0 +1,141 @@
+import { animationFrame, click, expect, queryAllTexts, queryOne, test, waitFor } from "@odoo/hoot";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { mockService, mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { ApprovalCard } from "@woow_paas_platform/questions/approval_card";
+import { RecordResult } from "@woow_paas_platform/records/record_result";
+
+defineMailModels();
+
+const COLUMNS = [
+    { name: "city", label: "City", type: "char" },
+    { name: "parent_id", label: "Company", type: "many2one", model: "res.partner" },
+];
+
+function row(id, name, city, url = `/odoo/res.partner/${id}`) {
+    return { id, name, url, values: { city, parent_id: { id: 1, name: "Azure" } } };
+}
+
+async function mountResult(data) {
+    await mountWithCleanup(RecordResult, {
+        props: { data: { model: "res.partner", label: "Contact", ...data } },
+    });
+}
+
+test("rows are a table that sorts, and lead to their records", async () => {
+    const rows = [row(3, "Zoe", "Graz"), row(4, "Ann", "Linz")];
+    await mountResult({ columns: COLUMNS, rows, total: 5 });
+    const names = () => queryAllTexts("tbody tr td:first-child");
+    expect(names()).toEqual(["Zoe", "Ann"]);
+    expect("tbody tr:first-child td:first-child a").toHaveAttribute("href", "/odoo/res.partner/3");
+    expect("tbody tr:first-child td:last-child a").toHaveAttribute("href", "/odoo/res.partner/1");
+    await click("th:first-child button");
+    await animationFrame();
+    expect(names()).toEqual(["Ann", "Zoe"]);
+    expect("th:first-child").toHaveAttribute("aria-sort", "ascending");
+    await click("th:first-child button");
+    await animationFrame();
+    expect(names()).toEqual(["Zoe", "Ann"]);
+    expect("th:first-child").toHaveAttribute("aria-sort", "descending");
+    expect(".o_ai_chat_records_more").toHaveText("2 of 5 records");
+});
+
+test("many rows are folded", async () => {
+    const rows = Array.from({ length: 12 }, (_, i) => row(i + 1, `P${i}`, "Graz"));
+    await mountResult({ columns: COLUMNS, rows, total: 12 });
+    expect("tbody tr").toHaveCount(8);
+    await click(".o_ai_chat_records_more button");
+    await animationFrame();
+    expect("tbody tr").toHaveCount(12);
+});
+
+test("one row is a card; what a record says is text", async () => {
+    const hostile = row(3, "<img src=x onerror=alert(1)>", "<b>Graz</b>", null);
+    await mountResult({ columns: COLUMNS, rows: [hostile], total: 1 });
+    expect(".o_ai_chat_record_name").toHaveText("<img src=x onerror=alert(1)>");
+    expect(".o_ai_chat_record b, .o_ai_chat_record img, .o_ai_chat_record a").toHaveCount(0);
+    expect("dd:first").toHaveText("<b>Graz</b>");
+});
+
+test("sums are drawn, can be read as a table and opened as a pivot", async () => {
+    mockService("action", {
+        doAction: (action) => expect.step(`${action.res_model} ${action.views[0][1]}`),
+    });
+    await mountResult({
+        group_by: [{ spec: "city", label: "City", type: "char" }],
+        measures: [{ spec: "__count", label: "Count" }],
+        groups: [
+            { city: "Graz", __count: 3 },
+            { city: "Linz", __count: 1 },
+        ],
+        action: {
+            type: "ir.actions.act_window",
+            name: "Contact",
+            res_model: "res.partner",
+            views: [[false, "pivot"]],
+        },
+    });
+    await waitFor("canvas[aria-label='Contact: Count by City']");
+    await click(".o_ai_chat_records_toggle");
+    await animationFrame();
+    expect(queryAllTexts("tbody td")).toEqual(["Graz", "3", "Linz", "1"]);
+    await click(".o_ai_chat_records_open");
+    expect.verifySteps(["res.partner pivot"]);
+});
+
+const APPROVAL = {
+    id: "c1",
+    turnId: 1,
+    decision: null,
+    choices: ["approve_once", "deny"],
+    args: { model: "res.partner" },
+    fixed: [],
+    schema: { type: "object", properties: { model: { type: "string" } } },
+    reason: "",
+    by: "",
+    said: "",
+    expiresAt: null,
+};
+
+async function mountApproval(rehearsal) {
+    await mountWithCleanup(ApprovalCard, {
+        props: { approval: { ...APPROVAL, rehearsal }, name: "Odoo.update_records" },
+    });
+}
+
+test("the approval tells what becomes of each field, and folds the arguments", async () => {
+    await mountApproval({
+        changes: [
+            {
+                id: 3,
+                label: "Contact",
+                name: "<i>Azure</i>",
+                fields: [{ name: "city", label: "City", old: null, new: "Linz" }],
+            },
+        ],
+        created: [{ id: null, label: "Task", name: "Call", fields: [] }],
+        deleted: [{ id: 4, label: "Tag", name: "VIP" }],
+        messages: [{ kind: "message", record: "Azure", body: "Hello", recipients: ["Ann"] }],
+        numbers: ["S00012"],
+        hidden: 2,
+        differs: true,
+    });
+    expect(".o_ai_chat_rehearsal_record").toHaveCount(3);
+    expect("[data-kind=changed] .fw-bold:first").toHaveText("<i>Azure</i>");
+    expect("[data-field=city] del").toHaveText("nothing");
+    expect("[data-field=city] ins").toHaveText("Linz");
+    expect("[data-kind=deleted]").toHaveText(/Deletes for good\s*VIP/);
+    expect(".o_ai_chat_rehearsal_message").toHaveText(/Sends a message on Azure to Ann\s*Hello/);
+    expect(".o_ai_chat_rehearsal_differs").toHaveCount(1);
+    expect(queryOne(".o_ai_chat_rehearsal").textContent).toInclude("S00012");
+    expect(queryOne(".o_ai_chat_rehearsal").textContent).toInclude("2 more records");
+    expect("input").toHaveCount(0);
+    await click(".o_ai_chat_approval_edit");
+    await animationFrame();
+    expect("input").toHaveCount(1);
+});
+
+test("where nothing can be shown the card says so, with the arguments", async () => {
+    await mountApproval({ impossible: "It needs a network." });
+    expect(".o_ai_chat_rehearsal").toHaveText("It needs a network.");
+    expect("input").toHaveCount(1);
+});
