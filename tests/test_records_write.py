@@ -4,6 +4,7 @@ from odoo.tests import tagged
 
 from ..runtime.records import executor, write
 from ..services.records.errors import RecordError
+from ..services.turn import approval
 from ..services.turn.ports import Ending
 from ..tools import db
 from .records_data import RecordsCase
@@ -123,7 +124,42 @@ class TestRecordsWrite(RecordsCase):
         self.store.finish(self.claims[self.internal], ending, [])
         self.env.invalidate_all()
         (asked,) = self.turns[self.internal]._waiting_for()
-        self.assertEqual((asked["server"], asked["choices"]), ("Odoo", ["approve_once", "deny"]))
+        self.assertEqual((asked["server"], asked["choices"]), ("Odoo", list(approval.ALL)))
+
+    def test_always_is_of_one_tool_and_one_model(self):
+        lines = self.assistant.record_access_ids
+        lines.write({"policy": "ask", "can_create": True, "can_update": True})
+        create = ("create_record", {"values": {"name": "A"}, **PARTNER})
+
+        def verdict(name, arguments, round_=1):
+            return self._begin(self.internal, name, arguments, round_)[1].kind
+
+        self._begin(self.internal, *create)
+        row = self.turns[self.internal].call_ids
+        self.assertEqual(row.approval_choices, list(approval.ALL))
+        row.with_user(self.internal).sudo()._decide("approve_always")
+        self.assertEqual(verdict(*create), "run")
+        other = {"model": "res.partner.category", "values": {"name": "A"}}
+        self.assertEqual(verdict("create_record", other), "ask")
+        update = ("update_records", {"ids": [self.azure.id], "values": {"city": "x"}, **PARTNER})
+        self.assertEqual(verdict(*update), "ask")
+        self.env["woow_paas_platform.tool_grant"].search([("records", "!=", False)]).unlink()
+        self.assertEqual(verdict(*create), "ask")
+
+    def test_always_does_not_pass_over_what_was_read_or_shown(self):
+        self.line.policy = "ask"
+        update = ("update_records", {"ids": [self.azure.id], "values": {"city": "x"}, **PARTNER})
+        self._begin(self.internal, *update)
+        row = self.turns[self.internal].call_ids
+        row.with_user(self.internal).sudo()._decide("approve_always")
+        self.assertEqual(self._begin(self.internal, *update)[1].kind, "run")
+        # what would be changed is not what was shown: the person is asked again
+        row.write({"approval": "pending", "decision": False, "rehearsal": {"shown": {}}})
+        self.assertEqual(row._may_start(row._asked_of()).kind, "ask")
+        call, _verdict = self._begin(self.internal, "search_records", PARTNER)
+        result = self.store.read_records(self.claims[self.internal], call.id)
+        self.store.end_call(self.claims[self.internal], call.id, result, [])
+        self.assertEqual(self._begin(self.internal, *update, round_=2)[1].kind, "ask")
 
     def test_after_reading_records_what_cannot_be_taken_back_asks(self):
         call, _verdict = self._begin(self.internal, "search_records", PARTNER)

@@ -67,7 +67,6 @@ class ToolCall(models.Model):
         :return: a `Verdict` that denies or asks, None when nothing is in the way
         """
         self.ensure_one()
-        tool = self.tool_id
         decision = self._policy_decision()
         if decision is None:
             return None
@@ -77,11 +76,10 @@ class ToolCall(models.Model):
             return Verdict(kind="deny", reason=self._denial())
         if decision.policy == "auto":
             return None
-        Grant = self.env["woow_paas_platform.tool_grant"]
         if self.approval == "approved":
             return None
-        is_grantable = decision.grantable and bool(tool)
-        if is_grantable and Grant._is_granted(self.turn_id, tool):
+        is_grantable = decision.grantable and bool(self._grantable())
+        if is_grantable and self._is_granted():
             self.approval = "granted"
             return None
         if not self.turn_id._is_private():
@@ -94,6 +92,15 @@ class ToolCall(models.Model):
             }
         )
         return Verdict(kind="ask")
+
+    def _grantable(self):
+        """What an “always” of the person is about; empty where each call is decided by itself. A hook."""
+        return self.tool_id
+
+    def _is_granted(self):
+        return self.env["woow_paas_platform.tool_grant"]._is_granted(
+            self.turn_id, self._grantable()
+        )
 
     def _policy_decision(self):
         source = self.tool_id or self.operation_id
@@ -185,7 +192,7 @@ class ToolCall(models.Model):
             if decision in scope:
                 # sudo: tool_grant - people have no create access; made for who decides
                 self.env["woow_paas_platform.tool_grant"].sudo()._grant(
-                    call.turn_id, call.tool_id, scope[decision]
+                    call.turn_id, call._grantable(), scope[decision]
                 )
             call.turn_id._append_events([call._decided_event()])
 

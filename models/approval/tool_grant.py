@@ -17,7 +17,7 @@ class ToolGrant(models.Model):
         "res.users", required=True, readonly=True, ondelete="cascade", index=True
     )
     tool_id = fields.Many2one(
-        "woow_paas_platform.mcp_tool", required=True, readonly=True, ondelete="cascade", index=True
+        "woow_paas_platform.mcp_tool", readonly=True, ondelete="cascade", index=True
     )
     scope = fields.Selection(
         [("conversation", "In one conversation"), ("always", "Always")],
@@ -54,19 +54,29 @@ class ToolGrant(models.Model):
         return hashlib.sha256(said.encode()).hexdigest()
 
     @api.model
-    def _grants_of(self, turn, tool):
+    def _subject(self, tool):
+        """What is allowed, and how it is defined now. A hook."""
+        return {"tool_id": tool.id}, {
+            "name": tool.display_name,
+            "definition": self._definition_of(tool),
+        }
+
+    @api.model
+    def _grants_of(self, turn, subject):
         return self.search(
             [
                 ("user_id", "=", turn.user_id.id),
-                ("tool_id", "=", tool.id),
                 ("channel_id", "in", (False, turn.channel_id.id)),
+                *((name, "=", value) for name, value in subject.items()),
             ]
         )
 
     @api.model
     def _is_granted(self, turn, tool):
-        definition = self._definition_of(tool)
-        return any(grant.definition == definition for grant in self._grants_of(turn, tool))
+        subject, now = self._subject(tool)
+        return any(
+            grant.definition == now["definition"] for grant in self._grants_of(turn, subject)
+        )
 
     @api.model
     def _is_always_granted(self, user, tool):
@@ -87,19 +97,18 @@ class ToolGrant(models.Model):
     def _grant(self, turn, tool, scope):
         """Remember the decision of the turn's user."""
         channel = turn.channel_id if scope == "conversation" else turn.channel_id.browse()
-        definition = self._definition_of(tool)
-        grant = self._grants_of(turn, tool).filtered(lambda known: known.channel_id == channel)
+        subject, now = self._subject(tool)
+        grant = self._grants_of(turn, subject).filtered(lambda known: known.channel_id == channel)
         if grant:
-            grant.definition = definition
+            grant.definition = now["definition"]
             return grant
         return self.create(
             {
-                "name": tool.display_name,
+                **subject,
+                **now,
                 "user_id": turn.user_id.id,
-                "tool_id": tool.id,
                 "scope": scope,
                 "channel_id": channel.id,
-                "definition": definition,
             }
         )
 

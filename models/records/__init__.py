@@ -4,3 +4,4 @@ from . import ai_assistant
 from . import ai_turn
 from . import ir_sequence
 from . import tool_call
+from . import tool_grant

@@ -41,6 +41,13 @@ class ToolCall(models.Model):
         is_offered = tool is not None and tool in self.turn_id._record_tools()
         return "" if is_offered else "This assistant may not do this with Odoo's records."
 
+    def _grantable(self):
+        return self if self._record_tool() else super()._grantable()
+
+    def _is_granted(self):
+        """What a person was shown once is not done on the strength of an earlier “always”."""
+        return not self.rehearsal and super()._is_granted()
+
     def _policy_decision(self):
         tool = self._record_tool()
         if tool is None:

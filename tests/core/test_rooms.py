@@ -57,7 +57,7 @@ FEATURES = {
     "question": "oauth turn",
     "conversation": "tenancy assistant mcp control turn statistics",
     "discuss": "assistant turn conversation",
-    "records": "assistant turn",
+    "records": "assistant approval turn",
     "base": "mcp oauth statistics",
 }
 # models ask the process through the port in tools/host.py

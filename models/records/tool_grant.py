@@ -1,0 +1,39 @@
+"""A person's “always” for one kind of change of Odoo's own records."""
+
+import hashlib
+import json
+
+from odoo import api, fields, models
+
+
+class ToolGrant(models.Model):
+    _inherit = "woow_paas_platform.tool_grant"
+
+    records = fields.Char(
+        "Odoo Records",
+        readonly=True,
+        help="Tool and model, and the action where it runs one, such as “create_record crm.lead”.",
+    )
+
+    _tool_or_records = models.Constraint(
+        "CHECK ((tool_id IS NULL) <> (records IS NULL))",
+        "A permission is for a tool or for a change of records.",
+    )
+    _records_unique = models.UniqueIndex(
+        "(user_id, records, COALESCE(channel_id, 0))", "This change is already allowed."
+    )
+
+    @api.model
+    def _subject(self, tool):
+        """:param tool: or a call on records"""
+        if tool._name != "woow_paas_platform.tool_call":
+            return super()._subject(tool)
+        given, definition = tool.arguments or {}, tool._record_tool()
+        named = [definition.name, given.get("model"), given.get("action")]
+        model = self.env.get(given.get("model"))
+        label = given.get("model") if model is None else model._description
+        said = json.dumps([definition.schema, definition.description])
+        return {"records": " ".join(str(name) for name in named if name)}, {
+            "name": f"{definition.title}: {label}",
+            "definition": hashlib.sha256(said.encode()).hexdigest(),
+        }
