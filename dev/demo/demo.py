@@ -23,8 +23,11 @@ from dev.setup import node, venvs
 DATABASE = "woow_demo"
 HTTP_PORT, GEVENT_PORT = 8069, 8072  # Odoo's own defaults
 LANGUAGES = ("zh_TW", "zh_CN")  # beside English
+APPS = ("crm", "sale_management")  # whose records the sales assistant works with
 LOGINS = (
     ("admin", "admin", "administrator, in the backend"),
+    ("demo", "demo", "salesperson, in the backend: ask the Sales Assistant"),
+    ("portal", "portal", "portal, a customer with orders"),
     ("owner", "owner", "portal, owns the demo workspace and its cloud service"),
     ("user", "user", "portal, end user in the demo workspace"),
     ("stranger", "stranger", "portal, another workspace"),
@@ -85,7 +88,7 @@ class Demo:
         self.shop = templates.make_shop(self.instance)
         self._write_config(port, gevent_port)
         environment = {**self.instance.postgres.environment, **self.facts}
-        addon.bring_up_to_date(self.instance, environment)
+        addon.bring_up_to_date(self.instance, environment, APPS)
         odoo = OdooProcess(
             self.instance,
             port=port,

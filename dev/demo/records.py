@@ -15,6 +15,19 @@ from odoo.addons.woow_paas_platform.services.specs import Limits
 from odoo.addons.woow_paas_platform.services.turn.tools import TurnTools
 
 MARK = "@@opening@@"  # see dev/servers/addon.py
+# It reads contacts, leads, products and orders, and asks before it adds an activity or a quotation.
+SALES = {
+    "name": "Sales Assistant",
+    "description": "Knows contacts, leads and orders; makes activities and quotations when you allow it.",
+    "sequence": 20,
+    "record_access_ids": [
+        (0, 0, {"model": "res.partner", "can_schedule": True}),
+        (0, 0, {"model": "crm.lead", "can_schedule": True}),
+        (0, 0, {"model": "sale.order", "can_create": True, "can_schedule": True}),
+        (0, 0, {"model": "sale.order.line", "can_create": True}),
+        (0, 0, {"model": "product.product"}),
+    ],
+}
 
 
 def demo(name):
@@ -42,6 +55,11 @@ for name in ("everything", "time"):
             logging.getLogger(__name__).warning(
                 "The demo's server %s is not there: %s", name, error
             )
+has_apps = {"crm.lead", "sale.order"} <= env.registry.keys()  # noqa: F821
+if provider and has_apps and not demo("ai_assistant_sales"):
+    name = "woow_paas_platform.ai_assistant_sales"
+    values = {**SALES, "config_id": provider.id}
+    env["ai.assistant"]._load_records([{"xml_id": name, "values": values, "noupdate": True}])  # noqa: F821
 if assistant := demo("ai_assistant_demo"):
     assistant.definition_tokens = 2_500  # its model has a small context
     tools, kept = assistant.mcp_server_ids.tool_ids, variable("TOOLS").split(",")

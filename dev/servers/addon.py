@@ -4,7 +4,7 @@ import ast
 import hashlib
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,24 +59,33 @@ def fingerprint() -> str:
     return state.hexdigest()
 
 
-def bring_up_to_date(instance: Instance, environment: Mapping[str, str]) -> None:
-    """Install the addon, or update it when its files changed since the last time."""
+def bring_up_to_date(
+    instance: Instance, environment: Mapping[str, str], beside: Sequence[str] = ()
+) -> None:
+    """Install the addon, or update it when its files changed since the last time.
+
+    :param beside: Odoo's own modules that are to be there, too
+    """
     stamp = instance.folder / f"{instance.database}.installed"
     current = fingerprint()
     if not _installed(instance):
         if not instance.postgres.external:  # what an interrupted install left
             instance.drop(instance.database)
-        install(instance, environment)
+        install(instance, environment, beside)
+    elif missing := [name for name in beside if not _installed(instance, name)]:
+        with step(f"Installing {', '.join(missing)} with demo data"):
+            _odoo(instance, "-i", ",".join(missing), environment)
+            _module(instance, "-u", environment)
     elif not stamp.exists() or stamp.read_text() != current:
         with step("Updating the addon in the database"):
             _module(instance, "-u", environment)
     stamp.write_text(current)
 
 
-def install(instance: Instance, environment: Mapping[str, str]) -> None:
+def install(instance: Instance, environment: Mapping[str, str], beside: Sequence[str] = ()) -> None:
     """The addon with its demo data, in a database that has Odoo or in a new one."""
-    with step("Installing the addon with demo data"):
-        _module(instance, "-i", environment)
+    with step(" ".join(["Installing the addon", *beside, "with demo data"])):
+        _module(instance, "-i", environment, beside)
 
 
 def compile_bundles(instance: Instance) -> None:
@@ -102,8 +111,10 @@ def install_log(instance: Instance) -> Path:
     return instance.log.with_name(f"{instance.name}-install.log")
 
 
-def _module(instance: Instance, flag: str, environment: Mapping[str, str]) -> None:
-    _odoo(instance, flag, ADDON, environment)
+def _module(
+    instance: Instance, flag: str, environment: Mapping[str, str], beside: Sequence[str] = ()
+) -> None:
+    _odoo(instance, flag, ",".join([ADDON, *beside]), environment)
     if not _installed(instance):
         lines = install_log(instance).read_text(errors="replace").splitlines()
         raise DevError("\n".join([f"Odoo did not install {ADDON}:", *lines[-30:]]))
@@ -176,13 +187,13 @@ def _script(
     )
 
 
-def _installed(instance: Instance) -> bool:
+def _installed(instance: Instance, module: str = ADDON) -> bool:
     postgres = instance.postgres
     if not postgres.exists(instance.database):
         return False
     if not postgres.sql(instance.database, "SELECT to_regclass('ir_module_module')"):
         return False
     state = postgres.sql(
-        instance.database, f"SELECT state FROM ir_module_module WHERE name = '{ADDON}'"
+        instance.database, f"SELECT state FROM ir_module_module WHERE name = '{module}'"
     )
     return state == "installed"
