@@ -11,6 +11,7 @@ from ..services.records.errors import RecordError
 from ..services.specs import ToolCall, TurnProgress
 from .common import AiCase
 
+PARTNER = {"model": "res.partner"}
 MODELS = ("res.partner", "res.partner.category", "res.users", "res.company", "res.country")
 
 
@@ -76,3 +77,27 @@ class RecordsCase(AiCase):
     def _names(self, person, **arguments):
         _said, data = self._read(person, "search_records", **arguments)
         return [row["name"] for row in data["rows"]]
+
+
+class RehearsalCase(RecordsCase):
+    """Changes that ask: `_rehearse` shows one, `_allow` makes it."""
+
+    def _rehearse(self, name, **arguments):
+        """:return: what the question tells; the call stays in `self.call`, its row in `self.row`"""
+        self.call, verdict = self._begin(self.internal, name, {**PARTNER, **arguments})
+        self.row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", self.call.id)])
+        self.assertEqual(verdict.kind, "ask")
+        self.store.rehearse_call(self.claims[self.internal], self.call.id)
+        self.env.invalidate_all()
+        return self.row._approval_event()["rehearsal"]
+
+    def _allow(self):
+        self.row.write({"approval": "approved", "decision": "approve_once"})
+        self.env.flush_all()
+        try:
+            return self.store.perform_call(self.claims[self.internal], self.call.id, [])
+        finally:
+            self.env.invalidate_all()
+
+    def _field(self, one, name):
+        return next((f for f in one["fields"] if f["name"] == name), None)

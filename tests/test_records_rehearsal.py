@@ -8,14 +8,13 @@ from ..runtime.records import executor, write
 from ..services.records.errors import RehearsalDiffers
 from ..services.turn.ports import Ending
 from ..tools import rehearsal
-from .records_data import RecordsCase
+from .records_data import PARTNER, RehearsalCase
 
 ALL = ("can_create", "can_update", "can_archive", "can_delete", "can_message", "can_schedule")
-PARTNER = {"model": "res.partner"}
 
 
 @tagged("post_install", "-at_install")
-class TestRecordsRehearsal(RecordsCase):
+class TestRecordsRehearsal(RehearsalCase):
     """What would happen is shown before the yes, and nothing else happens after it."""
 
     @classmethod
@@ -31,26 +30,6 @@ class TestRecordsRehearsal(RecordsCase):
         )
         cls.tag = cls.env["res.partner.category"].create({"name": "Wholesale"})
         cls.env.flush_all()
-
-    def _rehearse(self, name, **arguments):
-        """:return: what the question tells; the call stays in `self.call`, its row in `self.row`"""
-        self.call, verdict = self._begin(self.internal, name, {**PARTNER, **arguments})
-        self.row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", self.call.id)])
-        self.assertEqual(verdict.kind, "ask")
-        self.store.rehearse_call(self.claims[self.internal], self.call.id)
-        self.env.invalidate_all()
-        return self.row._approval_event()["rehearsal"]
-
-    def _allow(self):
-        self.row.write({"approval": "approved", "decision": "approve_once"})
-        self.env.flush_all()
-        try:
-            return self.store.perform_call(self.claims[self.internal], self.call.id, [])
-        finally:
-            self.env.invalidate_all()
-
-    def _field(self, one, name):
-        return next((f for f in one["fields"] if f["name"] == name), None)
 
     # ------------------------------------------------------------ shown and committed are the same
 

@@ -61,7 +61,8 @@ class Changes:
         """``(model, id, {field: (old, new)})`` of what is not what it was."""
         by_model = defaultdict(dict)
         for (model, record_id), old in self.recorder.old.items():
-            by_model[model][record_id] = old
+            if (model, record_id) not in self._new:  # its creation tells of it as it is in the end
+                by_model[model][record_id] = old
         for model, rows in by_model.items():
             now = self._columns(
                 model, rows, sorted({name for old in rows.values() for name in old})
