@@ -135,9 +135,10 @@ class TestRecordsWrite(RecordsCase):
             return self._begin(self.internal, name, arguments, round_)[1].kind
 
         self._begin(self.internal, *create)
+        self.env.invalidate_all()
         row = self.turns[self.internal].call_ids
         self.assertEqual(row.approval_choices, list(approval.ALL))
-        row.with_user(self.internal).sudo()._decide("approve_always")
+        self.env["woow_paas_platform.tool_grant"]._grant(row.turn_id, row, "always")
         self.assertEqual(verdict(*create), "run")
         other = {"model": "res.partner.category", "values": {"name": "A"}}
         self.assertEqual(verdict("create_record", other), "ask")
@@ -150,8 +151,9 @@ class TestRecordsWrite(RecordsCase):
         self.line.policy = "ask"
         update = ("update_records", {"ids": [self.azure.id], "values": {"city": "x"}, **PARTNER})
         self._begin(self.internal, *update)
+        self.env.invalidate_all()
         row = self.turns[self.internal].call_ids
-        row.with_user(self.internal).sudo()._decide("approve_always")
+        self.env["woow_paas_platform.tool_grant"]._grant(row.turn_id, row, "always")
         self.assertEqual(self._begin(self.internal, *update)[1].kind, "run")
         # what would be changed is not what was shown: the person is asked again
         row.write({"approval": "pending", "decision": False, "rehearsal": {"shown": {}}})

@@ -21,6 +21,7 @@ MAX_FIELDS = 20  # of one record
 MAX_TEXT = 300  # characters of a value
 MOMENT = timedelta(minutes=10)  # a time so near to now is the moment of the change
 MESSAGE = "mail.message"
+BY_LOT = frozenset({"color"})  # what Odoo's defaults throw dice for
 
 
 class Changes:
@@ -34,11 +35,14 @@ class Changes:
         # sudo: each model - what is compared is never shown, what is shown is asked for with the person's rights
         self.env = reach.env(su=True)
         self.now = fields.Datetime.now()
+        # Rows of a relation that are records, too: links make them, so that no model tells of their creation.
+        self._of_links = {table for table, *_columns in self.env.registry.many2many_relations}
         self._hidden = 0
         self._new, counts = {}, Counter()
         for model, record_id in recorder.created:
             counts[model] += 1
             self._new[model, record_id] = f"{model}:new {counts[model]}"
+        self._new_ids = {record_id for _model, record_id in self._new}
         self._updated = list(self._updates())
         self._made = list(self._creations())
 
@@ -92,7 +96,7 @@ class Changes:
             names = [
                 name
                 for name, field in self.env[model]._fields.items()
-                if field.store and field.column_type and name not in SKIPPED and name != "id"
+                if field.store and field.column_type and name not in SKIPPED | BY_LOT | {"id"}
             ]
             for record_id, row in sorted(self._columns(model, ids, names).items()):
                 yield model, record_id, {n: v for n, v in row.items() if v not in (None, "", False)}
@@ -102,16 +106,10 @@ class Changes:
     def digest(self):
         """Changes with what is changed, whatever ids, numbers, moments and tokens come with it."""
         found = [
-            [
-                model,
-                self._same(model, i),
-                name,
-                self._plain(model, name, old),
-                self._plain(model, name, new),
-            ]
+            [model, self._same(model, i), name, old, new]
             for model, i, changed in self._updated
             if not limits.is_denied(model)
-            for name, (old, new) in changed.items()
+            for name, old, new in self._plain_pairs(model, changed)
             if not limits.is_secret(name)
         ]
         found += [
@@ -131,7 +129,16 @@ class Changes:
         lines = sorted(json.dumps(one, ensure_ascii=False, default=str) for one in found)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
+    def _plain_pairs(self, model, changed):
+        """Without what differs in nothing that is compared, such as one moment from the last one."""
+        for name, (old, new) in changed.items():
+            old, new = self._plain(model, name, old), self._plain(model, name, new)
+            if old != new:
+                yield name, old, new
+
     def _same(self, model, record_id):
+        if self.env[model]._table in self._of_links:
+            return "link"
         return self._new.get((model, record_id), record_id)
 
     def _plain(self, model, name, value):
@@ -157,7 +164,7 @@ class Changes:
         return value
 
     def _comparable(self, said):
-        return comparable(said, self.recorder.numbers)
+        return comparable(said, self.recorder.numbers, self._new_ids)
 
     # ------------------------------------------------------------ shown
 

@@ -1,7 +1,7 @@
-"""Texts of a change, without what is another one each time: numbers of sequences, tokens."""
+"""Texts of a change, without what is another one each time: numbers of sequences, tokens, ids of new records."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 MAX_TEXT = 20_000  # characters that are looked through for tokens
 _TOKEN = re.compile(
@@ -10,11 +10,23 @@ _TOKEN = re.compile(
 )
 
 
-def comparable(said: str, numbers: Iterable[str] = ()) -> str:
+# Ids in addresses and attributes; elsewhere a number is what it is.
+_ID = re.compile(r"(?<=[/=#\"])\d{1,10}(?![\w.])")
+
+
+def comparable(said: str, numbers: Iterable[str] = (), ids: Collection[int] = ()) -> str:
     """
+    :param ids: of records that are new each time
+
     >>> comparable("Order S00012 from S00012", ["S00012"]), comparable("id 0123456789abcdef0123456789ABCDEF.")
     ('Order number from number', 'id token.')
+    >>> comparable("31 at /odoo/31/x?id=31, /odoo/32", ids={31})
+    '31 at /odoo/id/x?id=id, /odoo/32'
     """
     for number in numbers:
         said = said.replace(number, "number")
-    return _TOKEN.sub("token", said) if len(said) <= MAX_TEXT else said
+    if len(said) > MAX_TEXT:
+        return said
+    if ids:
+        said = _ID.sub(lambda found: "id" if int(found[0]) in ids else found[0], said)
+    return _TOKEN.sub("token", said)

@@ -1,4 +1,5 @@
-import { describe, expect, test } from "@odoo/hoot";
+import { beforeEach, describe, expect, test } from "@odoo/hoot";
+import { allowTranslations } from "@web/../tests/web_test_helpers";
 import { citationsOf, linkCitations } from "@woow_paas_platform/records/citations";
 import { recordsOf } from "@woow_paas_platform/records/record_result";
 import {
@@ -12,6 +13,7 @@ import {
 } from "@woow_paas_platform/records/record_values";
 
 describe.current.tags("headless");
+beforeEach(allowTranslations);
 
 const MONTH = { spec: "date_order:month", label: "Order Date", type: "datetime" };
 const PERSON = { spec: "user_id", label: "Salesperson", type: "many2one" };
