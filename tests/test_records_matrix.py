@@ -85,7 +85,13 @@ class TestRecordsMatrix(AiCase):
     @classmethod
     def _make(cls, name, called):
         model = cls.env[name].with_context(tracking_disable=True, mail_create_nolog=True)
-        return model.create({model._rec_name: called, **MODELS[name](cls.env)})
+        return model.create({cls._written(model): called, **MODELS[name](cls.env)})
+
+    @staticmethod
+    def _written(model):
+        """The field that a record's name is written into."""
+        name = model._rec_name
+        return name if not model._fields[name].compute else "name"
 
     @classmethod
     def _lead(cls, record, field):
@@ -194,7 +200,7 @@ class TestRecordsMatrix(AiCase):
         """Records of the other models are no secret here, so they say nothing secret."""
         for name in self.models:
             if name not in models:
-                self.hidden[name][self.env[name]._rec_name] = f"Shown {name}"
+                self.hidden[name][self._written(self.env[name])] = f"Shown {name}"
         self.env.flush_all()
         self.env.invalidate_all()
 

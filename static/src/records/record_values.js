@@ -118,11 +118,8 @@ export function chartOf({ group_by: groupings, measures, groups }, index = 0) {
     if (!measure || groupings.length < 1 || groupings.length > 2 || groups.length < 2) {
         return null;
     }
-    if (
-        !groups.every((group) =>
-            [null, "number"].includes(group[measure.spec] && typeof group[measure.spec])
-        )
-    ) {
+    const isSum = (value) => !value || typeof value === "number";
+    if (!groups.every((group) => isSum(group[measure.spec]))) {
         return null;
     }
     const [first, second] = groupings;

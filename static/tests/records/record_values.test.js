@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "@odoo/hoot";
-import { allowTranslations } from "@web/../tests/web_test_helpers";
+import { allowTranslations, patchWithCleanup } from "@web/../tests/web_test_helpers";
+import { localization } from "@web/core/l10n/localization";
 import { citationsOf, linkCitations } from "@woow_paas_platform/records/citations";
 import { recordsOf } from "@woow_paas_platform/records/record_result";
 import {
@@ -13,7 +14,10 @@ import {
 } from "@woow_paas_platform/records/record_values";
 
 describe.current.tags("headless");
-beforeEach(allowTranslations);
+beforeEach(() => {
+    allowTranslations();
+    patchWithCleanup(localization, { decimalPoint: ".", grouping: [3, 0], thousandsSep: "," });
+});
 
 const MONTH = { spec: "date_order:month", label: "Order Date", type: "datetime" };
 const PERSON = { spec: "user_id", label: "Salesperson", type: "many2one" };
