@@ -107,6 +107,7 @@ export class FakeServer {
             last_message_at: "2026-01-02T03:04:05Z",
             messages: [],
             turn: null,
+            queued: [],
             ...values,
         };
         this.conversations.unshift(conversation);
@@ -130,11 +131,20 @@ export class FakeServer {
         return message;
     }
 
+    newTurn(conversation) {
+        const turn = { id: this.nextId++, state: "running", stream: new FakeStream() };
+        this.turnOwners.set(turn.id, conversation);
+        return turn;
+    }
+
     startTurn(conversation) {
-        const id = this.nextId++;
-        conversation.turn = { id, state: "running", stream: new FakeStream() };
-        this.turnOwners.set(id, conversation);
+        conversation.turn = this.newTurn(conversation);
         return conversation.turn;
+    }
+
+    /** The turn that runs has ended; what was queued first runs now. */
+    endTurn(conversation) {
+        conversation.turn = conversation.queued.shift() || null;
     }
 
     /** The stream of the turn that runs, for the test to write to. */
@@ -188,14 +198,17 @@ export class FakeServer {
             return json(this.preferences);
         }
         if (kind === "turns") {
-            const owner = this.conversations.find(({ turn }) => turn?.id === Number(id));
+            const owner = this.turnOwners.get(Number(id));
+            const open = [owner?.turn, ...(owner?.queued || [])];
+            const turn = open.find((one) => one?.id === Number(id));
             if (action === "retry") {
-                return this.retry(this.turnOwners.get(Number(id)));
+                return this.retry(owner);
             }
             if (action === "stop") {
+                owner.queued = owner.queued.filter((one) => one !== turn);
                 return json({ state: "stopped" });
             }
-            return owner ? owner.turn.stream.open() : new Response(null, { status: 204 });
+            return turn ? turn.stream.open() : new Response(null, { status: 204 });
         }
         return this.answerConversations(init.method, Number(id), action, body, url.searchParams);
     }
@@ -252,13 +265,17 @@ export class FakeServer {
         return json({ servers: this.mcpServers, notice: this.mcpNotice });
     }
 
-    accept(conversation, { content, client_token: token }) {
+    accept(conversation, { content, client_token: token, when }) {
         if (!this.tokens.has(token)) {
-            if (conversation.turn) {
+            if (conversation.turn && when !== "queue") {
                 return json({ error: { code: "turn_running", message: "Still busy." } }, 409);
             }
             const message = this.message(conversation, "user", content);
-            const turn = this.startTurn(conversation);
+            const isQueued = Boolean(conversation.turn);
+            const turn = isQueued ? this.newTurn(conversation) : this.startTurn(conversation);
+            if (isQueued) {
+                conversation.queued.push(Object.assign(turn, { messageId: message.id }));
+            }
             this.tokens.set(token, {
                 turn_id: turn.id,
                 stream_url: `/api/ai/turns/${turn.id}/stream`,
@@ -313,6 +330,11 @@ export class FakeServer {
                 stream_url: `/api/ai/turns/${turn.id}/stream`,
                 last_seq: 0,
             },
+            queued: conversation.queued.map(({ id, messageId }) => ({
+                id,
+                message_id: messageId,
+                stream_url: `/api/ai/turns/${id}/stream`,
+            })),
         };
     }
 }

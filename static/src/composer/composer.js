@@ -26,7 +26,7 @@ export class Composer extends Component {
         isDisabled: { type: Boolean, optional: true },
         /** The message is on its way. */
         isBusy: { type: Boolean, optional: true },
-        /** A turn runs: it can be stopped, and the next message has to wait. */
+        /** A turn runs: it can be stopped, and what is sent now is queued. */
         isRunning: { type: Boolean, optional: true },
         isStopping: { type: Boolean, optional: true },
         onInput: Function,
@@ -64,10 +64,16 @@ export class Composer extends Component {
         }
     }
 
+    get hasContent() {
+        return Boolean(this.props.text.trim() || this.props.files?.length);
+    }
+
     get canSend() {
-        const { text, files, isDisabled, isBusy, isRunning } = this.props;
-        const hasContent = Boolean(text.trim() || files?.length);
-        return hasContent && !isDisabled && !isBusy && !isRunning;
+        return this.hasContent && !this.props.isDisabled && !this.props.isBusy;
+    }
+
+    get sendLabel() {
+        return this.props.isRunning ? _t("Send after this answer") : _t("Send");
     }
 
     // Files ------------------------------------------------------------------

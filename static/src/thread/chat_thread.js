@@ -101,15 +101,15 @@ export class ChatThread extends Reactive {
     }
 
     async loadMore() {
-        const first = this.messages.find((message) => message.id);
-        if (!this.hasMore || this.isLoadingMore || !first) {
+        const ids = this.messages.map(({ id }) => id).filter(Boolean);
+        if (!this.hasMore || this.isLoadingMore || !ids.length) {
             return;
         }
         this.isLoadingMore = true;
         try {
             const data = await this.api.conversation(this.id, {
                 limit: PAGE_SIZE,
-                before: first.id,
+                before: Math.min(...ids), // an answer stands before what was asked meanwhile
             });
             this.messages.unshift(...data.messages.map((values) => messageFromServer(values)));
             this.hasMore = data.has_more;
@@ -121,26 +121,42 @@ export class ChatThread extends Reactive {
         }
     }
 
-    mergeLatest({ messages, has_more: hasMore, turn }) {
+    mergeLatest({ messages, has_more: hasMore, turn, queued = [] }) {
         const known = knownMessages(this.messages);
         const runningKey = turn && turnKey(turn.id);
         const finished = messages.filter(
             (values) => !(values.role === "assistant" && turn && values.turn?.id === turn.id)
         );
         const latest = finished.map((values) => messageFromServer(values, known));
-        const firstIndex = this.messages.findIndex(({ id }) => id && id === messages[0]?.id);
-        const older = this.messages.slice(0, Math.max(0, firstIndex));
+        const waiting = new Map(queued.map((data) => [data.message_id, data]));
+        for (const message of latest) {
+            const { id, stream_url: url } = waiting.get(message.id) || {};
+            message.queued = id ? { turnId: id, url } : null;
+        }
+        const older = this.olderThan(messages);
         const unsent = this.messages.filter((message) => message.status !== "sent" && !message.id);
         const live = runningKey ? [known.get(runningKey) || liveMessage(turn, this.assistant)] : [];
         if (!older.length) {
             this.hasMore = hasMore;
         }
-        this.messages = [...older, ...latest, ...live, ...unsent];
+        const behind = latest.findIndex((message) => message.queued);
+        latest.splice(behind === -1 ? latest.length : behind, 0, ...live);
+        this.messages = [...older, ...latest, ...unsent];
         if (turn && this.isShown) {
             this.follow(turn.id, turn.stream_url, runningKey);
         } else {
             this.unfollow();
         }
+    }
+
+    /** What is shown from before the newest messages of the server. */
+    olderThan(newest) {
+        const ids = newest.map(({ id }) => id).filter(Boolean);
+        const index = this.messages.findIndex(({ id }) => ids.includes(id));
+        const oldest = Math.min(...ids);
+        return this.messages.filter(
+            ({ id }, at) => at < index || (index !== -1 && id && id < oldest)
+        );
     }
 
     // Running turn -----------------------------------------------------------
@@ -174,10 +190,29 @@ export class ChatThread extends Reactive {
         message.id = message.turn.messageId;
         message.date ??= new Date().toISOString();
         this.unfollow();
+        this.followNext();
         this.onActivity(this);
         if (hasOpenText(message.turn)) {
             this.refresh();
         }
+    }
+
+    /** What was queued first is answered now. */
+    followNext() {
+        const question = this.messages.find((message) => message.queued);
+        if (!question || !this.isShown) {
+            return;
+        }
+        const { turnId, url } = question.queued;
+        question.queued = null;
+        this.addLive(question, turnId);
+        this.follow(turnId, url, turnKey(turnId));
+    }
+
+    addLive(question, turnId) {
+        const index = this.messages.findIndex(({ key }) => key === question.key);
+        const live = liveMessage({ id: turnId, state: "queued" }, this.assistant);
+        this.messages.splice(index + 1, 0, live);
     }
 
     /** What is true now stands in the conversation. */
@@ -204,6 +239,17 @@ export class ChatThread extends Reactive {
         message.status = "sending";
         message.error = null;
         await this.deliver(message);
+    }
+
+    /** Takes a question back that waits for its turn. */
+    async cancelQueued(message) {
+        this.version++;
+        try {
+            await this.api.stopTurn(message.queued.turnId);
+        } catch (error) {
+            this.error = error;
+        }
+        await this.refresh();
     }
 
     /** Asks a question in other words: what followed the old ones is left, and nothing of it is repeated. */
@@ -240,6 +286,7 @@ export class ChatThread extends Reactive {
                 content: message.text,
                 clientToken: message.token,
                 editOf: message.editOf,
+                when: this.isRunning && !message.editOf ? "queue" : undefined,
                 attachmentIds: files.map(({ id }) => id),
             });
             this.version++;
@@ -289,10 +336,13 @@ export class ChatThread extends Reactive {
         }
         const key = turnKey(turnId);
         const existing = this.messages.find((candidate) => candidate.key === key);
+        if (!existing && this.live && this.live.id !== turnId) {
+            message.queued = { turnId, url };
+            this.onActivity(this);
+            return;
+        }
         if (!existing) {
-            const index = this.messages.findIndex((candidate) => candidate.key === message.key);
-            const live = liveMessage({ id: turnId, state: "queued" }, this.assistant);
-            this.messages.splice(atEnd ? this.messages.length : index + 1, 0, live);
+            this.addLive(atEnd ? this.messages.at(-1) : message, turnId);
         }
         if (this.isShown && !(existing && isFinal(existing.turn))) {
             this.follow(turnId, url, key);

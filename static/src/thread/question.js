@@ -15,6 +15,8 @@ export class Question extends Component {
         onResend: { type: Function, optional: true },
         /** Takes a message that failed back into the composer. */
         onEdit: { type: Function, optional: true },
+        /** Takes a message back that waits for its turn. */
+        onCancelQueued: { type: Function, optional: true },
         onAskAnew: { type: Function, optional: true },
         onShowVersion: { type: Function, optional: true },
     };

@@ -33,6 +33,12 @@ export class Thread extends Component {
         );
     }
 
+    /** Of the answer that is being written, else of the last one. */
+    get currentTurn() {
+        const { live, messages } = this.props.thread;
+        return live?.turn || messages.at(-1)?.turn;
+    }
+
     /** Sending a message brings the view to it. */
     get lastOwnKey() {
         const own = this.props.thread.messages.findLast(({ role }) => role === "user");
@@ -77,6 +83,10 @@ export class Thread extends Component {
 
     retry(message) {
         this.props.thread.retry(message);
+    }
+
+    cancelQueued(message) {
+        this.props.thread.cancelQueued(message);
     }
 
     resend(message) {

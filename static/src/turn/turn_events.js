@@ -42,24 +42,27 @@ function settle(turn) {
     );
 }
 
+/** Adds a piece to what comes in pieces: text, or what the model thinks aloud. */
+function addPiece(turn, { type, seq, step = 0, content = "" }) {
+    const index = turn.items.length - 1;
+    const last = turn.items[index];
+    if (last?.type === type && last.step === step) {
+        return replaceItem(turn, index, { ...last, text: last.text + content });
+    }
+    return addItem(turn, { type, key: `${type}-${seq}`, step, text: content });
+}
+
 const HANDLERS = {
     turn_started(turn, event) {
         return { ...turn, turnId: event.turn_id ?? turn.turnId, state: "running" };
     },
 
     text(turn, event) {
-        const step = event.step || 0;
-        const index = turn.items.length - 1;
-        const last = turn.items[index];
-        if (last?.type === "text" && last.step === step) {
-            return replaceItem(turn, index, { ...last, text: last.text + event.content });
-        }
-        return addItem(turn, {
-            type: "text",
-            key: `text-${event.seq}`,
-            step,
-            text: event.content || "",
-        });
+        return addPiece(turn, event);
+    },
+
+    thinking(turn, event) {
+        return addPiece(turn, event);
     },
 
     /** Takes the place of the raw text that came since the last block. */
@@ -175,7 +178,7 @@ const HANDLERS = {
             return next;
         }
         const isWithdrawn = (item) =>
-            (item.type === "text" || item.type === "block") && item.step >= event.step;
+            ["text", "block", "thinking"].includes(item.type) && item.step >= event.step;
         return { ...next, items: turn.items.filter((item) => !isWithdrawn(item)) };
     },
 

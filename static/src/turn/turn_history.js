@@ -15,6 +15,7 @@ const ITEMS = {
         html,
         text: text || "",
     }),
+    thinking: ({ text }, index) => ({ type: "thinking", key: `thinking-${index}`, step: 0, text }),
     tool_call: ({ id }, index, calls) => ({ type: "tool", key: `tool-${id}`, call: calls.get(id) }),
     notice: ({ code, message }, index) => ({
         type: "notice",

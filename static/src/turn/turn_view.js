@@ -60,6 +60,12 @@ export class TurnView extends Component {
         return this.cited;
     }
 
+    /** What the model thinks aloud is under way as long as nothing follows it. */
+    thinkingLabel(item) {
+        const isOver = this.isFinal || item !== this.props.turn.items.at(-1);
+        return isOver ? _t("Thoughts") : _t("Thinking…");
+    }
+
     roundCaption({ round, maxRounds }) {
         return maxRounds
             ? _t("Round %(round)s of %(max)s", { round, max: maxRounds })
@@ -100,7 +106,7 @@ export class TurnView extends Component {
         if (runningCalls(turn).length) {
             return _t("Using tools…");
         }
-        if (turn.items.at(-1)?.type === "text") {
+        if (["text", "thinking"].includes(turn.items.at(-1)?.type)) {
             return "";
         }
         return turn.state === "queued" ? _t("Starting…") : _t("Thinking…");

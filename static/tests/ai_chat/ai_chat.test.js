@@ -6,6 +6,7 @@ import {
     expect,
     manuallyDispatchProgrammaticEvent,
     press,
+    queryAll,
     queryAllTexts,
     queryOne,
     test,
@@ -178,6 +179,42 @@ describe("a running turn", () => {
         expect(".o_ai_chat_plain").toHaveText("Here");
     });
 
+    test("shows what the model thinks aloud folded, apart from the answer", async () => {
+        const conversation = server.conversation();
+        await mountChat({ conversationId: conversation.id });
+        await ask("Hm?");
+        await say(
+            server,
+            [1, { type: "thinking", content: "Let me <b>", step: 0 }],
+            [2, { type: "thinking", content: "see</b>.", step: 0 }]
+        );
+        expect(".o_ai_chat_thinking summary").toHaveText("Thinking…");
+        expect(".o_ai_chat_thinking").toHaveProperty("open", false);
+        expect(".o_ai_chat_activity").toHaveCount(0);
+        await click(".o_ai_chat_thinking summary");
+        expect(".o_ai_chat_thinking_text").toHaveText("Let me <b>see</b>.");
+        await say(server, [3, { type: "text", content: "Yes.", step: 0 }]);
+        expect(".o_ai_chat_thinking summary").toHaveText("Thoughts");
+        expect(".o_ai_chat_thinking").toHaveProperty("open", true);
+        await say(server, [4, { type: "state", state: "running", step: 0 }]);
+        expect(".o_ai_chat_thinking").toHaveCount(0);
+    });
+
+    test("shows what was thought in the history too", async () => {
+        const conversation = server.conversation();
+        server.message(conversation, "user", "Hm?");
+        const timeline = [
+            { type: "thinking", text: "So it is." },
+            { type: "text_block", html: "<p>Yes.</p>", text: "Yes." },
+        ];
+        const turn = { id: 5, state: "done", tool_calls: [], usage: null, error: null, timeline };
+        server.message(conversation, "assistant", "Yes.", turn);
+        await mountChat({ conversationId: conversation.id });
+        expect(".o_ai_chat_thinking summary").toHaveText("Thoughts");
+        expect(".o_ai_chat_thinking").toHaveProperty("open", false);
+        expect(".o_ai_chat_html").toHaveText("Yes.");
+    });
+
     test("takes back what the server withdraws", async () => {
         const conversation = server.conversation();
         await mountChat({ conversationId: conversation.id });
@@ -314,6 +351,46 @@ describe("sending", () => {
         await animationFrame();
         expect(".o_ai_chat_bubble").toHaveCount(0);
         expect(".o_ai_chat_input").toHaveValue("Tpyo");
+    });
+
+    test("during an answer is queued, and answered after it", async () => {
+        const conversation = server.conversation();
+        await mountChat({ conversationId: conversation.id });
+        await ask("First");
+        await ask("Second");
+        expect(server.requestsTo("/messages").at(-1).body).toMatchObject({ when: "queue" });
+        const kinds = () => queryAll(".o_ai_chat_message").map((el) => el.textContent.trim());
+        expect(queryAllTexts(".o_ai_chat_bubble")).toEqual(["First", "Second"]);
+        expect(".o_ai_chat_message_assistant").toHaveCount(1);
+        expect(kinds()[1]).toMatch(/Ada/);
+        expect(".o_ai_chat_queued").toHaveText(/Queued/);
+
+        await say(server, [1, { type: "text_block", html: "<p>One.</p>", step: 0 }]);
+        const done = { type: "done", message_id: 70, state: "done" };
+        server.stream.event(2, done);
+        server.endTurn(conversation);
+        await settle();
+        expect(".o_ai_chat_queued").toHaveCount(0);
+        expect(".o_ai_chat_message_assistant").toHaveCount(2);
+        await say(server, [1, { type: "text_block", html: "<p>Two.</p>", step: 0 }]);
+        expect(queryAllTexts(".o_ai_chat_html")).toEqual(["One.", "Two."]);
+    });
+
+    test("that is queued is found after a reload, and can be taken back", async () => {
+        const conversation = server.conversation();
+        await mountChat({ conversationId: conversation.id });
+        await ask("First");
+        await ask("Second");
+        setVisibility("visible");
+        await settle();
+        expect(".o_ai_chat_queued").toHaveCount(1);
+        expect(".o_ai_chat_message:last .o_ai_chat_bubble").toHaveText("Second");
+        const [{ id }] = conversation.queued;
+        await click(".o_ai_chat_cancel_queued");
+        await settle();
+        expect(server.requestsTo(`/turns/${id}/stop`)).toHaveLength(1);
+        expect(".o_ai_chat_queued").toHaveCount(0);
+        expect(".o_ai_chat_stop").toHaveCount(1);
     });
 
     test("into a conversation that is busy elsewhere shows that turn", async () => {

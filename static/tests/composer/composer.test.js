@@ -69,12 +69,16 @@ test("nothing to say, nothing to send", async () => {
     expect.verifySteps([]);
 });
 
-test("while a turn runs it can be stopped, and the draft stays", async () => {
-    const owner = await mountComposer({ text: "next", isRunning: true });
+test("while a turn runs it can be stopped, and the next message be sent", async () => {
+    const owner = await mountComposer({ text: "", isRunning: true });
     expect(".o_ai_chat_send").toHaveCount(0);
     await press("Enter");
     expect.verifySteps([]);
-    expect(".o_ai_chat_input").toHaveValue("next");
+    owner.state.text = "next";
+    await animationFrame();
+    expect(".o_ai_chat_send").toHaveAttribute("aria-label", "Send after this answer");
+    await press("Enter");
+    expect.verifySteps(["send next"]);
     await click(".o_ai_chat_stop");
     expect.verifySteps(["stop"]);
     owner.state.isStopping = true;
