@@ -55,9 +55,9 @@ def active_companies():
 
 
 def refuse_while_busy(channel, when=None):
-    """:param when: "queue" lets a message wait for what is under way"""
+    """:param when: "queue" lets a message wait for what is under way, "steer" enter it while nobody has to decide"""
     busy = channel._running_turn()
-    if busy and when != "queue":
+    if busy and when != "queue" and (when != "steer" or busy.state == "waiting"):
         raise ApiError(
             409,
             "turn_waiting" if busy.state == "waiting" else "turn_running",
@@ -213,7 +213,10 @@ class ChatController(http.Controller):
     def _ask(self, channel, content, values):
         attachments = channel._files_to_send(values["attachment_ids"] or [])
         if values["edit_of"] is None:
-            return channel._ask(content, values["client_token"], attachments=attachments)
+            steers = values["when"] == "steer" and bool(channel._running_turn())
+            return channel._ask(
+                content, values["client_token"], attachments=attachments, steers=steers
+            )
         asked = channel._question_turn(values["edit_of"])
         if not asked:
             raise ApiError.not_found(request.env._("This question does not exist."))

@@ -367,7 +367,11 @@ SCHEMAS = {
             **CONVERSATION,
             "messages": _list(ref("Message")),
             "has_more": BOOL,
-            "queued": _list(_object({"id": INT, "message_id": _or_null(INT), "stream_url": TEXT})),
+            "queued": _list(
+                _object(
+                    {"id": INT, "message_id": _or_null(INT), "stream_url": TEXT, "steers": BOOL}
+                )
+            ),
         }
     ),
     "Message": _object(
@@ -464,7 +468,7 @@ SCHEMAS = {
             "client_token": {**TEXT, "maxLength": 200},  # an index holds it
             "edit_of": INT,
             "when": {
-                **_one_of("queue"),
+                **_one_of("queue", "steer"),
                 "description": "What becomes of it while another message is being answered",
             },
             "attachment_ids": {"type": "array", "description": "Ids of files that were attached"},

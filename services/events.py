@@ -47,6 +47,19 @@ def notice(code: str, message: str) -> Event:
     return {"type": "notice", "code": code, "message": message}
 
 
+def steered(turn_id: int, content: str, message_id: int | None = None) -> Event:
+    """What the person has sent meanwhile has entered the turn.
+
+    :param turn_id: the turn that the message would have started
+    """
+    return {
+        "type": "steered",
+        "turn_id": turn_id,
+        "content": content,
+        **({} if message_id is None else {"message_id": message_id}),
+    }
+
+
 def tool_call(
     call_id: str,
     *,

@@ -58,6 +58,7 @@ from . import test_server_opt_out
 from . import test_sign_in
 from . import test_sign_in_access
 from . import test_stdio_owners
+from . import test_steering
 from . import test_stdio_templates
 from . import test_stdio_templates_api
 from . import test_store

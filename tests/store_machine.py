@@ -48,6 +48,19 @@ class PairMachine(RuleBasedStateMachine):
         self.numbers[claim] = first + len(events)
         return True
 
+    def _known(self, claim):
+        turn = self.pair.model.turns.get(claim.turn_id)
+        return turn.known() if turn else set()
+
+    def _entered(self, claim):
+        """Messages that the transcript has, with those that have been taken since."""
+        turns = self.pair.model.turns.values()
+        taken = {turn.id for turn in turns if turn.entered == claim.turn_id}
+        return [
+            {"role": "user", "content": "And this.", "turn": turn_id}
+            for turn_id in sorted(taken | self._known(claim))
+        ]
+
     def _claim(self, which):
         """One that holds, mostly."""
         turns = self.pair.model.turns

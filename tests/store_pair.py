@@ -75,6 +75,8 @@ class StorePair:
         kind, value = said
         if isinstance(value, dict):  # an event
             return kind, self._event(value, questions)
+        if isinstance(value, list) and value and isinstance(value[0], dict):  # what enters a turn
+            return kind, [sent["turn"] for sent in value]
         if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], dict):
             return kind, value[0], self._event(value[1], questions)
         if hasattr(value, "kind"):  # a verdict
@@ -133,7 +135,8 @@ class StorePair:
             )
             for call in turn.call_ids
         }
-        held = (turn.state, turn.lease_owner or "", turn.lease_epoch, bool(turn.lease_until))
+        lease = (turn.lease_owner or "", turn.lease_epoch, bool(turn.lease_until))
+        held = (turn.state, *lease, turn.entered_id.id or 0)
         waits = (turn.waiting_round, bool(turn.waiting_until))
         return held, turn.stop_requested, waits, _progress(turn.transcript or {}), calls
 
@@ -243,7 +246,7 @@ def _model_row(turn):
         )
         for call in turn.calls
     }
-    held = (turn.state, turn.owner, turn.epoch, turn.until is not None)
+    held = (turn.state, turn.owner, turn.epoch, turn.until is not None, turn.entered)
     waits = (turn.waiting_round, turn.waiting_until is not None)
     return held, turn.stop, waits, _progress(turn.progress), calls
 

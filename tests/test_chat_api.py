@@ -59,7 +59,7 @@ class TestChatApi(AiHttpCase):
         page = self._call("GET", path)[1]
         self.assertEqual(page["turn"]["id"], first["turn_id"])
         queued = {name: second[name] for name in ("message_id", "stream_url")}
-        self.assertEqual(page["queued"], [{"id": second["turn_id"], **queued}])
+        self.assertEqual(page["queued"], [{"id": second["turn_id"], **queued, "steers": False}])
         self._assert_error(
             self._call(
                 "POST",

@@ -52,7 +52,7 @@ class StoreMachine(PairMachine):
             for n in range(count)
         ]
         said = [{"type": "tool_call", "id": call.id} for call, _ in calls]
-        progress = asdict(TurnProgress(step=which, started=True))
+        progress = asdict(TurnProgress(step=which, started=True, messages=self._entered(claim)))
         written = self._write(
             claim,
             "save_step",
@@ -61,6 +61,11 @@ class StoreMachine(PairMachine):
         )
         if written:
             self.calls.setdefault(claim.turn_id, []).extend(calls)
+
+    @rule(which=any_)
+    def take_steering(self, which):
+        if claim := self._claim(which):
+            self._both("take_steering", claim, self._known(claim))
 
     @rule(which=any_)
     def append(self, which):
@@ -116,7 +121,7 @@ class StoreMachine(PairMachine):
             return
         ending = Ending(
             state=state,
-            progress=asdict(TurnProgress(step=9, started=True)),
+            progress=asdict(TurnProgress(step=9, started=True, messages=self._entered(claim))),
             error_code="turn_timeout" if state == "failed" else "",
             usage={"rounds": 1},
             confirm=confirm if state == "waiting" else 0,
@@ -152,14 +157,17 @@ class StoreMachine(PairMachine):
 
     # ------------------------------------------------------------ the person
 
-    @rule(channel=st.integers(0, 1))
-    def post(self, channel):
-        if len(self.pair.model.turns) < 4:
+    @rule(channel=st.integers(0, 1), steers=st.booleans())
+    def post(self, channel, steers=False):
+        if len(self.pair.model.turns) < 5:
             channel = self.pair.channels[channel]
             member = self.case.member
-            turn = channel.with_user(member)._ask("Hello")
+            turn = channel.with_user(member)._ask("Hello", steers=steers)
             self.pair.both(
-                lambda: None, lambda: self.pair.model.post(turn.id, channel.id, member.id) and None
+                lambda: None,
+                lambda: (
+                    self.pair.model.post(turn.id, channel.id, member.id, steers=steers) and None
+                ),
             )
 
     @rule(turn=any_)

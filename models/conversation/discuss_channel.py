@@ -180,11 +180,12 @@ class DiscussChannel(models.Model):
             return Turn
         return Turn.search([("channel_id", "=", self.id), ("client_token", "=", client_token)])
 
-    def _ask(self, content, client_token=None, message=None, attachments=None):
+    def _ask(self, content, client_token=None, message=None, attachments=None, steers=False):
         """Post the person's message and queue its turn.
 
         :param message: the message, when it was posted already (Discuss)
         :param attachments: files that the message is to carry, see `_files_to_send`
+        :param steers: see `AiTurn._start`
         :raises AccessError: the assistant is no longer available to the person
         """
         self.ensure_one()
@@ -194,7 +195,7 @@ class DiscussChannel(models.Model):
         names = attached.sudo().mapped("name") if attached else []
         self._name_after_first_message(content or ", ".join(names))
         return self.env["woow_paas_platform.ai_turn"]._start(
-            self, content, client_token, message, attachments=attachments
+            self, content, client_token, message, attachments=attachments, steers=steers
         )
 
     def _rename_ai_conversation(self, name):

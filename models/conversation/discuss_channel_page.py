@@ -61,6 +61,8 @@ class DiscussChannel(models.Model):
             ]
         )
         turns = turns.sorted("id")  # a retry comes after what it retries
+        # what entered an answer is told in its timeline
+        page -= turns.filtered(lambda turn: turn.entered_id and turn.ended_at).message_id
         # Read at once what is shown call by call.
         calls = turns.call_ids
         calls.mapped("tool_name")

@@ -4,6 +4,7 @@ from . import ai_turn_provider
 from . import ai_turn_retry
 from . import ai_turn_stop
 from . import ai_turn_stopping
+from . import ai_turn_steering
 from . import ai_turn_timeline
 from . import ai_turn_upkeep
 from . import ai_turn_wait

@@ -131,13 +131,21 @@ class AiTurn(models.Model):
 
     @api.model
     def _start(
-        self, channel, content, client_token=None, message=None, assistant=None, attachments=None
+        self,
+        channel,
+        content,
+        client_token=None,
+        message=None,
+        assistant=None,
+        attachments=None,
+        steers=False,
     ):
         """Queue a turn for the current user; the caller has checked the access to the channel.
 
         :param message: the question, when it stands in the channel already (Discuss)
         :param assistant: who answers, when it is not the conversation's own (a mention)
         :param attachments: files that belong to the question; those of `message` do
+        :param steers: whether it may enter the answer that is being written; not with files
         """
         self._check_open_turns()
         is_from_discuss = bool(message)
@@ -172,6 +180,7 @@ class AiTurn(models.Model):
                 "attachment_ids": message.sudo().attachment_ids.ids,
                 "client_token": client_token or False,
                 "is_from_discuss": is_from_discuss,
+                "steers": steers and not attachments,
             }
         )
         if is_from_discuss:
@@ -311,6 +320,7 @@ class AiTurn(models.Model):
             "id": self.id,
             "message_id": self.message_id.id or None,
             "stream_url": self._stream_url(),
+            "steers": self.steers,
         }
 
     def _ended_data(self):

@@ -170,6 +170,7 @@ class AiTurn(models.Model):
                 ("state", "in", FINAL_STATES),
                 ("retry_ids", "=", False),
                 ("hidden", "=", 0),
+                ("entered_id", "=", False),
             ],
             limit=HISTORY_TURNS,
         )

@@ -43,8 +43,12 @@ class AiTurn(models.Model):
         """What the new turn begins with: what was said up to the last call, and the calls."""
         rows = {call.call_id: call for call in self._calls_with_taken_over()}
         told = []
-        said = [message for message in transcript["messages"] if message["role"] == "assistant"]
-        for step, message in enumerate(said):
+        step = 0
+        for message in transcript["messages"]:
+            if message["role"] == "user":
+                told.append(events.steered(message["turn"], message["content"]))
+            if message["role"] != "assistant":
+                continue
             if thought := message.get(thinking.KEY):
                 told.append(events.thinking(thought, step))
             if message["content"].strip():
@@ -52,6 +56,7 @@ class AiTurn(models.Model):
                 told.append(events.text_block(step, html, step))
             for call in (rows.pop(asked["id"], None) for asked in message["tool_calls"]):
                 told += [call._call_event(), call._result_event()] if call else []
+            step += 1
         for call in rows.values():
             told += [call._call_event(), call._result_event()]
         return told
@@ -63,7 +68,7 @@ class AiTurn(models.Model):
         answered = {message["call_id"] for message in kept if message["role"] == "tool"}
         messages, rounds = [], 0
         for message in kept:
-            if message["role"] == "tool":
+            if message["role"] in ("tool", "user"):
                 messages.append(message)
             elif calls := message.get("tool_calls"):
                 rounds += 1

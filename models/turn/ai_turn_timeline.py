@@ -25,7 +25,7 @@ class AiTurn(models.Model):
         }
 
     def _kept_of_transcripts(self):
-        """``{turn id: (assistant's messages, asides)}``; the results of tools stay in the database."""
+        """``{turn id: (what was said, asides)}``; the results of tools stay in the database."""
         self.flush_recordset(["transcript"])
         rows = self.env.execute_query(
             SQL(
@@ -33,7 +33,7 @@ class AiTurn(models.Model):
                 SELECT id, jsonb_path_query_array(transcript, %s), transcript -> 'asides'
                   FROM woow_paas_platform_ai_turn WHERE id = ANY(%s)
                 """,
-                '$.messages[*] ? (@.role == "assistant")',
+                '$.messages[*] ? (@.role == "assistant" || @.role == "user")',
                 self.ids,
             )
         )
@@ -43,12 +43,17 @@ class AiTurn(models.Model):
         self.ensure_one()
         calls = {call.call_id for call in self._calls_with_taken_over()}
         entries, is_answered = [], False
-        for step, message in enumerate(said):
+        last = max((n for n, m in enumerate(said) if m["role"] == "assistant"), default=-1)
+        step = 0
+        for number, message in enumerate(said):
+            if message["role"] == "user":
+                entries.append({"type": "steered", "text": message["content"]})
+                continue
             entries += [self._shown(aside) for aside in asides if aside["step"] == step]
             asked = [call["id"] for call in message.get("tool_calls") or () if call["id"] in calls]
             entries += _thinking(message.get(thinking.KEY))
             content = message.get("content") or ""
-            is_last = step == len(said) - 1
+            is_last = number == last
             if is_last and (not asked or _is_same(content, answer)):
                 is_answered = True
                 entries += _block(answer, content)
@@ -56,8 +61,9 @@ class AiTurn(models.Model):
                 entries += _block(markdown.render(content), content)
             entries += [{"type": "tool_call", "id": call_id} for call_id in asked]
             calls.difference_update(asked)
+            step += 1
         entries += [{"type": "tool_call", "id": call_id} for call_id in sorted(calls)]
-        entries += [self._shown(aside) for aside in asides if aside["step"] >= len(said)]
+        entries += [self._shown(aside) for aside in asides if aside["step"] >= step]
         if not is_answered:
             entries += _block(answer, html2plaintext(answer).strip())
         return entries

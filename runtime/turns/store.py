@@ -173,6 +173,7 @@ class OdooStore(RecordCalls, TurnQueue):
         def work(env):
             turn = self._held(env, claim)
             turn.write({"transcript": text.storable(progress), "round": progress["round"]})
+            turn._close_entered()
             turn._tell_providers()
             found = env[CALL].search([("call_id", "in", [call.id for call in calls])])
             known = set(found.mapped("call_id"))
@@ -199,6 +200,19 @@ class OdooStore(RecordCalls, TurnQueue):
             self._insert(env, {claim: events})
 
         db.transaction(self.name, work)
+
+    def take_steering(self, claim, known) -> list[dict]:
+        """Messages that the person has sent meanwhile and that enter the turn; theirs are the same, asked again,
+        until a saved transcript has them.
+
+        :param known: ids of turns whose messages the transcript has
+        :return: ``[{"turn", "message_id", "content"}]``
+        """
+
+        def work(env):
+            return self._held(env, claim)._take_steering(known)
+
+        return db.transaction(self.name, work)
 
     def begin_call(self, claim, call) -> Verdict:
         """Whether the call starts now: every switch is read again in the transaction that records the start.

@@ -14,6 +14,7 @@ class MemoryJournal:
     :ivar saved: a copy of the progress at each step
     :ivar suspended: calls that wait for a person, with what they want
     :ivar asked: what servers asked while they waited, answered by `answers`
+    :ivar steering: messages that the person sends meanwhile
     :ivar refuses_questions: why nobody can be asked
     :ivar records: tool name -> coroutine function ``(call) -> CallResult`` of tools that act on the host's records
     :param verdicts: tool name -> `Verdict`; every other call runs
@@ -30,6 +31,7 @@ class MemoryJournal:
         self.verdicts = verdicts or {}
         self.suspended: list[tuple[ToolCall, ElicitationRequired | SignInRequired]] = []
         self.asked: list[ElicitRequest] = []
+        self.steering: list[dict[str, Any]] = []
         self.answers: OnElicit | None = None
         self.refuses_questions = ""
         self.records: dict[str, Callable[[ToolCall], Awaitable[CallResult]]] = {}
@@ -39,9 +41,15 @@ class MemoryJournal:
     def emit(self, event: dict[str, Any]) -> None:
         self.events.append(event)
 
-    async def save_step(self, progress: TurnProgress, calls: tuple[ToolCall, ...] = ()) -> None:
+    async def take_steering(self, known) -> list[dict[str, Any]]:
+        return [sent for sent in self.steering if sent["turn"] not in known]
+
+    async def save_step(
+        self, progress: TurnProgress, calls: tuple[ToolCall, ...] = (), told=()
+    ) -> None:
         self._perhaps_lose("save_step")
         self.saved.append(copy.deepcopy(progress))
+        self.events += told
         for call in calls:
             told = {"id": call.id, "tool": call.tool.name if call.tool else call.alias}
             told |= {"args": call.arguments, "round": call.round}

@@ -114,6 +114,7 @@ class _Turn:
         while not self.stop.is_set():
             if self._must_confirm():
                 return self._wait(confirm=self.progress.round + 1)
+            await self._take_steering()
             try:
                 answer = await self._ask()
             except LlmError as error:
@@ -237,6 +238,23 @@ class _Turn:
             self._withdraw()
             answer = await self._say(await self._protocol(), answer.repair)
         return answer
+
+    async def _take_steering(self) -> None:
+        """What the person has sent since the last step, between two steps, where all calls have their results."""
+        messages = self.progress.messages
+        if not messages:
+            return
+        known = {message["turn"] for message in messages if message["role"] == "user"}
+        if entering := await self.journal.take_steering(known):
+            messages += [
+                {"role": "user", "content": sent["content"], "turn": sent["turn"]}
+                for sent in entering
+            ]
+            told = [
+                events.steered(sent["turn"], sent["content"], sent["message_id"])
+                for sent in entering
+            ]
+            await self.journal.save_step(self.progress, told=told)
 
     async def _protocol(self) -> tool_protocol.ToolProtocol:
         """How this model is told of tools; found out when nobody knows."""

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -135,7 +135,15 @@ class TurnJournal:
     def _is_lost(self) -> bool:
         return self.lost
 
-    async def save_step(self, progress: TurnProgress, calls: tuple[ToolCall, ...] = ()) -> None:
+    async def take_steering(self, known) -> list[dict[str, Any]]:
+        return await self._asked(self.store.take_steering, known)
+
+    async def save_step(
+        self,
+        progress: TurnProgress,
+        calls: tuple[ToolCall, ...] = (),
+        told: Sequence[events.Event] = (),
+    ) -> None:
         started = [
             events.tool_call(
                 call.id,
@@ -151,7 +159,9 @@ class TurnJournal:
             for call in calls
         ]
         progress.epoch = self.claim.epoch
-        await self._write(self.store.save_step, asdict(progress), calls, own_events=started)
+        await self._write(
+            self.store.save_step, asdict(progress), calls, own_events=[*told, *started]
+        )
 
     async def begin_call(self, call: ToolCall) -> Verdict:
         if self.lost:

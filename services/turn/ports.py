@@ -1,5 +1,6 @@
 """Ports: what the engine asks of its host. The Odoo side and the test doubles implement these."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -35,8 +36,19 @@ class Journal(Protocol):
     def emit(self, event: Event) -> None:
         """Append one event; returns at once. Order is kept, text is coalesced to 40 ms."""
 
-    async def save_step(self, progress: TurnProgress, calls: tuple[ToolCall, ...] = ()) -> None:
-        """Put the progress, the calls that the last answer asked for and their `tool_call` events on disk."""
+    async def save_step(
+        self,
+        progress: TurnProgress,
+        calls: tuple[ToolCall, ...] = (),
+        told: Sequence[Event] = (),
+    ) -> None:
+        """Put the progress, the calls that the last answer asked for and their `tool_call` events on disk.
+
+        :param told: events that belong to this step alone
+        """
+
+    async def take_steering(self, known: Collection[int]) -> list[dict[str, Any]]:
+        """What the person has sent meanwhile and wants to enter the turn, see `Store.take_steering`."""
 
     async def begin_call(self, call: ToolCall) -> Verdict:
         """Record that the call starts now, after reading every switch again."""
@@ -131,6 +143,7 @@ class Store(Protocol):
     def load(self, claim: Claim) -> Loaded: ...
     def append(self, batch: dict[Claim, list]) -> set[Claim]: ...
     def save_step(self, claim: Claim, progress: dict, calls: tuple, events: list) -> None: ...
+    def take_steering(self, claim: Claim, known: Collection[int]) -> list[dict]: ...
     def begin_call(self, claim: Claim, call: ToolCall) -> Verdict: ...
     def read_records(self, claim: Claim, call_id: str) -> CallResult: ...
     def rehearse_call(self, claim: Claim, call_id: str) -> None: ...

@@ -13,9 +13,19 @@ class Database(ModelStore):
 
     # ------------------------------------------------------------ the person of a turn
 
-    def post(self, turn_id: int, channel: int, user: int = 1, *, is_visible: bool = True) -> Turn:
-        """:param is_visible: False while the transaction that asks has not committed"""
-        turn = Turn(id=turn_id, channel=channel, user=user, is_visible=is_visible)
+    def post(
+        self,
+        turn_id: int,
+        channel: int,
+        user: int = 1,
+        *,
+        is_visible: bool = True,
+        steers: bool = False,
+    ) -> Turn:
+        """:param is_visible: False while the transaction that asks has not committed
+        :param steers: it may enter the turn that is under way
+        """
+        turn = Turn(id=turn_id, channel=channel, user=user, is_visible=is_visible, steers=steers)
         self.turns[turn_id] = turn
         self.add(turn, [{"type": "state", "state": "queued"}])
         self.notify("queued", turn_id)
@@ -26,7 +36,7 @@ class Database(ModelStore):
         :return: the state after the request
         """
         turn = self.turns[turn_id]
-        if turn.state in FINAL:
+        if turn.state in FINAL or (turn.state == "queued" and turn.entered):
             return turn.state
         turn.stop_at = self.now() if turn.stop_at is None else turn.stop_at
         if is_locked:

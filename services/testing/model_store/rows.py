@@ -99,7 +99,10 @@ class Call:
 
 @dataclass(slots=True, kw_only=True)
 class Turn:
-    """`until` is the end of the lease, `waiting_until` of the wait, in seconds of the database's clock."""
+    """`until` is the end of the lease, `waiting_until` of the wait, in seconds of the database's clock.
+
+    `steers`: it may enter the turn before it; `entered` is that turn.
+    """
 
     id: int
     channel: int
@@ -113,6 +116,8 @@ class Turn:
     waiting_round: int = 0
     waiting_until: float | None = None
     is_visible: bool = True
+    steers: bool = False
+    entered: int = 0
     calls: list[Call] = field(default_factory=list)
     events: dict[int, dict[str, Any]] = field(default_factory=dict)
     stop_at: float | None = None
@@ -121,6 +126,14 @@ class Turn:
     @property
     def last_seq(self) -> int:
         return max(self.events, default=0)
+
+    def known(self) -> set[int]:
+        """Turns whose messages stand in the transcript."""
+        return set(self.known_each())
+
+    def known_each(self) -> list[int]:
+        said = self.progress.get("messages", ())
+        return [message["turn"] for message in said if message["role"] == "user"]
 
     def open_calls(self) -> list[Call]:
         return [call for call in self.calls if not call.outcome]

@@ -52,6 +52,7 @@ class ModelStore(TurnQueue):
         turn = self.held(claim)
         self.insert(turn, events)
         turn.progress = copied(progress)
+        self._close_entered(turn)
         known = {call.id for call in turn.calls}
         for call in calls:
             if call.id not in known:
@@ -65,6 +66,32 @@ class ModelStore(TurnQueue):
                         origin=call.tool and (call.tool.id, call.tool.definition),
                         arguments=copied(call.arguments or {}),
                     )
+                )
+
+    def take_steering(self, claim: Claim, known) -> list[dict]:
+        turn = self.held(claim)
+        entering = [one for one in self._steering(turn) if one.id not in known]
+        for one in entering:
+            one.entered = turn.id
+        return [{"turn": one.id, "message_id": None, "content": "And this."} for one in entering]
+
+    def _steering(self, turn: Turn) -> list[Turn]:
+        """What wants to enter it, or was taken and is not closed."""
+        return [
+            one
+            for _, one in sorted(self.turns.items())
+            if (one.channel, one.user) == (turn.channel, turn.user) and one.id > turn.id
+            if one.steers and one.state == "queued" and one.is_visible
+            if one.entered in (0, turn.id)
+        ]
+
+    def _close_entered(self, turn: Turn) -> None:
+        known = turn.known()
+        for one in self._steering(turn):
+            if one.entered and one.id in known:
+                one.state, one.ended_at = "done", self.now()
+                self.add(
+                    one, [{"type": "state", "state": "done"}, {"type": "done", "state": "done"}]
                 )
 
     def call(self, turn: Turn, call_id: str) -> Call:
@@ -251,6 +278,9 @@ class ModelStore(TurnQueue):
         if state == "failed":
             final = {"type": "error", "code": error}
         self.add(turn, [*last, {"type": "state", "state": state}, final], first)
+        self._close_entered(turn)
+        for one in self._steering(turn):
+            one.entered = 0
 
 
 def copied(data):

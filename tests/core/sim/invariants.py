@@ -111,6 +111,24 @@ def what_is_queued_comes_in_its_order(world):
     yield from world.out_of_order
 
 
+def what_is_sent_meanwhile_is_read_once(world):
+    """It enters one turn, whose log and transcript have it once, or it is a turn of its own."""
+    for name, database in world.databases.items():
+        said = Counter(i for turn in database.turns.values() for i in turn.known_each())
+        told = Counter(
+            event["turn_id"]
+            for turn in database.turns.values()
+            for event in _events(turn, "steered")
+        )
+        for turn in database.turns.values():
+            read = (said[turn.id], told[turn.id])
+            is_over = turn.state in FINAL
+            if turn.entered and is_over and (read != (1, 1) or turn.epoch):
+                yield name, turn.id, "entered", turn.entered, read, turn.epoch
+            if not turn.entered and is_over and read != (0, 0):
+                yield name, turn.id, "has not entered, but was read", read
+
+
 def capacity_holds_over_all_databases(world):
     if world.most_running > world.capacity:
         yield f"{world.most_running} turns run where {world.capacity} may"
@@ -174,6 +192,7 @@ INVARIANTS = (
     nobody_is_asked_twice,
     one_turn_of_a_conversation_at_a_time,
     what_is_queued_comes_in_its_order,
+    what_is_sent_meanwhile_is_read_once,
     capacity_holds_over_all_databases,
     no_lease_is_kept_for_a_lost_journal,
     a_turn_that_ended_has_nothing_open,

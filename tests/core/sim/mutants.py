@@ -100,6 +100,10 @@ def _overtakes_what_waits(self, turn):
     )
 
 
+def _closes_nobody(self, _turn):
+    pass
+
+
 def _keeps_everything(self, _claim):
     pass
 
@@ -177,6 +181,11 @@ MUTANTS = {
         "what_is_queued_comes_in_its_order",
         0,
         (Database, "_is_next", _overtakes_what_waits),
+    ),
+    "what has entered a turn is answered again": (
+        "what_is_sent_meanwhile_is_read_once",
+        3,
+        (Database, "_close_entered", _closes_nobody),
     ),
     "nobody looks after dead runners": (
         "every_turn_ends",

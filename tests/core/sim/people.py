@@ -46,7 +46,13 @@ class People:
         number = self.numbers[database.name]
         channel = number - 1 if number > 1 and self.rng.random() < 0.4 else number
         is_late = self.rng.random() < 0.2
-        database.post(number, channel, self.rng.choice((1, 2)), is_visible=not is_late)
+        database.post(
+            number,
+            channel,
+            self.rng.choice((1, 2)),
+            is_visible=not is_late,
+            steers=channel != number and number % 2 == 0,
+        )
         self.world.tell("person", f"asks in {database.name}", number)
         if is_late:
             self.world.after(self.rng.uniform(0.01, 2), self._becomes_visible, database, number)

@@ -260,3 +260,31 @@ async def test_merged_names_missing_ids_and_objects_as_arguments(fake):
         done = await turn(llm, fake)
     assert sorted(r.text for r in done.journal.results) == ["a", "b"]
     assert done.progress.messages[0]["content"] == "in parts"
+
+
+async def test_what_is_sent_meanwhile_enters_between_two_steps(fake):
+    calls = [("fake__add", {"a": 1, "b": 2})]
+    journal = MemoryJournal()
+    journal.steering = [{"turn": 7, "message_id": 70, "content": "In Tainan, please."}]
+    async with ScriptedLlm(Reply(calls=calls), Reply(calls=calls), Reply("Done.")) as llm:
+        done = await turn(llm, fake, journal=journal)
+    assert done.result.text == "Done."
+    roles = [message["role"] for message in llm.requests[1]["messages"]]
+    assert roles == ["system", "user", "assistant", "tool", "user"]
+    sent = [m["content"] for m in llm.requests[2]["messages"] if m["role"] == "user"]
+    assert sent == ["Hello?", "In Tainan, please."], "once, and where it entered"
+    assert journal.of("steered") == [
+        {"type": "steered", "turn_id": 7, "content": "In Tainan, please.", "message_id": 70}
+    ]
+    assert "In Tainan" not in str(llm.requests[0])
+
+
+async def test_a_turn_that_died_after_it_was_saved_goes_on_with_it(fake):
+    async with ScriptedLlm(Reply(calls=[("fake__add", {"a": 1, "b": 2})]), Reply("Done.")) as llm:
+        journal = MemoryJournal()
+        journal.steering = [{"turn": 7, "message_id": None, "content": "More."}]
+        await turn(llm, fake, journal=journal)
+        saved = next(p for p in journal.saved if p.messages[-1]["role"] == "user")
+        again = await turn(llm, fake, progress=saved)
+    assert again.result.state == "done"
+    assert [m["content"] for m in llm.requests[-1]["messages"]].count("More.") == 1
