@@ -59,6 +59,7 @@
         "views/ai_turn_views.xml",
         "views/tool_call_report_views.xml",
         "views/ai_chat_action.xml",
+        "views/overview_views.xml",
         "views/discuss_channel_views.xml",
         "views/res_config_settings_views.xml",
         "views/approval_views.xml",
@@ -100,6 +101,9 @@
             ("include", "woow_paas_platform.assets_chat"),
             "woow_paas_platform/static/src/core/theme_dark.scss",
             "woow_paas_platform/static/src/discuss/**/*",
+        ],
+        "woow_paas_platform.assets_overview": [
+            "woow_paas_platform/static/src/overview/**/*",
         ],
         "woow_paas_platform.assets_servers": [
             "woow_paas_platform/static/src/core/**/*.js",

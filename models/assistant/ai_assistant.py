@@ -1,5 +1,6 @@
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
+from odoo.fields import Command
 
 from ...services import const
 from ...tools import limits
@@ -35,6 +36,7 @@ class AiAssistant(models.Model):
         ondelete="restrict",
         check_company=True,
         groups="woow_paas_platform.group_admin",
+        default=lambda self: self._default_config(),
     )
     system_prompt = fields.Text(
         groups="woow_paas_platform.group_admin",
@@ -102,6 +104,23 @@ class AiAssistant(models.Model):
         "CHECK (definition_tokens >= 500)",
         "The definitions of tools need at least 500 tokens.",
     )
+
+    @api.model
+    def default_get(self, fields):
+        """The first assistant of the set-up has all that there is, so that nothing needs to be chosen."""
+        values = super().default_get(fields)
+        if self.env.context.get("woow_setup"):
+            values.setdefault("name", self.env._("Assistant"))
+            servers = self.env["woow_paas_platform.mcp_server"].search([("scope", "=", "system")])
+            limit = limits.get(self.env, "max_servers_per_assistant")
+            values["mcp_server_ids"] = [Command.set(servers[:limit].ids)]
+        return values
+
+    @api.model
+    def _default_config(self):
+        """The provider, where there is no choice."""
+        configs = self.env["ai.config"].search([], limit=2)
+        return configs if len(configs) == 1 else False
 
     @api.depends("mcp_server_ids.tool_ids.active", "mcp_tool_disabled_ids")
     def _compute_tool_count(self):

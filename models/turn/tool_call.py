@@ -1,3 +1,5 @@
+import json
+
 from odoo import api, fields, models
 
 from ...services import events, text
@@ -46,6 +48,7 @@ class ToolCall(models.Model):
     )
     server_name = fields.Char(readonly=True)
     arguments = fields.Json(readonly=True)
+    arguments_text = fields.Text("Arguments as Text", compute="_compute_arguments_text")
     fixed = fields.Json(readonly=True, help="Names of the arguments filled in from the record.")
     result = fields.Json(readonly=True, help="Result as shown to users, up to a maximum length.")
     llm_text = fields.Text(
@@ -96,6 +99,11 @@ class ToolCall(models.Model):
 
     _created = models.Index("(create_date)")
     _call_id_unique = models.Constraint("UNIQUE (call_id)", "The ID of a tool call must be unique.")
+
+    @api.depends("arguments")
+    def _compute_arguments_text(self):
+        for call in self:
+            call.arguments_text = json.dumps(call.arguments or {}, indent=2, ensure_ascii=False)
 
     def _end_direct(self, result):
         """Record what became of a direct call, once.

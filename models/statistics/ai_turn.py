@@ -1,0 +1,26 @@
+from odoo import api, fields, models
+
+
+class AiTurn(models.Model):
+    """What a turn has cost, as columns that can be summed."""
+
+    _inherit = "woow_paas_platform.ai_turn"
+
+    tokens = fields.Integer(
+        compute="_compute_cost",
+        store=True,
+        aggregator="sum",
+        help="Tokens that the language model has read and written.",
+    )
+    duration_ms = fields.Integer(
+        "Duration (ms)", compute="_compute_cost", store=True, aggregator="avg"
+    )
+
+    _created = models.Index("(create_date)")
+
+    @api.depends("usage")
+    def _compute_cost(self):
+        for turn in self:
+            usage = turn.usage or {}
+            turn.tokens = (usage.get("input_tokens") or 0) + (usage.get("output_tokens") or 0)
+            turn.duration_ms = usage.get("duration_ms") or 0

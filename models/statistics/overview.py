@@ -1,0 +1,121 @@
+"""What an administrator sees first: what is missing, what waits, how much is used, what failed."""
+
+from datetime import timedelta
+
+from odoo import api, fields, models
+from odoo.exceptions import AccessError
+
+from ...tools.moments import utc
+
+DAYS = 30  # that the graphs show, today included
+FAILURES = 5  # the latest ones
+TURN = "woow_paas_platform.ai_turn"
+
+
+class Overview(models.AbstractModel):
+    _name = "woow_paas_platform.overview"
+    _description = "Overview"
+
+    @api.model
+    def get_overview(self):
+        """All of it, in a handful of queries that read an index each.
+
+        :raises AccessError: the person is no administrator of the app
+        """
+        if not self.env.user.has_group("woow_paas_platform.group_admin"):
+            raise AccessError(self.env._("Only administrators can see the overview."))
+        today = fields.Date.context_today(self)
+        first = today - timedelta(days=DAYS - 1)
+        return {
+            "setup": self._setup(),
+            "servers": self._servers(),
+            "waiting": self.env[TURN].search_count([("state", "=", "waiting")]),
+            "reviews": self.env["woow_paas_platform.mcp_tool"].search_count(
+                [("review_state", "in", ("new", "changed"))]
+            ),
+            "days": self._days(first),
+            "failures": self._failures(first),
+        }
+
+    def _setup(self):
+        """Whether each step from nothing to the first answer is done."""
+        env = self.env
+        tools = [("server_id.active", "=", True), ("server_id.scope", "=", "system")]
+        steps = {
+            "provider": env["ai.config"].search([], limit=1),
+            "tools": env["woow_paas_platform.mcp_tool"].search(tools, limit=1),
+            "assistant": env["ai.assistant"].search([], limit=1),
+            "answer": env[TURN].search([("state", "=", "done")], order="id", limit=1),
+        }
+        return {name: bool(found) for name, found in steps.items()}
+
+    def _servers(self):
+        """``[{state, label, count}]`` of the servers that are switched on, the worst first."""
+        Server = self.env["woow_paas_platform.mcp_server"]
+        counts = dict(Server._read_group([], ["state"], ["__count"]))
+        labels = dict(Server._fields["state"]._description_selection(self.env))
+        order = ("error", "auth_required", "degraded", "draft", "connected")
+        return [
+            {"state": state, "label": labels[state], "count": counts[state]}
+            for state in order
+            if counts.get(state)
+        ]
+
+    def _days(self, first):
+        """One entry a day, the oldest first: turns, how many of them failed, tokens, calls, how many of them failed."""
+        names = ("turns", "failed", "tokens", "calls", "errors")
+        days = {first + timedelta(days=n): dict.fromkeys(names, 0) for n in range(DAYS)}
+        turns = self.env[TURN]._read_group(
+            [("create_date", ">=", first - timedelta(days=1))],
+            ["create_date:day", "state"],
+            ["__count", "tokens:sum"],
+        )
+        for moment, state, count, tokens in turns:
+            if day := days.get(moment.date()):
+                day["turns"] += count
+                day["tokens"] += tokens or 0
+                day["failed"] += count if state == "failed" else 0
+        calls = self.env["woow_paas_platform.tool_call_report"]._read_group(
+            [("date", ">=", first)], ["date:day"], ["__count", "error_rate:avg"]
+        )
+        for date, count, rate in calls:
+            if day := days.get(date):
+                day["calls"] = int(count)
+                day["errors"] = round(count * (rate or 0) / 100)
+        return [{"day": str(day), **values} for day, values in days.items()]
+
+    def _failures(self, first):
+        """The latest turns without an answer and the servers in trouble, to open."""
+        turns = self.env[TURN].search(
+            [("state", "=", "failed"), ("create_date", ">=", first)],
+            order="create_date desc, id desc",
+            limit=FAILURES,
+        )
+        servers = self.env["woow_paas_platform.mcp_server"].search(
+            [("state", "in", ("error", "auth_required"))],
+            order="state_since desc, id desc",
+            limit=FAILURES,
+        )
+        failures = [
+            {
+                "model": TURN,
+                "id": turn.id,
+                "at": utc(turn.ended_at or turn.create_date),
+                "name": turn.display_name,
+                "who": turn.user_id.name,
+                "why": turn.error_message or "",
+            }
+            for turn in turns
+        ]
+        failures += [
+            {
+                "model": server._name,
+                "id": server.id,
+                "at": utc(server.state_since),
+                "name": server.display_name,
+                "who": "",
+                "why": server.state_sentence or "",
+            }
+            for server in servers
+        ]
+        return sorted(failures, key=lambda failure: failure["at"] or "", reverse=True)

@@ -1,0 +1,224 @@
+import { Component, onWillStart, onWillUnmount, useState } from "@odoo/owl";
+import { loadBundle } from "@web/core/assets";
+import { _t } from "@web/core/l10n/translation";
+import { registry } from "@web/core/registry";
+import { formatFloat } from "@web/core/utils/numbers";
+import { useService } from "@web/core/utils/hooks";
+import { DayChart } from "./day_chart";
+
+const { DateTime } = luxon;
+const MODULE = "woow_paas_platform";
+const NUMBERS = ["turns", "failed", "calls", "errors", "tokens"];
+
+/** The steps from nothing to the first answer, each with what it opens. */
+const STEPS = [
+    {
+        name: "provider",
+        title: _t("Add a model"),
+        about: _t("Any endpoint that speaks the OpenAI API."),
+        button: _t("Add a model"),
+        model: "ai.config",
+    },
+    {
+        name: "tools",
+        title: _t("Add tools"),
+        about: _t("The address of an MCP server; its tools are discovered automatically."),
+        button: _t("Add an MCP server"),
+        model: `${MODULE}.mcp_server`,
+    },
+    {
+        name: "assistant",
+        title: _t("Make an assistant"),
+        about: _t("A model with instructions and tools, for the people you choose."),
+        button: _t("Make an assistant"),
+        model: "ai.assistant",
+    },
+    {
+        name: "answer",
+        title: _t("Ask the first question"),
+        about: _t("Everything is ready when the assistant answers."),
+        button: _t("Open the chat"),
+        action: `${MODULE}.ai_chat_action`,
+    },
+];
+
+/** The app's first page for administrators. */
+export class Overview extends Component {
+    static template = "woow_paas_platform.Overview";
+    static components = { DayChart };
+    static props = {};
+
+    setup() {
+        this.action = useService("action");
+        this.orm = useService("orm");
+        this.state = useState({ data: null });
+        const bus = useService("bus_service");
+        const onServer = () => this.load(); // its tools were found, or it failed
+        bus.subscribe("woow_ai/mcp_server", onServer);
+        onWillUnmount(() => bus.unsubscribe("woow_ai/mcp_server", onServer));
+        onWillStart(() => Promise.all([loadBundle("web.chartjs_lib"), this.load()]));
+    }
+
+    async load() {
+        this.state.data = await this.orm.call(`${MODULE}.overview`, "get_overview", []);
+    }
+
+    get data() {
+        return this.state.data;
+    }
+
+    // Set-up -----------------------------------------------------------------
+
+    get isSetUp() {
+        return Object.values(this.data.setup).every(Boolean);
+    }
+
+    /** The first step that is not done is the one to take. */
+    get steps() {
+        const next = STEPS.find(({ name }) => !this.data.setup[name]);
+        return STEPS.map((step, index) => ({
+            ...step,
+            number: index + 1,
+            isDone: this.data.setup[step.name],
+            isNext: step === next,
+        }));
+    }
+
+    takeStep({ model, action }) {
+        if (action) {
+            return this.action.doAction(action);
+        }
+        return this.action.doAction(
+            {
+                type: "ir.actions.act_window",
+                name: _t("New"),
+                res_model: model,
+                views: [[false, "form"]],
+                target: "new",
+                context: { woow_setup: true },
+            },
+            { onClose: () => this.load() }
+        );
+    }
+
+    // Numbers ----------------------------------------------------------------
+
+    count(value) {
+        return formatFloat(value || 0, { digits: [false, 0] });
+    }
+
+    get numbers() {
+        const { days } = this.data;
+        const labels = {
+            turns: _t("Questions"),
+            failed: _t("Without an answer"),
+            calls: _t("Tool calls"),
+            errors: _t("Failed calls"),
+            tokens: _t("Tokens"),
+        };
+        return NUMBERS.map((name) => ({
+            name,
+            label: labels[name],
+            today: this.count(days.at(-1)[name]),
+            month: this.count(days.reduce((sum, day) => sum + day[name], 0)),
+        }));
+    }
+
+    /** Days with those that went well apart, so that bars can be stacked. */
+    get days() {
+        this.shown ??= new WeakMap();
+        const { days } = this.data;
+        if (!this.shown.has(days)) {
+            const apart = days.map((day) => ({
+                ...day,
+                answered: day.turns - day.failed,
+                ok: day.calls - day.errors,
+            }));
+            this.shown.set(days, apart);
+        }
+        return this.shown.get(days);
+    }
+
+    get charts() {
+        const [good, bad, plain] = ["#3d8f6b", "#c9483f", "#71639e"];
+        return [
+            {
+                title: _t("Questions per day"),
+                series: [
+                    { name: "answered", label: _t("Answered"), color: good },
+                    { name: "failed", label: _t("Without an answer"), color: bad },
+                ],
+            },
+            {
+                title: _t("Tool calls per day"),
+                series: [
+                    { name: "ok", label: _t("Successful"), color: good },
+                    { name: "errors", label: _t("Failed calls"), color: bad },
+                ],
+            },
+            {
+                title: _t("Tokens per day"),
+                series: [{ name: "tokens", label: _t("Tokens"), color: plain }],
+            },
+        ];
+    }
+
+    // What needs somebody ----------------------------------------------------
+
+    get tasks() {
+        const { servers, waiting, reviews } = this.data;
+        const tasks = servers.map(({ state, label, count }) => ({
+            key: state,
+            label,
+            count: this.count(count),
+            style: { connected: "success", error: "danger", draft: "info" }[state] || "warning",
+            open: () =>
+                this.open(_t("MCP Servers"), `${MODULE}.mcp_server`, [["state", "=", state]]),
+        }));
+        return { servers: tasks, waiting: this.count(waiting), reviews: this.count(reviews) };
+    }
+
+    openWaiting() {
+        return this.open(_t("Waiting for a decision"), `${MODULE}.ai_turn`, [
+            ["state", "=", "waiting"],
+        ]);
+    }
+
+    openReviews() {
+        return this.open(_t("Tools to review"), `${MODULE}.mcp_tool`, [
+            ["review_state", "in", ["new", "changed"]],
+        ]);
+    }
+
+    open(name, model, domain) {
+        return this.action.doAction({
+            type: "ir.actions.act_window",
+            name,
+            res_model: model,
+            views: [
+                [false, "list"],
+                [false, "form"],
+            ],
+            domain,
+        });
+    }
+
+    openRecord({ model, id }) {
+        return this.action.doAction({
+            type: "ir.actions.act_window",
+            res_model: model,
+            res_id: id,
+            views: [[false, "form"]],
+        });
+    }
+
+    moment(iso) {
+        return iso ? DateTime.fromISO(iso).toLocaleString(DateTime.DATETIME_MED) : "";
+    }
+
+    kind({ model }) {
+        return model.endsWith("mcp_server") ? _t("MCP server") : _t("Question");
+    }
+}
+
+registry.category("lazy_components").add("woow_paas_platform.Overview", Overview);

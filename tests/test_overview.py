@@ -1,0 +1,111 @@
+from odoo.exceptions import AccessError
+from odoo.tests import tagged
+
+from .common import AiCase
+
+MODELS = ("ai.config", "ai.assistant", "woow_paas_platform.mcp_server")
+
+
+@tagged("post_install", "-at_install")
+class TestOverview(AiCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.Overview = cls.env["woow_paas_platform.overview"].with_user(cls.admin)
+        cls.numbers = iter(range(1000))
+
+    def _overview(self):
+        self.env.flush_all()
+        self.env.invalidate_all()
+        return self.Overview.get_overview()
+
+    def _turn(self, state, **values):
+        turn = self._ask(self.member, f"Question {next(self.numbers)}").sudo()
+        turn.write({"state": state, **values})
+        return turn
+
+    def _call(self, turn, outcome):
+        number = next(self.numbers)
+        self.env["woow_paas_platform.tool_call"].create(
+            {
+                "turn_id": turn.id,
+                "user_id": self.member.id,
+                "call_id": f"overview_{number}",
+                "tool_name": "forecast",
+                "outcome": outcome,
+            }
+        )
+
+    def test_only_administrators_see_it(self):
+        for person in (self.internal, self.owner, self.member, self.stranger, self.public):
+            with self.subTest(person=person.login), self.assertRaises(AccessError):
+                self.Overview.with_user(person).get_overview()
+
+    def test_the_setup_tells_what_is_missing(self):
+        self.env["woow_paas_platform.ai_turn"].search([]).state = "failed"
+        for model in reversed(MODELS):
+            self.env[model].search([]).active = False
+        nothing = dict.fromkeys(("provider", "tools", "assistant", "answer"), False)
+        self.assertEqual(self._overview()["setup"], nothing)
+        self.env["ai.config"].with_context(active_test=False).search([], limit=1).active = True
+        self.assertEqual(self._overview()["setup"], {**nothing, "provider": True})
+        self._turn("done")
+        self.assertTrue(self._overview()["setup"]["answer"])
+
+    def test_the_numbers_of_today_and_of_the_days_before(self):
+        before = self._overview()["days"][-1]
+        usage = {"input_tokens": 100, "output_tokens": 23, "duration_ms": 4000}
+        answered = self._turn("done", usage=usage)
+        failed = self._turn("failed", usage={}, error_message="The model is away.")
+        for outcome in ("ok", "denied", "error", "timeout"):
+            self._call(answered, outcome)
+        self.assertEqual((answered.tokens, answered.duration_ms), (123, 4000))
+        overview = self._overview()
+        self.assertEqual(len(overview["days"]), 30)
+        today = overview["days"][-1]
+        grown = {name: today[name] - before[name] for name in today if name != "day"}
+        self.assertEqual(grown, {"turns": 2, "failed": 1, "tokens": 123, "calls": 4, "errors": 2})
+        told = overview["failures"][0]
+        self.assertEqual((told["id"], told["why"]), (failed.id, "The model is away."))
+
+    def test_what_waits_and_what_is_in_trouble(self):
+        before = self._overview()
+        self._turn("waiting")
+        self.forecast.review_state = "changed"
+        self.server._set_state("error", "The MCP server closed the connection.")
+        overview = self._overview()
+        self.assertEqual(overview["waiting"], before["waiting"] + 1)
+        self.assertEqual(overview["reviews"], before["reviews"] + 1)
+        self.assertEqual(overview["servers"][0]["state"], "error")
+        told = [
+            failure["id"] for failure in overview["failures"] if failure["id"] == self.server.id
+        ]
+        self.assertEqual(told, [self.server.id])
+
+    def test_it_asks_the_database_as_often_however_much_there_is(self):
+        turn = self._turn("done")
+        self._overview()
+        few = self._queries()
+        for number in range(30):
+            self._call(turn, "ok" if number % 2 else "error")
+            self._turn("done")
+        self.assertLessEqual(self._queries(), few)
+        self.assertLess(few, 40)
+
+    def _queries(self):
+        self.env.flush_all()
+        self.env.invalidate_all()
+        before = self.env.cr.sql_log_count
+        self.Overview.get_overview()
+        return self.env.cr.sql_log_count - before
+
+    def test_the_first_assistant_has_all_that_there_is(self):
+        self.env["ai.config"].search([("id", "!=", self.assistant.config_id.id)]).active = False
+        Assistant = self.env["ai.assistant"].with_user(self.admin)
+        fields = ["name", "config_id", "mcp_server_ids"]
+        plain = Assistant.default_get(fields)
+        self.assertEqual(plain["config_id"], self.assistant.config_id.id)
+        self.assertNotIn("mcp_server_ids", plain)
+        of_setup = Assistant.with_context(woow_setup=True).default_get(fields)
+        self.assertTrue(of_setup["name"])
+        self.assertIn(self.server.id, of_setup["mcp_server_ids"][0][2])
