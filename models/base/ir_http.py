@@ -8,6 +8,7 @@ from werkzeug.exceptions import Forbidden
 
 from ...tools import host
 
+LANGUAGE_HEADER = "X-Woow-Language"  # code of the language of the page that asks, such as zh_TW
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -63,6 +64,9 @@ class IrHttp(models.AbstractModel):
             raise AccessDenied
         if request.httprequest.method not in SAFE_METHODS and not _is_same_origin(headers):
             raise CrossSite
+        # A page of the portal has a language of its own, which is not always that of its person.
+        if lang := request.env["res.lang"]._get_code(headers.get(LANGUAGE_HEADER, "")):
+            request.update_context(lang=lang)
 
     @classmethod
     def _pre_dispatch(cls, rule, args):

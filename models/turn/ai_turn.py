@@ -57,6 +57,9 @@ class AiTurn(models.Model):
     retry_ids = fields.One2many(
         "woow_paas_platform.ai_turn", "retry_of_id", "Retries", readonly=True
     )
+    lang = fields.Char(
+        "Language", readonly=True, help="Language of the page on which the question was asked."
+    )
     client_token = fields.Char(
         readonly=True, help="Prevents the same message from being processed twice."
     )
@@ -174,6 +177,7 @@ class AiTurn(models.Model):
                 "assistant_id": assistant.id,
                 "cloud_service_id": channel.woow_cloud_service_id.id,
                 "user_id": self.env.uid,
+                "lang": self.env.lang,
                 "message_id": message.id,
                 "prompt": content,
                 # sudo: mail.message - the caller's own
@@ -188,6 +192,11 @@ class AiTurn(models.Model):
         turn._append_events([events.state("queued")])
         notify.queued(self.env.cr, turn.id)
         return turn.sudo(False)
+
+    def _language(self):
+        """What is said to the person in the course of the turn is in the language of the page, if it is still there."""
+        self.ensure_one()
+        return self.env["res.lang"]._get_code(self.lang or "") or self.user_id.lang
 
     def _check_open_turns(self):
         """:raises TooOften: the person has queued more than anybody reads"""
@@ -324,7 +333,9 @@ class AiTurn(models.Model):
         }
 
     def _ended_data(self):
-        error = {"code": self.error_code, "message": self.error_message}
+        # It was stored in the language in which was asked; the reader may have another one by now.
+        sentence = self._error_sentence(self.error_code, self.error_message)
+        error = {"code": self.error_code, "message": sentence}
         return {
             "id": self.id,
             "state": self.state,

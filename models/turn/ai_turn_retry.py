@@ -27,6 +27,7 @@ class AiTurn(models.Model):
                 "assistant_id": old.assistant_id.id,
                 "cloud_service_id": old.cloud_service_id.id,
                 "user_id": old.user_id.id,
+                "lang": self.env.lang,
                 "message_id": old.message_id.id,
                 "prompt": old.prompt,
                 "attachment_ids": old.attachment_ids.ids,

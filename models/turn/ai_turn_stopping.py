@@ -29,7 +29,7 @@ class AiTurn(models.Model):
             notify.stop(self.env.cr, self.id)
             return "running"
         if self.state in ("queued", "waiting"):
-            turn = self.with_context(lang=self.user_id.lang)
+            turn = self.with_context(lang=self._language())
             turn._append_events(turn._end("stopped"))
         elif self.state == "running":
             self.stop_requested = True

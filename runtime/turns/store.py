@@ -57,7 +57,7 @@ class OdooStore(RecordCalls, TurnQueue):
             turn = self._held(env, claim)
             user = turn.user_id
             turn = turn.with_context(
-                lang=user.lang,
+                lang=turn._language(),
                 tz=user.tz,
                 allowed_company_ids=user.company_ids.ids,
             )
@@ -343,7 +343,7 @@ class OdooStore(RecordCalls, TurnQueue):
         def work(env):
             turn = self._held(env, claim)
             user = turn.user_id
-            turn = turn.with_context(lang=user.lang, tz=user.tz)
+            turn = turn.with_context(lang=turn._language(), tz=user.tz)
             if ending.progress:
                 progress = text.storable(ending.progress)
                 turn.write({"transcript": progress, "round": progress["round"]})

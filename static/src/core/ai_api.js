@@ -1,4 +1,5 @@
 import { browser } from "@web/core/browser/browser";
+import { localization } from "@web/core/l10n/localization";
 import { _t } from "@web/core/l10n/translation";
 import { chatUrl } from "./chat_ref";
 
@@ -69,6 +70,15 @@ function statusSentence(status) {
     return _t("The server rejected this request. Reload the page and try again.");
 }
 
+/** What the server says is part of this page, whatever language its person prefers elsewhere. */
+function pageLanguage() {
+    try {
+        return localization.code;
+    } catch {
+        return ""; // not known yet: the person's own
+    }
+}
+
 function parseRetryAfter(response) {
     const seconds = parseFloat(response.headers.get("Retry-After"));
     return Number.isFinite(seconds) ? seconds * 1000 : null;
@@ -124,6 +134,7 @@ export class AiApi {
                 method,
                 headers: {
                     Accept: "application/json",
+                    "X-Woow-Language": pageLanguage(),
                     ...(body === undefined ? {} : { "Content-Type": "application/json" }),
                     ...headers,
                 },

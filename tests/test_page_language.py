@@ -1,0 +1,71 @@
+from odoo.tests import tagged
+
+from .common import AiHttpCase, TurnByHandCase
+
+TAIWAN = {"X-Woow-Language": "zh_TW"}
+
+
+class Chinese:
+    """Mixed into a test case: pages may be in Traditional Chinese; everybody prefers English."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.env["res.lang"]._activate_lang("zh_TW")
+        module = cls.env["ir.module.module"].search([("name", "=", "woow_paas_platform")])
+        module._update_translations("zh_TW")
+
+
+@tagged("post_install", "-at_install")
+class TestPageLanguage(Chinese, AiHttpCase):
+    """What the API says is in the language of the page that asks."""
+
+    def test_answers_are_in_the_language_of_the_page(self):
+        self._sign_in(self.member)
+        chat = self._conversation(self.member)
+        path = f"/api/ai/conversations/{chat.id}/messages"
+        self._call("POST", path, {"content": "One"}, headers=TAIWAN)
+        self.assertEqual(chat.sudo().woow_turn_ids.lang, "zh_TW")
+        told = {
+            lang: self._call("POST", path, {"content": "Two"}, headers=headers)[1]["error"]
+            for lang, headers in (
+                ("zh", TAIWAN),
+                ("en", None),
+                ("none", {**TAIWAN, "X-Woow-Language": "xx"}),
+            )
+        }
+        self.assertEqual({error["code"] for error in told.values()}, {"turn_running"})
+        self.assertEqual(
+            told["en"]["message"], "The assistant is still busy with the last message."
+        )
+        self.assertEqual(told["none"]["message"], told["en"]["message"])
+        self.assertRegex(told["zh"]["message"], "助理")
+
+    def test_a_failure_is_told_in_the_readers_language(self):
+        turn = self._ask(self.member).sudo()
+        turn.write({"state": "failed", "error_code": "llm_timeout"})
+        turn.error_message = turn._error_sentence("llm_timeout", "")
+        self._sign_in(self.member)
+        path = f"/api/ai/turns/{turn.id}"
+        english, chinese = (
+            self._call("GET", path, headers=headers)[1]["error"]["message"]
+            for headers in (None, TAIWAN)
+        )
+        self.assertEqual(english, "The language model did not answer in time. Try again.")
+        self.assertRegex(chinese, "[一-龥]")
+
+
+@tagged("post_install", "-at_install")
+class TestTurnLanguage(Chinese, TurnByHandCase):
+    def test_what_a_turn_asks_is_in_the_language_of_its_page(self):
+        self.turn.lang = "zh_TW"
+        self.forecast.approval_policy = "ask"
+        self._asked((self.forecast, {"city": "Taipei"}))
+        (asked,) = self._events("approval_required")
+        self.assertRegex(asked["reason"], "[一-龥]")
+
+    def test_a_language_that_is_gone_is_the_persons_own(self):
+        self.turn.lang = "zh_TW"
+        self.assertEqual(self.turn._language(), "zh_TW")
+        self.env.ref("base.lang_zh_TW").active = False
+        self.assertEqual(self.turn._language(), self.member.lang)
