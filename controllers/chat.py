@@ -101,6 +101,7 @@ class ChatController(http.Controller):
                     "name": assistant.name,
                     "description": assistant.description or "",
                     "tools": assistant.tool_count,
+                    **assistant._api_face(),
                 }
                 for assistant in request.env["ai.assistant"].search([])
             ]
@@ -125,6 +126,7 @@ class ChatController(http.Controller):
                     "id": service.id,
                     "name": service.name,
                     "state": service.state,
+                    "starters": service._starters(),
                     "workspace": {
                         "id": service.workspace_id.id,
                         "name": service.workspace_id.name,

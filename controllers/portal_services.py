@@ -15,7 +15,7 @@ def readable_service(service_id):
 
 
 def render_service(template, service, **values):
-    values.update(page_name="services", service=service)
+    values.update(page_name="services", service=service, attention=service._attention())
     return request.render(f"woow_paas_platform.{template}", values)
 
 
@@ -37,6 +37,7 @@ class ServicePortal(CustomerPortal):
         values = {
             "page_name": "services",
             "services": services,
+            "attention": services._attention(),
             "pager": pages,
             "search": search,
             "default_url": "/my/services",
@@ -59,7 +60,9 @@ class ServicePortal(CustomerPortal):
             for role in ROLES
         ]
         members = [(label, names) for label, names in members if names]
-        return render_service("portal_my_service", service, members=members)
+        return render_service(
+            "portal_my_service", service, members=members, servers=service._own_servers()
+        )
 
     @http.route(
         [

@@ -216,11 +216,13 @@ CONNECTION = {
     "key_since": MOMENT,
 }
 NAMED = _object({"id": INT, "name": TEXT})
+IMAGE_URL = {**_or_null(TEXT), "description": "Of its image, null without one"}
+STARTERS = {**_list(TEXT), "description": "Questions that a chat may begin with"}
 TURN_STATE = _one_of("queued", "running", "waiting", "done", "failed", "stopped")
 CONVERSATION = {
     "id": INT,
     "name": TEXT,
-    "assistant": NAMED,
+    "assistant": _object({"id": INT, "name": TEXT, "image_url": IMAGE_URL}),
     "cloud_service": _or_null(NAMED),
     "record": _or_null(_object({"model": TEXT, "id": INT, "name": TEXT})),
     "last_message_at": MOMENT,
@@ -229,6 +231,7 @@ CONVERSATION = {
 NOTICE = {**TEXT, "description": "Says that MCP is switched off, empty otherwise"}
 CHOICE = {
     **{name: PUBLIC[name] for name in ("id", "name", "title", "description", "scope", "state")},
+    "state_message": {**TEXT, "description": "Why it does not work, empty while it does"},
     "tool_count": INT,
     "token_estimate": INT,
     "enabled": BOOL,
@@ -351,12 +354,34 @@ SCHEMAS = {
     "ConfigChange": _object({"enabled_servers": _or_null(_list(TEXT))}),
     # ------------------------------------------------------------ the chat
     "Assistants": _object(
-        {"assistants": _list(_object({"id": INT, "name": TEXT, "description": TEXT, "tools": INT}))}
+        {
+            "assistants": _list(
+                _object(
+                    {
+                        "id": INT,
+                        "name": TEXT,
+                        "description": TEXT,
+                        "tools": INT,
+                        "image_url": IMAGE_URL,
+                        "greeting": TEXT,
+                        "starters": STARTERS,
+                    }
+                )
+            )
+        }
     ),
     "CloudServices": _object(
         {
             "cloud_services": _list(
-                _object({"id": INT, "name": TEXT, "state": TEXT, "workspace": NAMED})
+                _object(
+                    {
+                        "id": INT,
+                        "name": TEXT,
+                        "state": TEXT,
+                        "starters": STARTERS,
+                        "workspace": NAMED,
+                    }
+                )
             )
         }
     ),
@@ -403,11 +428,12 @@ SCHEMAS = {
     "Preferences": _object(
         {
             "show_tool_calls": BOOL,
+            "notify": BOOL,
             "language": TEXT,
             "languages": _list(_object({"code": TEXT, "name": TEXT})),
         }
     ),
-    "PreferencesChange": _object({}, {"show_tool_calls": BOOL, "language": TEXT}),
+    "PreferencesChange": _object({}, {"show_tool_calls": BOOL, "notify": BOOL, "language": TEXT}),
     "Permissions": _object(
         {
             "grants": _list(

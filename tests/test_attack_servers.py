@@ -109,9 +109,10 @@ class TestAttackOnServers(AiCase):
         said = ServerRefused.of_rpc(1, '<a href="https://evil.example">Sign in</a>')
         for _time in range(3):
             self.user_server._record_check(said)
-        note = self.user_server.activity_ids.note
+        to_owner = [("partner_ids", "in", self.owner.partner_id.ids)]
+        note = self.env["mail.message"].search(to_owner, limit=1).body
         self.assertIn("Sign in", note)
-        self.assertNotIn("<a", note)
+        self.assertEqual(note.count("<a"), 1)  # ours, to the page
 
     def test_one_name_twice_costs_only_itself(self):
         document = {

@@ -6,7 +6,7 @@ from odoo.tests import tagged
 
 from ..runtime.servers import background
 from ..services.errors import AuthRequired, ConnectFailed, ServerTimeout
-from .common import AiCase
+from .common import AiCase, AiHttpCase
 from .test_mcp_server import discovery, tool
 
 
@@ -65,11 +65,40 @@ class TestHealth(AiCase):
     def test_its_owner_is_told_once_when_it_stays_down(self):
         for _ in range(5):
             self._check(ConnectFailed(), self.user_server)
-        activity = self.user_server.activity_ids
-        self.assertEqual(activity.user_id, self.owner)
-        self.assertIn("flows", activity.summary)
+        self.assertFalse(self.user_server.activity_ids)  # of which a portal user has no list
+        to_owner = [("partner_ids", "in", self.owner.partner_id.ids)]
+        mail = self.env["mail.message"].search(to_owner)
+        self.assertEqual(len(mail), 1)
+        self.assertIn("flows", mail.subject)
+        self.assertIn(f"/my/services/{self.service.id}/mcp", mail.body)
+        self.assertFalse(mail.model)
+
+    def test_an_owner_of_the_own_company_has_it_among_the_activities(self):
+        self.workspace.access_ids.filtered(lambda a: a.role == "owner").user_id = self.internal
+        for _ in range(3):
+            self._check(ConnectFailed(), self.user_server)
+        self.assertEqual(self.user_server.activity_ids.user_id, self.internal)
         self._check(None, self.user_server)
         self.assertFalse(self.user_server.activity_ids)
+
+    def test_the_portal_tells_managers_what_to_look_at(self):
+        services = self.service | self.other_workspace_service()
+        self.assertEqual(services.with_user(self.owner)._attention(), {})
+        self.user_server._record_failure(ConnectFailed())
+        self.env["woow_paas_platform.mcp_tool"].create(
+            {"server_id": self.user_server.id, "name": "fresh", "review_state": "new"}
+        )
+        self.assertEqual(services.with_user(self.owner)._attention(), {self.service: 2})
+        ((server, to_review),) = self.service.with_user(self.owner)._own_servers()
+        self.assertEqual((server.state, to_review), ("error", 1))
+        for person in (self.member, self.guest, self.stranger):
+            seen = self.service.with_user(person)
+            self.assertEqual((seen.sudo()._attention(), seen.sudo()._own_servers()), ({}, []))
+
+    def other_workspace_service(self):
+        return self.env["woow_paas_platform.cloud_service"].create(
+            {"name": "Elsewhere", "workspace_id": self.other_workspace.id}
+        )
 
     def test_admins_are_told_of_a_system_server(self):
         for _ in range(3):
@@ -89,3 +118,20 @@ class TestHealth(AiCase):
             for _time in range(2):
                 self.env["woow_paas_platform.mcp_server"]._cron_check_health()
         self.assertEqual(asked, self.server.ids, "once")
+
+
+@tagged("post_install", "-at_install")
+class TestHealthInThePortal(AiHttpCase):
+    def test_the_pages_of_a_service_say_what_to_look_at(self):
+        self.user_server._record_failure(ConnectFailed())
+        said = self.user_server.state_sentence
+        list_page, page = "/my/services", f"/my/services/{self.service.id}"
+        for person, is_told in ((self.owner, True), (self.member, False)):
+            self._sign_in(person)
+            with self.subTest(person=person.login):
+                for path in (list_page, page):
+                    answer = self.url_open(path)
+                    self.assertEqual(answer.status_code, 200)
+                    self.assertEqual("o_woow_attention" in answer.text, is_told)
+                self.assertEqual(said in answer.text, is_told)
+                self.assertIn(f"{page}/chat", answer.text)

@@ -86,6 +86,11 @@ class ResConfigSettings(models.TransientModel):
         "Decision Timeout (hours)",
         "Hours a tool call waits for a decision before it is denied.",
     )
+    woow_mail_after_minutes = _limit(
+        "mail_after_minutes",
+        "Mail about Decisions (minutes)",
+        "Minutes a tool call waits for a decision before its user gets a mail. 0 means never.",
+    )
     woow_health_interval_minutes = _limit(
         "health_interval_minutes",
         "Health Check Interval (minutes)",
@@ -121,7 +126,7 @@ class ResConfigSettings(models.TransientModel):
             if any(settings[f"woow_{name}"] < limits.least(name) for name in limits.DEFAULTS):
                 raise ValidationError(
                     self.env._(
-                        "Limits must be at least 1. Only the tool call retention and the confirmation can be 0."
+                        "Limits must be at least 1. Only call retention, confirmation and mail can be 0."
                     )
                 )
             if settings.woow_max_rounds > 50:

@@ -43,6 +43,7 @@ class AiAssistant(models.Model):
                     "description": server.description or "",
                     "scope": server.scope,
                     "state": server.state,
+                    "state_message": server.state_sentence or "",
                     "tool_count": len(tools),
                     "token_estimate": sum(tools.mapped("token_estimate")),
                     "enabled": server in selected,

@@ -27,6 +27,9 @@ class DiscussChannel(models.Model):
             "assistant": {
                 "id": channel.woow_assistant_id.id,
                 "name": channel.woow_assistant_id.name or "",
+                "image_url": channel.woow_assistant_id._image_url()
+                if channel.woow_assistant_id
+                else None,
             },
             "cloud_service": {"id": service.id, "name": service.name} if service else None,
             "record": {"model": record._name, "id": record.id, "name": record.display_name}

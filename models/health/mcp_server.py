@@ -190,14 +190,19 @@ class McpServer(models.Model):
         for user in server._owners():
             in_language = server.with_context(lang=user.lang)
             read = in_language.with_user(user).sudo()  # sudo: see above; what this person may know
-            in_language.activity_schedule(
-                ACTIVITY,
-                user_id=user.id,
-                summary=in_language.env._(
-                    "The MCP server “%(name)s” is down", name=server.display_name
-                ),
-                note=escape(read.state_sentence or ""),  # it may quote the server
+            summary = in_language.env._(
+                "The MCP server “%(name)s” is down", name=server.display_name
             )
+            note = escape(read.state_sentence or "")  # it may quote the server
+            if user._is_internal():
+                in_language.activity_schedule(ACTIVITY, user_id=user.id, summary=summary, note=note)
+            else:  # who has no list of activities gets a mail that leads to the page
+                user._woow_ai_mail(summary, note, server._portal_path())
+
+    def _portal_path(self):
+        """The page of the portal on which its owner looks after it."""
+        service = self.cloud_service_id
+        return f"/my/services/{service.id}/mcp" if service else "/my/ai-servers"
 
     def _tell_admins(self):
         """Forms that show the server read it again."""

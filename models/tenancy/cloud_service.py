@@ -1,6 +1,7 @@
 from odoo import api, fields, models
 
 from ...services import text
+from ..assistant.ai_assistant_face import lines_of
 
 
 class CloudService(models.Model):
@@ -26,6 +27,9 @@ class CloudService(models.Model):
         ],
         required=True,
         default="pending",
+    )
+    starters = fields.Text(
+        "Suggested Questions", help="One per line, shown in a new chat about this service."
     )
     reference_id = fields.Char(help="Identifier of the service on the platform that runs it.")
     user_mcp_server_ids = fields.One2many(
@@ -105,6 +109,13 @@ class CloudService(models.Model):
             "domain": [("cloud_service_id", "=", self.id)],
             "context": {"search_default_group_channel": 1},
         }
+
+    def _starters(self):
+        """Questions that a chat about this service may begin with."""
+        self.ensure_one()
+        return lines_of(self.starters) or [
+            self.env._("What is the state of %(service)s?", service=self.name)
+        ]
 
     def _prompt_facts(self):
         """Name, state and description for the system prompt: never a secret or a raw value."""

@@ -39,11 +39,11 @@ ARROWS = {
 # Between the features of models: whom they import, extend, relate to or look up by name.
 FEATURES = {
     "mixins": "assistant approval",
-    "tenancy": "mixins mcp recall",
+    "tenancy": "mixins assistant mcp recall",
     "assistant": "mixins mcp turn",
     "mcp": "mixins tenancy assistant credential review turn statistics",
     "credential": "mixins mcp",
-    "health": "mcp",
+    "health": "tenancy mcp",
     "operator_file": "mcp",
     "template": "tenancy mcp",
     "oauth": "mixins mcp question",
