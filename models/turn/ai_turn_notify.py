@@ -70,8 +70,7 @@ class AiTurn(models.Model):
             _("%(assistant)s is waiting for your decision", assistant=self.assistant_id.name or ""),
             html_escape(
                 _(
-                    "In the conversation “%(name)s” a tool may only be called when you allow it. You can switch these "
-                    "mails off by the bell above the conversation.",
+                    "In the conversation “%(name)s” a tool may only be called when you allow it.",
                     name=self.channel_id.name,
                 )
             ),
