@@ -66,14 +66,14 @@ class AiConfig(models.Model):
             "params": {"path": f"/api/ai/providers/{self.id}/test"},
         }
 
-    def _set_state(self, state, message=False, detail=False):
+    def _set_state(self, state, message=False, detail=False):  # pylint: disable=missing-return
         """Writes only what is news: turns that run at once tell the same."""
         for config in self:
             told = {"state": state, "state_message": message, "state_detail": detail}
             if config.state != state:
                 told["state_since"] = fields.Datetime.now()
             if any(config[name] != value for name, value in told.items()):
-                super(AiConfig, config).write(told)
+                super(AiConfig, config).write(told)  # pylint: disable=super-method-mismatch
 
     def _record_test(self, diagnosis):
         """:param diagnosis: of `services.llm.diagnose`"""

@@ -144,12 +144,12 @@ class _ProviderCourse(Course):
     def too_late(self) -> EngineError:
         return LlmTimeout()
 
-    def fail(self, error: EngineError) -> None:
+    def explained(self, error: EngineError) -> EngineError:
         if isinstance(error, LlmModelNotFound) and (
             meant := model_names.nearest(self.spec.model, self.models)
         ):
-            error = LlmModelNotFound(MEANT.format(", ".join(meant)), detail=error.detail)
-        super().fail(error)
+            return LlmModelNotFound(MEANT.format(", ".join(meant)), detail=error.detail)
+        return error
 
     def step_of(self, error: EngineError) -> int:
         taken = len(self.result.steps)
