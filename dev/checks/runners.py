@@ -247,7 +247,7 @@ class OdooPytest(Pytest):
 def _e2e(instance: Instance, arguments: Sequence[str], *, beside: bool) -> list[report.Outcome]:
     """:param beside: run *conformance* beside the last tests, which keep only one process busy"""
     # They wait more than they compute. A file's tests share servers, so a file stays in one process.
-    together = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+    together = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
     tests = (ROOT / "tests/e2e", "-q", *arguments)
     most = Pytest("e2e", [*tests, *together, "-m", "not alone"]).finish()
     alone = Pytest("e2e-alone", [*tests, "-m", "alone"], quiet=beside)
