@@ -77,6 +77,15 @@ class TestVersions(AiCase):
         self.assertEqual(len(found), 1)
         self.assertNotIn("inside", str(found.mapped("configuration")))
 
+    def test_the_chatter_keeps_no_address(self):
+        self.server.url = "https://weather.example.com/mcp?api_key=sk-former"
+        self.server.write({"url": "https://weather.example.com/mcp", "trust_level": "full"})
+        self.env.flush_all()
+        self.env.cr.precommit.run()
+        tracked = self.server.message_ids.tracking_value_ids
+        self.assertIn("trust_level", tracked.field_id.mapped("name"))
+        self.assertNotIn("sk-former", str(tracked.read()))
+
     def test_a_lock_holds_against_a_restore(self):
         self.user_server.url = "https://other.example.com/mcp"
         first = self.user_server.version_ids.sorted("id")[0]

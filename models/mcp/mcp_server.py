@@ -49,7 +49,7 @@ class McpServer(models.Model):
         help="The tools are synced whenever Odoo or a runner starts.",
     )
     description = fields.Text()
-    url = fields.Char("URL", tracking=True, help="Endpoint of the server (streamable HTTP or SSE).")
+    url = fields.Char("URL", help="Endpoint of the server (streamable HTTP or SSE).")
     transport = fields.Selection(
         [
             ("auto", "Automatic"),
