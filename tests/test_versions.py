@@ -78,13 +78,19 @@ class TestVersions(AiCase):
         self.assertNotIn("inside", str(found.mapped("configuration")))
 
     def test_the_chatter_keeps_no_address(self):
+        self._end_of_request()  # what is made and changed at once is not tracked
         self.server.url = "https://weather.example.com/mcp?api_key=sk-former"
+        self._end_of_request()
         self.server.write({"url": "https://weather.example.com/mcp", "trust_level": "full"})
-        self.env.flush_all()
-        self.env.cr.precommit.run()
+        self._end_of_request()
         tracked = self.server.message_ids.tracking_value_ids
         self.assertIn("trust_level", tracked.field_id.mapped("name"))
         self.assertNotIn("sk-former", str(tracked.read()))
+
+    def _end_of_request(self):
+        self.env.flush_all()
+        self.env.cr.precommit.run()
+        self.server.invalidate_recordset()
 
     def test_a_lock_holds_against_a_restore(self):
         self.user_server.url = "https://other.example.com/mcp"
