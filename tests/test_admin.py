@@ -81,7 +81,7 @@ class TestAdmin(AiCase):
 
     def test_the_test_of_a_connection_is_for_who_manages_the_server(self):
         action = self._as_admin(self.server).action_test_connection()
-        self.assertEqual(action["params"], {"server_id": self.server.id})
+        self.assertEqual(action["params"], {"path": f"/api/mcp/servers/{self.server.id}/test"})
         with self.assertRaises(AccessError):
             self.server.with_user(self.member).action_test_connection()
 

@@ -110,7 +110,7 @@ class TestWatch(AiHttpCase):
         self.assertFalse(Process.search([("server_id", "=", spec.id)]))
 
     def test_nobody_but_administrators_sees_processes(self):
-        self._tell(("said", "a secret"))
+        self._tell(("stderr", "a secret"))
         row = self._row()
         row.with_user(self.admin).read(["stderr"])
         with self.assertRaises(AccessError):

@@ -85,8 +85,11 @@ class TestWhatReadersSee(AiHttpCase):
         with self.assertRaises(AccessError):
             as_owner.read(["state_inside"])
         self.user_server._tell_owners()
-        notes = self.user_server.sudo().activity_ids.mapped("note")
-        self.assertTrue(notes)
+        told = [("partner_ids", "in", self.owner.partner_id.ids)]
+        notes = self.env["mail.message"].sudo().search(told).mapped("body")
+        self.assertIn(
+            "is down", str(self.env["mail.message"].sudo().search(told).mapped("subject"))
+        )
         self.assertNotIn(INSIDE, str(notes))
         self.user_server._reset_state()
         self.assertFalse(self.user_server.state_inside)

@@ -320,6 +320,11 @@ PATTERNS = {
         of(words._PATH),
         ("/", " /", " ~", "~.", "a.", "a.m", "a.doc", " ./"),
     ),
+    "services.records.compare._ID": (
+        compare.MAX_TEXT,
+        lambda s: compare._ID.sub("id", s),
+        ("/1", "=", "1", '"1.', "#1234567890", "/12345678901"),
+    ),
     "services.records.compare._TOKEN": (
         compare.MAX_TEXT,
         compare.comparable,
