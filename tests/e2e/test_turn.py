@@ -188,7 +188,7 @@ result = server.id
     ("behavior", "code"),
     [
         ({"type": "fail", "status": 401}, "llm_auth_failed"),
-        ({"type": "fail", "status": 404}, "llm_model_not_found"),
+        ({"type": "fail", "status": 404}, "llm_no_api"),
     ],
 )
 def test_the_models_refusal_is_a_sentence(odoo, fault_llm, scripted_llm, behavior, code):

@@ -83,7 +83,7 @@ def updated(template, delivered):
     said = odoo.update()
     assert not [line for line in said.splitlines() if " WARNING " in line or " ERROR " in line]
     # The turn that was queued in the dump runs before there is a model.
-    odoo.expect_log(r"A turn failed: llm_(unavailable|model_not_found)")
+    odoo.expect_log(r"A turn failed: llm_(unavailable|no_api)")
     odoo.start()
     yield odoo, before
     odoo.stop()
