@@ -65,6 +65,7 @@ class Channel:
         self._begun_at = 0.0
         self._asked_at = 0.0  # when the first message was sent that has not come back
         self._is_heard = False
+        self._is_deaf = False  # and said so
         self._wake: tuple[int, int] | None = None
         self._thread: threading.Thread | None = None
 
@@ -171,7 +172,8 @@ class Channel:
                 self._hear(payload)
             self._empty_wake()
             if self._echoed < self._sent and time.monotonic() - self._asked_at >= ECHO:
-                if self._is_heard or self._sent == 1:
+                if not self._is_deaf:
+                    self._is_deaf = True
                     _logger.warning(
                         "The wake-up channel is deaf: its own message did not come back within %.0f s. Turns go on,"
                         " a second later each. See docs/deployment.md.",
@@ -231,6 +233,7 @@ class Channel:
         if is_heard == self._is_heard:
             return
         self._is_heard = is_heard
+        self._is_deaf = self._is_deaf and not is_heard
         with self._lock:
             members = list(self._members.values())
         for hear in members:
