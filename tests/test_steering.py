@@ -126,6 +126,13 @@ class TestSteering(AiHttpCase):
         self.env.flush_all()
         self.assertEqual(self.store.take_steering(self.claim, set()), [])
 
+    def test_what_was_begun_already_goes_on_by_itself(self):
+        """Of turns that were committed in another order than they were made, the younger one may begin first."""
+        begun = self._send("Later", when="steer")
+        begun.started_at = "2026-01-01 10:00:00"
+        self.env.flush_all()
+        self.assertEqual(self.store.take_steering(self.claim, set()), [])
+
     def test_while_a_decision_is_open_it_can_only_wait(self):
         self.turn.state = "waiting"
         self.env.flush_all()

@@ -41,7 +41,7 @@ class AiTurn(models.Model):
         ]
 
     def _steering(self):
-        """What wants to enter this turn, or has been taken and not yet been closed."""
+        """What wants to enter this turn, or has been taken and not yet been closed; nothing that was begun already."""
         return self.search(
             [
                 ("channel_id", "=", self.channel_id.id),
@@ -49,6 +49,7 @@ class AiTurn(models.Model):
                 ("id", ">", self.id),
                 ("steers", "=", True),
                 ("state", "=", "queued"),
+                ("started_at", "=", False),
                 ("entered_id", "in", [False, self.id]),
             ],
             order="id",

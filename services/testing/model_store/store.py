@@ -81,7 +81,7 @@ class ModelStore(TurnQueue):
             one
             for _, one in sorted(self.turns.items())
             if (one.channel, one.user) == (turn.channel, turn.user) and one.id > turn.id
-            if one.steers and one.state == "queued" and one.is_visible
+            if one.steers and one.state == "queued" and not one.epoch and one.is_visible
             if one.entered in (0, turn.id)
         ]
 
