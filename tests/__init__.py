@@ -38,6 +38,8 @@ from . import test_old_python
 from . import test_one_decision
 from . import test_overview
 from . import test_page_language
+from . import test_permissions
+from . import test_permissions_of_routes
 from . import test_person_rules
 from . import test_prompts_resources
 from . import test_provider

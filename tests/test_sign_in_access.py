@@ -20,7 +20,7 @@ SIGN_IN = "woow_paas_platform.mcp_sign_in"
 
 @tagged("post_install", "-at_install")
 class TestSignInAccess(AiCase):
-    """Nobody reads a token; who sees that there is one."""
+    """What becomes of tokens; who sees that there are any: test_permissions."""
 
     @classmethod
     def setUpClass(cls):
@@ -32,29 +32,6 @@ class TestSignInAccess(AiCase):
         cls.shared = SignIn._of(cls.user_server.id, 0, "a", make=True)
         for sign_in in cls.own | cls.shared:
             sign_in._keep({"access_token": "t0ken", "issuer": "https://login.example.com"})
-
-    def test_who_sees_and_ends_a_sign_in(self):
-        people = {
-            "admin": {"own", "shared"},
-            "owner": {"shared"},
-            "member": {"own"},
-            "guest": set(),
-            "stranger": set(),
-            "internal": set(),
-            "public": set(),
-        }
-        for who, visible in people.items():
-            user = getattr(self, who)
-            for name in ("own", "shared"):
-                record = getattr(self, name).with_user(user)
-                for operation in ("read", "unlink"):
-                    with self.subTest(who=who, record=name, operation=operation):
-                        self.assertEqual(record.has_access(operation), name in visible)
-                self.assertFalse(record.has_access("write"))
-            with self.assertRaises(AccessError):
-                self.own.with_user(user).read(["grant_encrypted"])
-            Request = self.env["woow_paas_platform.mcp_sign_in_request"].with_user(user)
-            self.assertFalse(Request.has_access("read"))
 
     def test_the_admin_ends_one_on_the_form_of_the_server(self):
         server = self.server.with_user(self.admin)

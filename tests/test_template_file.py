@@ -131,15 +131,6 @@ class TestTemplateFile(OperatorFile, McpApiCase):
         self._error("POST", IMPORT, 422, "config_error", {"mcpTemplates": []})
         self._error("POST", IMPORT, 400, "invalid_field", {"mcpTemplates": "x"})
 
-    def test_only_administrators(self):
-        for user in (self.owner, self.internal, self.stranger):
-            self._sign_in(user)
-            self._error("GET", EXPORT, 403, "forbidden")
-            self._error("POST", IMPORT, 403, "forbidden", {"mcpTemplates": [WEATHER]})
-            Import = self.env["woow_paas_platform.template_import"].with_user(user)
-            with self.assertRaises(AccessError):
-                Import.create({"file": base64.b64encode(b"{}")})
-
     def test_a_file_in_the_backend(self):
         Import = self.env["woow_paas_platform.template_import"].with_user(self.admin)
         for raw in (b"", b"no JSON", b"[" * 100_000, b"{}", b"\xff\xfe", b" " * 1_100_000 + b"{}"):

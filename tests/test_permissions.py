@@ -1,0 +1,325 @@
+"""Who may do what: a table of records × kind of person × verb; of routes: test_permissions_of_routes.
+
+A new model or hidden field fails here until it is in it.
+"""
+
+from odoo import Command, fields
+from odoo.exceptions import AccessError
+from odoo.tests import new_test_user, tagged
+
+from .common import AiCase
+from .test_mcp_server import discovery, tool
+
+ADDON = "woow_paas_platform"
+VERBS = ("read", "write", "create", "unlink")
+
+NOBODY = set()
+ADMIN = {"admin"}
+INTERNAL = {"admin", "internal"}
+OWN = {"member"}  # of what the member has made
+OWN_OR_ADMIN = OWN | ADMIN
+MANAGERS = {"admin", "owner", "manager"}  # of the workspace's services
+SEERS = MANAGERS | {"member", "guest"}
+SIGNED_IN = SEERS | {"internal", "stranger"}
+EVERYBODY = SIGNED_IN | {"public"}
+
+# Who reads, writes, creates and deletes a record.
+RIGHTS = {
+    "provider": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "assistant": (SIGNED_IN, ADMIN, ADMIN, ADMIN),
+    "workspace": (SEERS, ADMIN, ADMIN, ADMIN),
+    "access": (SEERS, ADMIN, ADMIN, ADMIN),
+    "service": (SEERS, ADMIN, ADMIN, ADMIN),
+    "link": (ADMIN, ADMIN, ADMIN, ADMIN),  # of internal members: test_cloud_service
+    "system_server": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "service_server": (MANAGERS, MANAGERS, MANAGERS, MANAGERS),
+    "personal_server": (OWN_OR_ADMIN, OWN_OR_ADMIN, OWN_OR_ADMIN, OWN_OR_ADMIN),
+    "system_tool": (SIGNED_IN, ADMIN, NOBODY, ADMIN),
+    "service_tool": (MANAGERS, MANAGERS, NOBODY, ADMIN),
+    "personal_tool": (OWN_OR_ADMIN, OWN_OR_ADMIN, NOBODY, ADMIN),
+    "system_version": (ADMIN, NOBODY, NOBODY, NOBODY),
+    "service_version": (MANAGERS, NOBODY, NOBODY, NOBODY),
+    "personal_version": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
+    "lock": (ADMIN, ADMIN, ADMIN, NOBODY),  # the admin's own
+    "opt_out": (OWN, NOBODY, NOBODY, NOBODY),
+    "tool_review": (MANAGERS, NOBODY, NOBODY, NOBODY),
+    "open_review": (ADMIN, NOBODY, NOBODY, NOBODY),  # the admin's own
+    "check": (ADMIN, NOBODY, NOBODY, NOBODY),
+    "request_slot": (ADMIN, NOBODY, NOBODY, NOBODY),
+    "process": (ADMIN, NOBODY, NOBODY, NOBODY),
+    "template": (SIGNED_IN, ADMIN, ADMIN, ADMIN),
+    "template_field": (SIGNED_IN, ADMIN, ADMIN, ADMIN),
+    "hidden_template": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "hidden_template_field": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "template_import": (ADMIN, ADMIN, ADMIN, ADMIN),  # the admin's own
+    "sign_in": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
+    "shared_sign_in": (MANAGERS, NOBODY, NOBODY, MANAGERS),
+    "sign_in_request": (NOBODY, NOBODY, NOBODY, NOBODY),
+    "credential": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
+    "conversation": (OWN, NOBODY, NOBODY, NOBODY),
+    "turn": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
+    "event": (OWN, NOBODY, NOBODY, NOBODY),
+    "stop": (ADMIN, NOBODY, NOBODY, NOBODY),
+    "call": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
+    "direct_call": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
+    "question": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
+    "grant": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
+    "rule": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "person_rule": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "own_rule": (ADMIN, ADMIN, ADMIN, ADMIN),  # the member's is used over a route only
+    "record_access": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "sum": (ADMIN, NOBODY, NOBODY, NOBODY),
+    "report": (ADMIN, NOBODY, NOBODY, NOBODY),
+    "network": (SIGNED_IN, ADMIN, ADMIN, ADMIN),
+    "group_network": (INTERNAL, ADMIN, ADMIN, ADMIN),
+    "action": (SIGNED_IN, ADMIN, ADMIN, ADMIN),
+    "group_action": (INTERNAL, ADMIN, ADMIN, ADMIN),
+    "parameter": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "toolbox": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "operation": (ADMIN, ADMIN, NOBODY, ADMIN),
+    "try": (ADMIN, ADMIN, ADMIN, ADMIN),  # the admin's own
+}
+
+
+class People:
+    """Beside the people of `AiData` an admin of the workspace, and one record of whatever the member can have."""
+
+    @classmethod
+    def _make_data(cls):
+        super()._make_data()
+        cls.manager = new_test_user(
+            cls.env,
+            "ai_manager",
+            groups="base.group_portal",
+            password="secret-of-a-test",
+            lang="en_US",
+        )
+        cls.workspace.access_ids = [Command.create({"user_id": cls.manager.id, "role": "admin"})]
+        cls.quiet = cls.env(context={**cls.env.context, "woow_no_sync": True})
+        down = {"url": "http://127.0.0.1:9/mcp"}
+        (cls.server | cls.user_server).with_env(cls.quiet).write(down)
+        cls.server.wants_own_keys = True
+        cls.system_server, cls.service_server = cls.server, cls.user_server
+        values = {"name": "mine", **down, "scope": "user", "owner_user_id": cls.member.id}
+        cls.personal_server = cls._make("mcp_server", **values)
+        cls.personal_tool = cls._make(
+            "mcp_tool", name="own", server_id=cls.personal_server.id, approval_policy="auto"
+        )
+        cls.conversation = cls._conversation(cls.member, cls.service)
+        cls.turn = cls._ask(cls.member, service=cls.service).sudo()
+        for name in ("system", "service", "personal"):
+            server = getattr(cls, f"{name}_server")
+            setattr(cls, f"{name}_version", server.version_ids[:1])
+        cls.grant = cls._model("tool_grant")._grant(cls.turn, cls.forecast, "always")
+        cls.credential = cls._model("server_credential")._keep(cls.server, cls.member, "sk-member")
+        SignIn = cls._model("mcp_sign_in")
+        cls.sign_in = SignIn._of(cls.server.id, cls.member.id, "a", make=True)
+        cls.shared_sign_in = SignIn._of(cls.user_server.id, 0, "a", make=True)
+        for sign_in in cls.sign_in | cls.shared_sign_in:
+            sign_in._keep({"access_token": "t0ken", "issuer": "https://login.example.com"})
+
+    @classmethod
+    def _model(cls, name):
+        return cls.quiet[f"{ADDON}.{name}"]
+
+    @classmethod
+    def _make(cls, name, /, **values):
+        return cls._model(name).create(values)
+
+
+@tagged("post_install", "-at_install")
+class TestPermissionsOnRecords(People, AiCase):
+    """Each record × kind of person × verb, by access rights and record rules alone."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.people = {who: getattr(cls, who) for who in sorted(EVERYBODY)}
+        call = cls._make(
+            "tool_call",
+            turn_id=cls.turn.id,
+            user_id=cls.member.id,
+            call_id="call_1",
+            tool_name="forecast",
+        )
+        template = cls.env.ref(f"{ADDON}.mcp_template_github")
+        hidden = cls._model("mcp_template").search([("code", "=", "filesystem")])
+        hidden.for_owners = False
+        partner = cls.internal.partner_id
+        cls.records = {
+            "provider": cls.provider,
+            "assistant": cls.assistant,
+            "workspace": cls.workspace,
+            "access": cls.workspace.access_ids[0],
+            "service": cls.service,
+            "link": cls._make(
+                "service_link",
+                cloud_service_id=cls.service.id,
+                record=f"{partner._name},{partner.id}",
+            ),
+            "system_server": cls.system_server,
+            "service_server": cls.service_server,
+            "personal_server": cls.personal_server,
+            "system_tool": cls.forecast,
+            "service_tool": cls.run_flow,
+            "personal_tool": cls.personal_tool,
+            "system_version": cls.system_version,
+            "service_version": cls.service_version,
+            "personal_version": cls.personal_version,
+            "check": cls._make("mcp_check", user_id=cls.member.id),
+            "request_slot": cls._make(
+                "request_slot",
+                uid=cls.member.id,
+                number=1,
+                holder="test",
+                until=fields.Datetime.now(),
+            ),
+            "process": cls._make("mcp_server_process", server_id=cls.server.id, name="one"),
+            "template": template,
+            "template_field": template.field_ids[0],
+            "hidden_template": hidden,
+            "hidden_template_field": hidden.field_ids[0],
+            "sign_in": cls.sign_in,
+            "shared_sign_in": cls.shared_sign_in,
+            "sign_in_request": cls._model("mcp_sign_in_request")._put(
+                cls.sign_in, cls.member.id, "state", {}
+            ),
+            "credential": cls.credential,
+            "conversation": cls.conversation,
+            "turn": cls.turn,
+            "event": cls._model("ai_turn_event").search([("turn_id", "=", cls.turn.id)], limit=1),
+            "stop": cls._make("ai_turn_stop", turn_id=cls.turn.id),
+            "call": call,
+            "direct_call": call.copy({"turn_id": False, "call_id": "direct_1"}),
+            "question": cls._make("call_question", call_id=call.id, kind="form", message="Who?"),
+            "grant": cls.grant,
+            "rule": cls._make("approval_rule", tool_id=cls.forecast.id),
+            "record_access": cls._make(
+                "record_access", assistant_id=cls.assistant.id, model="res.partner"
+            ),
+            "sum": cls._make(
+                "tool_call_sum", key="k", day=fields.Date.today(), tool_name="forecast", calls=1
+            ),
+            "report": cls._model("tool_call_report"),
+            **cls._control(),
+            **cls._reviews(),
+            **cls._recall(),
+        }
+
+    @classmethod
+    def _control(cls):
+        own = cls.server.with_user(cls.member)
+        own._switch_for_me(False)
+        own._set_my_policy("ask")
+        Rule, OptOut = cls._model("person_rule"), cls._model("server_opt_out")
+        opened = cls.server.with_user(cls.admin).action_lock()
+        Import = cls._model("template_import").with_user(cls.admin)
+        return {
+            "opt_out": OptOut.search([("user_id", "=", cls.member.id)]),
+            "own_rule": Rule.search([("owner_id", "=", cls.member.id)]),
+            "person_rule": Rule.create(
+                {"server_id": cls.server.id, "user_ids": [Command.link(cls.member.id)]}
+            ),
+            "lock": cls.env[opened["res_model"]].browse(opened["res_id"]),
+            "template_import": Import.create({"file": "e30="}),
+        }
+
+    @classmethod
+    def _reviews(cls):
+        server = cls.user_server
+        for description in ("Runs a flow.", "Runs another flow."):
+            server._apply_discovery(discovery(tool("run_flow", description)))
+        opened = cls.run_flow.with_user(cls.admin).action_review()
+        return {
+            "open_review": cls.env[opened["res_model"]].browse(opened["res_id"]),
+            "tool_review": cls._make(
+                "mcp_tool_review",
+                tool_id=cls.run_flow.id,
+                server_id=server.id,
+                tool_name="run_flow",
+                decision="accepted",
+                definition={"name": "run_flow"},
+            ),
+        }
+
+    @classmethod
+    def _recall(cls):
+        box = cls._make("toolbox", name="orders")
+        operation = cls._make(
+            "toolbox_operation", name="stock", method="GET", path="/stock", toolbox_id=box.id
+        )
+        network = cls._make("knowledge_network", name="All")
+        groups = cls.env.ref("base.group_user").ids
+        group_network = cls._make("knowledge_network", name="Some", group_ids=groups)
+        action, group_action = (
+            cls._make(
+                "action_type",
+                name="Stock",
+                network_id=of.id,
+                model_id=cls.env["ir.model"]._get("res.partner").id,
+                source="tool",
+                operation_id=operation.id,
+            )
+            for of in (network, group_network)
+        )
+        Try = cls._model("action_try").with_user(cls.admin)
+        return {
+            "network": network,
+            "group_network": group_network,
+            "action": action,
+            "group_action": group_action,
+            "parameter": cls._make(
+                "action_parameter", action_id=action.id, name="limit", location="query"
+            ),
+            "toolbox": box,
+            "operation": operation,
+            "try": Try.create({"action_id": action.id}),
+        }
+
+    def test_each_model_is_in_the_table(self):
+        ours = {
+            name
+            for name, model in self.env.registry.items()
+            if name.startswith(f"{ADDON}.") and not model._abstract
+        }
+        self.assertEqual(self.records.keys(), RIGHTS.keys())
+        covered = {record._name for record in self.records.values()}
+        self.assertEqual(ours | {"ai.config", "ai.assistant", "discuss.channel"}, covered)
+
+    def test_who_does_what(self):
+        for name, record in self.records.items():
+            for verb, allowed in zip(VERBS, RIGHTS[name], strict=True):
+                with self.subTest(record=name, verb=verb):
+                    found = {
+                        who
+                        for who, user in self.people.items()
+                        if record.with_user(user).sudo(False).has_access(verb)
+                    }
+                    self.assertEqual(found, allowed)
+
+    def test_who_finds_what(self):
+        for name, record in self.records.items():
+            if not record:  # the report is a view
+                continue
+            with self.subTest(record=name):
+                found = set()
+                for who, user in self.people.items():
+                    own = record.browse().with_user(user).sudo(False)
+                    if own.has_access("read") and own.search([("id", "=", record.id)]):
+                        found.add(who)
+                self.assertEqual(found, RIGHTS[name][0])
+
+    def test_nobody_reads_a_secret(self):
+        hidden = 0
+        for name, record in self.records.items():
+            for field, spec in record._fields.items():
+                if spec.groups != fields.NO_ACCESS:
+                    continue
+                hidden += 1
+                for who, user in self.people.items():
+                    with (
+                        self.subTest(record=name, field=field, who=who),
+                        self.assertRaises(AccessError),
+                    ):
+                        record.with_user(user).sudo(False).read([field])
+        self.assertGreater(hidden, 10)
