@@ -44,11 +44,25 @@ TEMPLATES = (
     " WHERE d.module = 'woow_paas_platform' AND d.model = 'woow_paas_platform.mcp_template'"
     " ORDER BY 1"
 )
+CRONS = (
+    "SELECT d.name, s.name->>'en_US', c.cron_name FROM ir_model_data d"
+    " JOIN ir_cron c ON c.id = d.res_id JOIN ir_act_server s ON s.id = c.ir_actions_server_id"
+    " WHERE d.module = 'woow_paas_platform' AND d.model = 'ir.cron'"
+    " AND d.name {} 'ir_cron_retention' ORDER BY 1"
+)
 OF_YESTERDAY = (
     "UPDATE woow_paas_platform_mcp_template SET url = 'https://moved.example.com/mcp'"
     " WHERE code = 'github'",
     "UPDATE ir_rule SET domain_force = '[(0, ''='', 1)]' WHERE id = (SELECT res_id"
     " FROM ir_model_data WHERE module = 'woow_paas_platform' AND name = 'ai_turn_rule_own')",
+    # Somebody has renamed one cron, and translated the name of another.
+    "WITH renamed AS (UPDATE ir_cron SET cron_name = 'Our own cleaning' WHERE id = (SELECT res_id"
+    " FROM ir_model_data WHERE module = 'woow_paas_platform' AND name = 'ir_cron_retention')"
+    " RETURNING ir_actions_server_id)"
+    ' UPDATE ir_act_server SET name = \'{"en_US": "Our own cleaning"}\''
+    " WHERE id = (SELECT ir_actions_server_id FROM renamed)",
+    'UPDATE ir_act_server SET name = name || \'{"fr_FR": "Balayer"}\''
+    " WHERE name->>'en_US' = 'AI: requeue the turns of runners that died'",
 )
 
 
@@ -114,7 +128,9 @@ def test_nothing_is_lost(updated):
     assert installed.startswith("19.0.") and installed != "19.0.1.0.0"
 
 
-@pytest.mark.parametrize("rows", [RULES, TEMPLATES], ids=["rules", "templates"])
+@pytest.mark.parametrize(
+    "rows", [RULES, TEMPLATES, CRONS.format("!=")], ids=["rules", "templates", "crons"]
+)
 def test_what_the_new_version_says_is_there(updated, template, rows):
     odoo, _before = updated
     assert odoo.sql(rows) == template.postgres.sql(template.database, rows)
@@ -129,6 +145,13 @@ def test_each_server_has_a_version_to_compare_with(updated):
         )
         == "0"
     )
+
+
+def test_the_names_that_somebody_has_given_to_crons_stay(updated):
+    odoo, _before = updated
+    assert odoo.sql(CRONS.format("=")) == "ir_cron_retention|Our own cleaning|Our own cleaning"
+    french = "SELECT name->>'en_US' FROM ir_act_server WHERE name->>'fr_FR' = 'Balayer'"
+    assert odoo.sql(french) == "AI: requeue the turns of runners that stopped"
 
 
 def test_secrets_are_still_read(updated):
