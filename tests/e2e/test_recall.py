@@ -167,8 +167,16 @@ def test_from_the_form_of_a_customer_to_the_answer(odoo, facts, scripted_llm, pa
     page = page_of(odoo, "admin")
     page.goto(f"/odoo/res.partner/{facts['partner']}")
     expect(page.locator(".o_breadcrumb")).to_contain_text("Ada Lovelace")
-    page.locator(".o_cp_action_menus button").first.click()
-    page.get_by_role("menuitem", name=re.compile("Chat with an Assistant")).click()
+    item = page.get_by_role("menuitem", name=re.compile("Chat with an Assistant"))
+
+    def opened():  # what is still loading beside it closes the menu again
+        if not item.is_visible():
+            page.locator(".o_cp_action_menus button").first.click()
+            page.wait_for_timeout(100)
+        return item.is_visible()
+
+    eventually(opened)
+    item.click()
     expect(page.locator(".o_ai_chat_about")).to_contain_text("Ada Lovelace")
     page.locator(".o_ai_chat_input").fill("What does this customer cost?")
     page.keyboard.press("Enter")
