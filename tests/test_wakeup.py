@@ -162,6 +162,7 @@ class TestWakeup(TransactionCase):
         member.wait(channel.EVERYTHING, False)
         for payload in (
             "not json",
+            "[" * 7_000,
             "[1]",
             "7",
             '{"by": "x", "n": 1, "to": []}',
@@ -172,6 +173,7 @@ class TestWakeup(TransactionCase):
             wire.coming.put(payload)
         here._wake_up()
         member.wait({"stop": {2}}, False)
+        self.assertEqual(wire.made, 1, "nor its connection")
 
     def _cursor(self, pool):
         dbname = self.env.cr.dbname

@@ -213,7 +213,7 @@ class Channel:
                 str(token): {str(kind): {int(one) for one in ids} for kind, ids in told.items()}
                 for token, told in message["to"].items()
             }
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             _logger.warning("A message of the wake-up channel cannot be read: %.100r", payload)
             return
         if sender == self._name:
