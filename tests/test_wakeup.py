@@ -153,6 +153,9 @@ class TestWakeup(TransactionCase):
         wire.is_broken = False
         member.wait(channel.EVERYTHING, False)
         self.assertGreater(wire.made, 1)
+        while "token" not in (told := json.loads(wire.sent.get(timeout=10))["to"]):
+            pass
+        self.assertEqual(told, {"token": {"queued": [1]}}, "others are told late, not never")
 
     @mute_logger(channel.__name__)
     def test_nothing_that_is_heard_ends_it(self):

@@ -147,7 +147,6 @@ class Channel:
                 if transport is not None:
                     transport.close()
             with self._lock:
-                self._outbox.clear()  # who is concerned looks by itself meanwhile
                 if not self._members:
                     self._thread = None
                     return
