@@ -102,3 +102,14 @@ class TestMcpPermissions(People, McpApiCase):
             self.assertIn(self.forecast, turn._tools())
         config = self._conversation(self.stranger, theirs)._mcp_config()
         self.assertEqual(config["enabled_servers"], ["weather"])
+
+    def test_calls_without_a_chat_have_the_same_tools_at_every_entrance(self):
+        Tool = self.env["woow_paas_platform.mcp_tool"]
+        for is_active in (True, False):
+            self.service.active = is_active
+            for user in (self.member, self.stranger):
+                has_it = is_active and user == self.member
+                with self.subTest(user=user.name, service=is_active):
+                    self.assertEqual(self.run_flow._is_offered_to(user), has_it)
+                    offered = Tool.with_user(user)._offered_to_caller()
+                    self.assertEqual(self.run_flow in offered, has_it)

@@ -194,8 +194,26 @@ class AiAssistant(models.Model):
         action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.tool_call_action")
         return {**action, "domain": [("assistant_id", "=", self.id)], "context": {}}
 
+    def _system_servers(self):
+        return self.mcp_server_ids.filtered(lambda s: s.active and s.scope == "system")
+
+    def _servers_for(self, person, service):
+        """The servers that a chat has: the assistant's own, those of the cloud service, and the person's.
+
+        Whether the person may use assistant and service is up to the caller.
+
+        :param person: may be empty, where others read along
+        """
+        self.ensure_one()
+        Server = self.env["woow_paas_platform.mcp_server"]
+        return self._system_servers() | Server._of_person(person, service)
+
+    def _usable_tools(self, servers):
+        """The tools of these servers that chats with this assistant may call."""
+        # sudo: ai.assistant - switches of tools
+        return servers.tool_ids.filtered("is_usable") - self.sudo().mcp_tool_disabled_ids
+
     def _system_tools(self):
         """Tools of the assistant's own servers that are switched on everywhere."""
         self.ensure_one()
-        servers = self.mcp_server_ids.filtered(lambda s: s.active and s.scope == "system")
-        return servers.tool_ids.filtered("is_usable") - self.mcp_tool_disabled_ids
+        return self._usable_tools(self._system_servers())

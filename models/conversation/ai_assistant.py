@@ -9,8 +9,6 @@ class AiAssistant(models.Model):
     def _offered_mcp_servers(self, person, service=None):
         """The servers that a chat of this person may use now; none if it is closed to them, or MCP is off.
 
-        Those of the assistant, of the cloud service, and the person's own.
-
         :return: `mcp_server` records with sudo
         """
         # sudo: ai.assistant, mcp_server - whether the person may use assistant and service is checked with
@@ -22,13 +20,7 @@ class AiAssistant(models.Model):
                 return Server
         if not assistant.active or not mcp_switch.is_on(self.env):
             return Server
-        own = assistant.mcp_server_ids.filtered(lambda s: s.active and s.scope == "system")
-        return own | Server._of_person(person, service)
-
-    def _usable_tools(self, servers):
-        """The tools of these servers that chats with this assistant may call."""
-        # sudo: ai.assistant - switches of tools
-        return servers.tool_ids.filtered("is_usable") - self.sudo().mcp_tool_disabled_ids
+        return assistant._servers_for(person, service)
 
     def _mcp_config(self, offered, selected):
         """Each of the offered servers, whether it is on, and what it costs."""

@@ -11,10 +11,7 @@ class DiscussChannel(models.Model):
         return self._narrowed(self._offered_mcp_servers(), self.sudo().woow_user_id)
 
     def _offered_mcp_servers(self):
-        """The servers that the conversation's person may use in it now; none if the chat itself is closed to them.
-
-        Those of the assistant, of the conversation's cloud service, and the person's own.
-        """
+        """The servers that the conversation's person may use in it now; none if the chat itself is closed to them."""
         self.ensure_one()
         # sudo: discuss.channel - the caller has found their own conversation; what its person may use now
         # is checked with that person's rights

@@ -205,8 +205,7 @@ class McpTool(models.Model):
         tool = self.sudo()
         server = tool.server_id
         if server.scope == "user":
-            service = server.cloud_service_id.with_user(user).sudo(False)
-            return server.owner_user_id == user or bool(service and service.has_access("read"))
+            return server in server.with_context(active_test=False)._of_person_anywhere(user)
         Assistant = self.env["ai.assistant"].with_user(user).sudo(False)
         return bool(self._offered_by(Assistant.search([("active", "=", True)])))
 

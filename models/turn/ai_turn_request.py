@@ -33,20 +33,11 @@ class AiTurn(models.Model):
     _inherit = "woow_paas_platform.ai_turn"
 
     def _tools(self):
-        """The tools that this turn may use now.
-
-        (the assistant's system servers − its disabled tools) ∪ the servers of the chat's cloud service
-        ∪ the person's own servers, narrowed by the conversation's own selection, or else by the person's.
-        """
+        """The tools of MCP servers that this turn may use now, of those servers that its person left on."""
         self.ensure_one()
-        servers = self.env["woow_paas_platform.mcp_server"]._of_person(
-            self._private_user(), self.cloud_service_id
-        )
-        tools = self.assistant_id._system_tools() | servers.tool_ids.filtered("is_usable")
-        kept = self.channel_id._narrowed(tools.server_id, self.user_id)
-        return tools.filtered(lambda tool: tool.server_id in kept) - (
-            self.assistant_id.mcp_tool_disabled_ids
-        )
+        assistant = self.assistant_id
+        servers = assistant._servers_for(self._private_user(), self.cloud_service_id)
+        return assistant._usable_tools(self.channel_id._narrowed(servers, self.user_id))
 
     def _private_user(self):
         """The person, or nobody: in a thread of a channel, others would read what a person's own servers say."""

@@ -53,7 +53,7 @@ FEATURES = {
     "recall": "mixins tenancy mcp",
     "turn": "tenancy assistant mcp recall statistics",
     "statistics": "assistant mcp turn",
-    "approval": "mixins tenancy assistant mcp recall turn",
+    "approval": "mixins assistant mcp recall turn",
     "question": "oauth turn",
     "conversation": "tenancy assistant mcp control turn statistics",
     "discuss": "assistant turn conversation",
