@@ -22,16 +22,13 @@ class ServerStore:
         """
 
         def work(env):
-            specs = {}
             servers = env["woow_paas_platform.mcp_server"].browse(server_ids).exists()
-            for server in servers._asked_by_odoo():
-                try:
-                    specs[server.id] = server._server_spec()
-                except EngineError as error:
-                    # What is not in the operator's file is told, and taken back, by the look at the file: a failure
-                    # that is written here would outlast a file that has it again a moment later.
-                    if str(error) not in (GONE, NOT_RELEASED):
-                        server._record_failure(error)
+            specs, problems = servers._asked_by_odoo()._server_specs()
+            for server_id, error in problems.items():
+                # What is not in the operator's file is told, and taken back, by the look at the file: a failure
+                # that is written here would outlast a file that has it again a moment later.
+                if str(error) not in (GONE, NOT_RELEASED):
+                    servers.browse(server_id)._record_failure(error)
             return specs
 
         return db.transaction(self.name, work)

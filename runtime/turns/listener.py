@@ -93,6 +93,12 @@ EVENTS = """
     """
 
 
+def is_work_free(dbname: str) -> bool:
+    """Whether a turn waits that nobody took, or that a dead runner has left."""
+    ((_is_open, is_free, _secret),) = _read(dbname, FREE_WORK, [])
+    return is_free
+
+
 def read_events(dbname: str, positions: list[tuple[int, int]]) -> list[tuple[int, Event]]:
     """At most `FETCH_LIMIT` events after each (turn, seq), in order, in one query."""
     return _as_events(_read(dbname, EVENTS, _after(positions)))

@@ -15,7 +15,7 @@ from ...tools import db, server_files
 from .. import process
 from ..servers import background
 from ..servers.server_store import ServerStore
-from .listener import FREE_WORK
+from .listener import is_work_free
 from .store import OdooStore
 
 _logger = logging.getLogger(__name__)
@@ -78,9 +78,7 @@ class ProcessHandler:
     def _is_work_free(self) -> bool:
         """Whether a turn waits that nobody took, or that a dead runner has left; else no loop is made."""
         time.sleep(OTHER_PROCESS_DELAY)
-        with db.read_cursor(self._dbname) as cr:
-            cr.execute(FREE_WORK)
-            return cr.fetchone()[1]
+        return is_work_free(self._dbname)
 
     def _look_at_server_file(self) -> None:
         """Bring the servers of the operator's file up to date; costs a look at its date when nothing changed."""

@@ -40,13 +40,12 @@ def list_response(query, **readers):
     :return: a response ``{key: [{"server", …}], "problems": [{"server", "code", "message"}]}``
     """
     lang, session_key = query.env.lang, query.session_key
-    answer = {key: [] for key in readers} | {"problems": []}
-    specs, person = [], query.env.user
-    for server in query.servers:
-        try:
-            specs.append(server._server_spec(person))
-        except EngineError as error:
-            answer["problems"].append(_problem(server, error, lang))
+    specs, problems = query.servers._server_specs(query.env.user)
+    answer = {key: [] for key in readers}
+    answer["problems"] = [
+        _problem(query.servers.browse(server_id), error, lang)
+        for server_id, error in problems.items()
+    ]
 
     async def ask(engine):
         async def read(spec, key):
@@ -59,10 +58,10 @@ def list_response(query, **readers):
                 answer["problems"].append(_problem(spec, error, lang))
                 return []
 
-        return await asyncio.gather(*map(safely, specs))
+        return await asyncio.gather(*map(safely, specs.values()))
 
     def work():
-        limit = max((spec.sync_timeout for spec in specs), default=0) + CONNECT_ALLOWANCE
+        limit = max((spec.sync_timeout for spec in specs.values()), default=0) + CONNECT_ALLOWANCE
         for found in process.wait_for(ask, limit) if specs else ():
             for key, spec, entries in found:
                 answer[key] += [{"server": _name(spec), **asdict(entry)} for entry in entries]
