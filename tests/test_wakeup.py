@@ -170,6 +170,7 @@ class TestWakeup(TransactionCase):
             "7",
             '{"by": "x", "n": 1, "to": []}',
             '{"by": "x", "n": "one", "to": {}}',
+            '{"by": "x", "n": 1e999, "to": {}}',
             '{"by": "x", "n": 1, "to": {"token": {"stop": ["a"]}}}',
             '{"by": "x", "n": 1, "to": {"token": {"stop": [2]}}}',
         ):
@@ -177,6 +178,28 @@ class TestWakeup(TransactionCase):
         here._wake_up()
         member.wait({"stop": {2}}, False)
         self.assertEqual(wire.made, 1, "nor its connection")
+
+    def test_who_writes_what_nobody_reads_does_not_fill_the_log(self):
+        wire = Wire()
+        here = self._channel(wire)
+        here.join("token", member := Member())
+        member.wait(channel.EVERYTHING, False)
+        with self.assertLogs(channel.__name__, "WARNING") as logs:
+            self._hear(wire, here, member, ["not json " * 900] * 1_000, 1)
+            self.patch(channel, "UNREAD_REPORT", 0.0)
+            self._hear(wire, here, member, ["nor this"], 2)
+        first, second = logs.output
+        self.assertIn(":1 messages", first)
+        self.assertLess(len(first), 300)
+        self.assertIn(":1000 messages", second, "the other 999, and this one")
+
+    def _hear(self, wire, here, member, payloads, number):
+        """What comes over the wire was heard."""
+        for payload in payloads:
+            wire.coming.put(payload)
+        wire.coming.put(json.dumps({"by": "x", "n": 1, "to": {"token": {"stop": [number]}}}))
+        here._wake_up()
+        member.wait({"stop": {number}}, False)
 
     def _cursor(self, pool):
         dbname = self.env.cr.dbname

@@ -27,6 +27,7 @@ ECHO = 2.0  # s that its own message may take to come back
 FLUSH_TIMEOUT = 0.5  # s that a process which ends waits for its last message
 RECONNECT = (0.1, 0.5, 1.0, 2.0, 5.0)  # s, pauses between tries; the last one repeats
 MAX_PAYLOAD = 7_000  # bytes; PostgreSQL allows 8 000
+UNREAD_REPORT = 60.0  # s between two lines of the log about messages that cannot be read
 MAX_IDS = 100  # of one kind and database in one message; who misses one finds out by itself
 EVERYTHING: Notes = {"queued": {0}, "events": {0}}  # what may have been missed
 
@@ -66,6 +67,8 @@ class Channel:
         self._asked_at = 0.0  # when the first message was sent that has not come back
         self._is_heard = False
         self._is_deaf = False  # and said so
+        self._unread = 0  # since the last line about them
+        self._unread_reported_at = float("-inf")
         self._wake: tuple[int, int] | None = None
         self._thread: threading.Thread | None = None
 
@@ -212,8 +215,15 @@ class Channel:
                 str(token): {str(kind): {int(one) for one in ids} for kind, ids in told.items()}
                 for token, told in message["to"].items()
             }
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            _logger.warning("A message of the wake-up channel cannot be read: %.100r", payload)
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+            AttributeError,
+            OverflowError,
+            RecursionError,
+        ):
+            self._report_unread(payload)
             return
         if sender == self._name:
             if number <= self._sent:
@@ -227,6 +237,19 @@ class Channel:
             ]
         for hear, told in concerned:
             hear(told, False)
+
+    def _report_unread(self, payload: str) -> None:
+        """Whoever may connect to PostgreSQL may write into the channel, but does not fill the log."""
+        self._unread += 1
+        now = time.monotonic()
+        if now - self._unread_reported_at < UNREAD_REPORT:
+            return
+        _logger.warning(
+            "%s messages of the wake-up channel could not be read, the last of them: %.100r",
+            self._unread,
+            payload,
+        )
+        self._unread, self._unread_reported_at = 0, now
 
     def _set_heard(self, is_heard: bool) -> None:
         if is_heard == self._is_heard:
