@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from dev.checks import api_table
 from dev.paths import ADDON, ADDONS, DEV, ROOT, VENV, link
 from dev.progress import say
 from dev.servers.instance import prepare_links
@@ -41,8 +42,9 @@ def run_lint() -> int:
 
 
 def run_format() -> int:
-    """Let ruff, eslint and prettier write what they can mend."""
+    """Let ruff, eslint and prettier write what they can fix, and the client's tests have the API's table."""
     _set_up()
+    api_table.write()
     scripts = _files("*.js", "*.cjs", "*.mjs")
     commands = [
         [VENV / "bin/ruff", "check", "--fix", "."],

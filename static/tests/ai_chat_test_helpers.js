@@ -1,7 +1,8 @@
-import { after, animationFrame, click, edit, getFixture, press, tick } from "@odoo/hoot";
+import { after, animationFrame, click, edit, expect, getFixture, press, tick } from "@odoo/hoot";
 import { mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { browser } from "@web/core/browser/browser";
 import { AiChat } from "@woow_paas_platform/ai_chat/ai_chat";
+import { misfitOfAnswer, misfitOfRequest } from "./api_check";
 
 const encoder = new TextEncoder();
 
@@ -69,7 +70,14 @@ export function json(data, status = 200) {
     });
 }
 
-/** The server's side of the contract: one turn at a time, its stream in the test's hands. */
+export function refusal(status, code, message) {
+    return json({ error: { code, message, details: {} } }, status);
+}
+
+/**
+ * The server's side of the contract: one turn at a time, its stream in the test's hands. It refuses what the API's
+ * table of schemas refuses, and its own answers fit that table.
+ */
 export class FakeServer {
     constructor({ assistants = [{ id: 1, name: "Ada", description: "", tools: 3 }] } = {}) {
         this.assistants = assistants;
@@ -78,7 +86,12 @@ export class FakeServer {
         this.requests = [];
         this.tokens = new Map();
         this.turnOwners = new Map();
-        this.preferences = { show_tool_calls: true };
+        this.preferences = {
+            show_tool_calls: true,
+            notify: true,
+            language: "en_US",
+            languages: [],
+        };
         /** What the servers have to read, and what completes their templates. */
         this.resources = { resources: [], templates: [], problems: [] };
         this.completions = [];
@@ -102,8 +115,9 @@ export class FakeServer {
         const conversation = {
             id: this.nextId++,
             name: "A talk",
-            assistant: { id: 1, name: "Ada" },
+            assistant: { id: 1, name: "Ada", image_url: null },
             cloud_service: null,
+            record: null,
             last_message_at: "2026-01-02T03:04:05Z",
             messages: [],
             turn: null,
@@ -123,6 +137,7 @@ export class FakeServer {
             html: text ? `<p>${text}</p>` : "",
             author,
             date: "2026-01-02T03:04:05Z",
+            attachments: [],
             turn,
             turn_id: null,
             versions: [],
@@ -162,9 +177,23 @@ export class FakeServer {
     }
 
     async answer(url, init) {
+        const route = `${init.method} ${url.pathname}`;
+        const line = route + url.search;
         const body = init.body && JSON.parse(init.body);
-        const line = `${init.method} ${url.pathname}${url.search}`;
         this.requests.push({ line, body });
+        const misfit = misfitOfRequest(route, body);
+        if (misfit) {
+            return refusal(400, "invalid_field", misfit);
+        }
+        const response = await this.respond(init.method, url, line, body);
+        if (response.headers.get("Content-Type") === "application/json") {
+            const data = await response.clone().json();
+            expect(misfitOfAnswer(route, response.status, data)).toBe("");
+        }
+        return response;
+    }
+
+    respond(method, url, line, body) {
         const index = this.interrupts.findIndex(({ match }) => line.includes(match));
         if (index !== -1) {
             const [{ answer }] = this.interrupts.splice(index, 1);
@@ -175,7 +204,7 @@ export class FakeServer {
         }
         const [, , , kind, id, action] = url.pathname.split("/");
         if (url.pathname.endsWith("/mcp-config")) {
-            return json({ servers: this.mcpServers, notice: this.mcpNotice, can_reload: true });
+            return this.mcpConfig();
         }
         if (url.pathname.endsWith("/toggle")) {
             return this.toggle(url.pathname, body);
@@ -188,10 +217,14 @@ export class FakeServer {
             return json({ prompts: this.prompts, problems: [] });
         }
         if (kind === "assistants") {
-            return json({ assistants: this.assistants });
+            const bare = { image_url: null, greeting: "", starters: [] };
+            return json({ assistants: this.assistants.map((one) => ({ ...bare, ...one })) });
         }
         if (kind === "cloud-services") {
-            return json({ cloud_services: this.cloudServices });
+            const bare = { starters: [] };
+            return json({
+                cloud_services: this.cloudServices.map((one) => ({ ...bare, ...one })),
+            });
         }
         if (kind === "preferences") {
             Object.assign(this.preferences, body);
@@ -210,7 +243,7 @@ export class FakeServer {
             }
             return turn ? turn.stream.open() : new Response(null, { status: 204 });
         }
-        return this.answerConversations(init.method, Number(id), action, body, url.searchParams);
+        return this.answerConversations(method, Number(id), action, body, url.searchParams);
     }
 
     answerConversations(method, id, action, body, query) {
@@ -221,7 +254,7 @@ export class FakeServer {
                 this.listed(
                     this.conversation({
                         name: "",
-                        assistant: { id: assistant.id, name: assistant.name },
+                        assistant: { id: assistant.id, name: assistant.name, image_url: null },
                     })
                 ),
                 201
@@ -234,7 +267,7 @@ export class FakeServer {
             });
         }
         if (!found) {
-            return json({ error: { code: "not_found", message: "It is gone." } }, 404);
+            return refusal(404, "not_found", "It is gone.");
         }
         if (action === "messages") {
             return this.accept(found, body);
@@ -243,7 +276,7 @@ export class FakeServer {
             return json(method === "GET" ? this.resources : this.attached(body));
         }
         if (action === "complete") {
-            return json({ values: this.completions });
+            return json({ values: this.completions, has_more: false });
         }
         if (method === "PATCH") {
             found.name = body.name;
@@ -256,19 +289,41 @@ export class FakeServer {
         return json(this.detailed(found, query));
     }
 
-    toggle(path, { active, for_me: forMe }) {
+    toggle(path, { active, conversation_id: conversationId, for_me: forMe }) {
         const id = Number(path.split("/").at(-2));
         const switched = { enabled: active, ...(forMe && { enabled_for_me: active }) };
         this.mcpServers = this.mcpServers.map((server) =>
             server.id === id ? { ...server, ...switched } : server
         );
-        return json({ servers: this.mcpServers, notice: this.mcpNotice });
+        return conversationId ? this.mcpConfig() : this.mcpServer(id);
+    }
+
+    mcpServer(id) {
+        const { enabled, tool_count, ...server } = this.mcpServers.find((one) => one.id === id);
+        const counts = { tool_count, active_tool_count: tool_count };
+        return json({
+            ...server,
+            ...counts,
+            active: enabled,
+            can_edit: false,
+            my_policy: "default",
+        });
+    }
+
+    mcpConfig() {
+        const enabled = this.mcpServers.filter((server) => server.enabled);
+        return json({
+            enabled_servers: enabled.map(({ name }) => name),
+            servers: this.mcpServers.map((one) => ({ state_message: "", ...one })),
+            notice: this.mcpNotice,
+            can_reload: true,
+        });
     }
 
     accept(conversation, { content, client_token: token, when }) {
         if (!this.tokens.has(token)) {
             if (conversation.turn && when !== "queue") {
-                return json({ error: { code: "turn_running", message: "Still busy." } }, 409);
+                return refusal(409, "turn_running", "Still busy.");
             }
             const message = this.message(conversation, "user", content);
             const isQueued = Boolean(conversation.turn);
@@ -310,9 +365,9 @@ export class FakeServer {
         );
     }
 
-    listed({ id, name, assistant, cloud_service, last_message_at, turn }) {
+    listed({ id, name, assistant, cloud_service, record, last_message_at, turn }) {
         const running = turn && { id: turn.id, state: turn.state };
-        return { id, name, assistant, cloud_service, last_message_at, turn: running };
+        return { id, name, assistant, cloud_service, record, last_message_at, turn: running };
     }
 
     detailed(conversation, query) {
@@ -332,6 +387,7 @@ export class FakeServer {
             },
             queued: conversation.queued.map(({ id, messageId }) => ({
                 id,
+                steers: false,
                 message_id: messageId,
                 stream_url: `/api/ai/turns/${id}/stream`,
             })),

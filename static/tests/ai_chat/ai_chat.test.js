@@ -51,7 +51,9 @@ describe("a new chat", () => {
 
     test("offers the choice of assistant and cloud service", async () => {
         server.assistants.push({ id: 2, name: "Bob", description: "Ops", tools: 1 });
-        server.cloudServices = [{ id: 5, name: "Shop", workspace: { id: 1, name: "ACME" } }];
+        server.cloudServices = [
+            { id: 5, name: "Shop", state: "running", workspace: { id: 1, name: "ACME" } },
+        ];
         await mountChat();
         expect(queryAllTexts(".o_ai_chat_choice .fw-bold")).toEqual(["Ada", "Bob"]);
         await click(".o_ai_chat_choice:last");

@@ -14,7 +14,7 @@ import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { AiChat } from "@woow_paas_platform/ai_chat/ai_chat";
 import { PAGE_SIZE } from "@woow_paas_platform/commands/resource_center";
-import { FakeServer, json, settle } from "../ai_chat_test_helpers";
+import { FakeServer, json, refusal, settle } from "../ai_chat_test_helpers";
 
 describe.current.tags("desktop");
 defineMailModels();
@@ -154,8 +154,7 @@ test("what a server cannot do is a sentence, and the others go on", async () => 
     server.resources.problems = [problem];
     await openPicker();
     expect(".o_ai_chat_resource_problem").toHaveText("down: It is asleep.");
-    const error = { code: "unsupported_file", message: "This is a program." };
-    server.interrupt("/resources/attach", json({ error }, 415));
+    server.interrupt("/resources/attach", refusal(415, "unsupported_file", "This is a program."));
     await press("Enter");
     await settle();
     expect(".o_ai_chat_resources [role=alert]").toHaveText("This is a program.");

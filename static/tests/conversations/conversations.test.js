@@ -12,7 +12,15 @@ import {
 } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { LIST_REFRESH } from "@woow_paas_platform/ai_chat/ai_chat_service";
-import { ask, CALL, FakeServer, mountChat, settle, setVisibility } from "../ai_chat_test_helpers";
+import {
+    ask,
+    CALL,
+    FakeServer,
+    mountChat,
+    refusal,
+    settle,
+    setVisibility,
+} from "../ai_chat_test_helpers";
 
 describe.current.tags("desktop");
 defineMailModels();
@@ -118,8 +126,8 @@ describe("conversations", () => {
     test("about one cloud service are the only ones that its page lists and makes", async () => {
         const shop = { id: 5, name: "Shop" };
         server.cloudServices = [
-            { ...shop, workspace: { id: 1, name: "ACME" } },
-            { id: 6, name: "Wiki", workspace: { id: 1, name: "ACME" } },
+            { ...shop, state: "running", workspace: { id: 1, name: "ACME" } },
+            { id: 6, name: "Wiki", state: "running", workspace: { id: 1, name: "ACME" } },
         ];
         const listed = server.conversation({ cloud_service: shop });
         await mountChat({ conversationId: listed.id, cloudService: shop });
@@ -168,9 +176,7 @@ describe("conversations", () => {
         const conversation = server.conversation();
         server.interrupt(
             `GET /api/ai/conversations/${conversation.id}`,
-            new Response(JSON.stringify({ error: { code: "unauthenticated", message: "Bye." } }), {
-                status: 401,
-            })
+            refusal(401, "unauthenticated", "Bye.")
         );
         await mountChat({ conversationId: conversation.id });
         expect(".o_ai_chat_error a").toHaveAttribute("href", /^\/web\/login\?redirect=/);

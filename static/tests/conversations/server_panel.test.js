@@ -18,13 +18,15 @@ import { FakeServer, settle } from "../ai_chat_test_helpers";
 describe.current.tags("desktop");
 defineMailModels();
 
-const SHOP = { id: 5, name: "Shop", workspace: { id: 1, name: "ACME" } };
+const SHOP = { id: 5, name: "Shop", state: "running", workspace: { id: 1, name: "ACME" } };
 
 function mcpServer(id, name, count) {
     return {
         id,
         name,
         title: "",
+        description: "",
+        scope: "system",
         state: "connected",
         tool_count: count,
         token_estimate: 100,

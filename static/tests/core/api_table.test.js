@@ -1,0 +1,146 @@
+import { describe, expect, mockFetch, test } from "@odoo/hoot";
+import { AiApi } from "@woow_paas_platform/core/ai_api";
+import { McpApi } from "@woow_paas_platform/core/mcp_api";
+import { FakeServer, json } from "../ai_chat_test_helpers";
+import { misfit, misfitOfAnswer, misfitOfRequest } from "../api_check";
+
+describe.current.tags("headless");
+
+const failureOf = (promise) =>
+    promise.then(
+        () => null,
+        (error) => error
+    );
+
+test("the fake server refuses what the API refuses", async () => {
+    const server = new FakeServer();
+    const { id } = server.conversation();
+    for (const name of [7, null, undefined]) {
+        const { status, code } = await failureOf(new AiApi().renameConversation(id, name));
+        expect([status, code]).toEqual([400, "invalid_field"]);
+    }
+    expect((await failureOf(new AiApi().setPreferences({ nonsense: true }))).status).toBe(400);
+    expect("nonsense" in server.preferences).toBe(false);
+    expect((await new AiApi().renameConversation(id, "Weather")).name).toBe("Weather");
+});
+
+test("the table is read as the API reads it", () => {
+    const rename = "PATCH /api/ai/conversations/5";
+    const complete = { server_id: 1, argument: "city", value: "Ta" };
+    expect(misfitOfRequest(rename, { name: "x" })).toBe("");
+    expect(misfitOfRequest(rename)).toBe("the request.name is not of the type string");
+    expect(misfitOfRequest(rename, { name: "x", id: 1 })).toBe("the request has “id”");
+    expect(misfitOfRequest("GET /api/ai/nowhere")).toBe("there is no GET /api/ai/nowhere");
+    expect(misfitOfRequest("POST /api/ai/turns/7/stop", { any: "thing" })).toBe("");
+    expect(misfitOfRequest("POST /api/ai/assistants/1/complete", { ...complete, uri: null })).toBe(
+        ""
+    );
+    expect(
+        misfitOfRequest("POST /api/ai/assistants/1/complete", {
+            ...complete,
+            arguments: { city: 1 },
+        })
+    ).toBe("the request.arguments.city is not of the type string");
+    expect(misfitOfAnswer(rename, 204, null)).toBe(`${rename} does not answer 204`);
+    expect(misfit([1, 2.5], { type: "array", items: { type: "integer" } })).toBe(
+        "it[1] is not of the type integer"
+    );
+    expect(misfit("x".repeat(201), { type: "string", maxLength: 200 })).toBe(
+        "it is longer than 200"
+    );
+});
+
+test("each request of the client is one that the API takes", async () => {
+    mockFetch((url, { method, body }) => {
+        const line = `${method} ${new URL(url, "http://odoo.test").pathname}`;
+        expect(misfitOfRequest(line, body && JSON.parse(body))).toBe("");
+        return json({});
+    });
+    const chat = { conversationId: 5 };
+    const newChat = { assistantId: 1, cloudServiceId: 2 };
+    const server = { id: 3, name: "wiki" };
+    const record = { model: "res.partner", id: 4 };
+    const args = { page: "home" };
+    const content = "Hi";
+    const requests = {
+        assistants: [[]],
+        cloudServices: [[]],
+        conversations: [[{ limit: 5, before: 7, words: "a", cloudServiceId: 2 }]],
+        conversation: [[5, { limit: 5 }]],
+        createConversation: [
+            [{ assistantId: 1 }],
+            [{ ...newChat, record, name: "x", enabledServers: ["wiki"] }],
+        ],
+        renameConversation: [[5, "x"]],
+        deleteConversation: [[5]],
+        sendMessage: [
+            [5, { content, clientToken: "t" }],
+            [5, { content, clientToken: "t", when: "queue" }],
+            [5, { content, clientToken: "t", editOf: 6, attachmentIds: [8] }],
+        ],
+        attach: [[5, { name: "a.txt", data: "YQ==" }]],
+        turn: [[9]],
+        showVersion: [[9]],
+        retryTurn: [[9]],
+        mcpConfig: [[chat], [newChat]],
+        switchServer: [
+            [5, 3, false],
+            [5, 3, true, true],
+        ],
+        switchServerForMe: [[3, false]],
+        command: [
+            [chat, "/mcp"],
+            [newChat, "/mcp tools", [3]],
+        ],
+        prompts: [[chat], [newChat]],
+        getPrompt: [[chat, { server, name: "greet" }, args]],
+        resources: [[5]],
+        attachResource: [
+            [5, { server, uri: "wiki://a", name: "a" }],
+            [5, { server, uri: "wiki://{page}", name: "a" }, args],
+        ],
+        complete: [
+            [chat, { server, prompt: "greet" }, { argument: "page", value: "h", args }],
+            [chat, { server, uri: "wiki://{page}" }, { argument: "page", value: "h", args }],
+        ],
+        preferences: [[]],
+        setPreferences: [[{ show_tool_calls: false }]],
+        stopTurn: [[9]],
+        decide: [
+            [9, { id: "c1", decision: "approve_once" }],
+            [9, { id: "c1", decision: "accept", args, content: args, reason: "so" }],
+        ],
+        openStream: [["/api/ai/turns/9/stream", { after: 3 }]],
+        servers: [[], [2]],
+        server: [[3]],
+        templates: [["user"]],
+        create: [[{ url: "https://a.example.com", cloud_service_id: 2 }]],
+        update: [[3, { description: "x" }]],
+        remove: [[3]],
+        test: [[3]],
+        sync: [[3]],
+        toggle: [[3, { active: true }]],
+        restrict: [[3, "never"]],
+        changeTool: [[4, { active: false }]],
+        tryTool: [[4, args]],
+        importServers: [[{ mcpServers: {}, scope: "system" }]],
+        exportServers: [[2]],
+        connections: [[]],
+        connect: [[3, "sk"]],
+        disconnect: [[3]],
+        signOut: [[6]],
+        grants: [[]],
+        revokeGrant: [[6]],
+    };
+    const methods = [AiApi, McpApi].flatMap((api) => Object.getOwnPropertyNames(api.prototype));
+    const apart = ["constructor", "fetch", "request"];
+    expect(Object.keys(requests).sort()).toEqual(
+        methods.filter((name) => !apart.includes(name)).sort()
+    );
+    const api = new McpApi();
+    for (const [method, calls] of Object.entries(requests)) {
+        for (const given of calls) {
+            await api[method](...given);
+        }
+    }
+});
