@@ -11,6 +11,7 @@ import { browser } from "@web/core/browser/browser";
 import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
+import { uniqueId } from "@web/core/utils/functions";
 import { useService } from "@web/core/utils/hooks";
 import { chatKey } from "../core/chat_ref";
 import { ChatHeader } from "../conversations/chat_header";
@@ -21,8 +22,6 @@ import { NewChat } from "./new_chat";
 import { ResourcePicker } from "../commands/resource_picker";
 import { ServerPanel } from "../conversations/server_panel";
 import { Thread } from "../thread/thread";
-
-let lastId = 0;
 
 /** The chat as a whole: conversations, the open one, and where the person writes. */
 export class AiChat extends Component {
@@ -53,7 +52,7 @@ export class AiChat extends Component {
         this.chat = useService("ai_chat");
         this.dialog = useService("dialog");
         this.notification = useService("notification");
-        this.menuId = `o_ai_chat_menu_${++lastId}`;
+        this.menuId = uniqueId("o_ai_chat_menu_");
         this.menu = useRef("menu");
         this.ui = useState({ isMenuOpen: false });
         onWillStart(() => this.start());

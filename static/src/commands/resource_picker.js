@@ -1,9 +1,8 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { uniqueId } from "@web/core/utils/functions";
 import { formatSize } from "../core/format";
 import { CompletedForm } from "../questions/completed_form";
-
-let lastId = 0;
 
 /** Where a resource of a server is found and chosen, above the place where the person writes. */
 export class ResourcePicker extends Component {
@@ -15,7 +14,7 @@ export class ResourcePicker extends Component {
     };
 
     setup() {
-        this.id = `o_ai_chat_resources_${++lastId}`;
+        this.id = uniqueId("o_ai_chat_resources_");
         this.search = useRef("search");
         this.list = useRef("list");
         this.state = useState({ index: 0 });

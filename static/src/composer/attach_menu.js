@@ -1,6 +1,5 @@
 import { Component, useEffect, useExternalListener, useRef, useState } from "@odoo/owl";
-
-let lastId = 0;
+import { uniqueId } from "@web/core/utils/functions";
 
 /** The paper clip: files of the person, or something that a server has. */
 export class AttachMenu extends Component {
@@ -12,7 +11,7 @@ export class AttachMenu extends Component {
     };
 
     setup() {
-        this.id = `o_ai_chat_attach_${++lastId}`;
+        this.id = uniqueId("o_ai_chat_attach_");
         this.root = useRef("root");
         this.button = useRef("button");
         this.file = useRef("file");

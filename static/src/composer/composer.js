@@ -1,9 +1,8 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { uniqueId } from "@web/core/utils/functions";
 import { AttachMenu } from "./attach_menu";
 import { FileDrop } from "./file_drop";
-
-let lastId = 0;
 
 /** Where the person writes. The text belongs to the owner, so that a draft outlives the view. */
 export class Composer extends Component {
@@ -38,7 +37,7 @@ export class Composer extends Component {
 
     setup() {
         this.input = useRef("input");
-        this.menuId = `o_ai_chat_commands_${++lastId}`;
+        this.menuId = uniqueId("o_ai_chat_commands_");
         this.menu = useState({ index: 0, isClosed: false });
         useEffect(
             () => this.fit(),

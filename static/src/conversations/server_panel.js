@@ -1,8 +1,7 @@
 import { Component, useExternalListener, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { uniqueId } from "@web/core/utils/functions";
 import { formatTools } from "../core/format";
-
-let lastId = 0;
 
 /** What the chat may use, as a line that opens to a switch for each MCP server. */
 export class ServerPanel extends Component {
@@ -15,7 +14,7 @@ export class ServerPanel extends Component {
     };
 
     setup() {
-        this.id = `o_ai_chat_servers_${++lastId}`;
+        this.id = uniqueId("o_ai_chat_servers_");
         this.root = useRef("root");
         this.state = useState({ isOpen: false });
         useExternalListener(window, "click", (ev) => {

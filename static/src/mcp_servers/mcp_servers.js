@@ -18,15 +18,19 @@ export class McpServers extends Component {
     };
 
     setup() {
-        this.bus = useService("bus_service");
+        const bus = useService("bus_service");
         this.buttons = useRef("buttons");
         this.list = useState(new ServerList(this.props.cloudServiceId || null));
         /** adding: "" | "address" | "template" | "json"; openId: the card that was just added */
         this.ui = useState({ adding: "", openId: 0, isBusy: false, error: "" });
-        this.bus.subscribe("woow_ai/mcp_server", () => this.list.load());
-        this.bus.start();
-        onWillStart(() => this.list.load());
-        onWillUnmount(() => this.list.leave());
+        const load = () => this.list.load();
+        bus.subscribe("woow_ai/mcp_server", load);
+        bus.start();
+        onWillStart(load);
+        onWillUnmount(() => {
+            bus.unsubscribe("woow_ai/mcp_server", load);
+            this.list.leave();
+        });
     }
 
     show(adding) {

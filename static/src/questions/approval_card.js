@@ -1,5 +1,6 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { uniqueId } from "@web/core/utils/functions";
 import { fieldText, formFields, isLongText, readForm } from "./argument_form";
 import { formatMomentFull } from "../core/format";
 import { Rehearsal } from "../records/rehearsal";
@@ -36,8 +37,6 @@ export function decisionSentence(approval) {
     return decision.startsWith("approve") ? _t("Allowed by %(by)s", { by }) : "";
 }
 
-let lastId = 0;
-
 /** Asks whether a tool may be called, with its arguments as a form. */
 export class ApprovalCard extends Component {
     static template = "woow_paas_platform.ApprovalCard";
@@ -48,7 +47,7 @@ export class ApprovalCard extends Component {
     };
 
     setup() {
-        this.id = `o_ai_chat_approval_${++lastId}`;
+        this.id = uniqueId("o_ai_chat_approval_");
         this.decision = useDecision();
         const { schema, args, fixed } = this.props.approval;
         this.fields = formFields(schema, args, fixed);

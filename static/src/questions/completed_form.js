@@ -1,10 +1,9 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
+import { uniqueId } from "@web/core/utils/functions";
 import { useDebounced } from "@web/core/utils/timing";
 
 /** Milliseconds without a key after which a server is asked how an argument may go on. */
 const COMPLETE_DELAY = 200;
-
-let lastId = 0;
 
 /** Arguments that are texts, with what their server offers to complete them. */
 export class CompletedForm extends Component {
@@ -21,7 +20,7 @@ export class CompletedForm extends Component {
     };
 
     setup() {
-        this.id = `o_ai_chat_completed_${++lastId}`;
+        this.id = uniqueId("o_ai_chat_completed_");
         this.form = useRef("form");
         this.state = useState({ values: {}, offers: {} });
         this.complete = useDebounced((name) => this.loadOffers(name), COMPLETE_DELAY);

@@ -1,5 +1,6 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { uniqueId } from "@web/core/utils/functions";
 import { answerFields, answerText, inputType, readAnswer } from "./answer_form";
 import { formatMomentFull } from "../core/format";
 import { SchemaField } from "./schema_field";
@@ -24,8 +25,6 @@ export function questionSentence({ kind, server, host, decision, by }) {
     return _t("The question from %(server)s was not answered.", { server });
 }
 
-let lastId = 0;
-
 /** A question of a server in the middle of a call: a form, a page to visit, or a sign-in. */
 export class QuestionCard extends Component {
     static template = "woow_paas_platform.QuestionCard";
@@ -35,7 +34,7 @@ export class QuestionCard extends Component {
     };
 
     setup() {
-        this.id = `o_ai_chat_question_${++lastId}`;
+        this.id = uniqueId("o_ai_chat_question_");
         this.decision = useDecision();
         this.fields = answerFields(this.props.question.schema);
         const texts = {};

@@ -1,7 +1,6 @@
 import { Component, onMounted, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-
-let lastId = 0;
+import { uniqueId } from "@web/core/utils/functions";
 
 /** What the form begins with; secrets never come back. */
 const valuesOf = (server) => ({
@@ -35,7 +34,7 @@ export class ServerForm extends Component {
     };
 
     setup() {
-        this.id = `o_woow_server_form_${++lastId}`;
+        this.id = uniqueId("o_woow_server_form_");
         this.first = useRef("first");
         this.values = useState(valuesOf(this.props.server));
         this.state = useState({ isSaving: false, error: "" });

@@ -1,5 +1,6 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { uniqueId } from "@web/core/utils/functions";
 import { formatDuration, prettyValue } from "../core/format";
 import { ApprovalCard, decisionSentence } from "../questions/approval_card";
 import { Attachments } from "../composer/attachments";
@@ -49,8 +50,6 @@ const OUTCOMES = {
     },
 };
 
-let lastId = 0;
-
 /** One call of a tool: a line that opens to its arguments and its result. */
 export class ToolCallCard extends Component {
     static template = "woow_paas_platform.ToolCallCard";
@@ -66,7 +65,7 @@ export class ToolCallCard extends Component {
     static defaultProps = { canDecide: true };
 
     setup() {
-        this.bodyId = `o_ai_chat_tool_${++lastId}`;
+        this.bodyId = uniqueId("o_ai_chat_tool_");
         this.state = useState({ isOpen: false });
     }
 

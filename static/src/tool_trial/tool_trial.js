@@ -1,12 +1,11 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { uniqueId } from "@web/core/utils/functions";
 import { McpApi } from "../core/mcp_api";
 import { fieldText, formFields, isLongText, readForm } from "../questions/argument_form";
 import { SchemaField } from "../questions/schema_field";
 import { useProblems } from "../questions/use_problems";
 import { ToolResult } from "../tool_call/tool_result";
-
-let lastId = 0;
 
 /** Calls a tool once, with a form made from its schema; the result is shown as in a chat. */
 export class ToolTrial extends Component {
@@ -20,7 +19,7 @@ export class ToolTrial extends Component {
 
     setup() {
         this.api = this.props.api || new McpApi();
-        this.id = `o_woow_trial_${++lastId}`;
+        this.id = uniqueId("o_woow_trial_");
         this.fields = formFields(this.props.tool.input_schema, this.defaults);
         const texts = {};
         for (const field of this.fields) {
