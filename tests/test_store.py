@@ -166,7 +166,7 @@ class TestStore(AiHttpCase):
         self.env.flush_all()
         (beside,) = self.store.claim("one", 1, LEASE)
         another = [(2, {"type": "text", "content": "another"}), (3, {"type": "text"})]
-        with mute_logger("odoo.addons.woow_paas_platform.runtime.turns.store"):
+        with mute_logger("odoo.addons.woow_paas_platform.runtime.turns.turn_log"):
             self.assertEqual(self.store.append({claim: another, beside: another}), {claim})
         with self.assertRaises(LeaseLost):
             self.store.save_step(claim, asdict(TurnProgress()), (), another)
