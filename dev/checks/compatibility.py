@@ -1,22 +1,24 @@
 """``make compatibility``: the addon in each Odoo of `environments`, and a table of what came of it.
 
-In each: the addon is installed into an empty database together with its Odoo tests; then that Odoo is started, and a
-portal user signs in and asks something that needs a tool (``tests/e2e/test_compatibility.py``).
+In each: the addon is installed into a database, empty but in one of them, together with its Odoo tests; then that
+Odoo is started, and a portal user signs in and asks something that needs a tool (``tests/e2e/test_compatibility.py``).
 """
 
 import os
 import re
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dev import processes
 from dev.checks import runners, testbed
+from dev.commands import run
 from dev.paths import ADDON, LOGS, REPORTS, ROOT
 from dev.progress import DevError, say, step
 from dev.servers.instance import Instance
 from dev.servers.postgres import Postgres
-from dev.setup import environments
+from dev.setup import environments, neighbours
 from dev.setup.environments import Environment
 
 CHOICE = "COMPATIBILITY"  # the variable that names one environment to the e2e test
@@ -24,6 +26,15 @@ TIME_LIMIT = 2400  # s, for all Odoo tests with a browser on a busy machine
 SHOWN = ("cryptography", "pyOpenSSL", "Werkzeug", "mcp", "langchain-core", "openai")
 TABLE = REPORTS / "compatibility.md"
 HEAD = ("packages of Odoo", "Python", "PostgreSQL", *SHOWN, "pip replaced", "Odoo tests", "chat")
+ONLY_CHINESE = """
+chinese = env['res.lang']._activate_lang('zh_TW')
+env['ir.default'].set('res.partner', 'lang', 'zh_TW')
+env['res.partner'].with_context(active_test=False).search([]).lang = 'zh_TW'
+values = {'language_ids': [(6, 0, chinese.ids)], 'default_lang_id': chinese.id}
+env['website'].search([]).write(values)
+env['res.lang'].search([('id', '!=', chinese.id)]).active = False
+env.cr.commit()
+"""
 
 
 @dataclass
@@ -66,7 +77,7 @@ def _row(environment: Environment) -> Row:
         versions = environment.versions(*SHOWN)
         changed = environment.changed()
         with testbed.running_postgres(instance):
-            tests = _odoo_tests(instance)
+            tests = _odoo_tests(instance, lived_in=environment.lived_in)
             os.environ[CHOICE] = environment.name
             file = ROOT / "tests/e2e/test_compatibility.py"
             chat = runners.Pytest(f"compatibility-{environment.name}", [file, "-q"]).finish()
@@ -92,12 +103,14 @@ class Tests:
         return f"{self.number - self.failed}/{self.number}"
 
 
-def _odoo_tests(instance: Instance) -> Tests:
-    """Install the addon into an empty database and run its tests, as everybody runs Odoo's."""
+def _odoo_tests(instance: Instance, *, lived_in: bool) -> Tests:
+    """Install the addon and run its tests, as everybody runs Odoo's; into an empty database unless told."""
     instance.drop(instance.database)
     instance.write_config(
         {"http_port": processes.free_port(), "gevent_port": processes.free_port()}
     )
+    if lived_in:
+        _move_in(instance)
     log = LOGS / f"{instance.name}.log"
     arguments = ("-i", ADDON, "--with-demo", "--test-enable", f"--test-tags=/{ADDON}")
     with step(f"Installing and testing in {instance.name} (log: {log.relative_to(ROOT)})"):
@@ -112,6 +125,25 @@ def _odoo_tests(instance: Instance) -> Tests:
         finally:
             process.stop()
     return _count(log)
+
+
+def _move_in(instance: Instance) -> None:
+    """Make a database with other modules and their demo data, in which nobody reads English."""
+    apps = ("-i", ",".join(neighbours.APPS), "--with-demo", "--load-language=zh_TW")
+    database = instance.postgres.environment
+    with step("Installing other modules"):
+        run(
+            instance.odoo(*apps, "--stop-after-init", "--no-http"),
+            what="Installing other modules",
+            env=database,
+        )
+        subprocess.run(
+            [str(part) for part in instance.odoo("shell", "--no-http", "--log-level=error")],
+            env={**os.environ, **database},
+            input=ONLY_CHINESE,
+            text=True,
+            check=True,
+        )
 
 
 def _count(log: Path) -> Tests:

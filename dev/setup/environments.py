@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dev.cache import build_once, digest
@@ -51,6 +51,7 @@ class Environment:
     :param packages: Odoo's own, a key of `PACKAGES`
     :param lowest: take the lowest of each range of the addon's instead of the newest
     :param postgres: the version of the server beside it
+    :param lived_in: the database has other modules with their data, and its people and websites Chinese only
     """
 
     name: str
@@ -59,6 +60,7 @@ class Environment:
     packages: str
     postgres: int
     lowest: bool = False
+    lived_in: bool = field(default=False, repr=False)  # says nothing of the packages
 
     def folder(self) -> Path:
         """Where it lies in the cache, built when it is not there.
@@ -148,6 +150,14 @@ TABLE = (
         "lowest", "Odoo's own pins, the lowest of ours", OWN_PYTHON, "pins", 18, lowest=True
     ),
     Environment("newest", "the newest of everything", OWN_PYTHON, "newest", 18),
+    Environment(
+        "lived-in",
+        "the newest, in a database with data, in Chinese",
+        OWN_PYTHON,
+        "newest",
+        18,
+        lived_in=True,
+    ),
 )
 SHORT = ("debian-12", "lowest")  # what `make test` tries: they differ most
 

@@ -1,4 +1,4 @@
-"""Modules of others that the addon has to live beside and that Odoo does not bring: OCA's queue_job, from PyPI."""
+"""Modules of others that the addon has to live beside: apps of Odoo, and OCA's queue_job, which PyPI has."""
 
 from pathlib import Path
 
@@ -8,6 +8,16 @@ from dev.paths import ADDONS, VENV
 from dev.progress import step
 from dev.setup import odoo_tree, venvs
 
+APPS = (
+    "website",
+    "sale_management",
+    "crm",
+    "project",
+    "hr",
+    "account",
+    "im_livechat",
+    "base_automation",
+)
 PACKAGES = ("odoo-addon-queue_job==19.0.2.4.0.1", "openupgradelib==3.13.7")
 
 

@@ -15,8 +15,7 @@ from dev.checks import testbed
 from dev.servers import odoo_log
 from dev.setup import neighbours
 
-APPS = ("website", "sale_management", "crm", "project", "hr", "account", "im_livechat")
-MODULES = {"website": ("website",), "all": (*APPS, "base_automation", "queue_job")}
+MODULES = {"website": ("website",), "all": (*neighbours.APPS, "queue_job")}
 LANGUAGES = ("zh_TW", "fr_FR")
 PREFIXES = ("", "/zh_TW", "/fr")
 SECOND = "second.example.com"
