@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from dev.checks import compatibility
+from dev.progress import DevError
 from dev.setup import environments
 from services import packages
 
@@ -79,3 +81,17 @@ def test_odoo_s_own_packages_are_known_by_name():
 @pytest.mark.parametrize("requirement", sorted(_required(), key=str), ids=str)
 def test_the_tested_version_is_in_the_range(requirement):
     assert metadata.version(requirement.name) in requirement.specifier
+
+
+def test_a_row_with_a_skipped_test_is_not_green(tmp_path):
+    log = tmp_path / "odoo.log"
+    end = "INFO db odoo.tests.result: 0 failed, 0 error(s) of 20 tests when loading database 'db'\n"
+    log.write_text(end)
+    assert (str(compatibility._count(log)), compatibility._count(log).ok) == ("20/20", True)
+    log.write_text(f"INFO db odoo.addons.x.tests: skipped test_tour (x) : no browser\n{end}")
+    assert (str(compatibility._count(log)), compatibility._count(log).ok) == ("19/20", False)
+
+
+def test_a_row_that_nobody_knows_is_no_success():
+    with pytest.raises(DevError, match="There is no debian-11; there are debian-12,"):
+        compatibility.run_all(["debian-11"])

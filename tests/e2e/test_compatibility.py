@@ -26,12 +26,12 @@ def environment(request):
 
 
 @pytest.fixture(scope="module")
-def used(environment, template, mcp_time):
+def used(request, environment, mcp_time):
     """A running Odoo of this environment that knows one MCP server; with what the installation said."""
     if CHOSEN:
         source = compatibility.place(environment)
     else:
-        source = testbed.without_addon(template)
+        source = testbed.without_addon(request.getfixturevalue("template"))
         source.python = environment.python_program()
     odoo = testbed.OdooServer(source, f"compatibility_{environment.name.replace('-', '_')}")
     said = odoo.install()
