@@ -26,8 +26,8 @@ LANGUAGES = ("zh_TW", "zh_CN")  # beside English
 APPS = ("crm", "sale_management")  # whose records the sales assistant works with
 LOGINS = (
     ("admin", "admin", "administrator, in the backend"),
-    ("demo", "demo", "salesperson, in the backend: ask the Sales Assistant"),
-    ("portal", "portal", "portal, a customer with orders"),
+    ("demo", "demo", "salesperson, in the backend, with the Sales Assistant"),
+    ("portal", "portal", "portal, a customer: the Order Assistant knows the orders"),
     ("owner", "owner", "portal, owns the demo workspace and its cloud service"),
     ("user", "user", "portal, end user in the demo workspace"),
     ("stranger", "stranger", "portal, another workspace"),

@@ -15,18 +15,31 @@ from odoo.addons.woow_paas_platform.services.specs import Limits
 from odoo.addons.woow_paas_platform.services.turn.tools import TurnTools
 
 MARK = "@@opening@@"  # see dev/servers/addon.py
-# It reads contacts, leads, products and orders, and asks before it adds an activity or a quotation.
-SALES = {
-    "name": "Sales Assistant",
-    "description": "Knows contacts, leads and orders; makes activities and quotations when you allow it.",
-    "sequence": 20,
-    "record_access_ids": [
-        (0, 0, {"model": "res.partner", "can_schedule": True}),
-        (0, 0, {"model": "crm.lead", "can_schedule": True}),
-        (0, 0, {"model": "sale.order", "can_create": True, "can_schedule": True}),
-        (0, 0, {"model": "sale.order.line", "can_create": True}),
-        (0, 0, {"model": "product.product"}),
-    ],
+# One for salespeople, which is the first that they meet, and one for customers, whom the demo assistant meets first.
+ASSISTANTS = {
+    "ai_assistant_sales": {
+        "name": "Sales Assistant",
+        "description": "Knows contacts, leads and orders; makes activities and quotations when you allow it.",
+        "sequence": 5,
+        "group_ids": "sales_team.group_sale_salesman",
+        "record_access_ids": [
+            (0, 0, {"model": "res.partner", "can_schedule": True}),
+            (0, 0, {"model": "crm.lead", "can_schedule": True}),
+            (0, 0, {"model": "sale.order", "can_create": True, "can_schedule": True}),
+            (0, 0, {"model": "sale.order.line", "can_create": True}),
+            (0, 0, {"model": "product.product"}),
+        ],
+    },
+    "ai_assistant_orders": {
+        "name": "Order Assistant",
+        "description": "Knows your quotations and orders.",
+        "sequence": 20,
+        "group_ids": "base.group_portal",
+        "record_access_ids": [
+            (0, 0, {"model": "sale.order"}),
+            (0, 0, {"model": "sale.order.line"}),
+        ],
+    },
 }
 
 
@@ -56,10 +69,12 @@ for name in ("everything", "time"):
                 "The demo's server %s is not there: %s", name, error
             )
 has_apps = {"crm.lead", "sale.order"} <= env.registry.keys()  # noqa: F821
-if provider and has_apps and not demo("ai_assistant_sales"):
-    name = "woow_paas_platform.ai_assistant_sales"
-    values = {**SALES, "config_id": provider.id}
-    env["ai.assistant"]._load_records([{"xml_id": name, "values": values, "noupdate": True}])  # noqa: F821
+for name, about in ASSISTANTS.items() if provider and has_apps else ():
+    if not demo(name):
+        groups = [(6, 0, env.ref(about["group_ids"]).ids)]  # noqa: F821
+        values = {**about, "config_id": provider.id, "group_ids": groups}
+        data = {"xml_id": f"woow_paas_platform.{name}", "values": values, "noupdate": True}
+        env["ai.assistant"]._load_records([data])  # noqa: F821
 if assistant := demo("ai_assistant_demo"):
     assistant.definition_tokens = 2_500  # its model has a small context
     tools, kept = assistant.mcp_server_ids.tool_ids, variable("TOOLS").split(",")

@@ -12,7 +12,7 @@ from conftest import WORKER
 from playwright.sync_api import expect
 
 from dev.checks import testbed
-from dev.servers import odoo_log
+from dev.servers import addon, odoo_log
 from dev.setup import neighbours
 
 MODULES = {"website": ("website",), "all": (*neighbours.APPS, "queue_job")}
@@ -48,6 +48,8 @@ def beside(request, demo_template, demo_facts):
     said = odoo.add(*MODULES[which], languages=LANGUAGES)
     assert not re.findall(r"^.* (?:WARNING|ERROR) .*woow_paas_platform.*$", said, re.M)
     odoo.shell(WEBSITES)
+    if which == "all":
+        addon.refresh_demo(odoo.instance, {**demo_facts, "WOOW_AI_EGRESS_ALLOW": testbed.LOOPBACK})
     odoo.start()
     yield odoo
     odoo.stop()
@@ -68,6 +70,17 @@ def test_the_chat(beside, scripted_llm, page_of, login, path):
     page.keyboard.press("Enter")
     expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("Yes, please.")
     assert not errors
+
+
+def test_the_first_assistant_is_the_one_for_the_persons_work(beside, request):
+    """Of the demo's; Sales has to be installed for the one that knows it."""
+    has_sales = request.config.getoption("--beside") == "all"
+    first_of = {
+        login: beside.session(login).get("/api/ai/assistants").json()["assistants"][0]["name"]
+        for login in ("demo", "user", "portal")
+    }
+    assert first_of.pop("demo") == ("Sales Assistant" if has_sales else "Demo Assistant")
+    assert set(first_of.values()) == {"Demo Assistant"}
 
 
 @pytest.fixture(scope="module")
