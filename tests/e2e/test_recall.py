@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from chat import Chat, calls, first, of, then
 from fake_api import FakeApi
+from playwright.sync_api import TimeoutError as PageTimeout
 from playwright.sync_api import expect
 from waiting import eventually
 
@@ -170,12 +171,13 @@ def test_from_the_form_of_a_customer_to_the_answer(odoo, facts, scripted_llm, pa
     item = page.get_by_role("menuitem", name=re.compile("Chat with an Assistant"))
 
     def opened():  # what is still loading beside it closes the menu again
-        if not item.is_visible():
+        if not page.locator(".o-dropdown--menu").count():
             page.locator(".o_cp_action_menus button").first.click()
-            page.wait_for_timeout(100)
+        with contextlib.suppress(PageTimeout):  # a second click meanwhile would close it
+            item.wait_for(timeout=5_000)
         return item.is_visible()
 
-    eventually(opened)
+    eventually(opened, seen=lambda: page.locator(".o-dropdown--menu").all_inner_texts())
     item.click()
     expect(page.locator(".o_ai_chat_about")).to_contain_text("Ada Lovelace")
     page.locator(".o_ai_chat_input").fill("What does this customer cost?")
