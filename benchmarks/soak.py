@@ -25,7 +25,8 @@ from .soak_gauge import LASTING, SETTLE, Held, Memory, Roles
 from .soak_trouble import FOLDER
 
 PEOPLE = ("user", "owner", "demo", "admin") * 2
-TRIMMED = Path(__file__).parent / "trimmed"  # what is measured is memory in use
+TRIMMED = Path(__file__).parent / "trimmed"  # processes tell their memory in use
+IN_USE = FOLDER / "in_use"
 RECYCLE = 80  # requests of a worker
 SAMPLE = 3.0  # s between two looks at the memory
 DRIFT = 10.0  # MB
@@ -154,7 +155,7 @@ class Soak:
         trouble = soak_trouble.Trouble(
             self.odoo, self.roles, list(self.servers.values()), str(self.clock)
         )
-        memory = Memory(self.roles, begun, seconds, FOLDER / "memory.csv")
+        memory = Memory(self.roles, begun, seconds, IN_USE, FOLDER / "memory.csv")
         used = self._processor_time()
         settled, next_sample = None, 0.0
         while (now := time.monotonic()) < begun + seconds:
@@ -233,10 +234,14 @@ class Soak:
             self._row(f"{what} at rest{beside}", last[what], aim)
         drifts = memory.drifts()
         self.ok &= set(LASTING) <= drifts.keys()  # in a short run few workers live long enough
-        for role, (before, after) in drifts.items():
-            self.ok &= after - before <= DRIFT
-            what, grown = f"{role}, {before:.0f} → {after:.0f} MB", after - before
-            print(f"| memory: {what} | {grown:+.1f} MB | ≤ {DRIFT:g} MB |")
+        for role, ((before, resident), (after, resident_after)) in drifts.items():
+            grown = after - before
+            self.ok &= grown <= DRIFT
+            print(
+                f"| memory in use: {role}, {before:.0f} → {after:.0f} MB"
+                f" (resident {resident:.0f} → {resident_after:.0f} MB)"
+                f" | {grown:+.1f} MB | ≤ {DRIFT:g} MB |"
+            )
 
     def _row(self, what, figure, aim=None):
         if aim is not None:
@@ -249,7 +254,8 @@ def main(minutes):
     os.environ["PYTHONPATH"] = str(TRIMMED)
     os.environ["PYTHONMALLOC"] = "malloc"  # whose free memory can be given back
     shutil.rmtree(FOLDER, ignore_errors=True)
-    FOLDER.mkdir(parents=True)
+    IN_USE.mkdir(parents=True)
+    os.environ["MEMORY_IN_USE"] = str(IN_USE)
     ledger = FOLDER / "ledger"
     ledger.touch()
     clock = FOLDER / "clock"

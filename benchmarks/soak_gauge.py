@@ -11,6 +11,7 @@ import psutil
 ALIVE = re.compile(r"Worker (WorkerHTTP|WorkerCron) \((\d+)\) alive")
 SETTLE = 90.0  # s for everything that was begun to end
 LIFE = 20.0  # s; a younger worker has not done everything yet
+MB = 1024 * 1024
 FEWEST = 3  # samples that a median is taken of
 LASTING = ("ai_runner", "gevent", "threaded")  # never replaced, so that their memory can drift
 
@@ -50,15 +51,24 @@ class Roles:
 
 
 class Memory:
-    """Samples of the resident memory. A process that lasts is compared with itself, workers by what they end with."""
+    """Samples of the memory in use and of the resident one.
 
-    def __init__(self, roles, begun, seconds, log):
-        """:param log: every sample goes there: seconds, role, process, MB"""
+    A process that lasts is compared with itself, workers by what they end with.
+    """
+
+    def __init__(self, roles, begun, seconds, in_use, log):
+        """
+        :param in_use: the folder in which each process tells what it uses, see `trimmed`
+        :param log: every sample goes there: seconds, role, process, MB in use, MB resident
+        """
         self._roles = roles
+        self._in_use = in_use
         self._log = log
         self._begun = begun
         self._seconds = seconds
-        self._samples = defaultdict(list)  # role -> (s since the beginning, MB)
+        self._samples = defaultdict(
+            list
+        )  # role -> (s since the beginning, (MB in use, MB resident))
         self._workers = {}  # pid -> [s when it was seen first, when last, MB then]
 
     def sample(self):
@@ -69,32 +79,36 @@ class Memory:
     def _sample(self, at, log):
         for role, processes in self._roles.now().items():
             for process in processes:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    megabytes = process.memory_info().rss / 1024 / 1024
-                    log.write(f"{at:.0f},{role},{process.pid},{megabytes:.1f}\n")
+                with contextlib.suppress(psutil.NoSuchProcess, FileNotFoundError):
+                    used = int((self._in_use / str(process.pid)).read_text())
+                    now = used / MB, process.memory_info().rss / MB
+                    log.write(f"{at:.0f},{role},{process.pid},{now[0]:.1f},{now[1]:.1f}\n")
                     if role in LASTING:
-                        self._samples[role].append((at, megabytes))
+                        self._samples[role].append((at, now))
                     elif role == "web worker":
                         first = self._workers.get(process.pid, [at])[0]
-                        self._workers[process.pid] = [first, at, megabytes]
+                        self._workers[process.pid] = [first, at, now]
 
     def drifts(self):
-        """``{role: (MB when settled, MB at the end)}``, medians; a role that there is too little of is left out."""
+        """``{role: ((in use, resident) when settled, (…) at the end)}``, medians in MB.
+
+        A role that there is too little of is left out.
+        """
         third = self._seconds / 3
         found = {
             role: (
-                [mb for at, mb in samples if third / 2 <= at <= third],
-                [mb for at, mb in samples if at >= self._seconds - third / 2],
+                [now for at, now in samples if third / 2 <= at <= third],
+                [now for at, now in samples if at >= self._seconds - third / 2],
             )
             for role, samples in self._samples.items()
         }
-        lives = [(at, mb) for first, at, mb in self._workers.values() if at - first >= LIFE]
+        lives = [(at, now) for first, at, now in self._workers.values() if at - first >= LIFE]
         found["web worker"] = (
-            [mb for at, mb in lives if at <= third],
-            [mb for at, mb in lives if at >= self._seconds - third],
+            [now for at, now in lives if at <= third],
+            [now for at, now in lives if at >= self._seconds - third],
         )
         return {
-            role: tuple(map(statistics.median, parts))
+            role: tuple(tuple(map(statistics.median, zip(*part, strict=True))) for part in parts)
             for role, parts in found.items()
             if min(map(len, parts)) >= FEWEST
         }

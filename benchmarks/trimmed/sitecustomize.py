@@ -1,20 +1,35 @@
 """Started with this folder in PYTHONPATH, Python gives free memory back to the system every few seconds.
 
-So what is measured from outside is memory in use, without the holes that a peak leaves in the heap.
+Then it writes how much it has in use, in bytes, to the file ``$MEMORY_IN_USE/<process>``: what a peak leaves
+in the heap as holes between that is resident, and no leak.
 """
 
 import _thread
 import ctypes
+import os
 from time import sleep  # gevent replaces the one in its module
 
 PAUSE = 5.0  # s
+FIELDS = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+
+
+class Mallinfo2(ctypes.Structure):
+    """``struct mallinfo2`` of the GNU C library 2.33 and later: sums over all arenas."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in FIELDS.split()]
 
 
 def _trim():
-    malloc_trim = ctypes.CDLL(None).malloc_trim
+    libc = ctypes.CDLL(None)
+    libc.mallinfo2.restype = Mallinfo2
     while True:
         sleep(PAUSE)
-        malloc_trim(0)
+        libc.malloc_trim(0)
+        now = libc.mallinfo2()
+        file = os.path.join(os.environ["MEMORY_IN_USE"], str(os.getpid()))
+        with open(f"{file}.new", "w") as new:
+            new.write(str(now.uordblks + now.hblkhd))
+        os.replace(f"{file}.new", file)
 
 
 _thread.start_new_thread(_trim, ())  # one of threading's keeps gevent from patching that module
