@@ -127,22 +127,22 @@ MUTANTS = {
     ),
     "an open question counts as dismissed": (
         "nobodys_question_answers_itself",
-        13,
+        42,
         (Database, "_answers", _takes_open_for_cancelled),
     ),
     "Stop is told and not written": (
         "stop_is_never_lost",
-        1,
+        6,
         (Database, "request_stop", _only_tells),
     ),
     "a sign-in writes into a running log": (
         "one_writer_without_gaps",
-        1,
+        2,
         (Database, "_answer", _writes_into_a_running_log),
     ),
     "capacity is counted before the wait": (
         "capacity_holds_over_all_databases",
-        37,
+        19,
         (runner.Runner, "reserve", _counts_before_it_waits),
     ),
     "the lease of a lost journal is kept": (
@@ -153,28 +153,28 @@ MUTANTS = {
     ),
     "the epoch is not compared": (
         "one_writer_without_gaps",
-        9,
+        66,
         (Database, "held", _forgets_the_epoch),
     ),
     "a call in flight runs again": (
         "no_call_is_executed_twice",
-        1,
+        3,
         (Database, "begin_call", _runs_again),
     ),
     "a question that was asked is asked again": (
         "nobody_is_asked_twice",
-        0,
+        11,
         (Database, "suspend_call", _asks_again),
     ),
     "a call is resumed by its name": (
         "what_was_approved_is_what_runs",
-        8,
+        5,
         (tools.TurnTools, "find", _resumes_by_name),
         (Database, "_may_start", _fits_whatever_runs),
     ),
     "a turn runs beside a younger one": (
         "one_turn_of_a_conversation_at_a_time",
-        90,
+        71,
         (Database, "_is_next", _runs_beside_a_younger),
     ),
     "a queued message overtakes what waits": (
