@@ -56,7 +56,7 @@ class TurnJournal:
         self._on_lost = on_lost
         self._clock = clock
         self._pending: list[dict[str, Any]] = []
-        self._wakeups: set[asyncio.Event] = set()
+        self._wakeups: list[asyncio.Event] = []  # who asked first takes its answer first
         self._writing: set[asyncio.Future] = set()
 
     def emit(self, event: events.Event) -> None:
@@ -223,13 +223,13 @@ class TurnJournal:
 
     async def ask(self, call: ToolCall, request: ElicitRequest) -> ElicitResult:
         wakeup = asyncio.Event()
-        self._wakeups.add(wakeup)
+        self._wakeups.append(wakeup)
         try:
             return await self._ask(call, request, wakeup)
         except (LeaseLost, TurnGone):  # who runs the call hears it by itself
             return ElicitResult(action="cancel")
         finally:
-            self._wakeups.discard(wakeup)
+            self._wakeups.remove(wakeup)
 
     async def _ask(
         self, call: ToolCall, request: ElicitRequest, wakeup: asyncio.Event

@@ -201,8 +201,9 @@ class Runner:
             yield slots
         finally:
             self._reserved -= slots
-            for refused in self._refused & self.queues.keys():
-                self.queues[refused].wakeup.set()
+            for refused, queue in self.queues.items():
+                if refused in self._refused:
+                    queue.wakeup.set()
 
     async def _end_all(self, timeout: float) -> None:
         """As `drain`; what still runs then is cut while there is a loop on which it can clean up."""
