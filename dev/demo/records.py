@@ -42,6 +42,20 @@ ASSISTANTS = {
     },
 }
 
+IN_CHINESE = {
+    "ai_assistant_sales": {
+        "name": {"zh_TW": "業務助理", "zh_CN": "销售助手"},
+        "description": {
+            "zh_TW": "了解聯絡人、商機與訂單；經您允許後可建立活動與報價單。",
+            "zh_CN": "了解联系人、商机与订单；经您允许后可创建活动与报价单。",
+        },
+    },
+    "ai_assistant_orders": {
+        "name": {"zh_TW": "訂單助理", "zh_CN": "订单助手"},
+        "description": {"zh_TW": "了解您的報價單與訂單。", "zh_CN": "了解您的报价单与订单。"},
+    },
+}
+
 
 def demo(name):
     return env.ref(f"woow_paas_platform.{name}", False)  # noqa: F821 of the shell
@@ -74,7 +88,10 @@ for name, about in ASSISTANTS.items() if provider and has_apps else ():
         groups = [(6, 0, env.ref(about["group_ids"]).ids)]  # noqa: F821
         values = {**about, "config_id": provider.id, "group_ids": groups}
         data = {"xml_id": f"woow_paas_platform.{name}", "values": values, "noupdate": True}
-        env["ai.assistant"]._load_records([data])  # noqa: F821
+        assistant = env["ai.assistant"]._load_records([data])  # noqa: F821
+        for field, texts in IN_CHINESE[name].items():
+            texts = {lang: said for lang, said in texts.items() if lang in wanted}
+            assistant.update_field_translations(field, texts)
 if assistant := demo("ai_assistant_demo"):
     assistant.definition_tokens = 2_500  # its model has a small context
     tools, kept = assistant.mcp_server_ids.tool_ids, variable("TOOLS").split(",")
