@@ -2,6 +2,7 @@
 
 import logging
 
+import psycopg2
 from odoo.exceptions import AccessDenied, AccessError, MissingError, UserError, ValidationError
 from odoo.http import Json2Dispatcher, Response, SessionExpiredException, request
 from werkzeug.exceptions import HTTPException
@@ -16,6 +17,7 @@ from .schemas import SCHEMAS, misfit
 
 _logger = logging.getLogger(__name__)
 
+WENT_WRONG = "Something went wrong. An administrator can find the details in the log."
 MAX_BODY = 1024 * 1024  # bytes of one JSON body, where the route names no `max_body`
 
 
@@ -79,7 +81,8 @@ class AiDispatcher(Json2Dispatcher):
             case AccessError():
                 return ApiError(403, "forbidden", env._("You are not allowed to do this."))
             case CrossSite():
-                return ApiError(403, "cross_site", exc.description)
+                sentence = env._("Requests from other sites are not accepted.")
+                return ApiError(403, "cross_site", sentence)
             case Refusal():
                 return ApiError.of_refusal(exc)
             case ConfigError():
@@ -92,7 +95,15 @@ class AiDispatcher(Json2Dispatcher):
                 return ApiError(502, exc.code, sentences.translated(env, str(exc)))
             case HTTPException() if exc.code and exc.code < 500:
                 return ApiError(exc.code, "http_error", exc.description or exc.name)
-        return ApiError(500, "internal_error", "Something went wrong. See the log for details.")
+        return ApiError(500, "internal_error", _went_wrong(env))
+
+
+def _went_wrong(env):
+    """In the person's language, unless what failed is the database that knows it."""
+    try:
+        return WENT_WRONG if env is None else sentences.translated(env, WENT_WRONG)
+    except psycopg2.Error:
+        return WENT_WRONG
 
 
 def body(name):

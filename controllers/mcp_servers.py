@@ -77,7 +77,10 @@ def server_values(values):
         vals["name"] = " ".join(vals["name"].split())
         if not 0 < len(vals["name"]) <= MAX_NAME:
             raise ApiError.invalid(
-                "name", f"Give the server a name of at most {MAX_NAME} characters."
+                "name",
+                request.env._(
+                    "Give the server a name of at most %(limit)s characters.", limit=MAX_NAME
+                ),
             )
     return vals
 
@@ -125,7 +128,7 @@ class McpServerController(http.Controller):
     def _of_address(self, values, owner, wanted=None):
         """:param wanted: a name for a server that was given none"""
         if not values["url"]:
-            raise ApiError.invalid("url", "Give the address of the server.")
+            raise ApiError.invalid("url", request.env._("Enter the address of the server."))
         Server = request.env[SERVER]
         name = Server._free_name(wanted or name_of(values["url"]), owner)
         return Server.create({"name": name, **server_values(values), **owner})

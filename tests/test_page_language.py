@@ -1,5 +1,10 @@
-from odoo.tests import tagged
+from unittest.mock import patch
 
+import psycopg2
+from odoo.tests import tagged
+from odoo.tools import mute_logger
+
+from ..tools import sentences
 from .common import AiHttpCase, TurnByHandCase
 
 TAIWAN = {"X-Woow-Language": "zh_TW"}
@@ -53,6 +58,27 @@ class TestPageLanguage(Chinese, AiHttpCase):
         )
         self.assertEqual(english, "The language model did not answer in time. Try again.")
         self.assertRegex(chinese, "[一-龥]")
+
+    @mute_logger("odoo.addons.woow_paas_platform.controllers.dispatcher", "odoo.http")
+    def test_a_fault_is_told_in_the_readers_language(self):
+        self._sign_in(self.member)
+        broken = patch.object(type(self.env["ai.assistant"]), "_api_face", side_effect=KeyError)
+        unreadable = patch.object(sentences, "translated", side_effect=psycopg2.InterfaceError)
+        with broken:
+            status, told = self._call("GET", "/api/ai/assistants", headers=TAIWAN)
+            with unreadable:
+                english = self._call("GET", "/api/ai/assistants", headers=TAIWAN)
+        self.assertEqual((status, told["error"]["code"]), (500, "internal_error"))
+        self.assertRegex(told["error"]["message"], "[一-龥]")
+        self.assertEqual(english[0], 500)
+        self.assertRegex(english[1]["error"]["message"], "An administrator")
+
+    def test_what_a_person_forgot_is_told_in_the_readers_language(self):
+        self._sign_in(self.member)
+        for given in ({}, {"url": "https://a.example.com/mcp", "name": "x" * 101}):
+            status, told = self._call("POST", "/api/mcp/servers", given, headers=TAIWAN)
+            self.assertEqual((status, told["error"]["code"]), (400, "invalid_field"))
+            self.assertRegex(told["error"]["message"], "[一-龥]")
 
 
 @tagged("post_install", "-at_install")

@@ -15,8 +15,6 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 class CrossSite(Forbidden):
     """A page of another site has sent the request."""
 
-    description = "Requests from other sites are not accepted."
-
 
 def _is_same_origin(headers):
     """Whether no page of another site has sent this request with the person's session.

@@ -124,3 +124,34 @@ def test_what_is_inside_a_sentence_has_one_name_each():
     for sentence in known():
         names = re.findall(r"%\((\w+)\)s", sentence)
         assert len(names) == len(set(names)), sentence
+
+
+ROUTES = [
+    file for folder in ("controllers", "runtime/web") for file in (ROOT / folder).glob("*.py")
+]
+CLIENT = ROOT / "static/src/core/ai_api.js"
+TYPED = {"name", "url", "uri", "api_key", "content", "reason"}  # fields that people fill in
+
+
+def spoken_in_english(path):
+    """``(code, field)`` of each error of the API whose sentence cannot be translated."""
+    for name, node in calls(ast.parse(path.read_text()), "ApiError", "cls", "invalid"):
+        if name == "invalid":
+            field, sentence = (*node.args, None)[:2]
+            code = "invalid_field"
+        else:
+            code, sentence = (*node.args, None, None, None)[1:3]
+            field = None
+            code = code.value if isinstance(code, ast.Constant) else ""
+        if isinstance(sentence, ast.Constant | ast.JoinedStr):
+            yield code, field.value if isinstance(field, ast.Constant) else None
+
+
+def test_what_a_route_says_to_people_can_be_translated():
+    """The client has its own words for the rest, which only programmers understand."""
+    [shown] = re.findall(r"FOR_PROGRAMS = \[(.*?)\]", CLIENT.read_text(), re.DOTALL)
+    for_programs = set(re.findall(r'"(\w+)"', shown))
+    found = {one for path in ROUTES for one in spoken_in_english(path)}
+    assert {code for code, _field in found} <= for_programs | {"invalid_field"}
+    assert len(found) > 8
+    assert not {field for _code, field in found} & TYPED

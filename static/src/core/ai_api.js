@@ -7,6 +7,17 @@ import { chatUrl } from "./chat_ref";
 export const REQUEST_TIMEOUT = 30000;
 /** Milliseconds that a request may take which waits for an MCP server; its own limits are shorter. */
 export const SERVER_TIMEOUT = 60000;
+/** Codes of what no person does, but a program or a page of another version: their sentences are for programmers. */
+const FOR_PROGRAMS = [
+    "unauthenticated",
+    "unknown_field",
+    "bad_json",
+    "not_json",
+    "invalid_parameter",
+    "invalid_header",
+    "invalid_last_event_id",
+    "http_error",
+];
 /** Milliseconds that a file may take on its way. */
 export const UPLOAD_TIMEOUT = 180000;
 
@@ -91,9 +102,10 @@ async function errorFromResponse(response) {
     } catch {
         // a proxy's HTML page, or nothing at all: the status has to do
     }
+    const said = FOR_PROGRAMS.includes(error?.code) ? "" : error?.message;
     return new AiApiError({
         code: error?.code || `http_${response.status}`,
-        message: error?.message || statusSentence(response.status),
+        message: said || statusSentence(response.status),
         status: response.status,
         details: error?.details,
         retryAfter: parseRetryAfter(response),

@@ -106,10 +106,21 @@ test("no answer is a network error", async () => {
 });
 
 test("a signed-out session is told apart", async () => {
-    mockFetch(() => json({ error: { code: "unauthenticated", message: "Sign in." } }, 401));
+    patchTranslations();
+    mockFetch(() => json({ error: { code: "unauthenticated", message: "Send a token." } }, 401));
     const error = await failureOf(new AiApi().assistants());
     expect(error.isSignedOut).toBe(true);
     expect(error.isTemporary).toBe(false);
+    expect(error.message).toBe("Your session has expired. Sign in again to continue.");
+});
+
+test("what only programmers can do something about is said in other words", async () => {
+    patchTranslations();
+    const said = "Unknown fields: when.";
+    mockFetch(() => json({ error: { code: "unknown_field", message: said } }, 400));
+    const error = await failureOf(new AiApi().sendMessage(1, { content: "x", clientToken: "t" }));
+    expect(error.code).toBe("unknown_field");
+    expect(error.message).toBe("The server rejected this request. Reload the page and try again.");
 });
 
 test("a request has a limit", async () => {
