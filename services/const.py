@@ -9,6 +9,8 @@ TURN_TOOLS_TIMEOUT = 120.0  # s, all tool calls of one turn together (PRD 000, N
 MAX_ROUNDS = 5  # LLM -> tools cycles of one turn (PRD 000, NFR-4)
 MAX_SERVERS_PER_ASSISTANT = 10  # PRD 000, NFR-4
 MAX_TOOLS_PER_SERVER = 50  # PRD 000, NFR-4
+STARTERS = 4  # suggested questions that a new chat shows
+STARTER_CHARS = 200  # of one of them
 DEFINITION_TOKENS = (
     8_000  # about, of the tools' definitions in one request; more of them are looked up
 )

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .const import STARTER_CHARS, STARTERS
+
 INSTRUCTIONS = 4_000  # characters
 COST = 4  # what a member or an item weighs beside its characters
 PIECE = 32 * 1024  # characters; a pattern holds the interpreter's lock while it is tried
@@ -171,3 +173,13 @@ def size(count: int) -> str:
     ('512 bytes', '20 kB')
     """
     return f"{count} bytes" if count < 10_000 else f"{count // 1024} kB"
+
+
+def starters(text: str | None) -> list[str]:
+    """The suggested questions that somebody has written, one a line.
+
+    >>> starters("How are you?\\n\\n What now? ")
+    ['How are you?', 'What now?']
+    """
+    lines = (line.strip()[:STARTER_CHARS] for line in (text or "").splitlines())
+    return [line for line in lines if line][:STARTERS]

@@ -1,3 +1,4 @@
+from . import callable_mixin
 from . import mcp_tool_direct
 from . import approval_rule
 from . import ai_assistant

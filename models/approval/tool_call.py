@@ -11,7 +11,7 @@ from ...services.specs import Verdict
 from ...services.toolset import lookup
 from ...services.turn import approval
 from ...tools.moments import utc
-from ..mixins.callable_mixin import BLOCKED
+from .callable_mixin import BLOCKED
 
 NOBODY_TO_ASK = (
     "This call needs the user's permission, and nobody can be asked here. "

@@ -88,12 +88,6 @@ class AiAssistant(models.Model):
         "the assistant looks tools up when it needs them. Choose less for models with a small context.",
     )
     tool_count = fields.Integer("Tools", compute="_compute_tool_count", compute_sudo=True)
-    turn_count = fields.Integer(
-        "Turns", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
-    )
-    call_count = fields.Integer(
-        "Tool Calls", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
-    )
 
     _max_rounds_range = models.Constraint(
         "CHECK (max_rounds BETWEEN 0 AND 50)",
@@ -126,21 +120,6 @@ class AiAssistant(models.Model):
     def _compute_tool_count(self):
         for assistant in self:
             assistant.tool_count = len(assistant._system_tools())
-
-    def _compute_turn_count(self):
-        turns = dict(
-            self.env["woow_paas_platform.ai_turn"]._read_group(
-                [("assistant_id", "in", self.ids)], ["assistant_id"], ["__count"]
-            )
-        )
-        calls = dict(
-            self.env["woow_paas_platform.tool_call"]._read_group(
-                [("turn_id.assistant_id", "in", self.ids)], ["turn_id.assistant_id"], ["__count"]
-            )
-        )
-        for assistant in self:
-            assistant.turn_count = turns.get(assistant, 0)
-            assistant.call_count = calls.get(assistant, 0)
 
     @api.constrains("mcp_server_ids")
     def _check_mcp_servers(self):
@@ -183,16 +162,6 @@ class AiAssistant(models.Model):
         self.ensure_one()
         action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_chat_action")
         return {**action, "params": {"assistant_id": self.id}}
-
-    def action_view_turns(self):
-        self.ensure_one()
-        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_turn_action")
-        return {**action, "domain": [("assistant_id", "=", self.id)], "context": {}}
-
-    def action_view_calls(self):
-        self.ensure_one()
-        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.tool_call_action")
-        return {**action, "domain": [("assistant_id", "=", self.id)], "context": {}}
 
     def _system_servers(self):
         return self.mcp_server_ids.filtered(lambda s: s.active and s.scope == "system")

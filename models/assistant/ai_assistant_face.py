@@ -1,13 +1,7 @@
 from odoo import api, fields, models
 
-STARTERS = 4  # suggested questions that a new chat shows
-STARTER_CHARS = 200  # of one of them
-
-
-def lines_of(text):
-    """The suggested questions that somebody has written, one a line."""
-    lines = (line.strip()[:STARTER_CHARS] for line in (text or "").splitlines())
-    return [line for line in lines if line][:STARTERS]
+from ...services import text
+from ...services.const import STARTERS
 
 
 class AiAssistant(models.Model):
@@ -81,5 +75,5 @@ class AiAssistant(models.Model):
         return {
             "image_url": self._image_url(),
             "greeting": self.greeting or "",
-            "starters": lines_of(self.starters) or self._proposed_starters(),
+            "starters": text.starters(self.starters) or self._proposed_starters(),
         }

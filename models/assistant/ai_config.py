@@ -2,7 +2,6 @@ import contextlib
 
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
-from odoo.fields import Domain
 
 from ...services import const, packages
 from ...services.catalog import llm_presets
@@ -151,18 +150,6 @@ class AiConfig(models.Model):
     def _secret_facts(self):
         """The key belongs to who was at the address when it was entered."""
         return super()._secret_facts() | {"api_key": egress.origin(self.api_base_url)}
-
-    def write(self, vals):
-        result = super().write(vals)
-        if vals.get("active") is False:
-            # sudo: ai_turn - whoever asked; who may switch the provider ends what it is used for
-            turns = self.env["woow_paas_platform.ai_turn"].sudo()
-            config = "assistant_id.config_id"
-            using = Domain(config, "in", self.ids) | Domain(f"{config}.fallback_id", "in", self.ids)
-            running = turns.search(Domain("state", "=", "running") & using)
-            for turn in running.filtered(lambda turn: turn._provider() in self):
-                turn._request_stop()
-        return result
 
     def _compute_missing_packages(self):
         """A sentence when this host lacks what talks to a provider."""

@@ -40,7 +40,17 @@ class McpServer(models.Model):
         "keep the current headers; {} removes them.",
     )
     headers_json_encrypted = fields.Text(groups=fields.NO_ACCESS, copy=False)
+    credential_count = fields.Integer(
+        "Personal Keys",
+        compute="_compute_credential_count",
+        groups="woow_paas_platform.group_admin",
+    )
     header_names = fields.Char(readonly=True, copy=False, help="Names of the stored headers.")
+
+    def _compute_credential_count(self):
+        counts = self._counts("woow_paas_platform.server_credential")
+        for server in self:
+            server.credential_count = counts.get(server, 0)
 
     @api.depends("headers_json_encrypted")
     def _compute_headers_json(self):
@@ -211,3 +221,10 @@ class McpServer(models.Model):
             "trust_level": self.trust_level,
             "connect_timeout": self.connect_timeout,
         }
+
+    def action_view_credentials(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id(
+            "woow_paas_platform.server_credential_action"
+        )
+        return {**action, "domain": [("server_id", "=", self.id)]}

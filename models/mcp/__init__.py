@@ -1,3 +1,4 @@
+from . import cloud_service
 from . import mcp_server
 from . import mcp_server_discovery
 from . import mcp_server_api

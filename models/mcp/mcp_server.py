@@ -134,12 +134,6 @@ class McpServer(models.Model):
             except ConfigError as error:
                 raise ValidationError(sentences.translated(self.env, str(error))) from error
 
-    @api.constrains("company_id")
-    def _check_company_of_assistants(self):
-        # sudo: ai.assistant - those of other companies use it, too
-        Assistant = self.env["ai.assistant"].sudo().with_context(active_test=False)
-        Assistant.search([("mcp_server_ids", "in", self.ids)])._check_company(["mcp_server_ids"])
-
     @api.constrains("scope", "cloud_service_id", "owner_user_id")
     def _check_number(self):
         """Each one is asked again and again: nobody turns this Odoo against a list of addresses."""

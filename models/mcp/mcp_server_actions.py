@@ -11,17 +11,6 @@ class McpServer(models.Model):
 
     tool_count = fields.Integer("Number of Tools", compute="_compute_tool_count")
     review_count = fields.Integer("Tools to Review", compute="_compute_tool_count")
-    credential_count = fields.Integer(
-        "Personal Keys",
-        compute="_compute_credential_count",
-        groups="woow_paas_platform.group_admin",
-    )
-    call_count = fields.Integer("Tool Calls", compute="_compute_call_count")
-    total_call_count = fields.Integer(
-        "Total Calls",
-        compute="_compute_total_call_count",
-        groups="woow_paas_platform.group_admin",
-    )
 
     @api.depends("tool_ids.available", "tool_ids.review_state")
     def _compute_tool_count(self):
@@ -31,21 +20,6 @@ class McpServer(models.Model):
             server.review_count = len(
                 tools.filtered(lambda t: t.review_state in ("new", "changed"))
             )
-
-    def _compute_credential_count(self):
-        counts = self._counts("woow_paas_platform.server_credential")
-        for server in self:
-            server.credential_count = counts.get(server, 0)
-
-    def _compute_call_count(self):
-        counts = self._counts("woow_paas_platform.tool_call")
-        for server in self:
-            server.call_count = counts.get(server, 0)
-
-    def _compute_total_call_count(self):
-        counts = self.env["woow_paas_platform.tool_call_report"]._calls_by("server_id", self)
-        for server in self:
-            server.total_call_count = counts.get(server, 0)
 
     def _counts(self, model):
         """How many records of the model each server has: ``{server: number}``."""
@@ -142,25 +116,6 @@ class McpServer(models.Model):
     def action_review_tools(self):
         action = self.action_view_tools()
         return {**action, "context": {**action["context"], "search_default_to_review": 1}}
-
-    def action_view_statistics(self):
-        self.ensure_one()
-        action = self.env["ir.actions.actions"]._for_xml_id(
-            "woow_paas_platform.tool_call_report_action"
-        )
-        return {**action, "domain": [("server_id", "=", self.id)], "context": {}}
-
-    def action_view_credentials(self):
-        self.ensure_one()
-        action = self.env["ir.actions.actions"]._for_xml_id(
-            "woow_paas_platform.server_credential_action"
-        )
-        return {**action, "domain": [("server_id", "=", self.id)]}
-
-    def action_view_calls(self):
-        self.ensure_one()
-        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.tool_call_action")
-        return {**action, "domain": [("server_id", "=", self.id)], "context": {}}
 
     def _notify(self, message, kind="success"):
         return {

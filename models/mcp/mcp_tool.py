@@ -50,11 +50,6 @@ class McpTool(models.Model):
         readonly=True,
         help="Estimated number of tokens the definition adds to each request.",
     )
-    total_call_count = fields.Integer(
-        "Total Calls",
-        compute="_compute_total_call_count",
-        groups="woow_paas_platform.group_admin",
-    )
 
     _server_name_unique = models.Constraint(
         "UNIQUE (server_id, name)", "The server already has a tool with this name."
@@ -73,11 +68,6 @@ class McpTool(models.Model):
             # sudo: mcp_server - only its name, which every caller of the tool sees anyway
             server = tool.sudo().server_id
             tool.alias = names.make_aliases([(server.name or "", tool.name or "")])[0]
-
-    def _compute_total_call_count(self):
-        counts = self.env["woow_paas_platform.tool_call_report"]._calls_by("tool_id", self)
-        for tool in self:
-            tool.total_call_count = counts.get(tool, 0)
 
     @api.depends("name", "title", "server_id.name")
     def _compute_display_name(self):
@@ -179,46 +169,10 @@ class McpTool(models.Model):
     def action_disable(self):
         self.write({"active": False})
 
-    def action_view_statistics(self):
-        self.ensure_one()
-        action = self.env["ir.actions.actions"]._for_xml_id(
-            "woow_paas_platform.tool_call_report_action"
-        )
-        return {**action, "domain": [("tool_id", "=", self.id)], "context": {}}
-
     def _may_repeat(self):
         """Whether a call that was cut may run again; none of a tool that is gone."""
         return bool(self) and approval.is_repeatable(
             self._annotations(), self.server_id.trust_level
-        )
-
-    def _is_offered_to(self, user):
-        """Whether this person may use the tool at all, whatever its switches say.
-
-        Tools come with an assistant that the person may chat with, with a server of the person or of a
-        cloud service that the person is a member of, or with the right to manage them.
-        """
-        self.ensure_one()
-        if self.with_user(user).sudo(False).has_access("write"):
-            return True
-        # sudo: mcp_tool, ai.assistant - reads servers and switches to decide, shows nothing of them
-        tool = self.sudo()
-        server = tool.server_id
-        if server.scope == "user":
-            return server in server.with_context(active_test=False)._of_person_anywhere(user)
-        Assistant = self.env["ai.assistant"].with_user(user).sudo(False)
-        return bool(self._offered_by(Assistant.search([("active", "=", True)])))
-
-    def _offered_by(self, assistants):
-        # sudo: mcp_tool, ai.assistant - reads servers and switches to decide, shows nothing of them
-        tool = self.sudo()
-        if tool.server_id.scope == "user":
-            return assistants
-        return assistants.filtered(
-            lambda one: (
-                tool.server_id in one.sudo().mcp_server_ids
-                and tool not in one.sudo().mcp_tool_disabled_ids
-            )
         )
 
     def _switch_refusal(self):

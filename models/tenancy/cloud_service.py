@@ -1,7 +1,6 @@
 from odoo import api, fields, models
 
 from ...services import text
-from ..assistant.ai_assistant_face import lines_of
 
 
 class CloudService(models.Model):
@@ -32,12 +31,6 @@ class CloudService(models.Model):
         "Suggested Questions", help="One per line, shown in a new chat about this service."
     )
     reference_id = fields.Char(help="Identifier of the service on the platform that runs it.")
-    user_mcp_server_ids = fields.One2many(
-        "woow_paas_platform.mcp_server",
-        "cloud_service_id",
-        string="MCP Servers",
-        domain=[("scope", "=", "user")],
-    )
     link_ids = fields.One2many(
         "woow_paas_platform.service_link", "cloud_service_id", string="Linked Records"
     )
@@ -66,17 +59,6 @@ class CloudService(models.Model):
         )
         for service in self:
             service.conversation_count = counts.get(service, 0)
-
-    def write(self, vals):
-        """In another workspace others manage its servers: what is secret about them stays behind."""
-        if "workspace_id" not in vals:
-            return super().write(vals)
-        # sudo: mcp_server - switched-off ones too; emptied only
-        servers = self.sudo().with_context(active_test=False).user_mcp_server_ids
-        before = servers._facts_of_secrets()
-        result = super().write(vals)
-        servers._forget_moved(before)
-        return result
 
     def _search_is_manager(self, operator, value):
         if operator != "in":
@@ -113,7 +95,7 @@ class CloudService(models.Model):
     def _starters(self):
         """Questions that a chat about this service may begin with."""
         self.ensure_one()
-        return lines_of(self.starters) or [
+        return text.starters(self.starters) or [
             self.env._("What is the state of %(service)s?", service=self.name)
         ]
 

@@ -1,3 +1,4 @@
+from . import ai_config
 from . import ai_turn
 from . import ai_turn_request
 from . import ai_turn_provider
