@@ -134,9 +134,5 @@ class McpServer(models.Model):
         )
         forgotten = gone._undecided().sorted("id")[:surplus]
         kept = {name: tool for name, tool in known.items() if tool not in forgotten}
-        # sudo: mcp_tool_review, mcp_tool - notes of Odoo about tools that nobody has looked at
-        self.env["woow_paas_platform.mcp_tool_review"].sudo().search(
-            [("tool_id", "in", forgotten.ids)]
-        ).unlink()
-        forgotten.sudo().unlink()
+        forgotten._forget()
         return kept

@@ -174,6 +174,13 @@ class McpTool(models.Model):
             tool._audit("first_seen")
         return tool
 
+    def _forget(self):
+        # sudo: mcp_tool_review, mcp_tool - notes of Odoo about tools that nobody has looked at
+        self.env["woow_paas_platform.mcp_tool_review"].sudo().search(
+            [("tool_id", "in", self.ids)]
+        ).unlink()
+        self.sudo().unlink()
+
     def _undecided(self):
         """Those about which nobody has decided anything."""
         # sudo: mcp_tool_review, approval_rule, person_rule, ai.assistant, action_type - which tools they name

@@ -24,3 +24,7 @@ class AiTurn(models.Model):
             usage = turn.usage or {}
             turn.tokens = (usage.get("input_tokens") or 0) + (usage.get("output_tokens") or 0)
             turn.duration_ms = usage.get("duration_ms") or 0
+
+    @api.model
+    def _prunes(self):
+        return [*super()._prunes(), self.env["woow_paas_platform.tool_call_sum"]._fold_old]

@@ -94,7 +94,7 @@ class ServiceLink(models.Model):
         if link:
             action = link.cloud_service_id.action_chat()
             return {**action, "params": {**action["params"], **about}}
-        if self.env["woow_paas_platform.action_type"]._for_record(record):
+        if self._has_actions(record):
             # sudo: ir.actions.client - the chat, which every internal user may open
             Actions = self.env["ir.actions.actions"].sudo()
             return {**Actions._for_xml_id("woow_paas_platform.ai_chat_action"), "params": about}
@@ -104,6 +104,10 @@ class ServiceLink(models.Model):
                 record=record.display_name,
             )
         )
+
+    def _has_actions(self, record):
+        """Whether a chat can do something about a record that is linked to no service. A hook."""
+        return False
 
     @api.autovacuum
     def _gc_dangling(self):

@@ -23,12 +23,16 @@ class AiTurn(models.Model):
         """Events of old turns go, later the results of their calls, at last the calls of programs;
         turns, the calls of conversations and the sums stay."""
         commit = self.env["ir.cron"]._commit_progress
-        fold = self.env["woow_paas_platform.tool_call_sum"]._fold_old
-        for prune in (self._prune_events, self._prune_results, fold):
+        for prune in self._prunes():
             while done := prune(RETENTION_BATCH):
                 if not commit(done, remaining=1):  # at least: nobody has counted what follows
                     return
         commit(remaining=0)
+
+    @api.model
+    def _prunes(self):
+        """What is forgotten, in this order: each takes so many rows, and gives how many there were. A hook."""
+        return [self._prune_events, self._prune_results]
 
     @api.model
     def _prune_events(self, limit):
