@@ -224,6 +224,16 @@ class TestTurnRaces(RaceCase):
         self.store.sweep()
         self.assertEqual(self._state(), ("running", True))
 
+    def test_a_stop_beside_a_locked_row_is_heard_before_the_next_sweep(self):
+        with self._locked():
+            self.store.request_stop(self.turn_id)
+        claim = self._claim()
+        self.assertTrue(self.store.load(claim).stop_requested)
+        self.assertEqual(self.store.heartbeat("races", [claim]), (set(), {claim}))
+        self._begin(0)
+        self._waits()
+        self.assertEqual(self._state()[0], "stopped")
+
     def test_a_stopped_turn_that_its_runner_gives_back_ends(self):
         self._claim()
         self.store.request_stop(self.turn_id)

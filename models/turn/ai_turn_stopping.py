@@ -15,8 +15,8 @@ class AiTurn(models.Model):
     def _request_stop(self, deadline=None):
         """Stop the turn; one that no runner holds ends here and now.
 
-        A runner that holds it is told, and reads `stop_requested` with its next heartbeat and when it takes
-        the turn up or lets go of it. Where somebody keeps the row locked, the wish is written beside it:
+        A runner that holds it is told, and reads it with its next heartbeat and when it takes the turn up or
+        lets go of it (`_is_stop_requested`). Where somebody keeps the row locked, the wish is written beside it:
         every sweep applies what waits there, so a wait, a claim or a release of that moment is not the end of it.
 
         :param deadline: `time.monotonic` seconds until which it waits for the row; None: not at all
@@ -35,6 +35,15 @@ class AiTurn(models.Model):
             self.stop_requested = True
             notify.stop(self.env.cr, self.id)
         return self.state
+
+    def _is_stop_requested(self):
+        """Whether a Stop waits for the runner, in the row or beside it; `TurnQueue.heartbeat` reads both too."""
+        self.ensure_one()
+        return self.stop_requested or bool(
+            self.env.execute_query(
+                SQL("SELECT 1 FROM woow_paas_platform_ai_turn_stop WHERE turn_id = %s", self.id)
+            )
+        )
 
     def _lock_for_stop(self, seconds):
         """:return: whether the row is ours within so many seconds"""

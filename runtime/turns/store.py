@@ -42,7 +42,7 @@ class OdooStore(TurnCalls, RecordCalls, TurnLog, TurnQueue):
                 # sudo: the user may use the assistant (checked above), not read its servers' secrets
                 request=turn.with_user(user).sudo()._turn_request(),
                 progress=progress,
-                stop_requested=turn.stop_requested,
+                stop_requested=turn._is_stop_requested(),
             )
 
         return db.transaction(self.name, work)
@@ -78,7 +78,7 @@ class OdooStore(TurnCalls, RecordCalls, TurnLog, TurnQueue):
             if ending.progress:
                 progress = text.storable(ending.progress)
                 turn.write({"transcript": progress, "round": progress["round"]})
-            if ending.state == "waiting" and not turn.stop_requested:
+            if ending.state == "waiting" and not turn._is_stop_requested():
                 last = turn._begin_wait(ending.confirm)
             else:
                 state = "stopped" if ending.state == "waiting" else ending.state

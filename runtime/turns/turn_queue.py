@@ -132,7 +132,8 @@ class TurnQueue:
                   FROM free WHERE t.id = free.id
              RETURNING t.id)
             SELECT mine.id, mine.epoch, t.id IS NOT NULL, extended.id IS NOT NULL,
-                   COALESCE(t.stop_requested, FALSE)
+                   t.stop_requested IS TRUE OR EXISTS (
+                       SELECT 1 FROM woow_paas_platform_ai_turn_stop s WHERE s.turn_id = t.id)
               FROM mine LEFT JOIN extended USING (id)
               LEFT JOIN woow_paas_platform_ai_turn t
                      ON t.id = mine.id AND t.lease_epoch = mine.epoch AND t.state = 'running'

@@ -50,6 +50,9 @@ class Database(ModelStore):
             self.stop_at_rest(turn)
         return turn.state
 
+    def is_stop_requested(self, turn: Turn) -> bool:
+        return turn.stop or turn.id in self.wishes
+
     def apply_stops(self) -> None:
         for turn in self.turns.values():
             if turn.id in self.wishes or (turn.stop and turn.state in ("queued", "waiting")):

@@ -30,7 +30,7 @@ class ModelStore(TurnQueue):
     def load(self, claim: Claim) -> Loaded:
         turn = self.held(claim)
         progress = TurnProgress(**copied(turn.progress))
-        return Loaded(self.request_of(turn), progress, turn.stop)
+        return Loaded(self.request_of(turn), progress, self.is_stop_requested(turn))
 
     def append(self, batch: dict[Claim, list]) -> set[Claim]:
         lost = set()
@@ -224,7 +224,7 @@ class ModelStore(TurnQueue):
         self.insert(turn, events)
         if ending.progress:
             turn.progress = copied(ending.progress)
-        if ending.state == "waiting" and not turn.stop:
+        if ending.state == "waiting" and not self.is_stop_requested(turn):
             self._wait(turn, ending.confirm, ending.next_seq)
         else:
             state = "stopped" if ending.state == "waiting" else ending.state

@@ -72,7 +72,7 @@ class TurnQueue:
                 continue
             self.renew(turn, claim)
             turn.owner = runner_id
-            if turn.stop:
+            if self.is_stop_requested(turn):
                 stops.add(claim)
         return lost, stops
 
