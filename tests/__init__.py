@@ -52,8 +52,10 @@ from . import test_recall_proxy
 from . import test_records_api
 from . import test_records_apps
 from . import test_records_matrix
+from . import test_records_offered
 from . import test_records_read
 from . import test_records_rehearsal
+from . import test_records_rights
 from . import test_records_write
 from . import test_retry
 from . import test_secrets

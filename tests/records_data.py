@@ -101,3 +101,36 @@ class RehearsalCase(RecordsCase):
 
     def _field(self, one, name):
         return next((f for f in one["fields"] if f["name"] == name), None)
+
+
+class PartnersCase(RecordsCase):
+    """Some partners, one of which a rule keeps from everybody."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        Partner = cls.env["res.partner"]
+        cls.tag = cls.env["res.partner.category"].create({"name": "Wholesale"})
+        cls.azure, cls.gemini, cls.secret = Partner.create(
+            [
+                {
+                    "name": "Azurite Interior",
+                    "city": "Fremont",
+                    "email": "azurite@example.com",
+                    "category_id": [Command.link(cls.tag.id)],
+                },
+                {"name": "Gemini Furniture", "city": "Fairfield", "ref": "G-77"},
+                {"name": "Secret Partner", "city": "Hidden City", "ref": "hidden"},
+            ]
+        )
+        cls.child = Partner.create({"name": "Brandon", "parent_id": cls.azure.id})
+        cls.child_of_secret = Partner.create({"name": "Child", "parent_id": cls.secret.id})
+        cls.mine = [("id", "in", (cls.azure | cls.gemini | cls.secret | cls.child).ids)]
+        cls.env["ir.rule"].create(
+            {
+                "name": "Not the secret one",
+                "model_id": cls.env["ir.model"]._get_id("res.partner"),
+                "domain_force": f"[('id', '!=', {cls.secret.id})]",
+            }
+        )
+        cls.env.flush_all()
