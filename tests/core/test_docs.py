@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from services import const
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.relative_to(ROOT) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 FOLDERS = (
@@ -39,6 +41,21 @@ def test_each_fault_names_its_modules_and_its_tests():
     there = {path.stem for top in ("services", "tests") for path in (ROOT / top).rglob("*.py")}
     assert len(named) > 30
     assert named <= there
+
+
+def test_settings_are_called_what_they_are_and_begin_as_is_said():
+    source = (ROOT / "models/base/res_config_settings.py").read_text()
+    labels = dict(re.findall(r'_limit\(\s*"(\w+)",\s*"([^"]+)"', source))
+    defaults = dict(
+        re.findall(r'"(\w+)": (?:const\.)?(\w+),', (ROOT / "tools/limits.py").read_text())
+    )
+    page = (ROOT / "docs/administration.md").read_text()
+    table = page.partition("| setting | default | means |")[2].partition("\n\n")[0]
+    said = {row.split(" | ")[0].strip("| "): row.split(" | ")[1] for row in table.splitlines()[2:]}
+    assert len(labels) > 10
+    for name, label in labels.items():
+        default = getattr(const, defaults[name], defaults[name])
+        assert said[label].partition(",")[0] == str(default), label
 
 
 NAME = re.compile(r"`([A-Za-z_.]+)`")
