@@ -1,15 +1,17 @@
-"""Started with this folder in PYTHONPATH, Python gives free memory back to the system every few seconds.
+"""Started with this folder in PYTHONPATH, Python tells now and then how much memory it has in use.
 
-Then it writes how much it has in use, in bytes, to the file ``$MEMORY_IN_USE/<process>``: what a peak leaves
-in the heap as holes between that is resident, and no leak.
+That is what nothing can give back: garbage in cycles is collected first, for which Python itself waits until there
+is a quarter more of everything, and what is free goes back to the system. ``$MEMORY_IN_USE/<process>`` holds the
+bytes; what a peak leaves in the heap as holes is resident, and no leak.
 """
 
 import _thread
 import ctypes
+import gc
 import os
 from time import sleep  # gevent replaces the one in its module
 
-PAUSE = 5.0  # s
+PAUSE = 20.0  # s
 FIELDS = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
 
 
@@ -24,6 +26,7 @@ def _trim():
     libc.mallinfo2.restype = Mallinfo2
     while True:
         sleep(PAUSE)
+        gc.collect()
         libc.malloc_trim(0)
         now = libc.mallinfo2()
         file = os.path.join(os.environ["MEMORY_IN_USE"], str(os.getpid()))

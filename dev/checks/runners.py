@@ -117,6 +117,7 @@ class Pytest:
         self.name = name
         self.junit = REPORTS / f"{name}.xml"
         self.log = LOGS / "test" / f"{name}.txt"
+        self.log.parent.mkdir(parents=True, exist_ok=True)
         self._quiet = quiet
         self._began = self._ended = time.monotonic()
         if not quiet:
