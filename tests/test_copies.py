@@ -48,6 +48,15 @@ class TestCopies(AiCase):
         self.assertEqual(here, self._name_of(self.env.cr.dbname))
         self.assertTrue(self._claimed_by(here))
 
+    def test_what_is_asked_in_a_copy_before_anything_ran_there_is_answered(self):
+        copied = self.turn
+        self.env["ir.config_parameter"].set_param(copies.KEY, self._name_of("postgres"))
+        self.turn = self._ask(self.member).sudo()
+        self.assertEqual((copied.state, self.turn.state), ("stopped", "queued"))
+        self.assertTrue(
+            self._claimed_by(self.env["ir.config_parameter"].get_param(copies.KEY)),
+        )
+
     def test_a_renamed_database_goes_on(self):
         oid = self._name_of(self.env.cr.dbname).partition("/")[0]
         self.assertTrue(self._claimed_by(f"{oid}/as_it_was_called"))

@@ -18,15 +18,19 @@ ONLY_IN_THE_ORIGINAL = (
 )
 
 
-def settle(cr) -> None:
-    """Called before turns are run here for the first time: decide whose they are."""
+def settle(cr) -> bool:
+    """Called before a turn is asked or run here for the first time: decide whose the others are.
+
+    :return: whether this is a copy, and what was under way in it has ended
+    """
     cr.execute("SELECT oid::text, datname FROM pg_database WHERE datname = current_database()")
     oid, name = cr.fetchone()
     cr.execute("SELECT value FROM ir_config_parameter WHERE key = %s", [KEY])
     known = cr.fetchone()
     if known == (f"{oid}/{name}",):
-        return
-    if known and _is_elsewhere(cr, oid, *known[0].partition("/")[::2]):
+        return False
+    is_copy = bool(known) and _is_elsewhere(cr, oid, *known[0].partition("/")[::2])
+    if is_copy:
         _logger.info("%s is a copy of a database: its turns go on in the original only.", name)
         end_what_is_under_way(cr)
     cr.execute(
@@ -38,6 +42,7 @@ def settle(cr) -> None:
         [KEY, f"{oid}/{name}"],
         log_exceptions=False,  # two runners met: it is repeated
     )
+    return is_copy
 
 
 def _is_elsewhere(cr, oid, known_oid, known_name) -> bool:

@@ -4,7 +4,7 @@ from odoo.tools import plaintext2html
 
 from ...services import events
 from ...services.errors import LlmError
-from ...tools import host, notify
+from ...tools import copies, host, notify
 from ...tools import sentences as known_sentences
 from ...tools.refusals import TooOften
 
@@ -150,6 +150,8 @@ class AiTurn(models.Model):
         :param attachments: files that belong to the question; those of `message` do
         :param steers: whether it may enter the answer that is being written; not with files
         """
+        if copies.settle(self.env.cr):  # before there is a turn of the copy's own
+            self.env.invalidate_all()
         self._check_open_turns()
         is_from_discuss = bool(message)
         assistant = assistant or channel.woow_assistant_id
