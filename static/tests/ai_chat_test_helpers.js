@@ -322,14 +322,15 @@ export class FakeServer {
 
     accept(conversation, { content, client_token: token, when }) {
         if (!this.tokens.has(token)) {
-            if (conversation.turn && when !== "queue") {
+            if (conversation.turn && !when) {
                 return refusal(409, "turn_running", "Still busy.");
             }
             const message = this.message(conversation, "user", content);
             const isQueued = Boolean(conversation.turn);
             const turn = isQueued ? this.newTurn(conversation) : this.startTurn(conversation);
             if (isQueued) {
-                conversation.queued.push(Object.assign(turn, { messageId: message.id }));
+                const steers = when === "steer";
+                conversation.queued.push(Object.assign(turn, { messageId: message.id, steers }));
             }
             this.tokens.set(token, {
                 turn_id: turn.id,
@@ -385,9 +386,9 @@ export class FakeServer {
                 stream_url: `/api/ai/turns/${turn.id}/stream`,
                 last_seq: 0,
             },
-            queued: conversation.queued.map(({ id, messageId }) => ({
+            queued: conversation.queued.map(({ id, messageId, steers }) => ({
                 id,
-                steers: false,
+                steers,
                 message_id: messageId,
                 stream_url: `/api/ai/turns/${id}/stream`,
             })),

@@ -50,6 +50,7 @@ export class AiChat extends Component {
 
     setup() {
         this.chat = useService("ai_chat");
+        this.steer = (text) => this.chat.send(text, { steers: true });
         this.dialog = useService("dialog");
         this.notification = useService("notification");
         this.menuId = uniqueId("o_ai_chat_menu_");

@@ -191,7 +191,7 @@ export class AiChatStore extends Reactive {
         await this.newChat.prepare(choice);
     }
 
-    async send(text) {
+    async send(text, { steers } = {}) {
         const content = text.trim();
         if (!content && !this.files.of(this.currentId).length) {
             return;
@@ -199,7 +199,7 @@ export class AiChatStore extends Reactive {
         const thread = this.thread || (await this.startConversation());
         if (thread) {
             this.drafts.set(this.currentId, "");
-            await thread.send(content, { pending: this.files.take(this.currentId) });
+            await thread.send(content, { pending: this.files.take(this.currentId), steers });
         }
     }
 

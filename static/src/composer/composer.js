@@ -28,6 +28,8 @@ export class Composer extends Component {
         /** A turn runs: it can be stopped, and what is sent now is queued. */
         isRunning: { type: Boolean, optional: true },
         isStopping: { type: Boolean, optional: true },
+        /** What is sent now may enter the turn that runs: called instead of `onSend`. */
+        onSteer: { type: [Function, { value: null }], optional: true },
         onInput: Function,
         onSend: Function,
         onStop: { type: Function, optional: true },
@@ -69,6 +71,19 @@ export class Composer extends Component {
 
     get canSend() {
         return this.hasContent && !this.props.isDisabled && !this.props.isBusy;
+    }
+
+    get canSteer() {
+        const { commands, files, text, onSteer, isRunning } = this.props;
+        const isText = Boolean(text.trim()) && !files?.length;
+        return Boolean(onSteer) && isRunning && isText && !commands?.find(text);
+    }
+
+    steer() {
+        if (this.canSend && !this.props.commands?.refuses(this.props.text)) {
+            this.props.onSteer(this.props.text);
+            this.input.el.focus({ preventScroll: true });
+        }
     }
 
     get sendLabel() {

@@ -18,7 +18,9 @@ import { hasOpenText, isFinal, newTurnState } from "../turn/turn_state";
  * @property {"sending"|"sent"|"failed"} status
  * @property {number|null} turnId of the turn that a question started
  * @property {number[]} versions the turns of all wordings of a question; empty if there is one
- * @property {{turnId: number, url: string}|null} queued the turn of a question that waits for its turn
+ * @property {{turnId: number, url: string, steers: boolean}|null} queued the turn of a question that waits; with
+ *  `steers` it may enter the answer that is being written
+ * @property {boolean} steers it is to enter the answer that is being written
  * @property {number|null} editOf the message that this one asks in other words
  * @property {string|null} token the client token, until the history has the message
  * @property {import("../core/ai_api").AiApiError|null} error why it was not sent
@@ -40,6 +42,7 @@ export function chatMessage(values) {
         turnId: null,
         versions: [],
         queued: null,
+        steers: false,
         editOf: null,
         status: "sent",
         token: null,

@@ -54,6 +54,11 @@ export class ChatThread extends Reactive {
         return Boolean(this.live);
     }
 
+    /** While the turn waits for a decision, what is sent waits for its end. */
+    get canSteer() {
+        return this.isRunning && this.live.turn.state !== "waiting";
+    }
+
     get isSending() {
         return this.messages.some((message) => message.status === "sending");
     }
@@ -130,8 +135,8 @@ export class ChatThread extends Reactive {
         const latest = finished.map((values) => messageFromServer(values, known));
         const waiting = new Map(queued.map((data) => [data.message_id, data]));
         for (const message of latest) {
-            const { id, stream_url: url } = waiting.get(message.id) || {};
-            message.queued = id ? { turnId: id, url } : null;
+            const { id, stream_url: url, steers } = waiting.get(message.id) || {};
+            message.queued = id ? { turnId: id, url, steers } : null;
         }
         const older = this.olderThan(messages);
         const unsent = this.messages.filter((message) => message.status !== "sent" && !message.id);
@@ -144,6 +149,7 @@ export class ChatThread extends Reactive {
         this.messages = [...older, ...latest, ...unsent];
         if (turn && this.isShown) {
             this.follow(turn.id, turn.stream_url, runningKey);
+            this.removeEntered(this.live.turn);
         } else {
             this.unfollow();
         }
@@ -173,6 +179,7 @@ export class ChatThread extends Reactive {
             {
                 onTurn: (turn) => {
                     message.turn = turn;
+                    this.removeEntered(turn);
                 },
                 onDone: () => this.onDone(message),
                 onLost: (error) => this.onLost(error),
@@ -209,6 +216,14 @@ export class ChatThread extends Reactive {
         this.follow(turnId, url, turnKey(turnId));
     }
 
+    /** What has entered the answer stands in it. */
+    removeEntered({ items }) {
+        const entered = items.filter(({ type }) => type === "steered").map(({ turnId }) => turnId);
+        if (this.messages.some(({ queued }) => entered.includes(queued?.turnId))) {
+            this.messages = this.messages.filter(({ queued }) => !entered.includes(queued?.turnId));
+        }
+    }
+
     addLive(question, turnId) {
         const index = this.messages.findIndex(({ key }) => key === question.key);
         const live = liveMessage({ id: turnId, state: "queued" }, this.assistant);
@@ -227,8 +242,9 @@ export class ChatThread extends Reactive {
     // Sending ----------------------------------------------------------------
 
     /** @returns {Promise<void>} never rejects: a failure stands at the message */
-    async send(text, { editOf = null, pending = [] } = {}) {
-        const message = chatMessage({ text, editOf, pending, token: uuid(), status: "sending" });
+    async send(text, { editOf = null, pending = [], steers = false } = {}) {
+        const token = uuid();
+        const message = chatMessage({ text, editOf, pending, steers, token, status: "sending" });
         message.key = message.token;
         this.messages.push(message);
         await this.deliver(this.messages.at(-1));
@@ -286,7 +302,7 @@ export class ChatThread extends Reactive {
                 content: message.text,
                 clientToken: message.token,
                 editOf: message.editOf,
-                when: this.isRunning && !message.editOf ? "queue" : undefined,
+                when: this.isRunning && !message.editOf ? this.whenOf(message) : undefined,
                 attachmentIds: files.map(({ id }) => id),
             });
             this.version++;
@@ -300,6 +316,10 @@ export class ChatThread extends Reactive {
                 await this.refresh();
             }
         }
+    }
+
+    whenOf({ steers }) {
+        return steers && this.canSteer ? "steer" : "queue";
     }
 
     /** Answers the last question once more; nothing that was called is called again. */
@@ -337,7 +357,8 @@ export class ChatThread extends Reactive {
         const key = turnKey(turnId);
         const existing = this.messages.find((candidate) => candidate.key === key);
         if (!existing && this.live && this.live.id !== turnId) {
-            message.queued = { turnId, url };
+            message.queued = { turnId, url, steers: message.steers };
+            this.removeEntered(this.live.turn);
             this.onActivity(this);
             return;
         }

@@ -86,6 +86,12 @@ const HANDLERS = {
         return { ...turn, items };
     },
 
+    /** What the person has sent meanwhile has entered the turn. */
+    steered(turn, event) {
+        const { turn_id: turnId, content: text } = event;
+        return addItem(turn, { type: "steered", key: `steered-${turnId}`, turnId, text });
+    },
+
     tool_call(turn, event) {
         const round = event.round || turn.round;
         const next = { ...turn, round, maxRounds: event.max_rounds || turn.maxRounds };

@@ -16,6 +16,12 @@ const ITEMS = {
         text: text || "",
     }),
     thinking: ({ text }, index) => ({ type: "thinking", key: `thinking-${index}`, step: 0, text }),
+    steered: ({ text }, index) => ({
+        type: "steered",
+        key: `steered-${index}`,
+        turnId: null,
+        text,
+    }),
     tool_call: ({ id }, index, calls) => ({ type: "tool", key: `tool-${id}`, call: calls.get(id) }),
     notice: ({ code, message }, index) => ({
         type: "notice",

@@ -3,6 +3,7 @@ import {
     beforeEach,
     click,
     describe,
+    edit,
     expect,
     manuallyDispatchProgrammaticEvent,
     press,
@@ -393,6 +394,48 @@ describe("sending", () => {
         expect(server.requestsTo(`/turns/${id}/stop`)).toHaveLength(1);
         expect(".o_ai_chat_queued").toHaveCount(0);
         expect(".o_ai_chat_stop").toHaveCount(1);
+    });
+
+    test("during an answer may join it, and stands where it did", async () => {
+        const conversation = server.conversation();
+        await mountChat({ conversationId: conversation.id });
+        await ask("First");
+        await say(server, [1, { type: "state", state: "running" }]);
+        await click(".o_ai_chat_input");
+        await edit("In Tainan");
+        await settle();
+        await click(".o_ai_chat_steer");
+        await settle();
+        expect(server.requestsTo("/messages").at(-1).body).toMatchObject({ when: "steer" });
+        expect(".o_ai_chat_queued").toHaveText(/Joins this answer/);
+        expect(queryAllTexts(".o_ai_chat_bubble")).toEqual(["First", "In Tainan"]);
+
+        const [{ id }] = conversation.queued.splice(0);
+        await say(
+            server,
+            [2, { ...CALL, round: 1 }],
+            [3, { type: "tool_result", id: "c1", result: "x", outcome: "ok", duration_ms: 5 }],
+            [4, { type: "steered", turn_id: id, content: "In Tainan" }],
+            [5, { type: "text_block", html: "<p>Rain.</p>", step: 1 }]
+        );
+        expect(".o_ai_chat_queued").toHaveCount(0);
+        expect(queryAllTexts(".o_ai_chat_bubble")).toEqual(["First", "In Tainan"]);
+        expect(".o_ai_chat_steered .o_ai_chat_bubble").toHaveText("In Tainan");
+        expect(".o_ai_chat_message").toHaveCount(2);
+    });
+
+    test("that waits for a decision takes no more, what is sent is queued", async () => {
+        const conversation = server.conversation();
+        await mountChat({ conversationId: conversation.id });
+        await ask("First");
+        await say(server, [1, { type: "state", state: "waiting" }]);
+        await click(".o_ai_chat_input");
+        await edit("And then?");
+        await settle();
+        expect(".o_ai_chat_steer").toHaveCount(0);
+        await press("Enter");
+        await settle();
+        expect(server.requestsTo("/messages").at(-1).body).toMatchObject({ when: "queue" });
     });
 
     test("into a conversation that is busy elsewhere shows that turn", async () => {

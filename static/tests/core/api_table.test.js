@@ -76,6 +76,7 @@ test("each request of the client is one that the API takes", async () => {
         sendMessage: [
             [5, { content, clientToken: "t" }],
             [5, { content, clientToken: "t", when: "queue" }],
+            [5, { content, clientToken: "t", when: "steer" }],
             [5, { content, clientToken: "t", editOf: 6, attachmentIds: [8] }],
         ],
         attach: [[5, { name: "a.txt", data: "YQ==" }]],
