@@ -1,9 +1,15 @@
 import { Component } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
 import { formatTools } from "../core/format";
+import { Face } from "../thread/face";
+
+/** Suggested questions that are shown at once. */
+const MAX_STARTERS = 4;
 
 /** What stands in the place of the messages before the first one: with whom, and about what. */
 export class NewChat extends Component {
     static template = "woow_paas_platform.NewChat";
+    static components = { Face };
     static props = {
         /** See NewChatState. */
         state: Object,
@@ -12,6 +18,8 @@ export class NewChat extends Component {
         languages: Array,
         /** Called with the code of a language. */
         onLanguage: Function,
+        /** Asks a suggested question. */
+        onStart: Function,
     };
 
     get hasChoice() {
@@ -21,6 +29,25 @@ export class NewChat extends Component {
     /** Name of what the chat is about, when that is not chosen here. */
     get about() {
         return (this.props.state.record || this.props.state.fixedService)?.name;
+    }
+
+    /** Of the record on the screen, of the service, of the assistant. */
+    get starters() {
+        const { assistant, record, cloudService } = this.props.state;
+        if (!assistant) {
+            return [];
+        }
+        const name = record?.name;
+        return [
+            ...(record
+                ? [
+                      _t("Summarize “%(name)s”.", { name }),
+                      _t("What is open on “%(name)s”?", { name }),
+                  ]
+                : []),
+            ...(cloudService?.starters || []),
+            ...(assistant.starters || []),
+        ].slice(0, MAX_STARTERS);
     }
 
     tools({ tools }) {

@@ -26,6 +26,10 @@ export class NewChatState extends Reactive {
         return this.assistants.find(({ id }) => id === this.assistantId) || null;
     }
 
+    get cloudService() {
+        return this.cloudServices.find(({ id }) => id === this.cloudServiceId) || null;
+    }
+
     async prepare({ assistantId, cloudServiceId, record } = {}) {
         this.startError = null;
         this.cloudServiceId = this.fixedService?.id || cloudServiceId || null;

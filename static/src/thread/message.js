@@ -1,11 +1,12 @@
 import { Component } from "@odoo/owl";
 import { formatMoment, formatMomentFull } from "../core/format";
+import { Face } from "./face";
 import { TurnView } from "../turn/turn_view";
 
 /** An answer of the assistant. */
 export class Message extends Component {
     static template = "woow_paas_platform.Message";
-    static components = { TurnView };
+    static components = { Face, TurnView };
     static props = {
         message: Object,
         assistant: { type: [Object, { value: null }], optional: true },
@@ -25,8 +26,8 @@ export class Message extends Component {
         return this.props.message.author?.name || this.props.assistant?.name || "";
     }
 
-    get initial() {
-        return this.authorName.trim().slice(0, 1).toUpperCase() || "?";
+    get face() {
+        return { name: this.authorName, image_url: this.props.assistant?.image_url };
     }
 
     get moment() {

@@ -70,6 +70,55 @@ describe("a new chat", () => {
     });
 
     test("the first one asks which language it is to be", async () => {
+    test("greets with the face of its assistant, and a click asks what is suggested", async () => {
+        Object.assign(server.assistants[0], {
+            image_url: "/web/static/img/placeholder.png",
+            greeting: "What may I look up?",
+            starters: ["What time is it?"],
+        });
+        const starters = ["What runs?"];
+        server.cloudServices = [
+            { id: 5, name: "Shop", state: "running", starters, workspace: { id: 1, name: "ACME" } },
+        ];
+        const record = { model: "res.partner", id: 4, name: "Azure" };
+        await mountChat({ newChat: { cloud_service_id: 5, record } });
+        expect(".o_ai_chat_start h2").toHaveText("What may I look up?");
+        expect(".o_ai_chat_start .o_ai_chat_avatar img").toHaveAttribute(
+            "src",
+            "/web/static/img/placeholder.png"
+        );
+        expect(queryAllTexts(".o_ai_chat_starters button")).toEqual([
+            "Summarize “Azure”.",
+            "What is open on “Azure”?",
+            "What runs?",
+            "What time is it?",
+        ]);
+        await click(".o_ai_chat_starters button:last");
+        await settle();
+        expect(server.requestsTo("/messages")[0].body).toMatchObject({
+            content: "What time is it?",
+        });
+    });
+
+    test("without an image the face is the first letter, also when the image is gone", async () => {
+        await mountChat();
+        expect(".o_ai_chat_start .o_ai_chat_avatar").toHaveText("A");
+        server.assistants[0].image_url = "/web/static/img/placeholder.png";
+        const conversation = server.conversation({
+            assistant: { id: 1, name: "Ada", image_url: "/web/static/img/placeholder.png" },
+        });
+        const turn = { id: 5, state: "done", tool_calls: [], usage: null, error: null };
+        server.message(conversation, "assistant", "Yes.", turn);
+        setVisibility("visible");
+        await settle();
+        await click(`[data-conversation-id='${conversation.id}']`);
+        await settle();
+        const face = ".o_ai_chat_message_assistant .o_ai_chat_avatar";
+        await manuallyDispatchProgrammaticEvent(queryOne(`${face} img`), "error");
+        await animationFrame();
+        expect(face).toHaveText("A");
+    });
+
         Object.assign(server.preferences, {
             language: "en_US",
             languages: [
