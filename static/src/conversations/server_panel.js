@@ -1,7 +1,7 @@
 import { Component, useExternalListener, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
-import { formatTools } from "../core/format";
+import { formatCount, formatTools } from "../core/format";
 
 /** What the chat may use, as a line that opens to a switch for each MCP server. */
 export class ServerPanel extends Component {
@@ -46,21 +46,29 @@ export class ServerPanel extends Component {
         if (notice) {
             return _t("MCP is switched off");
         }
+        const well = enabled.filter((server) => this.isWell(server));
         if (!enabled.length) {
             return _t("no MCP servers");
         }
-        const tools = enabled.reduce((sum, { tool_count: count }) => sum + count, 0);
+        const tools = well.reduce((sum, { tool_count: count }) => sum + count, 0);
         const count = enabled.length;
+        const all = count === 1 ? _t("1 server") : _t("%(count)s servers", { count });
         return [
-            count === 1 ? _t("1 server") : _t("%(count)s servers", { count }),
+            well.length < count
+                ? _t("%(well)s of %(servers)s working", { well: well.length, servers: all })
+                : all,
             formatTools(tools),
         ].join(" · ");
+    }
+
+    reasonOf(server) {
+        return server.state_message || _t("This server is not responding properly right now.");
     }
 
     costOf(server) {
         return _t("%(tools)s, about %(tokens)s tokens per request", {
             tools: formatTools(server.tool_count),
-            tokens: server.token_estimate,
+            tokens: formatCount(server.token_estimate),
         });
     }
 
@@ -71,7 +79,7 @@ export class ServerPanel extends Component {
     }
 
     isWell(server) {
-        return ["connected", "draft"].includes(server.state);
+        return ["connected", "draft", "degraded"].includes(server.state);
     }
 
     toggleOpen() {

@@ -42,6 +42,10 @@ export function formatPeriod(iso) {
     return moment.toLocaleString({ month: "long", year: "numeric" });
 }
 
+export function formatCount(value) {
+    return formatFloat(value || 0, { digits: [false, 0] });
+}
+
 export function formatTools(count) {
     return count === 1 ? _t("1 tool") : _t("%(count)s tools", { count });
 }

@@ -50,6 +50,15 @@ const OUTCOMES = {
     },
 };
 
+/** `get_current_time` as "Get current time". */
+function humanized(name) {
+    const words = name
+        .replace(/([a-z])([A-Z])/g, "$1 $2")
+        .replace(/[^\p{L}\p{N}]+/gu, " ")
+        .trim();
+    return words ? words[0].toUpperCase() + words.slice(1) : name;
+}
+
 /** One call of a tool: a line that opens to its arguments and its result. */
 export class ToolCallCard extends Component {
     static template = "woow_paas_platform.ToolCallCard";
@@ -124,7 +133,7 @@ export class ToolCallCard extends Component {
 
     get title() {
         const { title, tool } = this.props.call;
-        return title && title !== tool ? title : this.qualifiedName;
+        return title && title !== tool ? title : humanized(tool);
     }
 
     get qualifiedName() {
@@ -137,7 +146,10 @@ export class ToolCallCard extends Component {
     }
 
     get duration() {
-        return formatDuration(this.props.call.durationMs);
+        const { outcome, durationMs } = this.props.call;
+        return durationMs || !["cancelled", "denied"].includes(outcome)
+            ? formatDuration(durationMs)
+            : "";
     }
 
     get args() {

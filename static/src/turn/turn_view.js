@@ -1,22 +1,26 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { formatFloat } from "@web/core/utils/numbers";
-import { formatDuration } from "../core/format";
+import { formatCount, formatDuration } from "../core/format";
 import { isFinal, openQuestions, runningCalls, turnText } from "./turn_state";
 import { DecideAll, RoundCard } from "../questions/approval_card";
+import { Elapsed } from "./elapsed";
 import { CopyButton } from "../markdown/copy_button";
 import { citationsOf } from "../records/citations";
 import { Markdown, OpenBlock } from "../markdown/markdown";
 import { ToolCallCard } from "../tool_call/tool_call_card";
 
-function formatCount(value) {
-    return formatFloat(value || 0, { digits: [false, 0] });
-}
-
 /** What the assistant did about one message: text, calls and notices, live or from the history. */
 export class TurnView extends Component {
     static template = "woow_paas_platform.TurnView";
-    static components = { CopyButton, DecideAll, Markdown, OpenBlock, RoundCard, ToolCallCard };
+    static components = {
+        CopyButton,
+        DecideAll,
+        Elapsed,
+        Markdown,
+        OpenBlock,
+        RoundCard,
+        ToolCallCard,
+    };
     static props = {
         turn: Object,
         /** The stream's status while the turn runs; see StreamReader. */
@@ -35,7 +39,7 @@ export class TurnView extends Component {
         return isFinal(this.props.turn);
     }
 
-    /** Every item, with a caption before the first call of each round. */
+    /** Every item, with a caption before the first call of each round after the first one. */
     get rows() {
         let round = 0;
         const isHidden = ({ type }) => type === "tool" && this.isFinal && !this.props.areCallsShown;
@@ -45,7 +49,7 @@ export class TurnView extends Component {
             if (isNewRound) {
                 round = item.call.round;
             }
-            return { item, caption: isNewRound ? this.roundCaption(item.call) : "" };
+            return { item, caption: isNewRound && round > 1 ? this.roundCaption(item.call) : "" };
         });
     }
 
@@ -110,6 +114,13 @@ export class TurnView extends Component {
             return "";
         }
         return turn.state === "queued" ? _t("Starting…") : _t("Thinking…");
+    }
+
+    /** Something goes on of which nothing is to be seen. */
+    get isWorking() {
+        const { turn, isStopping } = this.props;
+        const isHeld = this.isOffline || isStopping || turn.state === "waiting";
+        return Boolean(this.activity) && !isHeld;
     }
 
     get isOffline() {

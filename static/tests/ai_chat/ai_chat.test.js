@@ -1,4 +1,5 @@
 import {
+    advanceTime,
     animationFrame,
     beforeEach,
     click,
@@ -192,7 +193,7 @@ describe("a running turn", () => {
         );
         expect(".o_ai_chat_plain").toHaveCount(0);
         expect(".o_ai_chat_html em").toHaveText("look");
-        expect(".o_ai_chat_round").toHaveText("Round 1 of 5");
+        expect(".o_ai_chat_round").toHaveCount(0); // one round needs no number
         expect(".o_ai_chat_tool[data-outcome=running]").toHaveCount(1);
         expect("[role=status]").toHaveText("The assistant is using Get Time.");
         expect(".o_ai_chat_activity").toHaveText("Using tools…");
@@ -276,6 +277,21 @@ describe("a running turn", () => {
         expect(".o_ai_chat_plain").toHaveCount(0);
         await say(server, [3, { type: "text", content: "A whole one", step: 1 }]);
         expect(".o_ai_chat_plain").toHaveText("A whole one");
+    });
+
+    test("says for how long nothing is to be seen", async () => {
+        const conversation = server.conversation();
+        await mountChat({ conversationId: conversation.id });
+        await ask("Hm?");
+        expect(".o_ai_chat_elapsed").toHaveCount(0);
+        await advanceTime(6000);
+        expect(".o_ai_chat_elapsed").toHaveText("· 6 s");
+        expect(".o_ai_chat_slow").toHaveCount(0);
+        await advanceTime(30000);
+        expect(".o_ai_chat_slow").toHaveText(/You may leave this page/);
+        await say(server, [1, { type: "text", content: "Yes.", step: 0 }]);
+        expect(".o_ai_chat_elapsed").toHaveCount(0);
+        expect(".o_ai_chat_slow").toHaveCount(0);
     });
 
     test("can be stopped", async () => {

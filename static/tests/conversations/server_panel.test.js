@@ -99,6 +99,17 @@ test("it follows the switches of a conversation", async () => {
     expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · no MCP servers");
 });
 
+test("a server that does not work says why, and is not counted", async () => {
+    const state_message = "It does not answer.";
+    Object.assign(server.mcpServers[0], { state: "error", state_message });
+    await mountChat({ conversationId: server.conversation().id });
+    expect(".o_ai_chat_scope .text-truncate").toHaveText("Ada · 1 of 2 servers working · 13 tools");
+    await click(".o_ai_chat_scope");
+    await settle();
+    expect(".o_ai_chat_server_reason").toHaveText("It does not answer.");
+    expect(".o_ai_chat_server[data-server=files] .o_ai_chat_server_reason").toHaveCount(0);
+});
+
 test("a switch counts in all conversations of the person, too", async () => {
     const conversation = server.conversation();
     await mountChat({ conversationId: conversation.id });

@@ -72,10 +72,10 @@ test("it is folded, and says so to assistive technology", async () => {
     expect(head).toHaveAttribute("aria-expanded", "false");
 });
 
-test("a tool without a title says its name once", async () => {
+test("a tool without a title says its name in words, too", async () => {
     await mountCard({ title: "get_time" });
-    expect(".o_ai_chat_tool_title").toHaveText("time.get_time");
-    expect(".o_ai_chat_tool_name").toHaveCount(0);
+    expect(".o_ai_chat_tool_title").toHaveText("Get time");
+    expect(".o_ai_chat_tool_name").toHaveText("time.get_time");
 });
 
 test("names, arguments and results are text, whatever is in them", async () => {
