@@ -46,6 +46,9 @@ export class AiChat extends Component {
         getNewChat: { type: Function, optional: true },
         /** Told which conversation is shown; null for a new chat. */
         onShow: { type: Function, optional: true },
+        /** Of a panel: shows the chat as a page, and closes the panel. */
+        onExpand: { type: Function, optional: true },
+        onClose: { type: Function, optional: true },
     };
 
     setup() {

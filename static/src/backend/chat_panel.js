@@ -110,6 +110,7 @@ export class ChatPanel extends Component {
         useExternalListener(window, "keydown", (ev) => this.onKeydown(ev));
     }
 
+        this.expand = this.expand.bind(this);
     /** The page of the chat shows the same conversation: one of them is enough. */
     get isShown() {
         return this.panel.isOpen && this.action.currentController?.action.tag !== ACTION;
@@ -128,6 +129,8 @@ export class ChatPanel extends Component {
         };
     }
 
+            onExpand: this.expand,
+            onClose: this.panel.close,
     onKeydown(ev) {
         if (ev.key === "Escape" && !ev.defaultPrevented && this.root.el?.contains(ev.target)) {
             this.panel.close();

@@ -5,6 +5,8 @@ import { LazyComponent } from "@web/core/assets";
 import { patch } from "@web/core/utils/patch";
 import { CHAT_BUNDLE } from "./chat_bundle";
 
+const FINAL_STATES = ["done", "failed", "stopped"];
+
 patch(MessageModel.prototype, {
     setup() {
         super.setup(...arguments);
@@ -16,6 +18,22 @@ patch(Message, { components: { ...Message.components, LazyComponent } });
 
 patch(Message.prototype, {
     chatBundle: CHAT_BUNDLE,
+
+    get attClass() {
+        return { ...super.attClass, o_ai_answer: this.isAssistants };
+    },
+
+    get isAssistants() {
+        const { woow_ai_turn: turn, isSelfAuthored } = this.props.message;
+        return Boolean(turn) && !isSelfAuthored && FINAL_STATES.includes(turn.state);
+    },
+
+    /** Odoo folds quotes away, as of a mail that is replied to; in an answer they are a part of it. */
+    insertEllipsisbtn() {
+        if (!this.isAssistants) {
+            super.insertEllipsisbtn(...arguments);
+        }
+    },
 
     /** Only where the conversation itself is shown, not in search results or the inbox. */
     get hasTurnCards() {

@@ -16,6 +16,9 @@ export class ChatHeader extends Component {
         onDelete: Function,
     };
 
+        /** Of a panel. */
+        onExpand: { type: Function, optional: true },
+        onClose: { type: Function, optional: true },
     setup() {
         this.nameInput = useRef("name");
         this.state = useState({ isEditing: false, name: "" });

@@ -1,0 +1,80 @@
+"""What an answer and the chat around it look like: in portal, backend, Discuss, on a phone, light and dark."""
+
+import axe
+import pytest
+from chat import Chat, calls, first, then
+from playwright.sync_api import expect
+
+DARK = {"name": "color_scheme", "value": "dark"}
+TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
+RICH = """# Plans
+
+| Plan | Seats | Price per month | Storage |
+|---|---|---|---|
+| Enterprise | unlimited | 999 | unlimited |
+
+> Said by somebody.
+
+- [x] done
+"""
+
+
+@pytest.fixture
+def rich(odoo, scripted_llm):
+    """A conversation of an employee with an answer that has a bit of everything."""
+    scripted_llm.script(
+        first("Which plans", calls(TAIPEI)),
+        then("Which plans", {"content": RICH}),
+    )
+    chat = Chat(odoo, "demo")
+    chat.ask("Which plans are there?").events()
+    return chat
+
+
+def style(locator, name):
+    return locator.evaluate(f"el => getComputedStyle(el)['{name}']")
+
+
+def test_discuss_shows_an_answer_as_the_chat_does(odoo, rich, page_of):
+    page = page_of(odoo, "demo")
+    page.goto(f"/odoo/discuss?active_id=discuss.channel_{rich.id}")
+    body = page.locator(".o_ai_answer .o-mail-Message-body")
+    expect(body.locator("td").first).to_be_visible()
+    assert style(body.locator("td").first, "borderTopWidth") == "1px"
+    assert style(body.locator("td").first, "paddingLeft") != "0px"
+    expect(body.locator("blockquote")).to_be_visible()
+    expect(page.locator(".o-mail-ellipsis")).to_have_count(0)
+    assert style(body.locator(".o_ai_task"), "listStyleType") == "none"
+
+
+def test_the_dark_chat_in_the_backend_can_be_read(odoo, rich, page_of):
+    page = page_of(odoo, "demo")
+    page.context.add_cookies([{**DARK, "url": odoo.url}])
+    page.goto(f"/odoo/ai-chat/{rich.id}")
+    expect(page.locator(".o_ai_chat_html td").first).to_be_visible()
+    colour = style(page.locator(".o_ai_chat"), "color")
+    assert style(page.locator(".o_ai_chat_title"), "color") == colour
+    assert style(page.locator(".o_ai_chat_html h1"), "color") == colour
+    assert axe.violations(page, ".o_ai_chat") == []
+    page.get_by_role("button", name="New chat").click()
+    expect(page.locator(".o_ai_chat_start h2")).to_be_visible()
+    assert axe.violations(page, ".o_ai_chat") == []
+
+
+def test_the_panel_leaves_the_screen_in_sight(odoo, page_of):
+    page = page_of(odoo, "admin", viewport={"width": 1440, "height": 900})
+    page.goto("/odoo/contacts")
+    page.locator(".o_ai_chat_systray button").click()
+    panel = page.locator(".o_ai_chat_panel")
+    expect(panel.locator(".o_ai_chat_header")).to_be_visible()
+    content = page.locator(".o_action_manager").bounding_box()
+    assert content["x"] + content["width"] <= panel.bounding_box()["x"] + 1
+    expect(panel.get_by_role("button", name="Close")).to_be_visible()
+
+
+def test_a_call_is_named_in_words(odoo, rich, page_of):
+    page = page_of(odoo, "demo", viewport={"width": 390, "height": 844})
+    page.goto(f"/my/ai/{rich.id}")
+    expect(page.locator(".o_ai_chat_tool_title")).to_have_text("Get current time")
+    expect(page.locator(".o_ai_chat_round")).to_have_count(0)
+    assert axe.violations(page, ".o_ai_chat") == []
