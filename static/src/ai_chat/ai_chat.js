@@ -115,6 +115,11 @@ export class AiChat extends Component {
         return names.filter(Boolean);
     }
 
+    get currentActivity() {
+        const live = this.chat.thread?.live;
+        return live ? (live.isAsking ? "waiting" : "running") : "";
+    }
+
     get isComposerDisabled() {
         return this.chat.thread
             ? Boolean(this.chat.thread.error && !this.chat.thread.isLoaded)
@@ -184,6 +189,10 @@ export class AiChat extends Component {
 
     toggleCalls() {
         return this.attempt(() => this.chat.showCalls(!this.chat.preferences.showCalls));
+    }
+
+    toggleNotify() {
+        return this.attempt(() => this.chat.notify(!this.chat.preferences.notify));
     }
 
     confirmDelete() {

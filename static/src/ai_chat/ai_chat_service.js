@@ -1,5 +1,6 @@
 import { markRaw, toRaw } from "@odoo/owl";
 import { browser } from "@web/core/browser/browser";
+import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { Reactive } from "@web/core/utils/reactive";
 import { AiApi } from "../core/ai_api";
@@ -14,6 +15,12 @@ import { ServerChoice } from "../conversations/server_choice";
 
 /** Milliseconds after which the list is read again while an answer goes on that is not shown. */
 export const LIST_REFRESH = 8000;
+/** What a person who is away is told when a turn comes to one of these states. */
+const NEWS = {
+    waiting: _t("Your decision is needed."),
+    done: _t("The answer is ready."),
+    failed: _t("There is no answer: something went wrong."),
+};
 /** Of a page of the portal: `/zh_TW/my/ai`. */
 const LANGUAGE_PREFIX = /^\/[a-z]{2,3}(?:_[A-Za-z@]+)?(?=\/my\/)/;
 
@@ -29,7 +36,9 @@ export class AiChatStore extends Reactive {
         this.files = new PendingFiles();
         this.servers = new ServerChoice(api);
         /** Of the person, on every device. */
-        this.preferences = { showCalls: true, language: "", languages: [] };
+        this.preferences = { showCalls: true, notify: true, language: "", languages: [] };
+        /** Answers and questions that came while nobody looked at this page. */
+        this.news = 0;
         this.threads = {};
         this.currentId = null;
         /** The conversation that the new chat on the screen became, until another one is opened. */
@@ -109,9 +118,24 @@ export class AiChatStore extends Reactive {
         await this.threads[id].show();
     }
 
+    /** Somebody who is away is told: in the title of the page, and by the browser where that is allowed. */
+    tellNews(id, state) {
+        if (document.visibilityState === "visible" || !(state in NEWS)) {
+            return;
+        }
+        this.news++;
+        if (this.preferences.notify && window.Notification?.permission === "granted") {
+            const { title } = this.threads[id];
+            const body = NEWS[state].toString();
+            const told = new window.Notification(title, { body, tag: `woow_ai_${id}` });
+            told.onclick = () => window.focus();
+        }
+    }
+
     addThread(conversation) {
         const thread = new ChatThread(toRaw(this.api), conversation, {
             onActivity: () => this.loadConversations(),
+            onNews: (state) => this.tellNews(conversation.id, state),
         });
         this.threads[conversation.id] = thread;
         return this.threads[conversation.id];
@@ -144,6 +168,7 @@ export class AiChatStore extends Reactive {
 
     /** What happened elsewhere: another tab, another device, Discuss. */
     async refresh() {
+        this.news = 0;
         await Promise.all([this.loadConversations(), this.thread?.refresh(), this.servers.load()]);
     }
 
@@ -168,9 +193,18 @@ export class AiChatStore extends Reactive {
         browser.location.assign(pathname.replace(LANGUAGE_PREFIX, "") + search);
     }
 
+    /** Switching it on asks the browser, too; mails come without it. */
+    async notify(isOn) {
+        if (isOn && window.Notification?.permission === "default") {
+            await window.Notification.requestPermission();
+        }
+        this.applyPreferences(await this.api.setPreferences({ notify: isOn }));
+    }
+
     applyPreferences(data) {
         Object.assign(this.preferences, {
             showCalls: data?.show_tool_calls ?? true,
+            notify: data?.notify ?? true,
             language: data?.language || "",
             languages: data?.languages || [],
         });

@@ -3,6 +3,7 @@ import { LazyComponent, loadBundle } from "@web/core/assets";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
+import { effect } from "@web/core/utils/reactive";
 import { CHAT_BUNDLE } from "./chat_bundle";
 import { chosenTheme } from "./theme";
 
@@ -34,8 +35,8 @@ function endedSentence({ state, name, assistant }) {
 
 /** The chat over any screen of the backend, and the answers that nobody has seen yet. */
 export const chatPanelService = {
-    dependencies: ["action", "bus_service", "notification", "orm"],
-    start(env, { action, bus_service: bus, notification, orm }) {
+    dependencies: ["action", "bus_service", "notification", "orm", "title"],
+    start(env, { action, bus_service: bus, notification, orm, title }) {
         const openedAt = Date.now();
         const panel = reactive({
             isOpen: false,
@@ -77,6 +78,7 @@ export const chatPanelService = {
             }
             panel.unseen.add(data.conversation_id);
             const close = notification.add(endedSentence(data), {
+                type: data.state === "waiting" ? "warning" : "success",
                 buttons: [
                     {
                         name: _t("Open"),
@@ -88,6 +90,7 @@ export const chatPanelService = {
                 ],
             });
         });
+        effect(({ unseen }) => title.setCounters({ woow_ai: unseen.size }), [panel]);
         return panel;
     },
 };
@@ -107,10 +110,10 @@ export class ChatPanel extends Component {
         this.chatBundle = CHAT_BUNDLE;
         this.getNewChat = () => this.panel.choice();
         this.onShow = this.onShow.bind(this);
+        this.expand = this.expand.bind(this);
         useExternalListener(window, "keydown", (ev) => this.onKeydown(ev));
     }
 
-        this.expand = this.expand.bind(this);
     /** The page of the chat shows the same conversation: one of them is enough. */
     get isShown() {
         return this.panel.isOpen && this.action.currentController?.action.tag !== ACTION;
@@ -126,11 +129,11 @@ export class ChatPanel extends Component {
             newChat: this.panel.newChat || undefined,
             getNewChat: this.getNewChat,
             onShow: this.onShow,
+            onExpand: this.expand,
+            onClose: this.panel.close,
         };
     }
 
-            onExpand: this.expand,
-            onClose: this.panel.close,
     onKeydown(ev) {
         if (ev.key === "Escape" && !ev.defaultPrevented && this.root.el?.contains(ev.target)) {
             this.panel.close();

@@ -11,14 +11,16 @@ export class ChatHeader extends Component {
         onToggleMenu: Function,
         areCallsShown: Boolean,
         onToggleCalls: Function,
+        isNotified: Boolean,
+        onToggleNotify: Function,
         /** Resolves when the name is saved; a rejection keeps the input open. */
         onRename: Function,
         onDelete: Function,
-    };
-
         /** Of a panel. */
         onExpand: { type: Function, optional: true },
         onClose: { type: Function, optional: true },
+    };
+
     setup() {
         this.nameInput = useRef("name");
         this.state = useState({ isEditing: false, name: "" });
@@ -43,6 +45,12 @@ export class ChatHeader extends Component {
         return this.props.areCallsShown
             ? _t("Hide the tool calls of earlier answers")
             : _t("Show the tool calls of earlier answers");
+    }
+
+    get notifyLabel() {
+        return this.props.isNotified
+            ? _t("Do not tell me about answers and decisions when I am away")
+            : _t("Tell me about answers and decisions when I am away");
     }
 
     startRename() {

@@ -12,6 +12,8 @@ export class ConversationList extends Component {
     static props = {
         list: Object,
         currentId: { type: [Number, { value: null }], optional: true },
+        /** What the turn that is watched does, which is newer than the list; empty if there is none. */
+        currentActivity: { type: String, optional: true },
         onSelect: Function,
         onNew: Function,
         onMore: Function,
@@ -64,11 +66,11 @@ export class ConversationList extends Component {
         return formatMomentFull(conversation.last_message_at);
     }
 
-    isRunning({ turn }) {
-        return ["queued", "running"].includes(turn?.state);
-    }
-
-    isWaiting({ turn }) {
-        return turn?.state === "waiting";
+    /** @returns {"running"|"waiting"|""} what the open turn of a conversation does */
+    activity({ id, turn }) {
+        if (id === this.props.currentId && this.props.currentActivity) {
+            return this.props.currentActivity;
+        }
+        return { queued: "running", running: "running", waiting: "waiting" }[turn?.state] || "";
     }
 }

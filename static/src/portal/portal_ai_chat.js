@@ -29,7 +29,8 @@ export class PortalAiChat extends Component {
         effect(
             (chat) => {
                 const name = chat.thread?.name;
-                document.title = name ? `${name} · ${this.title}` : this.title;
+                const news = chat.news ? `(${chat.news}) ` : "";
+                document.title = news + (name ? `${name} · ${this.title}` : this.title);
             },
             [this.chat]
         );

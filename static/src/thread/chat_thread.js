@@ -22,12 +22,13 @@ export class ChatThread extends Reactive {
      * @param {import("../core/ai_api").AiApi} api
      * @param {Object} conversation as the list knows it; may be just `{id}`
      * @param {{onActivity?: (thread: ChatThread) => void}} [hooks] called when a message was
-     *  accepted and when a turn ended
+     *  accepted and when a turn ended; `onNews(state)` when an answer is there or waits for a word
      */
-    constructor(api, conversation, { onActivity = () => {} } = {}) {
+    constructor(api, conversation, { onActivity = () => {}, onNews = () => {} } = {}) {
         super();
         this.api = markRaw(api);
         this.onActivity = onActivity;
+        this.onNews = onNews;
         this.id = conversation.id;
         this.name = conversation.name || "";
         this.assistant = conversation.assistant || null;
@@ -181,6 +182,7 @@ export class ChatThread extends Reactive {
                     message.turn = turn;
                     this.removeEntered(turn);
                 },
+                onAsk: () => this.onNews("waiting"),
                 onDone: () => this.onDone(message),
                 onLost: (error) => this.onLost(error),
             }
@@ -199,6 +201,7 @@ export class ChatThread extends Reactive {
         this.unfollow();
         this.followNext();
         this.onActivity(this);
+        this.onNews(message.turn.state);
         if (hasOpenText(message.turn)) {
             this.refresh();
         }

@@ -2,6 +2,7 @@ import { markRaw } from "@odoo/owl";
 import { Reactive } from "@web/core/utils/reactive";
 import { StreamReader } from "../core/stream_reader";
 import { applyEvents } from "./turn_events";
+import { openQuestions } from "./turn_state";
 
 const FINAL_EVENTS = ["done", "error"];
 
@@ -13,10 +14,11 @@ export class LiveTurn extends Reactive {
      *  `url` of the stream, which is read from where `turn` ends
      * @param {Object} hooks
      * @param {(turn: TurnState) => void} [hooks.onTurn] after each change
+     * @param {() => void} [hooks.onAsk] it begins to wait for the person
      * @param {() => void} hooks.onDone the final event was read
      * @param {(error?: Error) => void} hooks.onLost the log is gone or closed to us
      */
-    constructor(api, { id, url, turn }, { onTurn = () => {}, onDone, onLost }) {
+    constructor(api, { id, url, turn }, { onTurn = () => {}, onAsk = () => {}, onDone, onLost }) {
         super();
         this.api = markRaw(api);
         this.id = id;
@@ -24,10 +26,12 @@ export class LiveTurn extends Reactive {
         this.turn = markRaw(turn);
         /** Of the stream: see StreamReader's statuses. */
         this.connection = "idle";
+        /** Whether it waits for the person's word, here or, as the list has it, elsewhere. */
+        this.isAsking = turn.state === "waiting";
         this.isStopping = false;
         this.stopError = null;
         this.reader = null;
-        this.hooks = { onTurn, onDone, onLost };
+        this.hooks = { onTurn, onAsk, onDone, onLost };
     }
 
     open() {
@@ -53,6 +57,11 @@ export class LiveTurn extends Reactive {
             return;
         }
         this.turn = markRaw(applyEvents(this.turn, events));
+        const wasAsking = this.isAsking;
+        this.isAsking = openQuestions(this.turn).length > 0;
+        if (this.isAsking && !wasAsking) {
+            this.hooks.onAsk();
+        }
         this.hooks.onTurn(this.turn);
         if (events.some(({ type }) => FINAL_EVENTS.includes(type))) {
             this.close();

@@ -70,7 +70,6 @@ describe("a new chat", () => {
         });
     });
 
-    test("the first one asks which language it is to be", async () => {
     test("greets with the face of its assistant, and a click asks what is suggested", async () => {
         Object.assign(server.assistants[0], {
             image_url: "/web/static/img/placeholder.png",
@@ -120,6 +119,7 @@ describe("a new chat", () => {
         expect(face).toHaveText("A");
     });
 
+    test("the first one asks which language it is to be", async () => {
         Object.assign(server.preferences, {
             language: "en_US",
             languages: [
@@ -277,6 +277,53 @@ describe("a running turn", () => {
         expect(".o_ai_chat_plain").toHaveCount(0);
         await say(server, [3, { type: "text", content: "A whole one", step: 1 }]);
         expect(".o_ai_chat_plain").toHaveText("A whole one");
+    });
+
+    test("tells who is away, unless that is switched off", async () => {
+        patchWithCleanup(window, {
+            Notification: class {
+                static permission = "granted";
+                constructor(title, { body }) {
+                    expect.step(`${title}: ${body}`);
+                }
+            },
+        });
+        const conversation = server.conversation();
+        await mountChat({ conversationId: conversation.id });
+        const end = async (seq) => {
+            setVisibility("hidden");
+            conversation.turn.state = "done";
+            await say(server, [seq, { type: "done", message_id: 79, state: "done" }]);
+            conversation.turn = null;
+            setVisibility("visible");
+            await settle();
+        };
+        await ask("One");
+        await end(1);
+        expect.verifySteps(["A talk: The answer is ready."]);
+
+        await click(".o_ai_chat_notify");
+        await settle();
+        expect(server.preferences.notify).toBe(false);
+        expect(".o_ai_chat_notify").toHaveAttribute("aria-pressed", "false");
+        await ask("Two");
+        await end(1);
+        expect.verifySteps([]);
+    });
+
+    test("shows in the list what it waits for", async () => {
+        const conversation = server.conversation();
+        await mountChat({ conversationId: conversation.id });
+        await ask("Book it");
+        expect(".o_ai_chat_conversation .spinner-border").toHaveCount(1);
+        await say(
+            server,
+
+            [1, CALL],
+            [2, { type: "input_required", id: "q1", call_id: "c1", kind: "form", schema: {} }]
+        );
+        expect(".o_ai_chat_conversation .spinner-border").toHaveCount(0);
+        expect(".o_ai_chat_conversation .fa-hand-paper-o").toHaveCount(1);
     });
 
     test("says for how long nothing is to be seen", async () => {
