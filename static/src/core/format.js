@@ -61,11 +61,18 @@ export function formatDuration(ms) {
     if (ms < 60000) {
         return _t("%(seconds)s s", { seconds: formatFloat(ms / 1000, { digits: [false, 1] }) });
     }
+    return formatSeconds(ms);
+}
+
+/** Whole seconds, for what still goes on. */
+export function formatSeconds(ms) {
     const seconds = Math.round(ms / 1000);
-    return _t("%(minutes)s min %(seconds)s s", {
-        minutes: Math.floor(seconds / 60),
-        seconds: seconds % 60,
-    });
+    return seconds < 60
+        ? _t("%(seconds)s s", { seconds })
+        : _t("%(minutes)s min %(seconds)s s", {
+              minutes: Math.floor(seconds / 60),
+              seconds: seconds % 60,
+          });
 }
 
 /** @param {number|null} bytes */

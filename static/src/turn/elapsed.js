@@ -1,7 +1,7 @@
 import { Component, onWillUnmount, useState, xml } from "@odoo/owl";
 import { browser } from "@web/core/browser/browser";
 import { _t } from "@web/core/l10n/translation";
-import { formatDuration } from "../core/format";
+import { formatSeconds } from "../core/format";
 
 /** Milliseconds after which it is worth saying, and after which it is slow. */
 const WORTH_SAYING = 4000;
@@ -25,7 +25,7 @@ export class Elapsed extends Component {
 
     get text() {
         const { ms } = this.state;
-        return ms < WORTH_SAYING ? "" : formatDuration(Math.round(ms / 1000) * 1000);
+        return ms < WORTH_SAYING ? "" : formatSeconds(ms);
     }
 
     get hint() {
