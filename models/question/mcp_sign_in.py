@@ -6,7 +6,7 @@ class McpSignIn(models.Model):
 
     def _signed_in(self):
         """The calls that waited for it go on."""
-        super()._signed_in()
+        result = super()._signed_in()
         waiting = [
             ("kind", "=", "sign_in"),
             ("action", "=", False),
@@ -18,3 +18,4 @@ class McpSignIn(models.Model):
             turn._change_decisions(
                 lambda turn=turn: turn._open_questions().filtered_domain(waiting)._answer("accept")
             )
+        return result
