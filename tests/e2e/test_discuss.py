@@ -1,7 +1,11 @@
 """Discuss in a real browser: an internal user talks to an assistant as to a colleague."""
 
+import contextlib
+
 from chat import Chat, calls, first, then
+from playwright.sync_api import TimeoutError as PageTimeout
 from playwright.sync_api import expect
+from waiting import eventually
 
 TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
 
@@ -65,6 +69,14 @@ def test_a_mention_is_answered_in_a_thread(odoo, scripted_llm, page_of):
     thread = page.locator(".o-mail-DiscussSidebarSubchannel", has_text="what time")
     expect(thread).to_have_count(1)
     thread.click()
-    expect(
-        page.locator(".o-mail-Message", has_text="Tea time for everybody.").first
-    ).to_be_visible()
+    answer = page.locator(".o-mail-Message", has_text="Tea time for everybody.").first
+
+    def shown():
+        """Discuss hears of a new thread before it listens there; what is posted between shows when it is opened."""
+        with contextlib.suppress(PageTimeout):
+            answer.wait_for(timeout=10_000)
+            return True
+        page.reload()
+        return False
+
+    eventually(shown)
