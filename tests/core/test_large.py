@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import POLICY
-from processor_time import seconds
+from processor_time import moments, slowness
 
 from services import jsonrpc, large
 from services.errors import ResultTooLarge
@@ -60,7 +60,7 @@ REFUSED = ("too many", "too long")
 @pytest.mark.parametrize("name", SHAPES)
 def test_what_is_read_in_one_go_takes_moments(name):
     large.check(SHAPES[name])
-    assert seconds(lambda: large._parse(SHAPES[name])) < MOST * 1.5  # numbers are of a busy machine
+    assert moments(lambda: large._parse(SHAPES[name]), MOST * 1.5)
 
 
 @pytest.mark.parametrize(
@@ -219,13 +219,14 @@ async def test_no_answer_holds_the_loop(spec, monkeypatch):
         await called(pool, spec, "too long")  # opens the session, and loads what is loaded once
         few = ("keys", "picture", "data as text", *REFUSED)
         for name in RESULTS if spec.command or spec.url.endswith("/sse") else few:
-            for _try in (1, 2, 3):
+            for _try in (1, 2, 3, 4, 5):
                 with monkeypatch.context() as patch:
                     longest = Longest(patch)
                     result = await called(pool, spec, name)
-                if longest.seconds < MOST:
+                if longest.seconds < MOST or longest.seconds < MOST * slowness():
                     break
-            assert longest.seconds < MOST, (name, longest.what)
+            else:
+                pytest.fail(f"{name}: {longest.seconds:.3f} s: {longest.what}")
             assert result.outcome == ("error" if name in REFUSED else "ok"), (name, result.text)
             assert name not in REFUSED or "more data than is allowed" in result.text
             if name == "picture":
