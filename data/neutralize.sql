@@ -7,7 +7,7 @@ UPDATE woow_paas_platform_mcp_server
 DELETE FROM woow_paas_platform_server_credential;
 UPDATE woow_paas_platform_toolbox SET credential_encrypted = NULL, active = FALSE;
 
--- The rest is for copies that keep their credentials, too (runtime/copies.py).
+-- The rest is for copies that keep their credentials, too (tools/copies.py).
 -- A token that two databases renew is lost to both, and what is under way goes on
 -- only in the original
 DELETE FROM woow_paas_platform_mcp_sign_in_request;
