@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import contextlib
 import importlib
 import logging
 
@@ -42,6 +43,22 @@ MODELS = (
 )
 
 
+def preload():
+    """Import in a master that forks what the loop of each worker needs: once, and into memory that they share.
+
+    What is missing is said by each turn that needs it, see `Engine.load`.
+    """
+    for names, group in ((PROTOCOLS, packages.PROTOCOLS), (MODELS, packages.MODELS)):
+        with contextlib.suppress(ImportError, PackageMissing):
+            _import(names, group)
+
+
+def _import(names, group):
+    packages.check(group)
+    for name in names:
+        importlib.import_module(name)
+
+
 class Engine:
     """:param policy: where connections may go
     :param capacity: turns at a time; each may use as many servers as an assistant has
@@ -66,9 +83,7 @@ class Engine:
             (self._models, MODELS, packages.MODELS),
         ):
             try:
-                packages.check(group)
-                for name in names:
-                    importlib.import_module(name)
+                _import(names, group)
             except ImportError as error:  # of what one of ours depends on, or of another version
                 _logger.exception("The engine cannot be loaded.")
                 loaded.set_exception(PackageMissing(error.name or str(error)))

@@ -83,6 +83,12 @@ class OdooProcess:
     def running(self) -> bool:
         return bool(self._odoo and self._odoo.running())
 
+    @property
+    def pid(self) -> int:
+        """Of Odoo's main process, which forks the others."""
+        assert self._odoo
+        return self._odoo.pid
+
     def kill9(self) -> None:
         """End all of Odoo's processes at once, as a crash would; the proxy goes on."""
         if self._odoo:

@@ -3,6 +3,7 @@
 import functools
 import http.client
 import logging
+import os
 import threading
 
 from odoo.modules import module as odoo_module
@@ -28,6 +29,10 @@ def registry_loaded(dbname: str) -> None:
         throttle.install()
     elif isinstance(server.server, server.PreforkServer):
         _follow_workers()
+        if _is_master() and settings.get().in_process_runner:
+            from .. import engine  # noqa: PLC0415
+
+            engine.preload()
     elif _is_threaded_server():
         listeners.ensure_listening(dbname)
 
@@ -40,6 +45,11 @@ def _is_threaded_server() -> bool:
         and not config["test_enable"]
         and not config["stop_after_init"]
     )
+
+
+def _is_master() -> bool:
+    """Whether this process will fork workers."""
+    return os.getpid() == server.server.pid and not config["stop_after_init"]
 
 
 def _follow_workers() -> None:

@@ -9,6 +9,7 @@ import random
 import re
 import signal
 import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -239,6 +240,12 @@ class TestLimits:
         eventually(lambda: turn.value("lease_epoch") == "3")
         limited.process.wait()
         turn.stop()
+
+
+def test_workers_share_what_their_master_has_imported(odoo_prefork):
+    """Each of them would take seconds and some 100 MB to import the libraries of models by itself."""
+    libraries = Path(f"/proc/{odoo_prefork.process.pid}/maps").read_text()
+    assert "/_tiktoken." in libraries
 
 
 @pytest.mark.alone
