@@ -247,18 +247,16 @@ def page_of(browser: Browser) -> Iterator[Callable[..., Page]]:
         context = browser.new_context(base_url=server.url, **options)
         context.set_default_timeout(PATIENCE * 1000)  # ms
         contexts.append(context)
-        client = server.login(login)
         context.add_cookies(
             [
                 {
                     "name": "session_id",
-                    "value": client.cookies["session_id"],
+                    "value": server.session(login).cookies["session_id"],
                     "url": server.url,
                     "httpOnly": True,
                 }
             ]
         )
-        client.close()
         return context.new_page()
 
     yield open_page

@@ -14,8 +14,10 @@ def chinese(odoo):
     languages.install(odoo, "zh_TW")
     users = odoo.rpc("res.users", "search", [("login", "in", ("demo", "user"))])
     odoo.rpc("res.users", "write", users, {"lang": "zh_TW"})
+    odoo.forget_sessions()  # they know the language of before
     yield odoo
     odoo.rpc("res.users", "write", users, {"lang": "en_US"})
+    odoo.forget_sessions()
 
 
 @pytest.mark.parametrize(
