@@ -5,13 +5,25 @@ import { AiChat } from "@woow_paas_platform/ai_chat/ai_chat";
 import { misfitOfAnswer, misfitOfRequest } from "./api_check";
 
 const encoder = new TextEncoder();
+const OBSERVED = { attributes: true, characterData: true, childList: true, subtree: true };
+const MOST_FRAMES = 10; // something may always be moving
 
-/** Lets streams, promises and renderings come to rest. */
+/** Lets streams, promises and renderings come to rest: until a frame has changed nothing any more. */
 export async function settle() {
-    for (let turn = 0; turn < 5; turn++) {
-        await tick();
+    let changed;
+    const observer = new MutationObserver(() => (changed = true));
+    observer.observe(document.body, OBSERVED);
+    for (let frame = 0; frame < MOST_FRAMES; frame++) {
+        changed = false;
+        for (let turn = 0; turn < 5; turn++) {
+            await tick();
+        }
+        await animationFrame();
+        if (!changed) {
+            break;
+        }
     }
-    await animationFrame();
+    observer.disconnect();
 }
 
 /** An event stream in the test's hands; may be opened before or after events are written. */
