@@ -6,7 +6,7 @@ from odoo.http import Response, request
 
 from ..runtime.turns import listeners, streams
 from ..runtime.web.api_error import ApiError
-from ..runtime.web.throttle import RETRY_AFTER
+from ..runtime.web.pool_timeout import RETRY_AFTER
 from .chat import ROUTE, turn_or_404
 from .dispatcher import query_int
 

@@ -41,6 +41,7 @@ from . import test_page_language
 from . import test_permissions
 from . import test_permissions_of_routes
 from . import test_person_rules
+from . import test_pool_timeout
 from . import test_prompts_resources
 from . import test_provider
 from . import test_questions

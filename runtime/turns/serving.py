@@ -13,6 +13,7 @@ from odoo.tools import config
 
 from ...tools import db, settings
 from .. import process
+from ..web import pool_timeout
 from . import listeners
 
 _logger = logging.getLogger(__name__)
@@ -24,9 +25,7 @@ EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 what is compared, not bound
 def registry_loaded(dbname: str) -> None:
     """A registry with this addon is ready, in whatever kind of process."""
     if process.is_evented():
-        from ..web import throttle  # noqa: PLC0415
-
-        throttle.install()
+        pool_timeout.install(Registry(dbname))
     elif isinstance(server.server, server.PreforkServer):
         _follow_workers()
         if _is_master() and settings.get().in_process_runner:

@@ -1,0 +1,53 @@
+"""Pool timeout: in the gevent process a request waits for a connection to the database instead of failing at once.
+
+Odoo takes a cursor for every request before any code of an addon runs, and its pool raises when all connections are
+in use. A burst of streams, say of all browsers after a restart, would be answered by errors; a connection is needed
+only for the moment in which a stream is opened.
+"""
+
+import json
+import random
+import time
+
+from odoo.sql_db import PoolError
+from werkzeug import Response
+from werkzeug.exceptions import ServiceUnavailable
+
+TIMEOUT = 20.0  # s
+LOOK_AGAIN = 0.03, 0.08  # s between two looks into a pool that is full
+RETRY_AFTER = 2  # s
+
+
+class PoolTimeout(PoolError, ServiceUnavailable):
+    """For code the pool is full, for HTTP it is 503 `busy` with Retry-After."""
+
+    def __init__(self):
+        details = {"retry_after": RETRY_AFTER}
+        message = "Too many people are connecting at once. Try again in a moment."
+        body = {"error": {"code": "busy", "message": message, "details": details}}
+        response = Response(json.dumps(body), 503, mimetype="application/json")
+        response.headers["Retry-After"] = str(RETRY_AFTER)
+        ServiceUnavailable.__init__(self, response=response)
+
+
+def install(registry) -> None:
+    """Let the cursors of this database, and of no other, wait; idempotent.
+
+    :param registry: one that was just loaded, which lives as long as what it is given here
+    """
+    if "cursor" not in vars(registry):
+        registry.cursor = _waiting(registry.cursor)
+
+
+def _waiting(cursor):
+    def wait_for_cursor(readonly: bool = False):
+        until = time.monotonic() + TIMEOUT
+        while True:
+            try:
+                return cursor(readonly=readonly)
+            except PoolError as error:
+                if time.monotonic() > until:
+                    raise PoolTimeout from error
+            time.sleep(random.uniform(*LOOK_AGAIN))  # noqa: S311 no secret
+
+    return wait_for_cursor
