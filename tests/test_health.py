@@ -2,9 +2,11 @@ from datetime import timedelta
 from unittest.mock import patch
 
 from odoo import fields
+from odoo.addons.mail.models import mail_thread
 from odoo.tests import tagged
 
 from ..runtime.servers import background
+from ..runtime.servers.server_store import ServerStore
 from ..services.errors import AuthRequired, ConnectFailed, ServerTimeout
 from .common import AiCase, AiHttpCase
 from .test_mcp_server import discovery, tool
@@ -107,6 +109,34 @@ class TestHealth(AiCase):
         self.assertNotIn(self.owner, self.server.activity_ids.user_id)
         self.server._apply_discovery(discovery(tool("forecast")))
         self.assertFalse(self.server.activity_ids)
+
+    def test_nobody_who_is_told_of_it_is_waited_for(self):
+        """Where the network is gone, push services and mail servers are silent, too."""
+        self.registry_enter_test_mode()
+        Parameter = self.env["ir.config_parameter"]
+        for key in ("private", "public"):
+            Parameter.set_param(f"mail.web_push_vapid_{key}_key", "x")
+        self.admin.notification_type = "inbox"  # and in the browser
+        device = self.env["mail.push.device"].create(
+            {
+                "endpoint": "https://push.example.com/1",
+                "keys": "{}",
+                "partner_id": self.admin.partner_id.id,
+            }
+        )
+        self.env.flush_all()
+        store = ServerStore(self.env.cr.dbname)
+        with patch.object(mail_thread, "push_to_end_point") as pushed:
+            for server in self.server | self.user_server:
+                for _ in range(3):
+                    store.checked(server.id, ConnectFailed())
+        pushed.assert_not_called()
+        queued = [("mail_push_device_id", "=", device.id)]
+        self.assertTrue(self.env["mail.push"].search(queued))
+        to_owner = [("recipient_ids", "in", self.owner.partner_id.ids)]
+        self.assertEqual(self.env["mail.mail"].search(to_owner).state, "outgoing")
+        cron = self.env.ref("mail.ir_cron_mail_scheduler_action")
+        self.assertTrue(self.env["ir.cron.trigger"].search([("cron_id", "=", cron.id)]))
 
     def test_the_cron_asks_whose_time_has_come(self):
         self.registry_enter_test_mode()

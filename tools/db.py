@@ -33,6 +33,8 @@ LINE = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,  # ms
 }
+# What is written to people here, Odoo's crons send: see models/base/mail_thread.py.
+SEND_LATER = {"woow_ai_send_later": True}
 MARK = "woow_paas_platform.ai_turn"
 TABLE = MARK.replace(".", "_")
 
@@ -78,7 +80,7 @@ def transaction(dbname, work):
             registry = registry.check_signaling(cr)
             if MARK not in registry:
                 raise StoreGone(dbname)
-            env = api.Environment(cr, SUPERUSER_ID, {})
+            env = api.Environment(cr, SUPERUSER_ID, SEND_LATER)
             result = work(env)
             env.flush_all()
         registry.signal_changes()
@@ -113,7 +115,7 @@ def undone(dbname, work):
             if MARK not in registry:
                 raise StoreGone(dbname)
             try:
-                return work(api.Environment(cr, SUPERUSER_ID, {}))
+                return work(api.Environment(cr, SUPERUSER_ID, SEND_LATER))
             finally:
                 cr.rollback()
                 registry.reset_changes()

@@ -4,7 +4,7 @@ from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.fields import Domain
 from odoo.tools import SQL
 
-from ...tools import notify
+from ...tools import db, notify
 from ..turn.ai_turn import CONVERSATION
 
 NAME_CHARS = 120  # characters of a conversation's name
@@ -232,7 +232,7 @@ class DiscussChannel(models.Model):
 
     def _post_as_assistant(self, assistant, **values):
         # sudo: discuss.channel - the author is the assistant's contact, which has no login
-        channel = self.sudo().with_context(woow_ai_no_turn=True, woow_ai_push_later=True)
+        channel = self.sudo().with_context(woow_ai_no_turn=True, **db.SEND_LATER)
         return channel.message_post(
             author_id=channel._contact_of(assistant).id, subtype_xmlid="mail.mt_comment", **values
         )

@@ -14,7 +14,7 @@ from odoo.service.model import PG_CONCURRENCY_EXCEPTIONS_TO_RETRY
 from ...services import text
 from ...services.records.errors import RecordError, RehearsalDiffers
 from ...services.specs import CallResult
-from ...tools import rehearsal
+from ...tools import db, rehearsal
 from . import aggregate, read, write
 from .changes import Changes
 from .reach import Reach
@@ -35,7 +35,7 @@ def env_of(env, turn):
         "lang": user.lang,
         "tz": user.tz,
         "allowed_company_ids": turn._allowed_companies().ids,
-        "woow_ai_push_later": True,
+        **db.SEND_LATER,
     }
     return env(user=user.id, su=False, context=context)
 
