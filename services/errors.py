@@ -37,7 +37,7 @@ from collections.abc import Mapping
 
 from . import text
 
-LAST_WORDS = " Last output: "
+LAST_OUTPUT = " Last output: "
 
 
 class EngineError(Exception):
@@ -45,20 +45,20 @@ class EngineError(Exception):
 
     :param message: a full sentence that a person can act on, free of secrets
     :param detail: for the log, never sent to a client
-    :ivar last_words: of the program behind a server, for those who may read its output
+    :ivar last_output: of the program behind a server, for those who may read its output
     """
 
     code = "engine_error"
     default_message = "Something went wrong in the AI engine."
-    last_words = ""
+    last_output = ""
 
     def __init__(self, message: str = "", *, detail: str = ""):
         super().__init__(message or self.default_message)
         self.detail = detail
 
     def at_length(self) -> str:
-        """The sentence, and the last words if there are some."""
-        return f"{self}{LAST_WORDS}{self.last_words}" if self.last_words else str(self)
+        """The sentence, with the program's last output if there is any."""
+        return f"{self}{LAST_OUTPUT}{self.last_output}" if self.last_output else str(self)
 
     @property
     def outline(self) -> str:

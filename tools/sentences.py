@@ -9,7 +9,7 @@ import re
 from odoo.tools import formatLang
 from odoo.tools.translate import LazyTranslate
 
-from ..services.errors import LAST_WORDS
+from ..services.errors import LAST_OUTPUT
 
 _lt = LazyTranslate(__name__)
 
@@ -343,7 +343,7 @@ def duration(env, ms: int) -> str:
 
 
 def _said(sentence, translate):
-    sentence, _mark, words = sentence.partition(LAST_WORDS)
+    sentence, _mark, words = sentence.partition(LAST_OUTPUT)
     said = _translation(sentence, translate)
     return f"{said} {translate(_LAST) % {'words': words}}" if words else said
 

@@ -323,7 +323,7 @@ class Pool:
         packages.check(packages.PROTOCOLS)
         process = self.process(spec)
         if spec.command:
-            process.starts()
+            process.on_start()
         first = self._variants.pop(spec.address, None) or spec.last_variant
         try:
             session = await connect.open_session(
@@ -338,13 +338,13 @@ class Pool:
                 on_begun=self._watch,
             )
         except EngineError:
-            process.ended(asked=False)
+            process.on_end(asked=False)
             raise
         self._variants[spec.address] = connect.variant_of(session)
         if self._on_opened:
             self._on_opened(spec, session.info)
         self.opened += 1
-        session.on_closed(lambda: process.ended(asked=not session.broke))
+        session.on_closed(lambda: process.on_end(asked=not session.broke))
         return session
 
     def _watch(self, session: Session) -> None:

@@ -219,7 +219,7 @@ class Session(abc.ABC):
             error: EngineError = ServerTimeout(faults.not_opened_in_time(self.spec))
         else:
             error = self._opening_error(caught)
-        error.last_words = self._process.last_words
+        error.last_output = self._process.last_output
         return error
 
     async def _until_over(self) -> None:

@@ -1,4 +1,4 @@
-"""Stdio transport: starts the process of a server and keeps the last of what it writes to stderr."""
+"""Stdio transport: starts the process of a server and keeps the end of its output on stderr."""
 
 import asyncio
 import contextlib
@@ -21,9 +21,9 @@ from .noise import Noise
 from .streams import BREATH
 
 STDERR_KEPT = 16_000  # characters
-LAST_WORDS = 300  # characters
+LAST_OUTPUT = 300  # characters that `last_output` has
 BLOT = "•••"
-STDERR_DELAY = 1.0  # s, what is written meanwhile is told at once
+STDERR_DELAY = 1.0  # s, output within it is reported once
 SHORT_LIFE = 10.0  # s, a process that ends sooner has crashed
 FIRST_PAUSE = (
     1.0  # s after the second crash in a row, doubled each time; after the first there is none
@@ -48,9 +48,9 @@ CHILD = str(Path(__file__).with_name("stdio_child.py"))
 
 
 class Process:
-    """What is known about the processes of one server, one after the other.
+    """State of a server's successive processes: their output, and the pause after crashes.
 
-    :ivar stderr: the last of what they said
+    :ivar stderr: the end of their output
     :param tell: called on the loop with it, a moment after it has changed
     """
 
@@ -58,53 +58,53 @@ class Process:
         self.stderr = ""
         self._tell = tell
         self._telling = False
-        self._fresh = 0  # characters since the last start
+        self._new_characters = 0  # since the last start
         self._crashes = 0
-        self._began = 0.0
-        self._not_before = 0.0
+        self._started_at = 0.0
+        self._paused_until = 0.0
 
-    def starts(self) -> None:
+    def on_start(self) -> None:
         """:raises ServerPaused: it crashed a moment ago"""
         now = time.monotonic()
-        if now < self._not_before:
+        if now < self._paused_until:
             raise ServerPaused(
                 "The MCP server's process crashed and will be restarted in a moment.",
                 detail=self.stderr[-500:],
-                retry_after=self._not_before - now,
+                retry_after=self._paused_until - now,
             )
-        self._began = now
+        self._started_at = now
 
-    def speaks_anew(self) -> None:
-        """What was said so far are not its last words any more."""
-        self._fresh = 0
+    def forget_output(self) -> None:
+        """A new process starts: earlier output is not part of its `last_output`."""
+        self._new_characters = 0
 
     @property
-    def last_words(self) -> str:
-        """The end of what the process that was started last has said, in one line."""
+    def last_output(self) -> str:
+        """The end of the current process's output, in one line."""
         return (
-            text.one_line(self.stderr[-min(self._fresh, LAST_WORDS) :], LAST_WORDS)
-            if self._fresh
+            text.one_line(self.stderr[-min(self._new_characters, LAST_OUTPUT) :], LAST_OUTPUT)
+            if self._new_characters
             else ""
         )
 
-    def ended(self, asked: bool) -> None:
+    def on_end(self, asked: bool) -> None:
         """:param asked: whether we ended it"""
         now = time.monotonic()
-        if asked or now - self._began > SHORT_LIFE:
+        if asked or now - self._started_at > SHORT_LIFE:
             self._crashes = 0
             return
         if self._crashes:
-            self._not_before = now + min(FIRST_PAUSE * 2 ** (self._crashes - 1), MAX_PAUSE)
+            self._paused_until = now + min(FIRST_PAUSE * 2 ** (self._crashes - 1), MAX_PAUSE)
         self._crashes += 1
 
-    def says(self, chunk: bytes, secrets: Sequence[str] = ()) -> None:
+    def on_output(self, chunk: bytes, secrets: Sequence[str] = ()) -> None:
         """:param secrets: what is blotted out"""
         new = text.clean(chunk.decode("utf-8", "replace"))
-        said = self.stderr + new
+        output = self.stderr + new
         for secret in secrets:
-            said = said.replace(secret, BLOT)
-        self.stderr = said[-STDERR_KEPT:]
-        self._fresh += len(new)
+            output = output.replace(secret, BLOT)
+        self.stderr = output[-STDERR_KEPT:]
+        self._new_characters += len(new)
         if self._tell and not self._telling:
             self._telling = True
             asyncio.get_running_loop().call_later(STDERR_DELAY, self._tell_now)
@@ -135,7 +135,7 @@ async def streams(
         raise ConfigError(
             f"The program {program} of this MCP server is not installed on this host."
         )
-    process.speaks_anew()
+    process.forget_output()
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-S", CHILD, str(os.getpid()), *spec.command),
         stdin=asyncio.subprocess.PIPE,
@@ -210,9 +210,9 @@ async def _read(stdout: asyncio.StreamReader, heard: Any, aside: Aside) -> None:
 
 
 async def _message(line: bytearray, noise: Noise, aside: Aside) -> dict[str, Any] | None:
-    """What the client is given of a line.
+    """The message of a line as the client may see it, if any.
 
-    :raises ResultTooLarge: the process says too much beside its answers
+    :raises ResultTooLarge: the process sends too much beside its answers
     """
     size = len(line)
     try:
@@ -236,7 +236,7 @@ async def _message(line: bytearray, noise: Noise, aside: Aside) -> dict[str, Any
 
 
 def _failed(line: bytearray, error: EngineError) -> dict[str, Any] | None:
-    """The error for the request that an answer was for which is too large."""
+    """An error in place of an answer that is too large, for the request it belongs to."""
     found = jsonrpc.ID.search(line, 0, large.SMALL)
     return jsonrpc.error(int(found[1]), str(error)) if found else None
 
@@ -261,10 +261,10 @@ async def _lines(stdout: asyncio.StreamReader) -> AsyncIterator[bytearray]:
         yield rest
 
 
-async def _write(said: Any, stdin: asyncio.StreamWriter) -> None:
+async def _write(messages: Any, stdin: asyncio.StreamWriter) -> None:
     with contextlib.suppress(ConnectionError):
-        async with said:
-            async for item in said:
+        async with messages:
+            async for item in messages:
                 line = item.message.model_dump_json(by_alias=True, exclude_none=True)
                 stdin.write(line.encode("utf-8", "replace") + b"\n")
                 await stdin.drain()
@@ -272,7 +272,7 @@ async def _write(said: Any, stdin: asyncio.StreamWriter) -> None:
 
 async def _listen(stderr: asyncio.StreamReader, process: Process, secrets: Sequence[str]) -> None:
     while chunk := await stderr.read(65_536):
-        process.says(chunk, secrets)
+        process.on_output(chunk, secrets)
 
 
 def _kill(group: int) -> None:

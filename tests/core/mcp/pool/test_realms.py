@@ -60,7 +60,7 @@ async def test_of_a_realm_that_is_gone_nothing_is_known(fake, realms):
     assert [await count(pool, spec) for spec in realms] == ["1", "1"]
     running = asyncio.create_task(pool.call(one, 6, "slow", {"seconds": 30}, timeout=60))
     await fake.until(lambda: any(name == "slow" for _, name, _ in fake.calls))
-    pool.process(one).says(b"from one")
+    pool.process(one).on_output(b"from one")
     pool.leave("one")
     with pytest.raises(EngineError):
         await running
@@ -110,7 +110,7 @@ async def test_neither_takes_the_places_of_the_other(fake, realms):
 
 async def test_what_is_known_of_a_program_is_of_one(pool, realms):
     one, two = (replace(spec, url="", command=("same",)) for spec in realms)
-    pool.process(one).says(b"from one")
+    pool.process(one).on_output(b"from one")
     assert pool.process(two).stderr == ""
 
 

@@ -196,7 +196,7 @@ async def test_how_a_program_ends(pool, monkeypatch, how):
     (session,) = pool._alive
     pool.release(spec.realm, 1)
     await session.closed(20)
-    assert pool.process(spec).last_words == last
+    assert pool.process(spec).last_output == last
 
 
 @pytest.mark.parametrize("then", ["", STAYS])
@@ -244,13 +244,13 @@ async def test_what_a_program_says_last_stands_beside_the_error(pool):
     assert diagnosis.steps[0].message == caught.value.at_length()
 
 
-async def test_the_words_of_the_one_before_are_not_its_last(pool):
+async def test_the_output_of_an_earlier_process_is_not_its_last_output(pool):
     process = stdio.Process()
-    process.says(b"from before")
-    process.speaks_anew()
-    assert process.last_words == "" and process.stderr == "from before"
-    process.says(b"x" * 1000 + b" end")
-    assert process.last_words.endswith("end") and len(process.last_words) <= 300
+    process.on_output(b"from before")
+    process.forget_output()
+    assert process.last_output == "" and process.stderr == "from before"
+    process.on_output(b"x" * 1000 + b" end")
+    assert process.last_output.endswith("end") and len(process.last_output) <= 300
 
 
 async def test_a_crash_is_named_and_the_next_call_starts_it_again(pool):
