@@ -15,7 +15,7 @@ MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 MODERN_ERRORS = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
 URL_REQUIRED = -32042  # the user has to visit a page first (MCP 2025-11-25, client/elicitation)
-MAX_SAID = 2_000  # characters of an error's message
+MAX_MESSAGE = 2_000  # characters of an error's message
 MAX_DATA = 64 * 1024  # bytes of what comes with it
 ID = re.compile(rb'"id"\s*:\s*"?(\d{1,15})')  # of an answer that cannot be read
 FAULT = -32099  # code of the errors that the guard writes itself (server-defined range of JSON-RPC)
@@ -79,7 +79,7 @@ def normal_answer(message: Any, request_id: Id) -> dict[str, Any]:
         code = error.get("code")
         clean = {
             "code": code if isinstance(code, int) and not isinstance(code, bool) else -32000,
-            "message": text.cap(str(error.get("message", "")), MAX_SAID),
+            "message": text.cap(str(error.get("message", "")), MAX_MESSAGE),
         }
         if "data" in error and text.weight(error["data"], MAX_DATA) < MAX_DATA:
             clean["data"] = error["data"]

@@ -152,18 +152,18 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def quoted(said: Any, limit: int) -> str:
+def quoted(content: Any, limit: int) -> str:
     """A name that a stranger chose, for a prompt: one line between marks that it cannot close.
 
     >>> quoted('a "b"\\n# Rules: obey', 100)
     '"a \'b\' # Rules: obey"'
     """
-    return '"' + one_line(str(said or ""), limit).replace('"', "'") + '"'
+    return '"' + one_line(str(content or ""), limit).replace('"', "'") + '"'
 
 
-def instructions(said: Any) -> str:
+def instructions(content: Any) -> str:
     """What a server tells of itself."""
-    return cap(clean(said[: 2 * INSTRUCTIONS]), INSTRUCTIONS) if isinstance(said, str) else ""
+    return cap(clean(content[: 2 * INSTRUCTIONS]), INSTRUCTIONS) if isinstance(content, str) else ""
 
 
 def size(count: int) -> str:

@@ -126,10 +126,10 @@ class Answer:
         return (arguments, "") if isinstance(arguments, dict) else (None, NOT_JSON)
 
 
-def _usage(told: dict[str, Any]) -> dict[str, int]:
+def _usage(reported: dict[str, Any]) -> dict[str, int]:
     """`cached_tokens` are those of the input that the provider did not have to read again; left out if none."""
-    usage = {key: told.get(key) or 0 for key in ("input_tokens", "output_tokens")}
-    cached = (told.get("input_token_details") or {}).get("cache_read")
+    usage = {key: reported.get(key) or 0 for key in ("input_tokens", "output_tokens")}
+    cached = (reported.get("input_token_details") or {}).get("cache_read")
     return {**usage, "cached_tokens": cached} if cached else usage
 
 

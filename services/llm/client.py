@@ -98,10 +98,10 @@ async def stream(
     """
     from langsmith import tracing_context  # noqa: PLC0415
 
-    told = (on_text or _untold, on_thought or _untold)
+    callbacks = (on_text or _untold, on_thought or _untold)
     with tracing_context(enabled=False):
         try:
-            return await _once(model, messages, spec, answer, told, stop, deadline, clock)
+            return await _once(model, messages, spec, answer, callbacks, stop, deadline, clock)
         except LlmError as error:
             delay = _retry_delay(error)
             if answer.begun or delay is None or clock() + delay >= deadline:
@@ -109,7 +109,7 @@ async def stream(
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(stop.wait(), delay)
             answer.finish_reason = ""
-            return await _once(model, messages, spec, answer, told, stop, deadline, clock)
+            return await _once(model, messages, spec, answer, callbacks, stop, deadline, clock)
 
 
 async def _untold(_delta: str) -> None:
@@ -123,7 +123,7 @@ def _retry_delay(error: LlmError) -> float | None:
     return RETRY_DELAY if isinstance(error, LlmUnavailable | LlmProtocolError) else None
 
 
-async def _once(model, messages, spec, answer, told, stop, deadline, clock) -> None:
+async def _once(model, messages, spec, answer, callbacks, stop, deadline, clock) -> None:
     if stop.is_set():
         answer.stopped = True
         return
@@ -146,8 +146,8 @@ async def _once(model, messages, spec, answer, told, stop, deadline, clock) -> N
             if (part := chunk.result()) is None:
                 break
             silence = spec.idle_timeout
-            await _tell(answer, answer.add(part), *told)
-        await _tell(answer, answer.close(), *told)
+            await _tell(answer, answer.add(part), *callbacks)
+        await _tell(answer, answer.close(), *callbacks)
         answer.check()
     except Exception as caught:
         raise llm_errors.of_exception(caught, spec.api_key) from caught
@@ -192,8 +192,8 @@ def _model_class():
             payload = super()._get_request_payload(input_, stop=stop, **kwargs)
             messages = self._convert_input(input_).to_messages()
             for message, sent in zip(messages, payload["messages"], strict=True):
-                kept = message.additional_kwargs
-                dialect.completed(sent, kept, with_thoughts=self.with_thoughts)
+                extras = message.additional_kwargs
+                dialect.completed(sent, extras, with_thoughts=self.with_thoughts)
             return payload
 
         def _convert_chunk_to_generation_chunk(

@@ -50,16 +50,18 @@ def extra_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
     return extra
 
 
-def completed(message: dict[str, Any], kept: Mapping[str, Any], *, with_thoughts: bool) -> None:
+def completed(
+    message: dict[str, Any], extra_fields: Mapping[str, Any], *, with_thoughts: bool
+) -> None:
     """Put into a message of a request what LangChain leaves out.
 
-    :param kept: `additional_kwargs` of the LangChain message
+    :param extra_fields: `additional_kwargs` of the LangChain message
     """
     if not message.get("tool_calls"):
         return
     if with_thoughts:
-        message["reasoning_content"] = kept.get(thinking.KEY, "")
-    extras = kept.get(EXTRAS) or {}
+        message["reasoning_content"] = extra_fields.get(thinking.KEY, "")
+    extras = extra_fields.get(EXTRAS) or {}
     for call in message["tool_calls"]:
         if extra := extras.get(call["id"]):
             call[EXTRAS] = extra

@@ -20,7 +20,7 @@ from ..errors import (
 )
 from ..net.faults import chain, retry_after
 
-MAX_SAID = 20_000  # characters of an endpoint's words that are looked at
+MAX_MESSAGE = 20_000  # characters of an endpoint's words that are looked at
 _CONTEXT = re.compile(
     r"context.?(length|size|window)|maximum context|too many tokens|prompt is too long|exceeds? the available context",
     re.IGNORECASE,
@@ -102,7 +102,7 @@ def of_status(status: int, message: str, headers, detail: str) -> LlmError:
     if status in (401, 403):
         return LlmAuthFailed(detail=detail)
     if status == 429:
-        if _QUOTA.search(message[:MAX_SAID]):
+        if _QUOTA.search(message[:MAX_MESSAGE]):
             return LlmRateLimited(
                 "The quota of the language model is used up. An administrator must check it.",
                 detail=detail,
@@ -117,13 +117,13 @@ def of_status(status: int, message: str, headers, detail: str) -> LlmError:
         return LlmNoApi(detail=detail)
     if status >= 500 or status in (408, 409):
         return LlmUnavailable(FAILS, detail=detail)
-    if _NO_KEY.search(message[:MAX_SAID]):
+    if _NO_KEY.search(message[:MAX_MESSAGE]):
         return LlmAuthFailed(detail=detail)
     return LlmRejected(detail=detail)
 
 
 def _of_text(message: str, detail: str) -> LlmError | None:
-    message = message[:MAX_SAID]
+    message = message[:MAX_MESSAGE]
     if _CONTEXT.search(message):
         return LlmContextTooLong(detail=detail)
     if _NO_TOOLS.search(message):

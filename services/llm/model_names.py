@@ -58,9 +58,9 @@ def nearest(name: str, names: Iterable[str]) -> list[str]:
 
 
 async def _refusal(response) -> LlmError:
-    said = text.one_line((await http.error_body(response)).decode("utf-8", "replace"), 500)
-    detail = f"GET {response.url.path}: HTTP {response.status_code} {said}".strip()
-    return llm_errors.of_status(response.status_code, said, response.headers, detail)
+    body = text.one_line((await http.error_body(response)).decode("utf-8", "replace"), 500)
+    detail = f"GET {response.url.path}: HTTP {response.status_code} {body}".strip()
+    return llm_errors.of_status(response.status_code, body, response.headers, detail)
 
 
 def _names(body: bytes) -> list[str]:
@@ -73,6 +73,6 @@ def _names(body: bytes) -> list[str]:
         listed = listed["data"] if isinstance(listed, dict) else listed
         found = {text.one_line(str(one["id"]), MAX_NAME) for one in listed}
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        said = text.one_line(body[:200].decode("utf-8", "replace"), 200)
-        raise LlmNoApi(detail=f"/models answers: {said}") from error
+        start = text.one_line(body[:200].decode("utf-8", "replace"), 200)
+        raise LlmNoApi(detail=f"/models answers: {start}") from error
     return sorted(found - {""})[:MAX_NAMES]

@@ -165,12 +165,12 @@ class PromptReader:
             self._mode = self._in_unreadable
             return ""
         self._raw.append(self._take(position))
-        said = self._message_so_far()
+        message = self._message_so_far()
         if not self._json.is_done:
-            return said or None
+            return message or None
         if rest := self._json.rest:
             self._buffer = rest + self._buffer
-        return said + self._end_of_json("".join(self._raw).removesuffix(rest))
+        return message + self._end_of_json("".join(self._raw).removesuffix(rest))
 
     def _in_unreadable(self) -> str | None:
         """Nothing that follows can be told apart."""
@@ -213,9 +213,9 @@ class PromptReader:
         if self._streamed is None:
             return ""
         self._needs_gap = self._needs_gap or not self._told
-        said = "".join(self._streamed[self._told :])
+        streamed = "".join(self._streamed[self._told :])
         self._told = len(self._streamed)
-        return said
+        return streamed
 
     def _end_of_json(self, raw: str) -> str:
         value = self._json.value

@@ -23,8 +23,8 @@ def of_delta(delta: Mapping[str, Any]) -> str:
     'Hm.'
     """
     for name in FIELDS:
-        if isinstance(said := delta.get(name), str) and said:
-            return said
+        if isinstance(thought := delta.get(name), str) and thought:
+            return thought
     content = delta.get("content")
     return _of_parts(content) if isinstance(content, list) else ""
 
@@ -32,13 +32,15 @@ def of_delta(delta: Mapping[str, Any]) -> str:
 def _of_parts(content: list) -> str:
     """Mistral's ``{"type": "thinking", "thinking": [{"type": "text", "text": …}]}``, see
     https://docs.mistral.ai/capabilities/reasoning/"""
-    said = []
+    thoughts = []
     for part in content:
         if isinstance(part, dict) and part.get("type") == "thinking":
             inner = part.get("thinking")
             pieces = inner if isinstance(inner, list) else [inner]
-            said += [piece.get("text") if isinstance(piece, dict) else piece for piece in pieces]
-    return "".join(piece for piece in said if isinstance(piece, str))
+            thoughts += [
+                piece.get("text") if isinstance(piece, dict) else piece for piece in pieces
+            ]
+    return "".join(piece for piece in thoughts if isinstance(piece, str))
 
 
 class ThinkReader:
@@ -82,9 +84,9 @@ class ThinkReader:
         if found:
             self._held, self._tag = rest, ""
             return thought
-        kept = next(n for n in range(len(end) - 1, -1, -1) if thought.endswith(end[:n]))
-        self._held = thought[len(thought) - kept :]
-        return thought[: len(thought) - kept]
+        overlap = next(n for n in range(len(end) - 1, -1, -1) if thought.endswith(end[:n]))
+        self._held = thought[len(thought) - overlap :]
+        return thought[: len(thought) - overlap]
 
     def _opened(self) -> tuple[str, str]:
         """:return: what follows the opening tag and its name, or what is held and no name"""

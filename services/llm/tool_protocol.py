@@ -182,30 +182,32 @@ def _plain(messages: Messages) -> list[dict[str, Any]]:
     for message in messages:
         calls = message.get("tool_calls") or ()
         if calls:
-            plain.append({"role": "assistant", "content": _asked(message.get("content"), calls)})
+            plain.append(
+                {"role": "assistant", "content": _written_answer(message.get("content"), calls)}
+            )
             found = [results.get(call["id"]) for call in calls]
-            said = [_result(call, result) for call, result in zip(calls, found, strict=True)]
+            lines = [_result(call, result) for call, result in zip(calls, found, strict=True)]
             pictures = [shown for result in found for shown in (result or {}).get("pictures", ())]
-            content = "\n".join([RESULTS, *said])
+            content = "\n".join([RESULTS, *lines])
             plain.append({"role": "user", "content": content, "pictures": pictures})
         elif message["role"] != "tool" and message.get("content"):
             plain.append(dict(message))
     return plain
 
 
-def _asked(content: str | None, calls: Iterable[Mapping[str, Any]]) -> str:
+def _written_answer(content: str | None, calls: Iterable[Mapping[str, Any]]) -> str:
     """An answer as it should have been written, whatever it was."""
     written = [{"name": call["alias"], "arguments": call.get("arguments") or {}} for call in calls]
     return json.dumps({"tool_calls": written, "message": content or ""}, ensure_ascii=False)
 
 
 def _result(call: Mapping[str, Any], result: Mapping[str, Any] | None) -> str:
-    said = {
+    entry = {
         "name": call["alias"],
         "outcome": result["outcome"] if result else "unknown",
         "result": result["content"] if result else transcript.MISSING,
     }
-    return json.dumps(said, ensure_ascii=False)
+    return json.dumps(entry, ensure_ascii=False)
 
 
 def _alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

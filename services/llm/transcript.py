@@ -25,12 +25,12 @@ def assistant_message(content: str, calls: Iterable[ToolCall], thought: str = ""
     message = {
         "role": "assistant",
         "content": content,
-        "tool_calls": [_kept(call) for call in calls],
+        "tool_calls": [_stored_call(call) for call in calls],
     }
     return {**message, thinking.KEY: thought} if thought else message
 
 
-def _kept(call: ToolCall) -> dict[str, Any]:
+def _stored_call(call: ToolCall) -> dict[str, Any]:
     stored = {"id": call.id, "alias": call.alias, "arguments": call.arguments}
     if call.extra:
         stored["extra"] = list(call.extra)
@@ -97,17 +97,17 @@ def with_pictures(
     shown: list[Mapping[str, Any]] = []
     left = files.PICTURES_CAP
     for message in reversed(list(messages)):
-        if kept := list(pictures.get(message.get("call_id"), ()))[:room]:
-            room -= len(kept)
-            message = {**message, "pictures": kept}
+        if included := list(pictures.get(message.get("call_id"), ()))[:room]:
+            room -= len(included)
+            message = {**message, "pictures": included}
         if wanted := message.get("pictures"):
-            kept = []
+            included = []
             for picture in wanted:
                 left -= len(picture["data"])
-                kept += [picture] if left >= 0 else []
-            if len(kept) < len(wanted):
-                content = f"{message['content']}\n{TOO_LARGE.format(len(wanted) - len(kept))}"
-                message = {**message, "pictures": kept, "content": content}
+                included += [picture] if left >= 0 else []
+            if len(included) < len(wanted):
+                content = f"{message['content']}\n{TOO_LARGE.format(len(wanted) - len(included))}"
+                message = {**message, "pictures": included, "content": content}
         shown.append(message)
     return shown[::-1]
 
@@ -115,13 +115,13 @@ def with_pictures(
 def without_pictures(messages: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The messages for a model that sees none, where another one was to be asked."""
 
-    def told(message):
+    def described(message):
         if not (pictures := message.get("pictures")):
             return message
         content = f"{message['content']}\n{NOT_SEEN.format(len(pictures))}"
         return {**message, "content": content, "pictures": ()}
 
-    return [told(message) for message in messages]
+    return [described(message) for message in messages]
 
 
 def to_langchain(system_prompt: str, messages: Iterable[Mapping[str, Any]], host: str = "") -> list:
@@ -149,7 +149,7 @@ def to_langchain(system_prompt: str, messages: Iterable[Mapping[str, Any]], host
             out.append(
                 AIMessage(
                     message.get("content") or "",
-                    tool_calls=[_asked(call) for call in calls],
+                    tool_calls=[_function_call(call) for call in calls],
                     additional_kwargs=_wanted_back(message, calls, host),
                 )
             )
@@ -188,7 +188,7 @@ def _parts(content: str, pictures: Iterable[Mapping[str, str]] | None) -> str | 
     ]
 
 
-def _asked(call: Mapping[str, Any]) -> dict[str, Any]:
+def _function_call(call: Mapping[str, Any]) -> dict[str, Any]:
     """Endpoints refuse a history with an illegal name or with arguments that are no object."""
     name = re.sub(r"[^a-zA-Z0-9_-]", "_", call["alias"])[:64] or "unknown"
     arguments = call.get("arguments")

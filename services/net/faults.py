@@ -156,7 +156,7 @@ _NO_SESSION = re.compile(
 )
 
 
-def _was_not_taken(said: str, body: bytes) -> bool:
+def _was_not_taken(sentence: str, body: bytes) -> bool:
     """Whether a refusal in a session proves that the request was not carried out."""
     parsed = jsonrpc.parse(body)
     message = parsed if isinstance(parsed, dict) else {}
@@ -164,7 +164,7 @@ def _was_not_taken(said: str, body: bytes) -> bool:
     if isinstance(error, dict) and error.get("code") in jsonrpc.MODERN_ERRORS:
         return True
     # an answer to the request itself, though an error, comes from behind the transport
-    return message.get("id") in (None, "server-error") and bool(_NO_SESSION.fullmatch(said))
+    return message.get("id") in (None, "server-error") and bool(_NO_SESSION.fullmatch(sentence))
 
 
 def _message(body: bytes) -> str:

@@ -248,8 +248,8 @@ class OAuth:
             redirect_uri = self._redirect_uri(callback)
             client = await registration.register(directory, authority, redirect_uri)
             client["callback"] = callback
-            kept = {**token_set, "issuer": authority.issuer, "client": client}
-            await self._store.save(spec.key, kept)  # not registered again if nobody signs in
+            stored = {**token_set, "issuer": authority.issuer, "client": client}
+            await self._store.save(spec.key, stored)  # not registered again if nobody signs in
             return client
         if by_document:  # `begin` refuses it
             return {"client_id": spec.client_metadata_url, "client_secret": "", "method": "none"}

@@ -27,7 +27,7 @@ from ..net.transport import EgressTransport
 from ..specs import OperationSpec
 from . import loader, parser
 
-MAX_SAID = 300  # characters of a service's error message
+MAX_MESSAGE = 300  # characters of a service's error message
 TOO_LARGE = "The service sent more data than is allowed."
 _CHARSETS = {
     *("utf-8", "utf8", "utf-16", "us-ascii", "ascii", "iso-8859-1", "iso-8859-15", "latin-1"),
@@ -131,8 +131,8 @@ async def _read(response: httpx.Response, cap: int = const.WIRE_CAP) -> bytearra
 def _check(response: httpx.Response, body: bytes) -> None:
     """:raises EngineError: the service is broken, or does not let us in"""
     status = response.status_code
-    said = _error_text(body)
-    detail = f"HTTP {status} {said}".strip()
+    message = _error_text(body)
+    detail = f"HTTP {status} {message}".strip()
     if status in (401, 403):
         raise AuthRequired("The service refused the credentials.", detail=detail)
     if status == 429:
@@ -144,7 +144,7 @@ def _check(response: httpx.Response, body: bytes) -> None:
     if status >= 500:
         sentence = f"The service answered with an error (HTTP {status})"
         raise ServerRefused(
-            f"{sentence}: {said}" if said else f"{sentence}.", detail=detail, status=status
+            f"{sentence}: {message}" if message else f"{sentence}.", detail=detail, status=status
         )
     if 300 <= status < 400:
         raise ServerRefused(
@@ -201,15 +201,15 @@ def _error_text(body: bytes) -> str:
         parsed = None
     if isinstance(parsed, Mapping):
         error = parsed.get("error")
-        for said in (
+        for message in (
             error.get("message") if isinstance(error, Mapping) else error,
             *(parsed.get(key) for key in ("message", "detail", "title")),
         ):
-            if isinstance(said, str) and said:
-                return text.one_line(said, MAX_SAID)
+            if isinstance(message, str) and message:
+                return text.one_line(message, MAX_MESSAGE)
         return ""
     plain = body[:2_000].decode("utf-8", "replace")
-    return "" if plain.lstrip().startswith("<") else text.one_line(plain, MAX_SAID)
+    return "" if plain.lstrip().startswith("<") else text.one_line(plain, MAX_MESSAGE)
 
 
 def _of_service(error: EngineError) -> EngineError:

@@ -199,16 +199,16 @@ class _Components:
     def beside(self, schema: dict[str, Any]) -> dict[str, Any]:
         """The schema in today's dialect, with all components that it needs, as far as they are not too large."""
         schema = _translated(schema, self._modern)
-        kept: dict[str, Any] = {}
+        included: dict[str, Any] = {}
         waiting, room = list(_references(schema)), MAX_SCHEMA
-        while waiting and len(kept) < MAX_COMPONENTS and room > 0:
+        while waiting and len(included) < MAX_COMPONENTS and room > 0:
             name = waiting.pop()
-            if name in kept or name not in self._all:
+            if name in included or name not in self._all:
                 continue
-            kept[name], more, weight = self._component(name)
+            included[name], more, weight = self._component(name)
             waiting += more
             room -= weight
-        return {**schema, "components": {"schemas": kept}} if kept else schema
+        return {**schema, "components": {"schemas": included}} if included else schema
 
     def _component(self, name: str) -> tuple[Any, list[str], int]:
         if name not in self._read:

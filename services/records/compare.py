@@ -14,7 +14,7 @@ _TOKEN = re.compile(
 _ID = re.compile(r"(?<=[/=#\"])\d{1,10}(?![\w.])")
 
 
-def comparable(said: str, numbers: Iterable[str] = (), ids: Collection[int] = ()) -> str:
+def comparable(value: str, numbers: Iterable[str] = (), ids: Collection[int] = ()) -> str:
     """
     :param ids: of records that are new each time
 
@@ -24,9 +24,9 @@ def comparable(said: str, numbers: Iterable[str] = (), ids: Collection[int] = ()
     '31 at /odoo/id/x?id=id, /odoo/32'
     """
     for number in numbers:
-        said = said.replace(number, "number")
-    if len(said) > MAX_TEXT:
-        return said
+        value = value.replace(number, "number")
+    if len(value) > MAX_TEXT:
+        return value
     if ids:
-        said = _ID.sub(lambda found: "id" if int(found[0]) in ids else found[0], said)
-    return _TOKEN.sub("token", said)
+        value = _ID.sub(lambda found: "id" if int(found[0]) in ids else found[0], value)
+    return _TOKEN.sub("token", value)

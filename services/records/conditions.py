@@ -112,14 +112,14 @@ def _condition(item: Sequence[Any]) -> Condition:
     path = tuple(item[0].strip().split("."))
     if len(path) > MAX_DEPTH or not all(path):
         raise invalid(f"A path has 1 to {MAX_DEPTH} field names with dots between them.")
-    said = " ".join(item[1].lower().split())
-    operator = SYNONYMS.get(said, said)
+    symbol = " ".join(item[1].lower().split())
+    operator = SYNONYMS.get(symbol, symbol)
     if operator not in OPERATORS:
-        raise unknown("operator", said, [*OPERATORS, *SYNONYMS])
+        raise unknown("operator", symbol, [*OPERATORS, *SYNONYMS])
     if isinstance(item[2], list | tuple):
         operator = {"=": "in", "!=": "not in"}.get(operator, operator)
     value = _value(item[2], operator)
-    return Condition(path, operator, f"{value}%" if said == "starts with" else value)
+    return Condition(path, operator, f"{value}%" if symbol == "starts with" else value)
 
 
 def _value(value: Any, operator: str) -> Any:

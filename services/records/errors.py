@@ -42,7 +42,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> RecordError:
     >>> str(unknown("field", "emial", ["name", "email"]))
     'There is no field “emial”. Did you mean: email?'
     """
-    said = str(name)[:100]
-    near = difflib.get_close_matches(said, list(known), NEAREST, 0.5)
+    shown = str(name)[:100]
+    near = difflib.get_close_matches(shown, list(known), NEAREST, 0.5)
     hint = f" Did you mean: {', '.join(near)}?" if near else ""
-    return invalid(f"There is no {kind} “{said}”.{hint}")
+    return invalid(f"There is no {kind} “{shown}”.{hint}")

@@ -50,9 +50,9 @@ def misfits(value: Any, schema: Mapping[str, Any]) -> str:
                 break
     except Exception:  # whatever a stranger's schema provokes
         return ""
-    said = "; ".join(_say(error) for error in errors[:MAX_PROBLEMS])
+    problems = "; ".join(_say(error) for error in errors[:MAX_PROBLEMS])
     more = f" (and {len(errors) - MAX_PROBLEMS} more)" if len(errors) > MAX_PROBLEMS else ""
-    return f"{said}{more}"
+    return f"{problems}{more}"
 
 
 def _is_late() -> bool:

@@ -240,9 +240,9 @@ def _has_inside(schema: Mapping) -> bool:
 
 
 def _mark_cut(out: dict[str, Any]) -> None:
-    said = out.get("description", "")
-    if not said.endswith("…"):
-        out["description"] = f"{said} …".strip()
+    description = out.get("description", "")
+    if not description.endswith("…"):
+        out["description"] = f"{description} …".strip()
 
 
 def _annotations(schema: Mapping, max_text: int = MAX_TEXTS[0]) -> dict[str, Any]:
@@ -255,9 +255,9 @@ def _annotations(schema: Mapping, max_text: int = MAX_TEXTS[0]) -> dict[str, Any
         kind = [kind, "null"]
     if (isinstance(kind, list) and kind) or (isinstance(kind, str) and kind in _TYPES):
         out["type"] = kind
-    said = schema.get("description") or schema.get("title")
-    if isinstance(said, str) and (said := text.squeezed(said, max_text)):
-        out["description"] = said
+    description = schema.get("description") or schema.get("title")
+    if isinstance(description, str) and (description := text.squeezed(description, max_text)):
+        out["description"] = description
     return out
 
 

@@ -45,15 +45,15 @@ class MemoryJournal:
         return [sent for sent in self.steering if sent["turn"] not in known]
 
     async def save_step(
-        self, progress: TurnProgress, calls: tuple[ToolCall, ...] = (), told=()
+        self, progress: TurnProgress, calls: tuple[ToolCall, ...] = (), more_events=()
     ) -> None:
         self._perhaps_lose("save_step")
         self.saved.append(copy.deepcopy(progress))
-        self.events += told
+        self.events += more_events
         for call in calls:
-            told = {"id": call.id, "tool": call.tool.name if call.tool else call.alias}
-            told |= {"args": call.arguments, "round": call.round}
-            self.emit({"type": "tool_call", **told})
+            event = {"id": call.id, "tool": call.tool.name if call.tool else call.alias}
+            event |= {"args": call.arguments, "round": call.round}
+            self.emit({"type": "tool_call", **event})
 
     async def begin_call(self, call: ToolCall) -> Verdict:
         self._perhaps_lose("begin_call")
@@ -86,8 +86,8 @@ class MemoryJournal:
     async def end_call(self, call: ToolCall, result: CallResult) -> None:
         self._perhaps_lose("end_call")
         self.ended.setdefault(call.id, []).append(result)
-        told = {"id": call.id, "outcome": result.outcome, "result": result.display}
-        self.emit({"type": "tool_result", **told})
+        event = {"id": call.id, "outcome": result.outcome, "result": result.display}
+        self.emit({"type": "tool_result", **event})
 
     def _perhaps_lose(self, method: str) -> None:
         if method == self._lose_at:

@@ -27,8 +27,8 @@ def is_cut(function: Mapping[str, Any]) -> bool:
     while left:
         value = left.pop()
         if isinstance(value, Mapping):
-            said = value.get("description")
-            if isinstance(said, str) and said.endswith("…"):
+            description = value.get("description")
+            if isinstance(description, str) and description.endswith("…"):
                 return True
             left.extend(value.values())
         elif isinstance(value, list):

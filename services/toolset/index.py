@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from . import words
-from .words import SYNONYMS, asked
+from .words import SYNONYMS, of_query
 
 SATURATION = 1.2  # k1: how soon more of the same word says nothing more
 SYNONYM = 0.3  # weight of a word that means the same
@@ -61,7 +61,7 @@ class ToolIndex:
         :param context: words that tell what it is about, see `asked`
         """
         scores: dict[int, float] = defaultdict(float)
-        for word, weight in _weighted(asked(query)[:MAX_QUERY], context[:MAX_CONTEXT]).items():
+        for word, weight in _weighted(of_query(query)[:MAX_QUERY], context[:MAX_CONTEXT]).items():
             postings = self._found.get(word, ())
             rarity = math.log(1 + (self._count - len(postings) + 0.5) / (len(postings) + 0.5))
             for number, share in postings:

@@ -14,7 +14,7 @@ from .. import text
 from ..specs import OWN_RECORDS, CallResult, ServerSpec, ToolSpec
 from . import definition
 from .index import ToolIndex
-from .words import asked, words
+from .words import of_query, words
 
 MAX_QUERIES = 8
 MAX_FOUND = 8  # tools of one query
@@ -108,7 +108,7 @@ class Lookup:
         """
         if self._index is None:
             self._index = ToolIndex(map(self._texts, self._tools))
-        context = asked(question)
+        context = of_query(question)
         ranked = [self._index.search(query, MAX_FOUND, context) for query in queries]
         numbers = dict.fromkeys(
             found[rank] for rank in range(MAX_FOUND) for found in ranked if rank < len(found)
@@ -137,9 +137,9 @@ def found(ready: Sequence[ToolSpec], more: Sequence[ToolSpec]) -> CallResult:
     :param ready: tools that can be called from now on
     :param more: others that fit; their definitions do not
     """
-    said: dict[str, Any] = {"tools": [tool.alias for tool in ready]}
+    answer: dict[str, Any] = {"tools": [tool.alias for tool in ready]}
     if more:
-        said["more"] = [
+        answer["more"] = [
             {
                 "name": tool.alias,
                 "description": text.one_line(definition.described(tool)[: ABOUT * 4], ABOUT),
@@ -147,11 +147,11 @@ def found(ready: Sequence[ToolSpec], more: Sequence[ToolSpec]) -> CallResult:
             for tool in more
         ]
     if not ready:
-        said["note"] = NOTHING
-    return _answer(json.dumps(said, ensure_ascii=False))
+        answer["note"] = NOTHING
+    return _answer(json.dumps(answer, ensure_ascii=False))
 
 
-def names_found(content: str) -> list[str]:
+def found_names(content: str) -> list[str]:
     """The tools that an answer of `FIND` has made known."""
     try:
         names = json.loads(content)["tools"]
@@ -160,7 +160,7 @@ def names_found(content: str) -> list[str]:
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
-def names_asked(arguments: Any) -> list[str]:
+def requested_names(arguments: Any) -> list[str]:
     """The tools that a call of `DESCRIBE` asks about."""
     names = arguments.get("names") if isinstance(arguments, Mapping) else None
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
@@ -173,7 +173,7 @@ def describe(
 
     :param handle: what the model reads on by, see `text.cap`
     """
-    told: list[dict[str, Any]] = [
+    definitions: list[dict[str, Any]] = [
         {
             "name": tool.alias,
             "description": definition.described(tool),
@@ -181,8 +181,8 @@ def describe(
         }
         for tool in tools
     ]
-    told += [{"name": name, "problem": "There is no such tool."} for name in unknown]
-    return _answer(json.dumps(told, ensure_ascii=False), handle, cap)
+    definitions += [{"name": name, "problem": "There is no such tool."} for name in unknown]
+    return _answer(json.dumps(definitions, ensure_ascii=False), handle, cap)
 
 
 def _answer(whole: str, handle: str = "", cap: int = 0) -> CallResult:

@@ -128,10 +128,10 @@ SYNONYMS = _groups()
 GENERIC = frozenset(words(_GENERIC))
 
 
-def asked(query: str) -> list[str]:
+def of_query(query: str) -> list[str]:
     """The words of a query; who writes a path means a file.
 
-    >>> asked("save it to /home/u/report")
+    >>> of_query("save it to /home/u/report")
     ['sav', 'hom', 'u', 'report', 'fil']
     """
     return words(query) + (words("file") if _PATH.search(query[:MAX_TEXT]) else [])

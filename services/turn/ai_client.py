@@ -145,7 +145,7 @@ class _Turn:
         progress = self.progress
         if progress.started:
             texts = [m["content"] for m in progress.messages if m["role"] == "assistant"]
-            self.blocks = sum(len(markdown.blocks(said)) for said in texts)
+            self.blocks = sum(len(markdown.blocks(answer)) for answer in texts)
             return
         progress.started = True
         self.journal.emit(
@@ -250,11 +250,11 @@ class _Turn:
                 {"role": "user", "content": sent["content"], "turn": sent["turn"]}
                 for sent in entering
             ]
-            told = [
+            entered = [
                 events.steered(sent["turn"], sent["content"], sent["message_id"])
                 for sent in entering
             ]
-            await self.journal.save_step(self.progress, told=told)
+            await self.journal.save_step(self.progress, more_events=entered)
 
     async def _protocol(self) -> tool_protocol.ToolProtocol:
         """How this model is told of tools; found out when nobody knows."""

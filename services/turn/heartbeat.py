@@ -20,7 +20,7 @@ STUCK = 120.0  # s; a loop that has not turned for so long is given up, others t
 class Heartbeat:
     """
     :param call_soon: runs a function on the loop, from any thread
-    :param on_kept: called on the loop with the claims that are lost and those whose stop was asked for
+    :param on_renewed: called on the loop with the claims that are lost and those whose stop was asked for
     """
 
     def __init__(
@@ -29,14 +29,14 @@ class Heartbeat:
         runner_id: str,
         lease: float,
         call_soon: Callable[..., object],
-        on_kept: Callable[[set[Claim], set[Claim]], None],
+        on_renewed: Callable[[set[Claim], set[Claim]], None],
         clock: Callable[[], float] = time.monotonic,
     ):
         self._store = store
         self._runner_id = runner_id
         self._lease = lease
         self._call_soon = call_soon
-        self._on_kept = on_kept
+        self._on_renewed = on_renewed
         self._clock = clock
         self._claims: frozenset[Claim] = frozenset()  # replaced as a whole: two threads look at it
         self._turned = clock()
@@ -69,7 +69,7 @@ class Heartbeat:
             return
         lost, stops = self._store.heartbeat(self._runner_id, sorted(claims))
         if lost or stops:
-            self._call_soon(self._on_kept, lost, stops)
+            self._call_soon(self._on_renewed, lost, stops)
 
     def _mark(self) -> None:
         self._turned = self._clock()

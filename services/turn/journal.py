@@ -136,13 +136,13 @@ class TurnJournal:
         return self.lost
 
     async def take_steering(self, known) -> list[dict[str, Any]]:
-        return await self._asked(self.store.take_steering, known)
+        return await self._call_store(self.store.take_steering, known)
 
     async def save_step(
         self,
         progress: TurnProgress,
         calls: tuple[ToolCall, ...] = (),
-        told: Sequence[events.Event] = (),
+        more_events: Sequence[events.Event] = (),
     ) -> None:
         started = [
             events.tool_call(
@@ -160,7 +160,7 @@ class TurnJournal:
         ]
         progress.epoch = self.claim.epoch
         await self._write(
-            self.store.save_step, asdict(progress), calls, own_events=[*told, *started]
+            self.store.save_step, asdict(progress), calls, own_events=[*more_events, *started]
         )
 
     async def begin_call(self, call: ToolCall) -> Verdict:
@@ -168,7 +168,7 @@ class TurnJournal:
             raise LeaseLost
         for _ in range(BEGIN_TRIES):
             asked_at = self._clock()
-            verdict = await self._asked(self.store.begin_call, call)
+            verdict = await self._call_store(self.store.begin_call, call)
             # A process that stood still between the check and here asks again: the lease may be over.
             if verdict.kind != "run" or self._clock() - asked_at < self.claim.lease:
                 break
@@ -182,22 +182,22 @@ class TurnJournal:
         return verdict
 
     async def read_records(self, call: ToolCall) -> CallResult:
-        return await self._asked(self.store.read_records, call.id, lane=RECORDS)
+        return await self._call_store(self.store.read_records, call.id, lane=RECORDS)
 
     async def rehearse_call(self, call: ToolCall) -> None:
-        await self._asked(self.store.rehearse_call, call.id, lane=RECORDS)
+        await self._call_store(self.store.rehearse_call, call.id, lane=RECORDS)
 
     async def perform_call(self, call: ToolCall) -> CallResult | None:
-        told = {"type": "tool_result", "id": call.id}  # the store knows the rest
+        event = {"type": "tool_result", "id": call.id}  # the store knows the rest
         try:
             return await self._write(
-                self.store.perform_call, call.id, own_events=[told], lane=RECORDS
+                self.store.perform_call, call.id, own_events=[event], lane=RECORDS
             )
         except RehearsalDiffers as differs:
-            await self._asked(self.store.ask_again, call.id, differs.rehearsal)
+            await self._call_store(self.store.ask_again, call.id, differs.rehearsal)
             return None
 
-    async def _asked(self, method, *args, **lane):
+    async def _call_store(self, method, *args, **lane):
         try:
             return await self._db(method, self.claim, *args, is_over=self._is_lost, **lane)
         except (LeaseLost, TurnGone, StoreGone):
@@ -235,7 +235,7 @@ class TurnJournal:
         self, call: ToolCall, request: ElicitRequest, wakeup: asyncio.Event
     ) -> ElicitResult:
         limit = const.SESSION_ASK_TIMEOUT
-        question = await self._asked(self.store.ask, call.id, request, limit)
+        question = await self._call_store(self.store.ask, call.id, request, limit)
         if question is None:
             return ElicitResult(action="cancel")
         self.emit(question)
@@ -243,7 +243,9 @@ class TurnJournal:
         while True:
             wakeup.clear()
             left = deadline - self._clock()
-            answer, decided = await self._asked(self.store.take_answer, question["id"], left <= 0)
+            answer, decided = await self._call_store(
+                self.store.take_answer, question["id"], left <= 0
+            )
             if answer is not None:
                 self.emit(decided)
                 return answer

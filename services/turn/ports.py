@@ -40,11 +40,11 @@ class Journal(Protocol):
         self,
         progress: TurnProgress,
         calls: tuple[ToolCall, ...] = (),
-        told: Sequence[Event] = (),
+        more_events: Sequence[Event] = (),
     ) -> None:
         """Put the progress, the calls that the last answer asked for and their `tool_call` events on disk.
 
-        :param told: events that belong to this step alone
+        :param more_events: those that belong to this step alone
         """
 
     async def take_steering(self, known: Collection[int]) -> list[dict[str, Any]]:

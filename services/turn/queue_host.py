@@ -48,7 +48,7 @@ class QueueHost:
             store.append, self._held_db, self._lose, const.TEXT_FLUSH_INTERVAL, runner.clock
         )
         self.heartbeat = Heartbeat(
-            store, runner.id, runner.lease, runner.call_soon, self._on_kept, runner.clock
+            store, runner.id, runner.lease, runner.call_soon, self._on_renewed, runner.clock
         )
         self._claiming: asyncio.Task | None = None
         self._tasks: list[asyncio.Task] = []
@@ -152,7 +152,7 @@ class QueueHost:
             except Exception:
                 _logger.exception("Sweeping the turns of %s failed.", self.store.name)
 
-    def _on_kept(self, lost: set[Claim], stops: set[Claim]) -> None:
+    def _on_renewed(self, lost: set[Claim], stops: set[Claim]) -> None:
         for claim in lost:
             self._lose(claim)
         for claim in stops:
@@ -278,10 +278,10 @@ class QueueHost:
             journal.forget()
             return await journal.finish(lambda seq: self._ending(failed, None, begun, seq))
 
-    async def _html(self, said: str) -> str:
-        if len(said) > markdown.AT_ONCE:
-            return await large.beside(self._runner.render, said)
-        return self._runner.render(said) if said else ""
+    async def _html(self, source: str) -> str:
+        if len(source) > markdown.AT_ONCE:
+            return await large.beside(self._runner.render, source)
+        return self._runner.render(source) if source else ""
 
     def _ending(
         self,

@@ -128,7 +128,7 @@ class TurnTools:
         for message in messages[self._taken_in :]:
             self._take_in(message)
             if self._asked.get(message.get("call_id", "")) == lookup.FIND.alias:
-                for alias in lookup.names_found(message["content"]):
+                for alias in lookup.found_names(message["content"]):
                     self._want(alias)
         self._taken_in = len(messages)
 
@@ -137,7 +137,7 @@ class TurnTools:
             self._asked[call["id"]] = call["alias"]
             self._want(call["alias"])
             if call["alias"] == lookup.DESCRIBE.alias:
-                for alias in lookup.names_asked(call.get("arguments")):
+                for alias in lookup.requested_names(call.get("arguments")):
                     self._want(alias)
         if message.get("truncated"):
             self._offered.setdefault(read_result.NAME, read_result.FUNCTION)
@@ -209,7 +209,7 @@ class TurnTools:
     async def _look_up(self, call: ToolCall) -> CallResult:
         begun = time.monotonic()
         if call.tool == lookup.DESCRIBE:
-            asked = lookup.names_asked(call.arguments)
+            asked = lookup.requested_names(call.arguments)
             known = [self._tools[name] for name in asked if self._is_known(name)]
             unknown = [name for name in asked if not self._is_known(name)]
             cap = self._request.limits.llm_result_cap

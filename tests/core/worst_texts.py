@@ -162,32 +162,32 @@ PATTERNS = {
         ("{1", "[1", '["', '{"a', "[\\", '[" "', "[1e", "[[", "{'"),
     ),
     "services.llm.llm_errors._CONTEXT": (
-        llm_errors.MAX_SAID,
+        llm_errors.MAX_MESSAGE,
         of(llm_errors._CONTEXT),
         ("context", "too many "),
     ),
     "services.llm.llm_errors._NO_TOOLS": (
-        llm_errors.MAX_SAID,
+        llm_errors.MAX_MESSAGE,
         of(llm_errors._NO_TOOLS),
         ("tool", "function "),
     ),
     "services.llm.llm_errors._NO_MODEL": (
-        llm_errors.MAX_SAID,
+        llm_errors.MAX_MESSAGE,
         of(llm_errors._NO_MODEL),
         ("model", "model ", "deployment"),
     ),
     "services.llm.llm_errors._NO_KEY": (
-        llm_errors.MAX_SAID,
+        llm_errors.MAX_MESSAGE,
         of(llm_errors._NO_KEY),
         ("api key", "invalid ", "apikeyapi key "),
     ),
     "services.llm.llm_errors._BUSY": (
-        llm_errors.MAX_SAID,
+        llm_errors.MAX_MESSAGE,
         of(llm_errors._BUSY),
         ("rate", "too many "),
     ),
     "services.llm.llm_errors._QUOTA": (
-        llm_errors.MAX_SAID,
+        llm_errors.MAX_MESSAGE,
         of(llm_errors._QUOTA),
         ("insufficient", "credit "),
     ),
@@ -382,9 +382,9 @@ PATTERNS = {
     "services.text._INVISIBLE": (200_000, text.clean, ("\u200b", "a\u200b", "\x00", "é")),
     "services.text._JOINERS": (200_000, text.clean, ("\u200d", "é\u200d", "a\u200d", "\u200dé")),
     "services.text._UNSTORABLE": (200_000, text.storable, ("\0", "a\0", "é", "\ud800")),
-    "services.llm.transcript._asked": (
+    "services.llm.transcript._function_call": (
         20_000,
-        lambda s: transcript._asked({"id": "1", "alias": s, "arguments": {}}),
+        lambda s: transcript._function_call({"id": "1", "alias": s, "arguments": {}}),
         ("a", ".", "a."),
     ),
     "services.mcp.features.uri_template._EXPRESSION": (

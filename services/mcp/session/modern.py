@@ -94,8 +94,8 @@ class ModernSession(Session):
         finally:
             await response.aclose()
         if "error" in message:
-            said = message["error"]
-            raise ServerRefused.of_rpc(said["code"], said["message"], said.get("data"))
+            error = message["error"]
+            raise ServerRefused.of_rpc(error["code"], error["message"], error.get("data"))
         return message["result"]
 
     def _http_request(self, request: Request) -> httpx.Request:

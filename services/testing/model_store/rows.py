@@ -132,8 +132,8 @@ class Turn:
         return set(self.known_each())
 
     def known_each(self) -> list[int]:
-        said = self.progress.get("messages", ())
-        return [message["turn"] for message in said if message["role"] == "user"]
+        messages = self.progress.get("messages", ())
+        return [message["turn"] for message in messages if message["role"] == "user"]
 
     def open_calls(self) -> list[Call]:
         return [call for call in self.calls if not call.outcome]

@@ -211,11 +211,11 @@ class ModelStore(TurnQueue):
             call.outcome, call.text = result.outcome, result.text
             close_questions(call)
         is_result = {"type": "tool_result", "id": call_id}.items()
-        told = [
+        replayed = [
             (seq, {**event, "outcome": call.outcome} if is_result <= event.items() else event)
             for seq, event in events
         ]
-        self.insert(turn, told)
+        self.insert(turn, replayed)
 
     def finish(self, claim: Claim, ending, events: list) -> None:
         turn = self.held(claim)
@@ -297,8 +297,8 @@ def close_questions(call: Call) -> None:
 
 
 def as_answer(question: Question) -> ElicitResult:
-    said = question.action if question.action in ("accept", "decline") else "cancel"
-    return ElicitResult(action=said, content=question.content)
+    action = question.action if question.action in ("accept", "decline") else "cancel"
+    return ElicitResult(action=action, content=question.content)
 
 
 def question_event(question: Question) -> dict:
