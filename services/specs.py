@@ -46,6 +46,14 @@ class LlmSpec:
     idle_timeout: float = const.LLM_IDLE_TIMEOUT
     fallback: "LlmSpec | None" = None
 
+    @property
+    def request_headers(self) -> dict[str, str]:
+        """The key, for every request to the endpoint; answers uncompressed, so that their size and end are seen."""
+        return {
+            "Authorization": f"Bearer {self.api_key or 'none'}",
+            "Accept-Encoding": "identity",
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuthSpec:

@@ -62,7 +62,7 @@ def _client(spec: LlmSpec, http: Any, timeout: Any) -> Any:
 
     client = openai.AsyncOpenAI(
         base_url=spec.base_url,
-        api_key=spec.api_key or "none",
+        api_key="unused",
         organization="",
         project="",
         webhook_secret="",
@@ -73,8 +73,7 @@ def _client(spec: LlmSpec, http: Any, timeout: Any) -> Any:
     client.organization = client.project = (
         None  # an empty text was only there to hide the environment
     )
-    # uncompressed, so that the end of a stream is seen, see `connections`
-    client._custom_headers = {"Accept-Encoding": "identity"}
+    client._custom_headers = spec.request_headers
     return client
 
 

@@ -25,11 +25,7 @@ async def read(spec: LlmSpec, connections: Connections) -> list[str] | None:
         request = web.build_request(
             "GET",
             f"{spec.base_url}/models",
-            headers={
-                "Authorization": f"Bearer {spec.api_key or 'none'}",
-                "Accept": "application/json",
-                "Accept-Encoding": "identity",
-            },
+            headers={**spec.request_headers, "Accept": "application/json"},
         )
         try:
             response = await web.send(request, stream=True)
