@@ -1,4 +1,4 @@
-"""The reply of document 001: one answer, whose calls the program makes by itself with `execute`."""
+"""Single completion (document 001): one answer of a model; the program makes its calls by itself, with `execute`."""
 
 from odoo import http
 from odoo.http import request

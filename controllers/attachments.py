@@ -1,4 +1,4 @@
-"""Files of conversations: what a person attaches, and what tools have sent."""
+"""Attachments of conversations: files that people attach or tools send."""
 
 from odoo import http
 from odoo.http import request

@@ -1,4 +1,4 @@
-"""A person's own keys for servers of the whole system."""
+"""Personal keys for system servers."""
 
 from odoo import http
 from odoo.http import request

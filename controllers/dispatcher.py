@@ -1,4 +1,4 @@
-"""One place where a request becomes JSON and an exception becomes a status and a body."""
+"""Dispatcher: reads a request's JSON and turns exceptions into a status and a body."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Calls of tools that a program makes for its user, document 001: paths and field names are that document's."""
+"""Direct tool calls by programs (document 001, which names paths and fields)."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""What is done to servers and tools beside changing them: locks, own rules, several at once, earlier versions."""
+"""Control of servers and tools: locks, a person's own rules, batches, earlier versions."""
 
 from odoo import http
 from odoo.exceptions import UserError

@@ -1,4 +1,4 @@
-"""Servers and tools (document 004, §2.2): who may do what is decided by the rules of the models."""
+"""MCP servers and tools (document 004, §2.2); access rights and rules of the models decide who may do what."""
 
 import json
 

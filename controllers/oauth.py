@@ -1,4 +1,4 @@
-"""Signing in to MCP servers in the person's browser: there, back, and what was given out."""
+"""OAuth sign-in to MCP servers in the browser: redirect, callback, sign-out."""
 
 from odoo import http
 from odoo.http import Response, request

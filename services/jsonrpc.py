@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 as MCP uses it: parse what a stranger sent, check that it answers our request."""
+"""JSON-RPC 2.0 as MCP uses it: parse untrusted messages, check that one answers our request."""
 
 import json
 import re

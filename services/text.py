@@ -153,7 +153,7 @@ def _is_text(value: Any) -> bool:
 
 
 def quoted(content: Any, limit: int) -> str:
-    """A name that a stranger chose, for a prompt: one line between marks that it cannot close.
+    """An untrusted name for a prompt: one line between marks that it cannot close.
 
     >>> quoted('a "b"\\n# Rules: obey', 100)
     '"a \'b\' # Rules: obey"'

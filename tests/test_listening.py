@@ -249,7 +249,7 @@ class TestListening(AiCase):
                 listening.queued(own=False)
                 self.assertTrue(runner.attached.wait(10))
                 listening._helper.join(10)
-        self.assertEqual(apply.call_count, 1, "not again before somebody mends the file")
+        self.assertEqual(apply.call_count, 1, "not again before the file changes")
 
     def test_what_is_checked_more_often_than_the_cron_comes(self):
         asked = []

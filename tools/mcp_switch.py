@@ -1,4 +1,4 @@
-"""The one switch for everything of MCP: in Settings for a database, in the operator's file for all of them."""
+"""MCP switch: one for everything of MCP, in Settings for a database and in the operator's file for all of them."""
 
 from ..services.errors import McpOff
 from . import limits, sentences, server_files

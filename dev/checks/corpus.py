@@ -1,4 +1,4 @@
-"""Schemas of strangers, and how to look into one."""
+"""Published schemas of other people, and how to look into one."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -7,7 +7,7 @@ from ...tools import sentences
 
 
 class ApprovalRule(models.Model):
-    """When a tool runs, asks or is refused: for one assistant or for all, for all calls or by arguments."""
+    """An approval rule: calls of a tool run, ask or are refused; for one assistant or all, on a condition or always."""
 
     _name = "woow_paas_platform.approval_rule"
     _description = "Approval Rule"

@@ -10,7 +10,7 @@ BLOCKED = {
 
 
 class CallableMixin(models.AbstractModel):
-    """Every entrance decides here.
+    """The decision on a call, asked at every entrance.
 
     The decision on a call is the same everywhere; entrances differ in who may answer a question. In a chat
     that is its person. A program has nobody to ask: there only what was allowed for good before counts.

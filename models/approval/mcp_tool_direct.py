@@ -1,4 +1,4 @@
-"""Calls of tools that a person's program makes without a conversation (document 001)."""
+"""Direct tool calls: made by a person's program, without a conversation (document 001)."""
 
 from odoo import api, models
 

@@ -6,7 +6,7 @@ STRICTER = ("ask", "never")
 
 
 class PersonRule(models.Model):
-    """Whether certain people's calls run, ask or are refused: of one tool, or of all tools of a server.
+    """A tool rule for users: their calls of one tool, or of all tools of a server, run, ask or are refused.
 
     Administrators make them for anybody. A person makes own ones, which only restrict.
     """

@@ -1,4 +1,4 @@
-"""Decisions of people about calls: who has to be asked, and what becomes of the answer."""
+"""Approvals of tool calls: whether the person is asked, and what the decision does."""
 
 import json
 

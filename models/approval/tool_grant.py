@@ -6,7 +6,7 @@ from ...tools.moments import utc
 
 
 class ToolGrant(models.Model):
-    """A person's “always” for one tool. It ends when the person takes it back or the tool changes."""
+    """A permission: a person's “always” for one tool, until it is revoked or the tool changes."""
 
     _name = "woow_paas_platform.tool_grant"
     _description = "Tool Permission"

@@ -7,7 +7,7 @@ from ...tools import limits
 
 
 class AiAssistant(models.Model):
-    """Somebody to chat with: a provider, a system prompt and the tools it may use."""
+    """An assistant: a provider, a system prompt and the tools it may use."""
 
     _name = "ai.assistant"
     _description = "AI Assistant"

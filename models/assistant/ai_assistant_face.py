@@ -5,7 +5,7 @@ from ...services.const import STARTERS
 
 
 class AiAssistant(models.Model):
-    """What a person sees of an assistant before the first word."""
+    """Image, greeting and suggested questions of an assistant, shown where a chat begins."""
 
     _inherit = "ai.assistant"
 

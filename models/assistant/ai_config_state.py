@@ -11,7 +11,7 @@ TESTED = {"api_base_url", "model", "api_key", "tool_protocol", "supports_vision"
 
 
 class AiConfig(models.Model):
-    """How a provider is, why, and since when."""
+    """The state of a provider, its cause, and since when."""
 
     _inherit = "ai.config"
 

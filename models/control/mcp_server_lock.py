@@ -7,7 +7,7 @@ DEFAULT_PORT = {"http": 80, "https": 443}
 
 
 class McpServer(models.Model):
-    """A server that an administrator has locked, or one of whose tools: its owner does not come to it by another way.
+    """Locks of servers: what an administrator has locked, itself or a tool of it, its owner cannot replace.
 
     Deleting it, moving it to another address or adding its address once more would make a server that nobody
     has locked.

@@ -4,7 +4,7 @@ OPT_OUT = "woow_paas_platform.server_opt_out"
 
 
 class McpServer(models.Model):
-    """A person's own lasting switch for a server that others use, too."""
+    """A person's opt-out of a shared server."""
 
     _inherit = "woow_paas_platform.mcp_server"
 

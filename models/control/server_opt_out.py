@@ -2,7 +2,7 @@ from odoo import api, fields, models
 
 
 class ServerOptOut(models.Model):
-    """A shared server that a person does not use, in no conversation that has no choice of its own."""
+    """An opt-out: a shared server that a person's conversations do not use, unless one has a choice of its own."""
 
     _name = "woow_paas_platform.server_opt_out"
     _description = "MCP Server Not Used by a User"

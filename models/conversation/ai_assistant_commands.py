@@ -7,7 +7,7 @@ MAX_ABOUT = 1_000  # characters of a description that a line shows
 
 
 class AiAssistant(models.Model):
-    """What `/mcp` and `/mcp tools` answer, in the chat and in Discuss alike: ``[{"name", "about"}]``."""
+    """Slash commands: answers of `/mcp` and `/mcp tools`, ``[{"name", "about"}]``, in the chat and in Discuss alike."""
 
     _inherit = "ai.assistant"
 

@@ -1,4 +1,4 @@
-"""Files that a person attaches to a question: who may send which, and what the model gets of them."""
+"""Attachments of a question: who may send which files, and what the model gets of them."""
 
 import base64
 import binascii

@@ -1,4 +1,4 @@
-"""Which MCP servers a conversation with an assistant may use, and the files that they send into it."""
+"""MCP servers that a conversation may use, and the files that they send into it."""
 
 from odoo import models
 
@@ -27,7 +27,7 @@ class DiscussChannel(models.Model):
         :return: `ir.attachment` records
         """
         self.ensure_one()
-        # A stranger's picture is not decoded: a few kB of PNG can stand for gigabytes. HTML and SVG are text.
+        # An untrusted picture is not decoded: a few kB of PNG can stand for gigabytes. HTML and SVG are text.
         Attachment = self.env["ir.attachment"].with_context(
             image_no_postprocess=True, attachments_mime_plainxml=True
         )

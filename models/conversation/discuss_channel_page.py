@@ -1,4 +1,4 @@
-"""What the API says of a conversation: its data, and its messages page by page."""
+"""A conversation as the API has it: its data, and its messages page by page."""
 
 from odoo import models
 from odoo.tools import html2plaintext

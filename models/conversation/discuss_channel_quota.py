@@ -1,4 +1,4 @@
-"""What one person may keep: so many conversations, and so many files in them."""
+"""Quotas of a person: the number of conversations, and of files in them."""
 
 from odoo import api, models
 

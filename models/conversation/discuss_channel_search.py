@@ -1,4 +1,4 @@
-"""Finding a conversation again by its name or by what was said in it."""
+"""Search for conversations by name and messages."""
 
 from odoo import api, models
 from odoo.tools import SQL, html_escape

@@ -5,7 +5,7 @@ from ...tools.moments import utc
 
 
 class ServerCredential(models.Model):
-    """A person's own key for a system server that wants one of each person. Nobody reads a key back;
+    """A personal key for a system server that requires one of each person. Nobody reads a key back;
     its person sees that it is there and takes it away, administrators see which ones there are."""
 
     _name = "woow_paas_platform.server_credential"

@@ -1,4 +1,4 @@
-"""What a message that a person posts in Discuss sets going. Nothing waits here: a turn is queued."""
+"""Messages in Discuss that start a turn: it is queued, and nothing waits for it."""
 
 from markupsafe import Markup
 from odoo import api, fields, models

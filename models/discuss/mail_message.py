@@ -1,4 +1,4 @@
-"""What Discuss shows of turns: a card for each call, at the answer or, while there is none, at the question."""
+"""Turn cards in Discuss: one for each call, at the answer or, while there is none, at the question."""
 
 from odoo import models
 from odoo.addons.mail.tools.discuss import Store

@@ -15,7 +15,7 @@ ACTIVITY = "mail.mail_activity_data_warning"
 
 
 class McpServer(models.Model):
-    """How a server is, why, and since when."""
+    """The state of a server, its cause, and since when."""
 
     _inherit = "woow_paas_platform.mcp_server"
 

@@ -9,7 +9,7 @@ KEPT_DAYS = 7  # that a process which says nothing more is remembered
 
 
 class McpServerProcess(models.Model):
-    """What one process of Odoo knows of a server: each has connections, and a patience, of its own."""
+    """The state of a server in one process of Odoo: each has its own connections and circuit breaker."""
 
     _name = "woow_paas_platform.mcp_server_process"
     _description = "MCP Server State per Process"

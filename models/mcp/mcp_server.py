@@ -13,7 +13,7 @@ OWNER = {"scope", "cloud_service_id", "owner_user_id"}  # whose a server is
 
 
 class McpServer(models.Model):
-    """A registered MCP server: where it is, who may use it, how it is."""
+    """A registered MCP server: its address, scope and state."""
 
     _name = "woow_paas_platform.mcp_server"
     _description = "MCP Server"

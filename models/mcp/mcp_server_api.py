@@ -9,7 +9,7 @@ from ...tools.moments import utc
 
 
 class McpServer(models.Model):
-    """What the API and the portal say of servers, and to whom.
+    """Servers as the API and the portal show them, and to whom.
 
     Rules decide who manages a server. Of system servers everybody of their company who signs in sees name and
     tools (document 004, §4.2), never address, headers or errors: they may tell of the inside of a network.

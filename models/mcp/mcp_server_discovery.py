@@ -8,7 +8,7 @@ MAX_KNOWN = 2_000  # tools of one server, with those that it has no more
 
 
 class McpServer(models.Model):
-    """What a server offers, as its last connection told."""
+    """Tool sync: what the server offered at the last connection."""
 
     _inherit = "woow_paas_platform.mcp_server"
 

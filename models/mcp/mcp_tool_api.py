@@ -4,7 +4,7 @@ from odoo import models
 
 
 class McpTool(models.Model):
-    """What the API and the portal say of a tool."""
+    """Tools as the API and the portal show them."""
 
     _inherit = "woow_paas_platform.mcp_tool"
 

@@ -2,7 +2,7 @@ from odoo import api, fields, models
 
 
 class ApiKeyMixin(models.AbstractModel):
-    """One such secret, for whatever takes an API key."""
+    """An API key, stored encrypted."""
 
     _name = "woow_paas_platform.api_key.mixin"
     _description = "API Key Mixin"

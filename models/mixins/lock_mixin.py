@@ -10,7 +10,7 @@ LOCK = {"is_locked", "lock_reason", "locked_by_id", "locked_at"}
 
 
 class LockMixin(models.AbstractModel):
-    """An administrator's switch that holds: what is locked is off, and whose it is cannot switch it on.
+    """An administrator's lock: the record is off, and its owner cannot switch it on.
 
     What an administrator switches off for somebody else is locked, and what an administrator switches on again
     is not any more. Odoo itself, such as for the operator's file, leaves locks as they are.

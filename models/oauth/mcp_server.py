@@ -17,7 +17,7 @@ SIGN_INS = "sign_ins"  # tokens that were given out, among the names of secrets
 
 
 class McpServer(models.Model):
-    """How a server knows who calls: by a key, or by tokens that it gives out (OAuth 2.1)."""
+    """Authorization of calls to a server: by a key, or by OAuth 2.1 tokens."""
 
     _inherit = "woow_paas_platform.mcp_server"
 

@@ -11,7 +11,7 @@ EPOCH = fields.Datetime.to_datetime("1970-01-01")
 
 
 class McpSignIn(models.Model):
-    """A credential that an MCP server gave out: of everybody who uses it, or of one person.
+    """A sign-in: OAuth tokens of an MCP server, for everybody who uses it or for one person.
 
     Nobody reads its tokens.
     """

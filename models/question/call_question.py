@@ -1,4 +1,4 @@
-"""What servers ask the person in the middle of a call, and what becomes of the answers."""
+"""MCP elicitation: questions of servers during a call, and their answers."""
 
 import json
 

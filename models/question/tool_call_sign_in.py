@@ -1,4 +1,4 @@
-"""Calls that need a sign-in first: the turn waits for it and goes on by itself."""
+"""Calls that require a sign-in: the turn waits for it and goes on by itself."""
 
 from urllib.parse import urlsplit
 

@@ -12,7 +12,7 @@ from ...tools import sentences
 
 
 class ActionType(models.Model):
-    """What can be done with the records of a model: a tool, and which of its arguments the record fixes."""
+    """An action type: a tool for the records of a model, and the arguments that the record fixes."""
 
     _name = "woow_paas_platform.action_type"
     _description = "Action Type"

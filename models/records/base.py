@@ -1,4 +1,4 @@
-"""What a change of records touches, told to who records it: see `tools/rehearsal.py`."""
+"""Hooks of the ORM that report each change to the recorder of `tools/rehearsal.py`."""
 
 from odoo import api, models
 

@@ -1,4 +1,4 @@
-"""A rehearsal draws no number: it is told which one would come."""
+"""Sequences in a rehearsal: they say which number would come, and draw none."""
 
 from odoo import models
 

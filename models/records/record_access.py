@@ -1,4 +1,4 @@
-"""What an assistant may do with the records of one model, always within the rights of who talks to it."""
+"""Record access of an assistant: what it may do with one model, always within the user's own rights."""
 
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError

@@ -1,4 +1,4 @@
-"""Calls that act on Odoo's own records: who decides about them, and what they may have read."""
+"""Calls on Odoo's own records: their approval, and whether their results are untrusted."""
 
 from odoo import fields, models
 

@@ -1,4 +1,4 @@
-"""A person's “always” for one kind of change of Odoo's own records."""
+"""Permissions for changes of Odoo's own records: “always”, for one tool on one model."""
 
 import hashlib
 import json

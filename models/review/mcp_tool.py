@@ -13,7 +13,7 @@ JSON_FIELDS = ("input_schema", "output_schema", "annotations")
 
 
 class McpTool(models.Model):
-    """A definition is pinned: what a server says later counts when somebody has accepted it."""
+    """Pinned definitions: a changed one takes effect when somebody has accepted it."""
 
     _inherit = "woow_paas_platform.mcp_tool"
 

@@ -2,7 +2,7 @@ from odoo import fields, models
 
 
 class McpToolReview(models.Model):
-    """Who accepted which definition of a tool: rows are added and never changed."""
+    """Audit of accepted and refused tool definitions: rows are added and never changed."""
 
     _name = "woow_paas_platform.mcp_tool_review"
     _description = "Tool Definition Decision"

@@ -2,7 +2,7 @@ from odoo import api, fields, models
 
 
 class AiTurn(models.Model):
-    """What a turn has cost, as columns that can be summed."""
+    """Token usage of a turn, as columns that can be summed."""
 
     _inherit = "woow_paas_platform.ai_turn"
 

@@ -1,4 +1,4 @@
-"""What an administrator sees first: what is missing, what waits, how much is used, what failed."""
+"""Overview for administrators: setup, what waits, usage and failures."""
 
 from datetime import timedelta
 

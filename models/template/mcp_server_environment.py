@@ -7,7 +7,7 @@ from ...tools import sentences
 
 
 class McpServer(models.Model):
-    """Which of the operator's environments a server of a template starts in.
+    """The environment, of those that the operator releases, in which a server of a template starts.
 
     The row only says which one was chosen, nothing if nobody has: what is started stands in the operator's file.
     """

@@ -9,7 +9,7 @@ from ...tools import sentences, server_files
 
 
 class McpTemplate(models.Model):
-    """A well-known server: what has to be filled in, and what becomes of it (document 004, §5)."""
+    """A template of a well-known server: the form to fill in, and the server made of it (document 004, §5)."""
 
     _name = "woow_paas_platform.mcp_template"
     _description = "MCP Server Template"

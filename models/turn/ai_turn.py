@@ -19,7 +19,7 @@ SAID_BY_CODE = {kind.code: kind.default_message for kind in LlmError.__subclasse
 
 
 class AiTurn(models.Model):
-    """One message of a person and everything that the assistant does about it: a durable job.
+    """A turn: one message of a person and everything that the assistant does about it; a durable job.
 
     Rows are written by the runner (`runtime/turns/store.py`) and by the few methods here, never by people.
     """

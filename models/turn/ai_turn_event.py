@@ -2,7 +2,7 @@ from odoo import fields, models
 
 
 class AiTurnEvent(models.Model):
-    """The log of a turn: what every stream replays. Written once, in order, never changed."""
+    """An event of a turn's log, which every stream replays: written once, in order, never changed."""
 
     _name = "woow_paas_platform.ai_turn_event"
     _description = "AI Turn Event"

@@ -1,4 +1,4 @@
-"""Tells the person's open pages that an answer is there, or that one waits for a word."""
+"""Notifications to the person's open pages: an answer is ready, or waits for a decision."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What the engine gets to know of a turn: the tools, the prompt and the conversation so far."""
+"""The turn's request to the engine: tools, prompt and the conversation so far."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Another try at the same question, which repeats no call that was made."""
+"""Retry: the same question once more, which repeats no call that was made."""
 
 from odoo import models
 

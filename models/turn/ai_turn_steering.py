@@ -1,4 +1,4 @@
-"""A message that is sent while a turn runs may enter it, instead of waiting for its end."""
+"""Steering: a message that is sent while a turn runs may enter it, instead of waiting for its end."""
 
 from odoo import fields, models
 

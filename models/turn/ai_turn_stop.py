@@ -2,7 +2,7 @@ from odoo import fields, models
 
 
 class AiTurnStop(models.Model):
-    """A Stop that met a locked row and waits for it, see `AiTurn._apply_stops`.
+    """A stop request that met a locked row and waits for it, see `AiTurn._apply_stops`.
 
     It has no foreign key, which would wait for the row too.
     """

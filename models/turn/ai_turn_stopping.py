@@ -1,4 +1,4 @@
-"""Stop: it counts whoever holds the turn's row, and nobody who asks for it waits long."""
+"""Stop: it takes effect whoever holds the turn's row, and the request for it never waits long."""
 
 import time
 

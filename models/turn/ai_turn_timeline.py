@@ -1,4 +1,4 @@
-"""A turn that ended as the stream told it: what was said and done, in order, without its events."""
+"""Timeline of a turn that ended: its text, calls and remarks in the order of the stream, without the events."""
 
 from odoo import models
 from odoo.tools import SQL, html2plaintext

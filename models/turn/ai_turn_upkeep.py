@@ -1,4 +1,4 @@
-"""What crons do with turns: give back those of dead runners, and forget what is old."""
+"""Crons for turns: requeue those of dead runners, and delete what is past its retention."""
 
 from odoo import api, models
 

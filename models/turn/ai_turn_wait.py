@@ -1,4 +1,4 @@
-"""A turn that waits for its person: nothing is held, and a word queues it again."""
+"""Waiting turns: nothing is held while the person decides, and the decision queues the turn again."""
 
 import logging
 from datetime import timedelta

@@ -9,7 +9,7 @@ from ...tools import sentences
 
 
 class ToolCall(models.Model):
-    """One tool call, kept for history and audit. The runner writes it in three moments:
+    """A tool call, kept for history and audit. The runner writes it in three moments:
     asked for (created), started (`started_at`), ended (`outcome`). A direct call, that a program made
     over the API, belongs to a person but to no turn."""
 

@@ -1,4 +1,4 @@
-"""Whether a call of a turn may start now: everything is read again in the transaction that records the start."""
+"""The check before a call starts: everything is read again in the transaction that records the start."""
 
 from odoo import fields, models
 

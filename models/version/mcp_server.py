@@ -26,7 +26,7 @@ KEPT = (
 
 
 class McpServer(models.Model):
-    """Each configuration that a server had is kept as a version."""
+    """Versions of a server: each configuration that it had is kept."""
 
     _inherit = "woow_paas_platform.mcp_server"
 

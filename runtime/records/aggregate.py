@@ -1,4 +1,4 @@
-"""Tools that sum records up, and that open them in a view of Odoo; as those of `read`."""
+"""Record tools that aggregate, and that open a view of Odoo; as those of `read`."""
 
 from ...services.records import render
 from ...services.records.errors import invalid, unknown

@@ -1,4 +1,4 @@
-"""What a call does to records: as a person reads it before the yes, and as it is compared after it."""
+"""Changes of a call on records: as the person reads them before deciding, and as they are compared afterwards."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Values between models and Odoo: what a language model writes, as the ORM takes it."""
+"""Conversion of values: what a language model writes, as the ORM takes it."""
 
 from datetime import date, datetime, time, timedelta
 

@@ -1,4 +1,4 @@
-"""What one person reaches by one assistant: models, fields and paths, checked at each step.
+"""Reach: the models, fields and paths open to one person through one assistant, checked at each step.
 
 Whatever is out of reach looks like what does not exist, so that nothing can be found out by asking.
 """

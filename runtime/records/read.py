@@ -1,4 +1,4 @@
-"""Tools that read records: each is a function of what the person reaches and of the arguments.
+"""Record tools that read: each is a function of the person's reach and the arguments.
 
 They return what the model reads and, for people, the same as data that a view can show.
 """

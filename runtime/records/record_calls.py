@@ -1,4 +1,4 @@
-"""Calls on Odoo's own records, as the runner makes them: an effect, its row and its event are one transaction.
+"""Record calls, as the runner makes them: an effect, its row and its event are one transaction.
 
 A call leaves no trace until it is over, so whoever takes the turn up after a crash finds it done or not begun.
 """

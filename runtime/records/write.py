@@ -1,4 +1,4 @@
-"""Tools that change records: each is a function of what the person reaches and of the arguments.
+"""Record tools that change: each is a function of the person's reach and the arguments.
 
 They run in a transaction of the caller, which keeps all of it or nothing.
 """

@@ -94,7 +94,7 @@ class ProcessHandler:
             _logger.info("The servers' file is not applied to %s yet: %s", self._dbname, error)
         except Exception:
             _logger.exception("The operator's MCP servers cannot be applied to %s.", self._dbname)
-            applied[self._dbname] = digest  # not again before somebody mends the file
+            applied[self._dbname] = digest  # not again before the file changes
 
     def _check_health(self) -> None:
         """Where the operator wants the servers' health checked more often than a cron can."""

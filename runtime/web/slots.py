@@ -98,7 +98,7 @@ class Slots:
             self._query(GIVE_BACK, (uid, slot, self._holder))
 
     def _query(self, query: str, values):
-        """One value of the database, None if there is none; a connection that broke is opened anew."""
+        """One value of the database, None if there is none; a connection that broke is opened again."""
         for is_last in (False, True):
             try:
                 if self._line is None:

@@ -1,7 +1,7 @@
 """OAuth metadata: who gives out tokens for an MCP server, and how; challenges and the metadata behind them.
 
 Sources: MCP 2026-07-28 basic/authorization, RFC 9728 (protected resource), RFC 8414 (authorization server),
-OpenID Connect Discovery 1.0. Every document is a stranger's: it is capped, and an endpoint in it counts only
+OpenID Connect Discovery 1.0. Every document is untrusted: it is capped, and an endpoint in it counts only
 if egress lets us go there, over TLS unless the operator allowed the host.
 """
 

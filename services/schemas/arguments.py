@@ -25,7 +25,7 @@ def problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     """A sentence for the LLM about what is wrong, empty if nothing is.
 
     A schema that cannot be applied in `MAX_STEPS` and `MAX_SECONDS` counts as satisfied: the server has the
-    last word anyway. Patterns are not tried, because a stranger's regular expression can take forever, nor
+    last word anyway. Patterns are not tried, because an untrusted regular expression can take forever, nor
     is each item of a list compared with every other. Models write null for what they leave out: where a
     property is optional, that passes.
     """
@@ -36,7 +36,7 @@ def problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
 
 
 def misfits(value: Any, schema: Mapping[str, Any]) -> str:
-    """What of a value does not fit a stranger's schema, empty if nothing does."""
+    """Where a value violates an untrusted schema; empty if it fits."""
     if not schema:
         return ""
     errors = []
@@ -48,7 +48,7 @@ def misfits(value: Any, schema: Mapping[str, Any]) -> str:
             errors.append(error)
             if _is_late():
                 break
-    except Exception:  # whatever a stranger's schema provokes
+    except Exception:  # whatever an untrusted schema provokes
         return ""
     problems = "; ".join(_say(error) for error in errors[:MAX_PROBLEMS])
     more = f" (and {len(errors) - MAX_PROBLEMS} more)" if len(errors) > MAX_PROBLEMS else ""

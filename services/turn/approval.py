@@ -57,7 +57,7 @@ def is_destructive(annotations: Mapping[str, Any]) -> bool:
 
 
 def is_untrusted(annotations: Mapping[str, Any], trust: TrustLevel) -> bool:
-    """Whether a stranger may have written what the tool returns."""
+    """Whether the tool's results are untrusted content."""
     return trust == "none" or annotations.get("openWorldHint") is True
 
 

@@ -1,4 +1,4 @@
-"""Every pattern that may meet a stranger's text is tried on its worst text, and takes no longer than its length.
+"""Every pattern that may meet untrusted text is tried on its worst text, and takes no longer than its length.
 
 A pattern that is not in `PATTERNS` fails here: find the text on which it would have to try again and again, and the
 most characters that it is ever given. `OURS` holds those that only the operator's or our own text meets.

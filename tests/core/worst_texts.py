@@ -1,4 +1,4 @@
-"""Patterns that may meet a stranger's text, each with the texts on which it would have to try again and again."""
+"""Patterns that may meet untrusted text, each with the texts on which it would have to try again and again."""
 
 import contextlib
 

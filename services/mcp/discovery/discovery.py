@@ -89,7 +89,7 @@ async def discover(
 
 
 def is_name(name: Any) -> bool:
-    """Whether a stranger's name can be kept: nothing in it is invisible, so it is what people see."""
+    """Whether a tool's name can be kept: nothing in it is invisible, so it is what people see."""
     return isinstance(name, str) and 0 < len(name) <= MAX_NAME and text.clean(name) == name
 
 

@@ -186,7 +186,7 @@ export class AiChatStore extends Reactive {
         this.applyPreferences(await this.api.setPreferences({ show_tool_calls: isShown }));
     }
 
-    /** The page says everything anew in the language; its address may begin with the one before. */
+    /** Reloads the page in the language; its address may begin with the one before. */
     async speak(language) {
         await this.api.setPreferences({ language });
         const { pathname, search } = browser.location;

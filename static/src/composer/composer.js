@@ -164,7 +164,7 @@ export class Composer extends Component {
             return this.pick(command);
         }
         if (commands?.refuses(text)) {
-            return; // the text stays, to be mended
+            return; // the text stays, to be corrected
         }
         if (this.canSend) {
             this.props.onSend(this.props.text);

@@ -26,7 +26,7 @@ export class LiveTurn extends Reactive {
         this.turn = markRaw(turn);
         /** Of the stream: see StreamReader's statuses. */
         this.connection = "idle";
-        /** Whether it waits for the person's word, here or, as the list has it, elsewhere. */
+        /** Whether it waits for the person's decision, here or, as the list has it, elsewhere. */
         this.isAsking = turn.state === "waiting";
         this.isStopping = false;
         this.stopError = null;

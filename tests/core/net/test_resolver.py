@@ -1,4 +1,4 @@
-"""Names of strangers whose name servers say nothing cost nobody else a look-up."""
+"""Hosts whose name servers say nothing cost nobody else a look-up."""
 
 import asyncio
 import socket
