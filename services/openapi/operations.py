@@ -25,7 +25,8 @@ from ..net import faults
 from ..net.egress import EgressPolicy
 from ..net.transport import EgressTransport
 from ..specs import OperationSpec
-from . import loader, parser
+from . import loader
+from .request import request_parts
 
 MAX_MESSAGE = 300  # characters of a service's error message
 TOO_LARGE = "The service sent more data than is allowed."
@@ -67,7 +68,7 @@ async def perform(
     :return: with ``_meta.status_code``
     :raises EngineError: it was not reached, refused our credentials, or is broken (5xx)
     """
-    parts = parser.request_parts(operation, arguments)
+    parts = request_parts(operation, arguments)
     try:
         async with _client(policy, timeout) as client:
             request = client.build_request(**parts)

@@ -17,6 +17,7 @@ from services.mcp.session.call_options import CallOptions
 from services.mcp.session.session import Request
 from services.mcp.transport import noise
 from services.openapi import parser
+from services.openapi.request import request_parts
 from services.specs import OperationSpec, ToolCall
 from services.testing.memory_journal import MemoryJournal
 from services.turn import calls
@@ -163,7 +164,7 @@ def test_variables_within_variables_of_an_address_end():
 def test_a_path_does_not_grow_without_end():
     operation = OperationSpec(method="GET", path="/{a}" * 200, base_url="https://x.example")
     with pytest.raises(ConfigError, match="too long"):
-        parser.request_parts(operation, {"path": {"a": "x" * 100_000}})
+        request_parts(operation, {"path": {"a": "x" * 100_000}})
 
 
 async def test_components_that_all_operations_share_are_not_kept_for_each():

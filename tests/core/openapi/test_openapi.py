@@ -14,7 +14,7 @@ from services.errors import (
     ServerTimeout,
 )
 from services.net.egress import EgressPolicy
-from services.openapi import loader, operations, parser
+from services.openapi import components, loader, operations, parser, request
 from services.specs import OperationSpec
 
 READ = parser.read(loader.load(json.dumps(DOCUMENT)), "https://orders.example.com/openapi.json")
@@ -35,7 +35,7 @@ def spec(api, key, **more):
 
 def parts(arguments, **operation):
     known = {"method": "GET", "path": "/a/{id}", "base_url": "https://x.example.com/v1/"}
-    return parser.request_parts(OperationSpec(**(known | operation)), arguments)
+    return request.request_parts(OperationSpec(**(known | operation)), arguments)
 
 
 def test_a_document_is_read():
@@ -60,7 +60,7 @@ def test_the_dialect_of_3_0_becomes_todays():
     state = BY_KEY["listOrders"].input_schema["components"]["schemas"]["State"]
     assert state == {"type": ["string", "null"], "enum": ["open", "shipped", None]}
     old = {"type": "number", "minimum": 1, "exclusiveMinimum": True, "example": 3}
-    assert parser._translated(old, modern=False) == {"type": "number", "exclusiveMinimum": 1}
+    assert components.translated(old, modern=False) == {"type": "number", "exclusiveMinimum": 1}
 
 
 def test_yaml_says_the_same():
