@@ -14,8 +14,9 @@ from ..errors import EngineError, LeaseLost, TurnGone
 from ..render import markdown
 from ..specs import TurnProgress, TurnResult
 from .heartbeat import BEATS, Heartbeat
-from .journal import TurnJournal, Writer
+from .journal import TurnJournal
 from .ports import Claim, Ending, Store, StoreGone
+from .writer import Writer
 
 _logger = logging.getLogger(__name__)
 
