@@ -142,7 +142,7 @@ def test_a_process_that_stood_still_before_a_call_asks_again(store, start):
     call = ToolCall(id="call_1", alias="x", round=1, arguments={})
 
     async def freeze():
-        time.sleep(0.2)  # what SIGSTOP does to the loop
+        time.sleep(0.16)  # longer than the lease, as after SIGSTOP
 
     def stand_still():
         store.steal(1)
