@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from test_modern import NAME, QUESTION, asks
+from elicitations import NAME, QUESTION, asks
 from turns import Turn, request_of, turn
 
 from services.errors import ElicitationRequired, ProtocolError

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from conftest import POLICY
+from elicitations import NAME, QUESTION, asks
 
 from services.errors import ProtocolError, ServerRefused
 from services.mcp.discovery.discovery import discover
@@ -120,25 +121,6 @@ def test_an_annotation_as_data_or_name_is_none():
 
 
 # ---------------------------------------------------------------- input that is required
-
-
-def asks(*questions, state=None):
-    """A tool that asks each question in turn, then says what it was told."""
-
-    async def tool(call):
-        asked = call.fake.asked = getattr(call.fake, "asked", 0) + 1
-        given = call.params.get("inputResponses") or {}
-        if asked <= len(questions):
-            ask = {"method": "elicitation/create", "params": questions[asked - 1]}
-            more = {"requestState": state} if state else {}
-            return {"resultType": "input_required", "inputRequests": {"q": ask}, **more}
-        return text(json.dumps([given, call.params.get("requestState")]))
-
-    return tool
-
-
-NAME = {"type": "object", "properties": {"name": {"type": "string", "default": "Ann"}}}
-QUESTION = {"mode": "form", "message": "Who?", "requestedSchema": NAME}
 
 
 async def test_input_is_asked_for_and_sent_back(modern_fake, pool, pass_time):
