@@ -101,8 +101,13 @@ def _secret_argument(schema: Any) -> str:
 
 
 def _excerpt(shown: str, match: re.Match[str]) -> str:
-    start = max(0, match.start() - (EXCERPT - (match.end() - match.start())) // 2)
-    return text.one_line(shown[start : start + EXCERPT], EXCERPT)
+    """What was found with what stands around it, from the beginning of a word."""
+    start = match.start() - (EXCERPT - (match.end() - match.start())) // 2
+    if start <= 0:
+        return text.one_line(shown, EXCERPT)
+    blank = shown.find(" ", start, match.start())
+    start = match.start() if blank == -1 else blank + 1
+    return text.one_line(f"… {shown[start:]}", EXCERPT)
 
 
 def _texts(tool: Mapping[str, Any]) -> Iterator[str]:
