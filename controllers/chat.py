@@ -222,7 +222,7 @@ class ChatController(http.Controller):
         asked = channel._question_turn(values["edit_of"])
         if not asked:
             raise ApiError.not_found(request.env._("This question does not exist."))
-        return channel._ask_anew(asked, content, values["client_token"], attachments)
+        return channel._ask_edited(asked, content, values["client_token"], attachments)
 
     @http.route("/api/ai/turns/<int:turn_id>", methods=["GET"], readonly=True, **ROUTE)
     def turn(self, turn_id):

@@ -115,7 +115,7 @@ class ToolCall(models.Model):
         )
 
     def _comes_after_untrusted_result(self):
-        """Whether the model has read what a stranger may have written, in this turn or an earlier one."""
+        """Whether the model has read untrusted content, in this turn or an earlier one."""
         turn = self.turn_id
         read = turn._calls_with_taken_over().filtered(lambda call: call.round < self.round)
         for earlier in turn._earlier_turns():
@@ -123,9 +123,9 @@ class ToolCall(models.Model):
         read.fetch(
             ["outcome", "tool_name", "tool_id", "operation_id", "server_name"]
         )  # not the results, which may be long
-        return any(call._may_be_a_strangers() for call in read)
+        return any(call._is_untrusted_result() for call in read)
 
-    def _may_be_a_strangers(self):
+    def _is_untrusted_result(self):
         tool = self.tool_id
         return (
             self.outcome in ("ok", "error")

@@ -1,4 +1,4 @@
-"""Questions that the person asks in other words: the conversation branches there, and nothing is lost."""
+"""Branches of a conversation: an edited question begins one, and what followed the former version is kept."""
 
 from odoo import models
 from odoo.exceptions import UserError
@@ -8,7 +8,7 @@ class DiscussChannel(models.Model):
     _inherit = "discuss.channel"
 
     def _leave_branch(self, message_id):
-        """Hide what is shown from this message on."""
+        """Hide all shown turns from this message on."""
         # sudo: ai_turn - of the caller's own conversation, see `_own_conversation`
         Turn = self.env["woow_paas_platform.ai_turn"].sudo()
         of_channel = [("channel_id", "=", self.id)]
@@ -30,11 +30,11 @@ class DiscussChannel(models.Model):
             limit=1,
         )
 
-    def _ask_anew(self, asked, content, client_token=None, attachments=None):
-        """Ask a question in other words; what followed the old ones stays on its own branch, calls included.
+    def _ask_edited(self, asked, content, client_token=None, attachments=None):
+        """Ask an edited question; what followed the former version stays on its own branch, calls included.
 
-        :param asked: the turn of the question as it stands now
-        :param attachments: files of the new wording; without any it keeps those of the old one
+        :param asked: the turn of the shown version
+        :param attachments: files of the new version; without any it keeps those of the former one
         """
         self.ensure_one()
         if self._running_turn():
@@ -48,7 +48,7 @@ class DiscussChannel(models.Model):
         return turn
 
     def _branched_turns(self):
-        """The turns that are hidden, and those that ask in other words; mostly none."""
+        """Hidden turns, and those of edited questions; mostly none."""
         return self.env["woow_paas_platform.ai_turn"].search(
             [
                 ("channel_id", "=", self.id),

@@ -84,10 +84,10 @@ class ToolCall(models.Model):
             return {**event, "rehearsal": {"impossible": sentence}}
         return {**event, "rehearsal": found["shown"]}
 
-    def _may_be_a_strangers(self):
+    def _is_untrusted_result(self):
         tool = self._record_tool()
         if tool is None:
-            return super()._may_be_a_strangers()
+            return super()._is_untrusted_result()
         return self.outcome in ("ok", "error") and approval.is_untrusted(tool.annotations, "full")
 
     def _input_schema(self):

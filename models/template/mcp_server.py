@@ -91,7 +91,7 @@ class McpServer(models.Model):
         self._check_fits(release, given, self.cloud_service_id)
         # sudo: mcp_server - readable by nobody; who may write the server may fill it in again
         self.sudo().write({"file_digest": release.digest, **self._stored(given)})
-        self._started_anew()
+        self._restart_processes()
 
     def action_change_template_values(self):
         """Show the form of the template again, empty."""
@@ -196,10 +196,10 @@ class McpServer(models.Model):
         if was_off:
             self.active = not (self.is_locked or self._is_neutralized())
         else:
-            self._started_anew()
+            self._restart_processes()
 
-    def _started_anew(self):
-        """Processes that run as it was before end, and its tools are read again."""
+    def _restart_processes(self):
+        """End the processes that run with the former values, and read the tools again."""
         notify.server_off(self.env.cr, self.id)
         self._reset_state()
         self.filtered("active")._sync_after_commit()

@@ -33,7 +33,7 @@ class McpServer(models.Model):
             raise UserError(sentences.translated(self.env, str(error))) from error
         # sudo: mcp_server - readonly for people; it is one of those that the operator has released
         self.sudo().write({"env_type": env_type or False, "env_config": env_config or False})
-        self._started_anew()
+        self._restart_processes()
 
     def _release_of_server(self):
         """:raises ConfigError: the operator's file releases no such template, or not in this environment"""
