@@ -30,15 +30,15 @@ class AiReplyController(http.Controller):
             raise ApiError.invalid(
                 "toolResults", f"Send at most {MAX_CALLS} results, each an object."
             )
-        said, context = values["aiMessage"].strip(), (values["userContext"] or "").strip()
-        if not said:
+        message, context = values["aiMessage"].strip(), (values["userContext"] or "").strip()
+        if not message:
             raise ApiError(400, "empty_message", request.env._("Write a message first."))
-        if len(said) + len(context) > PROMPT_CHARS:
+        if len(message) + len(context) > PROMPT_CHARS:
             raise ApiError.invalid("aiMessage", f"At most {PROMPT_CHARS} characters can be sent.")
         assistant = _assistant(values["assistant_id"])
         process.runner()  # where no model can be asked, nothing is read
         turn = _request(
-            assistant, reply.question(said, context, results), bool(values["includeMCPTools"])
+            assistant, reply.question(message, context, results), bool(values["includeMCPTools"])
         )
         dbname, context = request.db, dict(request.env.context)
         return AfterCommit(request.env, lambda: _answer(turn, dbname, context))
@@ -82,10 +82,10 @@ def _answer(turn, dbname, context):
     except EngineError as caught:
         code, fallback = caught.code, str(caught)
 
-        def said(env):
+        def sentence(env):
             return env(context=context)[TURN]._error_sentence(code, fallback)
 
-        return error_body(ApiError(502, code, db.transaction(dbname, said))), 502
+        return error_body(ApiError(502, code, db.transaction(dbname, sentence))), 502
     return {
         "reply": answer.raw_text,
         "message": answer.text,

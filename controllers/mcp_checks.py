@@ -97,8 +97,8 @@ class _Check(Check):
         except EngineError as caught:
             failure = caught
             store.failed(self.spec.id, failure)
-            told = self.in_new_cursor(lambda env, _server: error_data(env, failure))
-            return error_body(ApiError(502, told["code"], told["message"])), 502
+            data = self.in_new_cursor(lambda env, _server: error_data(env, failure))
+            return error_body(ApiError(502, data["code"], data["message"])), 502
         store.synced(self.spec.id, discovery)
         return self.in_new_cursor(lambda _env, server: server._api_data(with_tools=True)), 200
 
@@ -136,8 +136,10 @@ class _Reload:
             env = env(user=self.uid, context=self.context, su=False)
             for server_id, outcome in outcomes.items():
                 failed = isinstance(outcome, EngineError)
-                told = error_data(env, outcome)["message"] if failed else env._("Tools reloaded.")
-                rows[server_id] = {**rows[server_id], "about": told}
+                message = (
+                    error_data(env, outcome)["message"] if failed else env._("Tools reloaded.")
+                )
+                rows[server_id] = {**rows[server_id], "about": message}
             lines = list(rows.values())
             if self.rereads_file:
                 about = problem or env._("Reloaded.")
@@ -211,8 +213,8 @@ class ProviderController(http.Controller):
                 )
             except EngineError as error:
                 problem = error
-                told = check.in_new_cursor(lambda env, _provider: error_data(env, problem))
-                return error_body(ApiError(502, told["code"], told["message"])), 502
+                data = check.in_new_cursor(lambda env, _provider: error_data(env, problem))
+                return error_body(ApiError(502, data["code"], data["message"])), 502
             return {"models": names or []}, 200
 
         return check.response(listed)
@@ -226,5 +228,5 @@ def _managed_or_404(provider_id):
 
 
 def _not_asked(error):
-    told = error_data(request.env, error)
-    return ApiError(422, told["code"], told["message"])
+    data = error_data(request.env, error)
+    return ApiError(422, data["code"], data["message"])

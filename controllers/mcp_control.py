@@ -76,8 +76,8 @@ class McpControlController(http.Controller):
                 BATCH[action](managed_or_404(server_id))
         except (ApiError, UserError, Refusal) as error:
             error = request.dispatcher.as_api_error(error)
-            told = {"code": error.error_code, "message": error.description}
-            return {"id": server_id, "ok": False, "error": told}
+            problem = {"code": error.error_code, "message": error.description}
+            return {"id": server_id, "ok": False, "error": problem}
         return {"id": server_id, "ok": True, "error": None}
 
     @http.route(

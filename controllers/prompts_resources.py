@@ -73,7 +73,7 @@ class PromptsResourcesController(http.Controller):
             return {
                 "description": filled.description,
                 "messages": [
-                    {"role": m.role, "text": m.text, "attachments": _kept(m.files, write)}
+                    {"role": m.role, "text": m.text, "attachments": _stored_files(m.files, write)}
                     for m in filled.messages
                 ],
             }
@@ -95,7 +95,7 @@ class PromptsResourcesController(http.Controller):
             parts = []
             for content in contents:
                 data = asdict(content)
-                data["attachments"] = _kept(data.pop("files"), write)
+                data["attachments"] = _stored_files(data.pop("files"), write)
                 parts.append(data)
             return {"contents": parts}
 
@@ -156,8 +156,8 @@ class PromptsResourcesController(http.Controller):
         )
 
 
-def _kept(files, write):
-    """What is said of files that came with an answer; they belong to the conversation from now on."""
+def _stored_files(files, write):
+    """Keep the files of an answer in the conversation, and describe them."""
     if not files or not write:
         return []
     return write(lambda channel: channel._keep_files(files)._ai_file_data())

@@ -168,16 +168,16 @@ class TestListening(AiCase):
         ):
             with self.subTest(code=code), self.assertRaises(db.DatabaseGone):
                 self._raise(code)
-        with self.assertRaises(db.DatabaseGone), db.told(self.dbname):
+        with self.assertRaises(db.DatabaseGone), db.typed_errors(self.dbname):
             raise PoolError("The Connection Pool Is Full")
         with self.assertRaises(errors.UniqueViolation):
             self._raise("23505")
-        with self.assertRaises(StoreGone), db.told("no_such_database"):
+        with self.assertRaises(StoreGone), db.typed_errors("no_such_database"):
             raise psycopg2.OperationalError("no connection")
 
     def test_what_is_missing_is_gone_only_with_the_addon(self):
         for dbname, error in (("postgres", StoreGone), (self.dbname, errors.UndefinedColumn)):
-            with self.subTest(dbname=dbname), self.assertRaises(error), db.told(dbname):
+            with self.subTest(dbname=dbname), self.assertRaises(error), db.typed_errors(dbname):
                 raise errors.UndefinedColumn("discuss_channel.woow_user_id")
 
     def test_a_registry_that_is_reloaded_without_the_addon(self):
@@ -200,7 +200,7 @@ class TestListening(AiCase):
     def _raise(self, code):
         """Let PostgreSQL itself raise it."""
         with (
-            db.told(self.dbname),
+            db.typed_errors(self.dbname),
             closing(psycopg2.connect(**db.line_to(self.dbname))) as connection,
             connection.cursor() as cr,
         ):

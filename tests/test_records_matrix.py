@@ -262,7 +262,7 @@ class TestRecordsMatrix(AiCase):
         context = {"allowed_company_ids": person.company_ids.ids, "lang": "en_US", "tz": "UTC"}
         env = self.env(user=person.id, su=False, context=context)
         try:
-            with executor.said_plainly(), self.env.cr.savepoint():
+            with executor.record_errors(), self.env.cr.savepoint():
                 return executor.READS[tool](Reach(env, self.access), arguments)
         except (RecordError, AccessError) as error:
             return str(error), {}

@@ -135,7 +135,7 @@ def raw(dbname, work):
 
 def _repeated(dbname, once):
     for attempt in range(MAX_TRIES):
-        with told(dbname):
+        with typed_errors(dbname):
             try:
                 return once()
             except LockNotAvailable:  # it has waited already
@@ -149,12 +149,12 @@ def _repeated(dbname, once):
 @contextlib.contextmanager
 def read_cursor(dbname):
     """A plain cursor for raw reads; closed without a commit. Never a replica, which may lag."""
-    with told(dbname), contextlib.closing(_open(dbname)) as cr:
+    with typed_errors(dbname), contextlib.closing(_open(dbname)) as cr:
         yield cr
 
 
 @contextlib.contextmanager
-def told(dbname):
+def typed_errors(dbname):
     """Errors of PostgreSQL that pass become `DatabaseGone`; without database or tables it is `StoreGone`."""
     try:
         yield

@@ -25,7 +25,7 @@ class Line:
         """:param patience: seconds that connecting, or a statement, may take"""
         self._dbname = dbname
         self._patience = patience
-        with db.told(dbname):
+        with db.typed_errors(dbname):
             self._connection = psycopg2.connect(**db.line_to(dbname), async_=True)
             try:
                 self._finish()
@@ -34,7 +34,7 @@ class Line:
                 raise
 
     def query(self, statement, values=()) -> list[tuple]:
-        with db.told(self._dbname):
+        with db.typed_errors(self._dbname):
             cr = self._connection.cursor()
             cr.execute(statement, values)
             self._finish()
@@ -45,7 +45,7 @@ class Line:
 
         :param wake: number of a file that ends it too, once it can be read
         """
-        with db.told(self._dbname):
+        with db.typed_errors(self._dbname):
             if not self._connection.notifies:
                 self._wait(select.POLLIN, timeout, wake)
             self._connection.poll()

@@ -79,19 +79,19 @@ class Recorder:
             )
         )
         for record_id, *row in records.env.cr.fetchall():
-            kept = self._of(records._name, record_id)
+            before = self._of(records._name, record_id)
             for name, value in zip(names, row, strict=True):
-                kept.setdefault(name, value)
+                before.setdefault(name, value)
 
     def before_links(self, records, names) -> None:
         """These relations of many to many are about to be written."""
         for record in records:
             if record.id and (record._name, record.id) not in self._known:
-                kept = self._of(record._name, record.id)
+                row = self._of(record._name, record.id)
                 for name in names:
-                    if name not in kept:
+                    if name not in row:
                         # sudo: each model - all of it is compared; what is shown is asked for with rights
-                        kept[name] = sorted(record.sudo()[name].ids)
+                        row[name] = sorted(record.sudo()[name].ids)
 
     def _of(self, model, record_id):
         if len(self.old) + len(self.created) > MAX_RECORDS:

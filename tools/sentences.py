@@ -326,12 +326,12 @@ def knows(sentence: str) -> bool:
 
 def in_language(lang: str, sentence: str) -> str:
     """As `translated`, where there is no environment any more."""
-    return _said(str(sentence), lambda known: known._translate(lang or "en_US"))
+    return _with_output(str(sentence), lambda known: known._translate(lang or "en_US"))
 
 
 def translated(env, sentence: str) -> str:
     """The sentence in the language of `env`, or as it is; what a program has said last stays its own."""
-    return _said(str(sentence), env._)
+    return _with_output(str(sentence), env._)
 
 
 def duration(env, ms: int) -> str:
@@ -342,10 +342,10 @@ def duration(env, ms: int) -> str:
     return env._("%(minutes)s min %(seconds)s s", minutes=minutes, seconds=seconds)
 
 
-def _said(sentence, translate):
+def _with_output(sentence, translate):
     sentence, _mark, words = sentence.partition(LAST_OUTPUT)
-    said = _translation(sentence, translate)
-    return f"{said} {translate(_LAST) % {'words': words}}" if words else said
+    translated = _translation(sentence, translate)
+    return f"{translated} {translate(_LAST) % {'words': words}}" if words else translated
 
 
 def _translation(sentence, translate):
@@ -357,5 +357,7 @@ def _translation(sentence, translate):
     for pattern, known in _PATTERNS:
         if match := pattern.fullmatch(sentence):
             values = match.groupdict().items()
-            return translate(known) % {name: _translation(said, translate) for name, said in values}
+            return translate(known) % {
+                name: _translation(value, translate) for name, value in values
+            }
     return sentence

@@ -32,14 +32,14 @@ class TemplateImport(models.TransientModel):
             templates, notes = Template._import_templates(document)
         except ConfigError as error:
             raise UserError(sentences.translated(self.env, str(error))) from error
-        told = [self.env._("%(count)s templates were imported.", count=len(templates))]
-        told += [f"{note['name']}: {note['message']}" for note in notes]
+        lines = [self.env._("%(count)s templates were imported.", count=len(templates))]
+        lines += [f"{note['name']}: {note['message']}" for note in notes]
         return {
             "type": "ir.actions.client",
             "tag": "display_notification",
             "params": {
                 "type": "warning" if notes else "success",
-                "message": "\n".join(told),
+                "message": "\n".join(lines),
                 "sticky": bool(notes),
                 "next": {"type": "ir.actions.act_window_close"},
             },

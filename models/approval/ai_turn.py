@@ -26,8 +26,8 @@ class AiTurn(models.Model):
             raise Refusal(self.env._("Calls like this one must be decided one at a time."))
         if arguments is not None:
             self._check_changed_arguments(calls, decision, arguments)
-        said = text.storable((reason or "").strip()[:MAX_REASON])
-        return calls._decide(decision, text.storable(arguments), said)
+        reason_text = text.storable((reason or "").strip()[:MAX_REASON])
+        return calls._decide(decision, text.storable(arguments), reason_text)
 
     def _calls_to_decide(self, asked):
         """:param asked: the id of a call, or `ALL`"""

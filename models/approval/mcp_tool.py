@@ -32,8 +32,8 @@ class McpTool(models.Model):
         self.invalidate_recordset(["my_policy"])
 
     def _annotations(self):
-        said = json.loads(self.annotations or "{}")
-        return said if isinstance(said, dict) else {}
+        annotations = json.loads(self.annotations or "{}")
+        return annotations if isinstance(annotations, dict) else {}
 
     def _policy_facts(self):
         return {

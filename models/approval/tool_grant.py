@@ -47,11 +47,11 @@ class ToolGrant(models.Model):
     def _definition_of(self, tool):
         """Changes with the tool's definition and with the address that it is called at."""
         if tool._name == "woow_paas_platform.mcp_tool":
-            said = f"{tool.definition_hash or ''} {tool.server_id.url or ''}"
+            source = f"{tool.definition_hash or ''} {tool.server_id.url or ''}"
         else:
             address = f"{tool.toolbox_id.base_url or ''} {tool.path}"
-            said = f"{tool.method} {address} {tool.input_schema or ''}"
-        return hashlib.sha256(said.encode()).hexdigest()
+            source = f"{tool.method} {address} {tool.input_schema or ''}"
+        return hashlib.sha256(source.encode()).hexdigest()
 
     @api.model
     def _subject(self, tool):

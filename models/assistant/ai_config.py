@@ -154,8 +154,8 @@ class AiConfig(models.Model):
     def _compute_missing_packages(self):
         """A sentence when this host lacks what talks to a provider."""
         names = packages.missing(packages.MODELS)
-        said = names and sentences.translated(self.env, str(PackageMissing(", ".join(names))))
-        self.missing_packages = said or False
+        sentence = names and sentences.translated(self.env, str(PackageMissing(", ".join(names))))
+        self.missing_packages = sentence or False
 
     def _llm_spec(self, with_fallback=False):
         """How the provider is asked; there is no other way to it.

@@ -69,11 +69,11 @@ class AiConfig(models.Model):
     def _set_state(self, state, message=False, detail=False):  # pylint: disable=missing-return
         """Writes only what is news: turns that run at once tell the same."""
         for config in self:
-            told = {"state": state, "state_message": message, "state_detail": detail}
+            vals = {"state": state, "state_message": message, "state_detail": detail}
             if config.state != state:
-                told["state_since"] = fields.Datetime.now()
-            if any(config[name] != value for name, value in told.items()):
-                super(AiConfig, config).write(told)  # pylint: disable=super-method-mismatch
+                vals["state_since"] = fields.Datetime.now()
+            if any(config[name] != value for name, value in vals.items()):
+                super(AiConfig, config).write(vals)  # pylint: disable=super-method-mismatch
 
     def _record_test(self, diagnosis):
         """:param diagnosis: of `services.llm.diagnose`"""

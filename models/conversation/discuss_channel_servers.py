@@ -53,8 +53,8 @@ class DiscussChannel(models.Model):
         offered = self._offered_mcp_servers()
         server = offered.filtered(lambda s: s.id == server.id)
         if server:
-            kept = self._narrowed(offered, self.env.user)
-            self._keep_servers(kept | server if is_on else kept - server, offered)
+            selected = self._narrowed(offered, self.env.user)
+            self._keep_servers(selected | server if is_on else selected - server, offered)
         return bool(server)
 
     def _switch_server_for_me(self, server, is_on):

@@ -25,7 +25,9 @@ class ToolCall(models.Model):
             MAX_TURN_FILES - len(before),
             MAX_TURN_BYTES - sum(before.mapped("file_size")),
         )
-        kept = self.turn_id.channel_id._keep_files(fitting)
-        if len(kept) < len(files):
-            _logger.info("Call %s: no room for %s files.", self.call_id, len(files) - len(kept))
-        return kept
+        attachments = self.turn_id.channel_id._keep_files(fitting)
+        if len(attachments) < len(files):
+            _logger.info(
+                "Call %s: no room for %s files.", self.call_id, len(files) - len(attachments)
+            )
+        return attachments

@@ -68,8 +68,8 @@ class McpServer(models.Model):
             is_news = (server.state, server.state_message) != (state, message)
             if server.state != state:
                 values = {**values, "state_since": fields.Datetime.now()}
-            told = {"state": state, "state_message": message, "state_inside": inside}
-            server.write({**values, **told})
+            vals = {"state": state, "state_message": message, "state_inside": inside}
+            server.write({**values, **vals})
             if is_news:
                 server._tell_admins()
 

@@ -133,6 +133,6 @@ class McpServer(models.Model):
             *(tool for name, tool in known.items() if name not in names)
         )
         forgotten = gone._undecided().sorted("id")[:surplus]
-        kept = {name: tool for name, tool in known.items() if tool not in forgotten}
+        remaining = {name: tool for name, tool in known.items() if tool not in forgotten}
         forgotten._forget()
-        return kept
+        return remaining

@@ -103,16 +103,17 @@ class LockMixin(models.AbstractModel):
         self.ensure_one()
         # sudo: res.users - the name of the administrator whom the owner has to ask
         record = self.sudo()
-        said = {"name": record.display_name, "admin": record.locked_by_id.name or "?"}
+        values = {"name": record.display_name, "admin": record.locked_by_id.name or "?"}
         if record.lock_reason:
             message = self.env._(
                 "%(admin)s has locked “%(name)s”, and only an administrator can unlock it. Reason: %(reason)s",
                 reason=record.lock_reason,
-                **said,
+                **values,
             )
         else:
             message = self.env._(
-                "%(admin)s has locked “%(name)s”, and only an administrator can unlock it.", **said
+                "%(admin)s has locked “%(name)s”, and only an administrator can unlock it.",
+                **values,
             )
         return Locked(message, **record._lock_data())
 

@@ -95,9 +95,9 @@ class CallQuestion(models.Model):
 
     def _as_answer(self):
         """:return: `services.mcp.session.elicitation.ElicitResult`"""
-        said = self.action if self.action in ("accept", "decline") else "cancel"
+        action = self.action if self.action in ("accept", "decline") else "cancel"
         content = json.loads(vault.decrypt(self.content_encrypted) or "{}")
-        return elicitation.ElicitResult(action=said, content=content)
+        return elicitation.ElicitResult(action=action, content=content)
 
     def _as_request(self):
         return elicitation.ElicitRequest(

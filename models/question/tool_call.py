@@ -85,9 +85,9 @@ class ToolCall(models.Model):
         """
         self.ensure_one()
         held = self.question_ids.filtered("is_held")
-        said = _question_vals(asked)
+        vals = _question_vals(asked)
         for question in held.filtered(lambda question: not question.action):
-            if all((question[name] or "") == (said[name] or "") for name in said):
+            if all((question[name] or "") == (vals[name] or "") for name in vals):
                 return question
         if not self.turn_id._is_private() or len(held) >= elicitation.MAX_ROUNDS:
             return held.browse()

@@ -67,8 +67,8 @@ class ActionType(models.Model):
                 error,
                 error.detail,
             )
-            said = sentences.translated(self.env, str(error))
-            raise Broken(said, SCHEMA_FAILED, tool_name=tool_name) from error
+            sentence = sentences.translated(self.env, str(error))
+            raise Broken(sentence, SCHEMA_FAILED, tool_name=tool_name) from error
         if empty:
             raise BadInput(
                 self.env._(

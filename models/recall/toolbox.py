@@ -187,11 +187,11 @@ class Toolbox(models.Model):
         if error:
             is_ours = isinstance(error, EngineError)
             message = sentences.of_error(box.env, error) if is_ours else str(error)
-            told = {"type": "danger", "message": message}
+            notice = {"type": "danger", "message": message}
         else:
             message = box.env._("%(count)s operations were imported.", count=box.operation_count)
-            told = {"type": "success", "message": message}
-        user._bus_send("simple_notification", {"title": box.name, **told})
+            notice = {"type": "success", "message": message}
+        user._bus_send("simple_notification", {"title": box.name, **notice})
         if not error:
             user._bus_send("woow_ai/toolbox", {"id": box.id})
 

@@ -40,12 +40,12 @@ class AiTurn(models.Model):
         return (*super()._own_tool_specs(), *(tool.spec for tool in self._record_tools()))
 
     def _system_prompt(self):
-        said = super()._system_prompt()
+        prompt = super()._system_prompt()
         if not self._record_tools():
-            return said
+            return prompt
         today = fields.Date.context_today(self.with_context(tz=self.user_id.tz))
-        told = [said, catalog.PROMPT.format(today=today.isoformat())]
+        parts = [prompt, catalog.PROMPT.format(today=today.isoformat())]
         record = self._record()
         if record and record._name in self._record_access():
-            told.append(catalog.THIS.format(model=record._name, id=record.id))
-        return "\n\n".join(filter(None, told))
+            parts.append(catalog.THIS.format(model=record._name, id=record.id))
+        return "\n\n".join(filter(None, parts))

@@ -32,8 +32,8 @@ class ToolGrant(models.Model):
         named = [definition.name, given.get("model"), given.get("action")]
         model = self.env.get(given.get("model"))
         label = given.get("model") if model is None else model._description
-        said = json.dumps([definition.schema, definition.description])
+        source = json.dumps([definition.schema, definition.description])
         return {"records": " ".join(str(name) for name in named if name)}, {
             "name": f"{definition.title}: {label}",
-            "definition": hashlib.sha256(said.encode()).hexdigest(),
+            "definition": hashlib.sha256(source.encode()).hexdigest(),
         }

@@ -224,24 +224,24 @@ class McpTool(models.Model):
         """
         self.ensure_one()
         came_back, changed = not self.available, False
-        said = vals["definition_hash"]
+        definition_hash = vals["definition_hash"]
         pending = self.pending_definition or {}
         if self.review_state == "new" or not self.definition_hash:  # nothing was approved yet
-            changed = said != self.definition_hash
+            changed = definition_hash != self.definition_hash
             if changed and self.definition_hash and self._is_same(self, vals):
                 changed = False
             else:
                 self.write(vals)
                 if changed and self.review_state == "approved":
                     self._audit("first_seen")
-        elif said == self.definition_hash or self._is_same(self, vals):
+        elif definition_hash == self.definition_hash or self._is_same(self, vals):
             changed = self.review_state != "approved"
             self.write({"pending_definition": False, "review_state": "approved"})
-        elif self._was_accepted(said):
+        elif self._was_accepted(definition_hash):
             changed = True
             self.write({**vals, "pending_definition": False, "review_state": "approved"})
         elif not pending or not self._is_same(pending, vals):
-            changed = said != pending.get("definition_hash")
+            changed = definition_hash != pending.get("definition_hash")
             if changed:
                 self.write({"pending_definition": vals, "review_state": "changed"})
         self.available = True

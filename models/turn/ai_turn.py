@@ -15,7 +15,7 @@ MAX_OPEN_TURNS = 100  # of one person
 RETRY_AFTER = 5  # s, for who has as many
 
 FINAL_STATES = ("done", "failed", "stopped")
-SAID_BY_CODE = {kind.code: kind.default_message for kind in LlmError.__subclasses__()}
+SENTENCES_BY_CODE = {kind.code: kind.default_message for kind in LlmError.__subclasses__()}
 
 
 class AiTurn(models.Model):
@@ -292,8 +292,10 @@ class AiTurn(models.Model):
         if code in sentences:
             return sentences[code]
         # What the engine says where it knows more than the code does.
-        said = fallback if known_sentences.knows(fallback) else SAID_BY_CODE.get(code, fallback)
-        return known_sentences.translated(self.env, said)
+        sentence = (
+            fallback if known_sentences.knows(fallback) else SENTENCES_BY_CODE.get(code, fallback)
+        )
+        return known_sentences.translated(self.env, sentence)
 
     def _final_event(self):
         self.ensure_one()

@@ -144,12 +144,12 @@ class AiTurn(models.Model):
         history, room = [], HISTORY_CHARS
         for turn in self._earlier_turns():
             question = turn._question_message(pictures)
-            said = turn._said_for_history(with_calls=turn.user_id == self.user_id)
+            messages = turn._history_messages(with_calls=turn.user_id == self.user_id)
             pictures -= len(question.get("pictures", ()))
-            room -= len(question["content"]) + len(json.dumps(said, ensure_ascii=False))
+            room -= len(question["content"]) + len(json.dumps(messages, ensure_ascii=False))
             if room < 0:
                 break
-            history = [question, *said, *history]
+            history = [question, *messages, *history]
         return history
 
     def _earlier_turns(self):
@@ -166,7 +166,7 @@ class AiTurn(models.Model):
             limit=HISTORY_TURNS,
         )
 
-    def _said_for_history(self, with_calls=True):
+    def _history_messages(self, with_calls=True):
         """What followed the question.
 
         :param with_calls: whether what tools said may be told; in a thread, that was for who asked
@@ -189,7 +189,7 @@ class AiTurn(models.Model):
             if message["role"] == "tool":
                 message = _shortened(message)
             elif calls := message.get("tool_calls"):
-                kept = [call for call in calls if call["id"] in answered]
-                message = {**message, "tool_calls": kept}
+                answered_calls = [call for call in calls if call["id"] in answered]
+                message = {**message, "tool_calls": answered_calls}
             messages.append(message)
         return messages

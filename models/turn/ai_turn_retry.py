@@ -35,40 +35,40 @@ class AiTurn(models.Model):
                 "transcript": old._transcript_for_retry(),
             }
         )
-        told = old._events_for_retry(turn.transcript)
-        turn._append_events([events.state("queued"), *told])
+        replayed = old._events_for_retry(turn.transcript)
+        turn._append_events([events.state("queued"), *replayed])
         notify.queued(self.env.cr, turn.id)
         return turn.sudo(False)
 
     def _events_for_retry(self, transcript):
         """What the new turn begins with: what was said up to the last call, and the calls."""
         rows = {call.call_id: call for call in self._calls_with_taken_over()}
-        told = []
+        replayed = []
         step = 0
         for message in transcript["messages"]:
             if message["role"] == "user":
-                told.append(events.steered(message["turn"], message["content"]))
+                replayed.append(events.steered(message["turn"], message["content"]))
             if message["role"] != "assistant":
                 continue
             if thought := message.get(thinking.KEY):
-                told.append(events.thinking(thought, step))
+                replayed.append(events.thinking(thought, step))
             if message["content"].strip():
                 html = markdown.render(message["content"])
-                told.append(events.text_block(step, html, step))
+                replayed.append(events.text_block(step, html, step))
             for call in (rows.pop(asked["id"], None) for asked in message["tool_calls"]):
-                told += [call._call_event(), call._result_event()] if call else []
+                replayed += [call._call_event(), call._result_event()] if call else []
             step += 1
         for call in rows.values():
-            told += [call._call_event(), call._result_event()]
-        return told
+            replayed += [call._call_event(), call._result_event()]
+        return replayed
 
     def _transcript_for_retry(self):
         """The transcript up to the last call; a call without a message gets the one of its row."""
         rows = {call.call_id: call for call in self._calls_with_taken_over()}
-        kept = (self.transcript or {}).get("messages", [])
-        answered = {message["call_id"] for message in kept if message["role"] == "tool"}
+        former = (self.transcript or {}).get("messages", [])
+        answered = {message["call_id"] for message in former if message["role"] == "tool"}
         messages, rounds = [], 0
-        for message in kept:
+        for message in former:
             if message["role"] in ("tool", "user"):
                 messages.append(message)
             elif calls := message.get("tool_calls"):

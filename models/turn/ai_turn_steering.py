@@ -57,8 +57,8 @@ class AiTurn(models.Model):
 
     def _close_entered(self):
         """Whose message stands in the transcript now has nothing more to do."""
-        said = (self.transcript or {}).get("messages", ())
-        known = {message["turn"] for message in said if message.get("turn")}
+        messages = (self.transcript or {}).get("messages", ())
+        known = {message["turn"] for message in messages if message.get("turn")}
         if not known:
             return
         for turn in self._steering().filtered(lambda turn: turn.entered_id and turn.id in known):

@@ -18,13 +18,13 @@ class AiTurn(models.Model):
         :return: ``{turn id: [entry]}``; an entry is ``{"type": "text_block", "html", "text"}``,
             ``{"type": "tool_call", "id"}`` of a call in ``tool_calls``, or an event of the stream
         """
-        kept = self._kept_of_transcripts()
+        transcripts = self._transcript_parts()
         return {
-            turn.id: turn._timeline(*kept.get(turn.id, ((), ())), answers.get(turn.id, ""))
+            turn.id: turn._timeline(*transcripts.get(turn.id, ((), ())), answers.get(turn.id, ""))
             for turn in self
         }
 
-    def _kept_of_transcripts(self):
+    def _transcript_parts(self):
         """``{turn id: (what was said, asides)}``; the results of tools stay in the database."""
         self.flush_recordset(["transcript"])
         rows = self.env.execute_query(
@@ -37,15 +37,15 @@ class AiTurn(models.Model):
                 self.ids,
             )
         )
-        return {turn_id: (said or (), asides or ()) for turn_id, said, asides in rows}
+        return {turn_id: (messages or (), asides or ()) for turn_id, messages, asides in rows}
 
-    def _timeline(self, said, asides, answer):
+    def _timeline(self, messages, asides, answer):
         self.ensure_one()
         calls = {call.call_id for call in self._calls_with_taken_over()}
         entries, is_answered = [], False
-        last = max((n for n, m in enumerate(said) if m["role"] == "assistant"), default=-1)
+        last = max((n for n, m in enumerate(messages) if m["role"] == "assistant"), default=-1)
         step = 0
-        for number, message in enumerate(said):
+        for number, message in enumerate(messages):
             if message["role"] == "user":
                 entries.append({"type": "steered", "text": message["content"]})
                 continue

@@ -132,14 +132,14 @@ class AiTurn(models.Model):
         self.ensure_one()
         change = {"confirmed": self.waiting_round} if decision == "continue" else {"sum_up": True}
         transcript = self.transcript or {}
-        told = events.round_confirmed(self.waiting_round, decision=decision, by=by)
-        aside = {"step": transcript.get("step", 0), "event": told}
+        event = events.round_confirmed(self.waiting_round, decision=decision, by=by)
+        aside = {"step": transcript.get("step", 0), "event": event}
         self.transcript = {
             **transcript,
             **change,
             "asides": [*transcript.get("asides", ()), aside],
         }
-        self._append_events([events.decided(told["id"], decision, by=by)])
+        self._append_events([events.decided(event["id"], decision, by=by)])
         self.waiting_round = 0
 
     def _go_on_when_decided(self):

@@ -172,11 +172,11 @@ class ToolCall(models.Model):
             ]
         )
         if not source:
-            said = "There is no result with this id in this conversation."
-            return CallResult(outcome="invalid_args", text=said, display=said)
+            sentence = "There is no result with this id in this conversation."
+            return CallResult(outcome="invalid_args", text=sentence, display=sentence)
         if source.result_pruned:
-            said = "This result was deleted when its retention period ended."
-            return CallResult(outcome="error", text=said, display=said)
+            sentence = "This result was deleted when its retention period ended."
+            return CallResult(outcome="error", text=sentence, display=sentence)
         whole = source.whole_text or source.llm_text or ""
         return read_result.part(whole, source.call_id, given.get("start"))
 

@@ -26,8 +26,8 @@ GROUPED = (*SUMMED, "char", "selection", "boolean", "date", "datetime", "many2on
 def groups_of(reach, model, given):
     """``field`` or ``field:granularity``, each checked."""
     found = []
-    for said in given or ():
-        name, _colon, granularity = str(said).partition(":")
+    for spec in given or ():
+        name, _colon, granularity = str(spec).partition(":")
         field = reach.field(model, name)
         if field.type not in GROUPED or not (field.store or field.inherited):
             raise invalid(f"Records cannot be grouped by “{field.name}” ({field.type}).")
@@ -45,11 +45,11 @@ def groups_of(reach, model, given):
 
 def _measures(reach, model, given):
     found = []
-    for said in given or ("__count",):
-        if said in ("__count", "count"):
+    for spec in given or ("__count",):
+        if spec in ("__count", "count"):
             found.append(("__count", None))
             continue
-        name, _colon, function = str(said).partition(":")
+        name, _colon, function = str(spec).partition(":")
         field = reach.field(model, name)
         function = function or "sum"
         if function not in (*NUMERIC, *OF_ALL):
@@ -99,8 +99,8 @@ def aggregate_records(reach, given):
     }
     if not rows:
         return f"No records of {model._name} match.", data
-    said = render.table(f"{model._name} ({model._description})", columns, rows, None)
-    return said, data
+    table = render.table(f"{model._name} ({model._description})", columns, rows, None)
+    return table, data
 
 
 def _pivot(reach, model, domain, group_by, measures):
@@ -129,9 +129,9 @@ def _window(model, view, domain, context):
     }
 
 
-def _order(said, group_by, measures):
+def _order(order, group_by, measures):
     parts = []
-    for part in (said or "").split(","):
+    for part in (order or "").split(","):
         name, _blank, direction = part.strip().partition(" ")
         if not name:
             continue

@@ -123,9 +123,9 @@ class Changes:
             for model, i in self.recorder.deleted
             if not limits.is_denied(model)
         ]
-        for message, said, people in self._messages():
+        for message, body, people in self._messages():
             on = self._same(message.model, message.res_id) if message.model else ""
-            found.append(["message", on, self._comparable(said), sorted(people.ids)])
+            found.append(["message", on, self._comparable(body), sorted(people.ids)])
         lines = sorted(json.dumps(one, ensure_ascii=False, default=str) for one in found)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
@@ -163,22 +163,22 @@ class Changes:
             return self._comparable(json.dumps(value, sort_keys=True, default=str))
         return value
 
-    def _comparable(self, said):
-        return comparable(said, self.recorder.numbers, self._new_ids)
+    def _comparable(self, value):
+        return comparable(value, self.recorder.numbers, self._new_ids)
 
     # ------------------------------------------------------------ shown
 
     def shown(self):
         """What the approval's card tells: of records and fields that the person may read."""
         self._hidden = 0
-        told = {
+        shown = {
             "changes": list(filter(None, map(self._change, self._readable(self._updated)))),
             "created": list(map(self._creation, self._readable(self._made))),
             "deleted": self._deletions(),
             "messages": self._shown_messages(),
             "numbers": self.recorder.numbers[:MAX_RECORDS],
         }
-        return {**told, "hidden": self._hidden}
+        return {**shown, "hidden": self._hidden}
 
     def _readable(self, found):
         """Of each model so many; the others, and what the person may not read, are counted."""
@@ -197,7 +197,7 @@ class Changes:
 
     def _change(self, found):
         model, record_id, row = found
-        told = [
+        shown = [
             {
                 **self._named(field),
                 "old": self._value(field, old),
@@ -205,27 +205,27 @@ class Changes:
             }
             for field, (old, new) in self._shown_fields(model, row)
         ]
-        return told and {**self._record(model, record_id), "fields": told}
+        return shown and {**self._record(model, record_id), "fields": shown}
 
     def _creation(self, found):
         model, record_id, row = found
-        told = [
+        shown = [
             {**self._named(field), "new": self._value(field, value)}
             for field, value in self._shown_fields(model, row)
         ]
-        return {**self._record(model, record_id), "id": None, "fields": told}
+        return {**self._record(model, record_id), "id": None, "fields": shown}
 
     def _deletions(self):
-        told = []
+        deletions = []
         for (model, record_id), name in self.recorder.deleted.items():
             if limits.is_denied(model):
                 continue
-            if len(told) >= MAX_RECORDS or not self.reach.env[model].has_access("unlink"):
+            if len(deletions) >= MAX_RECORDS or not self.reach.env[model].has_access("unlink"):
                 self._hidden += 1
                 continue
             label = self.env[model]._description
-            told.append({"model": model, "label": label, "id": record_id, "name": name})
-        return told
+            deletions.append({"model": model, "label": label, "id": record_id, "name": name})
+        return deletions
 
     def _shown_fields(self, model, row):
         known = self.reach.fields(self.reach.env[model])
@@ -266,8 +266,8 @@ class Changes:
             return float(raw)
         if isinstance(raw, int):
             return raw
-        said = html2plaintext(raw) if field.type == "html" else str(raw)
-        return text.one_line(said, MAX_TEXT)
+        plain = html2plaintext(raw) if field.type == "html" else str(raw)
+        return text.one_line(plain, MAX_TEXT)
 
     # ------------------------------------------------------------ messages
 
@@ -276,28 +276,28 @@ class Changes:
         made = [i for model, i in self.recorder.created if model == MESSAGE]
         for message in self.env[MESSAGE].browse(made).exists():
             people = message.notification_ids.res_partner_id | message.partner_ids
-            said = text.one_line(html2plaintext(message.body or ""), MAX_TEXT)
-            if said or people:
-                yield message, said, people
+            body = text.one_line(html2plaintext(message.body or ""), MAX_TEXT)
+            if body or people:
+                yield message, body, people
 
     def _shown_messages(self):
-        told = []
-        for message, said, people in self._messages():
+        shown = []
+        for message, body, people in self._messages():
             is_note = message.is_internal or message.subtype_id.internal
-            if len(told) >= MAX_RECORDS or not self._may_read_message(message, is_note):
+            if len(shown) >= MAX_RECORDS or not self._may_read_message(message, is_note):
                 self._hidden += 1
                 continue
             names = values.names_of(self.reach.env["res.partner"].browse(people.ids))
             nameless = values.NO_ACCESS["name"]
-            told.append(
+            shown.append(
                 {
                     "kind": "note" if is_note else "message",
                     "record": message.record_name or "",
-                    "body": said,
+                    "body": body,
                     "recipients": [names.get(i, nameless) for i in people.ids[:MAX_RECORDS]],
                 }
             )
-        return told
+        return shown
 
     def _may_read_message(self, message, is_note):
         if is_note and not self.reach.env.user._is_internal():

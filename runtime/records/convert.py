@@ -74,9 +74,9 @@ def _choice(model, field, value):
     known = choices(model, field)
     if value in known:
         return value
-    said = str(value).strip().lower()
+    spelled = str(value).strip().lower()
     for key, label in known.items():
-        if said in (str(key).lower(), str(label).lower()):
+        if spelled in (str(key).lower(), str(label).lower()):
             return key
     raise unknown(f"value of {field.name}", value, [*map(str, known), *known.values()])
 

@@ -46,18 +46,18 @@ def perform(env, call):
     :raises RecordError: it was not carried out; with a rehearsal behind it, also a `RehearsalDiffers`
     """
     begun = time.monotonic()
-    told = (call.rehearsal or {}).get("digest")
-    with limited(env.cr), said_plainly(), rehearsal.held_open(env.cr):
-        if told is None:
-            _reach, (said, data) = _carry_out(env, call)
+    digest = (call.rehearsal or {}).get("digest")
+    with limited(env.cr), record_errors(), rehearsal.held_open(env.cr):
+        if digest is None:
+            _reach, (answer, data) = _carry_out(env, call)
         else:
             recorder = rehearsal.Recorder(is_fenced=False)
             with rehearsal.recording(recorder):
-                reach, (said, data) = _carry_out(env, call)
+                reach, (answer, data) = _carry_out(env, call)
                 changes = Changes(reach, recorder)
-            if changes.digest() != told:
+            if changes.digest() != digest:
                 raise RehearsalDiffers(_preview(changes, differs=True))
-    return result_of(said, data, begun)
+    return result_of(answer, data, begun)
 
 
 def rehearse(env, call):
@@ -71,18 +71,18 @@ def rehearse(env, call):
     try:
         with (
             limited(env.cr),
-            said_plainly(),
+            record_errors(),
             rehearsal.held_open(env.cr),
             rehearsal.recording(recorder),
         ):
             reach, _result = _carry_out(env, call)
-            told = _preview(Changes(reach, recorder))
+            preview = _preview(Changes(reach, recorder))
     except RecordError:
         if not recorder.refused:
             raise
     if recorder.refused:  # also where the code that asked has passed over it
         return {"impossible": recorder.refused[0]}
-    return told
+    return preview
 
 
 def _preview(changes, **more):
@@ -106,10 +106,10 @@ def settle(cr):
     cr.flush()
 
 
-def result_of(said, data, begun):
+def result_of(answer, data, begun):
     return CallResult(
         outcome="ok",
-        text=said,
+        text=answer,
         display={"records": data},
         duration_ms=int((time.monotonic() - begun) * 1000),
         bytes=text.weight(data, 10**7),
@@ -134,7 +134,7 @@ def _limit(cr, statement, lock):
 
 
 @contextmanager
-def said_plainly():
+def record_errors():
     """Errors of the ORM and of PostgreSQL as sentences; what passes when it is repeated stays what it is."""
     try:
         yield

@@ -253,10 +253,10 @@ class Reach:
             f"“{field_name}”: “{str(value)[:100]}” may mean several: {some}. Use an id."
         )
 
-    def order(self, model, said):
-        """:param said: ``field``, ``field desc``, several with commas between them"""
+    def order(self, model, terms):
+        """:param terms: ``field``, ``field desc``, several with commas between them"""
         parts = []
-        for part in (said or "").split(","):
+        for part in (terms or "").split(","):
             name, _blank, direction = part.strip().partition(" ")
             if not name:
                 continue

@@ -111,9 +111,9 @@ def read_records(reach, given):
     model = reach.model(given["model"])
     found = reach.records(model, given["ids"])
     fields = columns_of(reach, model, given.get("fields"), values.default_fields(reach, model))
-    said, data = shown(reach, found, fields, len(found))
+    answer, data = shown(reach, found, fields, len(found))
     if len(found) > SHEETS:
-        return said, data
+        return answer, data
     sheets = [
         render.sheet(f"{model._name} {row['id']}: {row['name']}", row["values"])
         for row in data["rows"]
@@ -140,13 +140,13 @@ def shown(reach, records, fields, total):
     model = records.browse()
     if not rows:
         return f"No records of {model._name} match.", _data(reach, model, fields, rows, total)
-    said = render.table(
+    table = render.table(
         f"{model._name} ({model._description})",
         ["id", "name", *(field.name for field in fields)],
         ([row["id"], row["name"], *row["values"].values()] for row in rows),
         total,
     )
-    return said, _data(reach, model, fields, rows, total)
+    return table, _data(reach, model, fields, rows, total)
 
 
 def _data(reach, model, fields, rows, total):

@@ -43,9 +43,9 @@ def archive_records(reach, given):
 def delete_records(reach, given):
     model = reach.model(given["model"], "delete")
     records = reach.records(model, given["ids"], "delete")
-    said, data = _changed(reach, "Deleted", records)
+    answer, data = _changed(reach, "Deleted", records)
     records.unlink()
-    return said, {**data, "rows": [{**row, "url": None} for row in data["rows"]]}
+    return answer, {**data, "rows": [{**row, "url": None} for row in data["rows"]]}
 
 
 def post_message(reach, given):

@@ -212,8 +212,8 @@ class Channel:
             message = json.loads(payload)
             sender, number = message["by"], int(message["n"])
             notes = {
-                str(token): {str(kind): {int(one) for one in ids} for kind, ids in told.items()}
-                for token, told in message["to"].items()
+                str(token): {str(kind): {int(one) for one in ids} for kind, ids in kinds.items()}
+                for token, kinds in message["to"].items()
             }
         except (
             ValueError,
@@ -235,8 +235,8 @@ class Channel:
             concerned = [
                 (hear, notes[token]) for token, hear in self._members.items() if token in notes
             ]
-        for hear, told in concerned:
-            hear(told, False)
+        for hear, changes in concerned:
+            hear(changes, False)
 
     def _report_unread(self, payload: str) -> None:
         """Whoever may connect to PostgreSQL may write into the channel, but does not fill the log."""
@@ -285,7 +285,7 @@ def _parts(outbox: dict[str, Notes]) -> Iterable[dict[str, Notes]]:
 
 
 def _message(sender: str, number: int, part: dict[str, Notes]) -> str:
-    told = {
+    addressed = {
         token: {kind: sorted(ids) for kind, ids in notes.items()} for token, notes in part.items()
     }
-    return json.dumps({"by": sender, "n": number, "to": told}, separators=(",", ":"))
+    return json.dumps({"by": sender, "n": number, "to": addressed}, separators=(",", ":"))
