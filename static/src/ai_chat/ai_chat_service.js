@@ -127,8 +127,8 @@ export class AiChatStore extends Reactive {
         if (this.preferences.notify && window.Notification?.permission === "granted") {
             const { title } = this.threads[id];
             const body = NEWS[state].toString();
-            const told = new window.Notification(title, { body, tag: `woow_ai_${id}` });
-            told.onclick = () => window.focus();
+            const notification = new window.Notification(title, { body, tag: `woow_ai_${id}` });
+            notification.onclick = () => window.focus();
         }
     }
 

@@ -101,11 +101,13 @@ export class ResourceCenter extends Reactive {
             return;
         }
         Object.assign(this, { reading: entry, error: null });
-        const kept = await this.ask(this.chat.api.attachResource(id, entry, args));
-        if (kept) {
+        const attached = await this.ask(this.chat.api.attachResource(id, entry, args));
+        if (attached) {
             this.dismiss();
-            this.chat.files.addKept(id, kept.attachments);
-            this.chat.files.error = kept.left_out ? this.leftOutSentence(entry, kept.left_out) : "";
+            this.chat.files.addKept(id, attached.attachments);
+            this.chat.files.error = attached.left_out
+                ? this.leftOutSentence(entry, attached.left_out)
+                : "";
         }
     }
 

@@ -70,9 +70,9 @@ export class PendingFiles extends Reactive {
 
     /** Files that the server has already. */
     addKept(id, files) {
-        for (const kept of files) {
+        for (const file of files) {
             if (this.hasRoom(id)) {
-                this.files[id] = [...this.of(id), { key: uuid(), name: kept.name, kept }];
+                this.files[id] = [...this.of(id), { key: uuid(), name: file.name, kept: file }];
             }
         }
     }

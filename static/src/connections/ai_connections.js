@@ -37,10 +37,10 @@ export class AiConnections extends Component {
     }
 
     async keep(server, apiKey) {
-        const told = await this.api.connect(server.id, apiKey);
+        const connected = await this.api.connect(server.id, apiKey);
         Object.assign(
             this.state.connections.find((known) => known.server.id === server.id),
-            told
+            connected
         );
     }
 

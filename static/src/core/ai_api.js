@@ -102,10 +102,10 @@ async function errorFromResponse(response) {
     } catch {
         // a proxy's HTML page, or nothing at all: the status has to do
     }
-    const said = FOR_PROGRAMS.includes(error?.code) ? "" : error?.message;
+    const sentence = FOR_PROGRAMS.includes(error?.code) ? "" : error?.message;
     return new AiApiError({
         code: error?.code || `http_${response.status}`,
-        message: said || statusSentence(response.status),
+        message: sentence || statusSentence(response.status),
         status: response.status,
         details: error?.details,
         retryAfter: parseRetryAfter(response),

@@ -154,9 +154,9 @@ export class ServerList {
 
     /** @returns {Promise<Array>} the steps */
     async test(id) {
-        const told = await this.api.test(id);
-        this.put(told.server);
-        return told.steps;
+        const outcome = await this.api.test(id);
+        this.put(outcome.server);
+        return outcome.steps;
     }
 
     async sync(id) {

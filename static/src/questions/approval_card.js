@@ -22,7 +22,7 @@ export function decisionSentence(approval) {
     if (!approval?.decision) {
         return "";
     }
-    const { decision, by, said } = approval;
+    const { decision, by, decisionReason } = approval;
     if (decision === "expired") {
         return _t("No decision was made in time, so the tool was not called.");
     }
@@ -30,8 +30,8 @@ export function decisionSentence(approval) {
         return _t("You allowed this tool earlier.");
     }
     if (decision === "deny" || decision === "denied") {
-        return said
-            ? _t("Denied by %(by)s: %(said)s", { by, said })
+        return decisionReason
+            ? _t("Denied by %(by)s: %(said)s", { by, said: decisionReason })
             : _t("Denied by %(by)s", { by });
     }
     return decision.startsWith("approve") ? _t("Allowed by %(by)s", { by }) : "";

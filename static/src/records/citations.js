@@ -26,13 +26,13 @@ function namePattern(name) {
     return `${before}${literal(name)}${after}`;
 }
 
-/** What is said of one record only. */
+/** What only one record says. */
 function single(found) {
     return new Map([...found].filter(([, path]) => path));
 }
 
-function note(found, said, path) {
-    found.set(said, found.has(said) && found.get(said) !== path ? null : path);
+function note(found, text, path) {
+    found.set(text, found.has(text) && found.get(text) !== path ? null : path);
 }
 
 /**

@@ -18,11 +18,11 @@ function number(value) {
 }
 
 function moment(value, type) {
-    const said = DateTime.fromISO(value.replace(" ", "T"));
-    if (!said.isValid) {
+    const parsed = DateTime.fromISO(value.replace(" ", "T"));
+    if (!parsed.isValid) {
         return value;
     }
-    return said.toLocaleString(type === "date" ? DateTime.DATE_MED : DateTime.DATETIME_MED);
+    return parsed.toLocaleString(type === "date" ? DateTime.DATE_MED : DateTime.DATETIME_MED);
 }
 
 /**
@@ -152,8 +152,8 @@ export function chartOf({ group_by: groupings, measures, groups }, index = 0) {
 /** Groups as rows of a table. */
 export function groupRows({ group_by: groupings, measures, groups }) {
     const columns = [
-        ...groupings.map(({ spec, label: said }) => ({ name: spec, label: said, type: "char" })),
-        ...measures.map(({ spec, label: said }) => ({ name: spec, label: said, type: "float" })),
+        ...groupings.map(({ spec, label }) => ({ name: spec, label, type: "char" })),
+        ...measures.map(({ spec, label }) => ({ name: spec, label, type: "float" })),
     ];
     return { columns, rows: groups.map((values, id) => ({ id, name: "", values, url: null })) };
 }

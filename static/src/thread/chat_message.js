@@ -82,8 +82,8 @@ export function messageFromServer(values, known = new Map()) {
     const message = known.get(id) || (isTurn && known.get(turnKey(values.turn.id)));
     const { turn_id: turnId = null, versions = [] } = values;
     const files = values.attachments || [];
-    const said = { id, role, text, html, author, date, turnId, versions, files, pending: [] };
-    const fields = { ...said, status: "sent", error: null };
+    const content = { id, role, text, html, author, date, turnId, versions, files, pending: [] };
+    const fields = { ...content, status: "sent", error: null };
     if (!message) {
         const turn = role === "assistant" ? markRaw(turnStateFromMessage(values)) : null;
         const key = isTurn ? turnKey(values.turn.id) : `message-${id}`;

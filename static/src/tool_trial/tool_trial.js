@@ -72,13 +72,13 @@ export class ToolTrial extends Component {
         }
         Object.assign(this.state, { isBusy: true, error: "", call: null });
         try {
-            const told = await this.api.tryTool(this.props.tool.id, args);
+            const outcome = await this.api.tryTool(this.props.tool.id, args);
             this.state.call = {
-                result: told.result,
-                isError: told.is_error,
-                truncated: told.truncated,
-                duration: told.duration_ms,
-                pictures: told.pictures,
+                result: outcome.result,
+                isError: outcome.is_error,
+                truncated: outcome.truncated,
+                duration: outcome.duration_ms,
+                pictures: outcome.pictures,
             };
         } catch (error) {
             this.state.error = error.message;

@@ -136,20 +136,28 @@ const HANDLERS = {
     input_required(turn, event) {
         const { questions = [] } = turn.items[findCall(turn, event.call_id)]?.call || {};
         const others = questions.filter(({ id }) => id !== event.id);
-        const asked = newQuestion(turn.turnId, event);
-        return updateCall(turn, { ...event, id: event.call_id }, { questions: [...others, asked] });
+        const question = newQuestion(turn.turnId, event);
+        return updateCall(
+            turn,
+            { ...event, id: event.call_id },
+            { questions: [...others, question] }
+        );
     },
 
     decided(turn, event) {
         const call = callOfQuestion(turn, event.id);
         if (call) {
             const { decision, by = "" } = event;
-            const questions = call.questions.map((asked) =>
-                asked.id === event.id ? { ...asked, decision, by } : asked
+            const questions = call.questions.map((question) =>
+                question.id === event.id ? { ...question, decision, by } : question
             );
             return updateCall(turn, call, { questions });
         }
-        const decided = { decision: event.decision, by: event.by || "", said: event.reason || "" };
+        const decided = {
+            decision: event.decision,
+            by: event.by || "",
+            decisionReason: event.reason || "",
+        };
         const index = turn.items.findIndex(
             (item) => item.type === "confirm" && item.approval.id === event.id
         );

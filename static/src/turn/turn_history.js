@@ -49,8 +49,8 @@ const ITEMS = {
  */
 export function turnStateFromMessage({ id, html, text, turn }) {
     const calls = new Map((turn?.tool_calls || []).map((data) => [data.id, pastCall(data)]));
-    const said = html ? [{ type: "text_block", html, text }] : [];
-    const timeline = turn?.timeline || said;
+    const answer = html ? [{ type: "text_block", html, text }] : [];
+    const timeline = turn?.timeline || answer;
     // kinds that this page does not know yet are left out, as they are of the stream
     const known = timeline.filter(({ type }) => Object.hasOwn(ITEMS, type));
     const items = known.map((entry, index) => ITEMS[entry.type](entry, index, calls));

@@ -51,7 +51,7 @@
  * @property {string} reason
  * @property {Object|null} rehearsal what a change of records would do
  * @property {string} by
- * @property {string} said the person's reason
+ * @property {string} decisionReason the person's reason
  * @property {string|null} expiresAt ISO
  *
  * @typedef {Object} Question what a server asks the person
@@ -104,7 +104,7 @@ export function openQuestions(turn) {
         return [];
     }
     const isWaiting = turn.state === "waiting";
-    const asked = turn.items.flatMap(({ type, approval, call }) => {
+    const questions = turn.items.flatMap(({ type, approval, call }) => {
         if (type === "confirm") {
             return isWaiting ? [approval] : [];
         }
@@ -113,7 +113,7 @@ export function openQuestions(turn) {
         }
         return [isWaiting && call.approval, ...call.questions];
     });
-    return asked.filter((question) => question && !question.decision);
+    return questions.filter((question) => question && !question.decision);
 }
 
 /** @returns {string} all that the assistant said, as text */
@@ -161,7 +161,7 @@ export function newApproval(turn, event) {
         reason: event.reason || "",
         rehearsal: event.rehearsal || null,
         by: "",
-        said: "",
+        decisionReason: "",
         expiresAt: event.expires_at || null,
     };
 }
@@ -187,5 +187,5 @@ export function newQuestion(turnId, event) {
 /** Of a call of the history, which waits for nobody any more. */
 function pastApproval({ id, approval: { state, decision, by, reason } }) {
     const past = newApproval({ turnId: null }, { id });
-    return { ...past, decision: decision || state, by: by || "", said: reason || "" };
+    return { ...past, decision: decision || state, by: by || "", decisionReason: reason || "" };
 }

@@ -15,12 +15,12 @@ export class TurnStatus extends Component {
         if (!turn) {
             return "";
         }
-        const asked = openQuestions(turn).length;
-        if (asked) {
-            return asked === 1
+        const count = openQuestions(turn).length;
+        if (count) {
+            return count === 1
                 ? _t("The assistant is waiting for your decision.")
                 : _t("The assistant is waiting for %(count)s decisions from you.", {
-                      count: asked,
+                      count,
                   });
         }
         const call = runningCalls(turn).at(-1)?.call;

@@ -92,7 +92,7 @@ const APPROVAL = {
     schema: { type: "object", properties: { model: { type: "string" } } },
     reason: "",
     by: "",
-    said: "",
+    decisionReason: "",
     expiresAt: null,
 };
 
