@@ -14,7 +14,9 @@ import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { AiChat } from "@woow_paas_platform/ai_chat/ai_chat";
 import { PAGE_SIZE } from "@woow_paas_platform/commands/resource_center";
-import { FakeServer, json, refusal, settle } from "../ai_chat_test_helpers";
+import { settle } from "../ai_chat_test_helpers";
+import { json, refusal } from "../fake_responses";
+import { FakeServer } from "../fake_server";
 
 describe.current.tags("desktop");
 defineMailModels();

@@ -12,15 +12,9 @@ import {
 } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { LIST_REFRESH } from "@woow_paas_platform/ai_chat/ai_chat_service";
-import {
-    ask,
-    CALL,
-    FakeServer,
-    mountChat,
-    refusal,
-    settle,
-    setVisibility,
-} from "../ai_chat_test_helpers";
+import { ask, CALL, mountChat, settle, setVisibility } from "../ai_chat_test_helpers";
+import { refusal } from "../fake_responses";
+import { FakeServer } from "../fake_server";
 
 describe.current.tags("desktop");
 defineMailModels();

@@ -13,7 +13,8 @@ import {
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { AiChat } from "@woow_paas_platform/ai_chat/ai_chat";
-import { FakeServer, settle } from "../ai_chat_test_helpers";
+import { settle } from "../ai_chat_test_helpers";
+import { FakeServer } from "../fake_server";
 
 describe.current.tags("desktop");
 defineMailModels();

@@ -1,7 +1,8 @@
 import { describe, expect, mockFetch, test } from "@odoo/hoot";
 import { AiApi } from "@woow_paas_platform/core/ai_api";
 import { McpApi } from "@woow_paas_platform/core/mcp_api";
-import { FakeServer, json } from "../ai_chat_test_helpers";
+import { json } from "../fake_responses";
+import { FakeServer } from "../fake_server";
 import { misfit, misfitOfAnswer, misfitOfRequest } from "../api_check";
 
 describe.current.tags("headless");

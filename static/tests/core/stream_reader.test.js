@@ -17,7 +17,8 @@ import {
     SILENCE_LIMIT,
     StreamReader,
 } from "@woow_paas_platform/core/stream_reader";
-import { FakeStream, settle, setVisibility } from "../ai_chat_test_helpers";
+import { settle, setVisibility } from "../ai_chat_test_helpers";
+import { FakeStream } from "../fake_stream";
 
 describe.current.tags("headless");
 

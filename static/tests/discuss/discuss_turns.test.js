@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from "@odoo/hoot";
 import { DiscussTurns } from "@woow_paas_platform/discuss/discuss_turns";
-import { FakeStream, settle } from "../ai_chat_test_helpers";
+import { settle } from "../ai_chat_test_helpers";
+import { FakeStream } from "../fake_stream";
 
 const CHANNEL = 3;
 

@@ -4,7 +4,7 @@ import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mockService, mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { browser } from "@web/core/browser/browser";
 import { McpServers } from "@woow_paas_platform/mcp_servers/mcp_servers";
-import { json } from "../ai_chat_test_helpers";
+import { json } from "../fake_responses";
 
 describe.current.tags("desktop");
 defineMailModels();

@@ -1,0 +1,152 @@
+import {
+    animationFrame,
+    beforeEach,
+    click,
+    describe,
+    expect,
+    manuallyDispatchProgrammaticEvent,
+    press,
+    queryAllTexts,
+    queryOne,
+    test,
+} from "@odoo/hoot";
+import { browser } from "@web/core/browser/browser";
+import { patchWithCleanup } from "@web/../tests/web_test_helpers";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { ask, mountChat, settle, setVisibility } from "../ai_chat_test_helpers";
+import { FakeServer } from "../fake_server";
+
+describe.current.tags("desktop");
+defineMailModels();
+
+/** @type {FakeServer} */
+let server;
+beforeEach(() => {
+    sessionStorage.clear();
+    server = new FakeServer();
+});
+
+test("with one assistant starts at once; nothing is created before the first message", async () => {
+    await mountChat({ onShow: (id) => expect.step(id) });
+    expect(".o_ai_chat_choice").toHaveCount(0);
+    expect(".o_ai_chat_input").toHaveAttribute("placeholder", "Message Ada");
+    expect(server.requestsTo("POST")).toHaveLength(0);
+    await ask("What time is it?");
+    expect(server.requestsTo("POST").map(({ body }) => body)).toMatchObject([
+        { assistant_id: 1 },
+        { content: "What time is it?" },
+    ]);
+    expect(".o_ai_chat_input").toHaveValue("");
+    expect.verifySteps([null, server.conversations[0].id]);
+});
+
+test("offers the choice of assistant and cloud service", async () => {
+    server.assistants.push({ id: 2, name: "Bob", description: "Ops", tools: 1 });
+    server.cloudServices = [
+        { id: 5, name: "Shop", state: "running", workspace: { id: 1, name: "ACME" } },
+    ];
+    await mountChat();
+    expect(queryAllTexts(".o_ai_chat_choice .fw-bold")).toEqual(["Ada", "Bob"]);
+    await click(".o_ai_chat_choice:last");
+    await click(".o_ai_chat_service");
+    queryOne(".o_ai_chat_service").value = "5";
+    await manuallyDispatchProgrammaticEvent(queryOne(".o_ai_chat_service"), "change");
+    await animationFrame();
+    await ask("Hi");
+    expect(server.requestsTo("POST")[0].body).toEqual({
+        assistant_id: 2,
+        cloud_service_id: 5,
+    });
+});
+
+test("greets with the face of its assistant, and a click asks what is suggested", async () => {
+    Object.assign(server.assistants[0], {
+        image_url: "/web/static/img/placeholder.png",
+        greeting: "What may I look up?",
+        starters: ["What time is it?"],
+    });
+    const starters = ["What runs?"];
+    server.cloudServices = [
+        { id: 5, name: "Shop", state: "running", starters, workspace: { id: 1, name: "ACME" } },
+    ];
+    const record = { model: "res.partner", id: 4, name: "Azure" };
+    await mountChat({ newChat: { cloud_service_id: 5, record } });
+    expect(".o_ai_chat_start h2").toHaveText("What may I look up?");
+    expect(".o_ai_chat_start .o_ai_chat_avatar img").toHaveCount(1);
+    expect(queryAllTexts(".o_ai_chat_starters button")).toEqual([
+        "Summarize “Azure”.",
+        "What is open on “Azure”?",
+        "What runs?",
+        "What time is it?",
+    ]);
+    await click(".o_ai_chat_starters button:last");
+    await settle();
+    expect(server.requestsTo("/messages")[0].body).toMatchObject({
+        content: "What time is it?",
+    });
+});
+
+test("without an image the face is the first letter, also when the image is gone", async () => {
+    await mountChat();
+    expect(".o_ai_chat_start .o_ai_chat_avatar").toHaveText("A");
+    server.assistants[0].image_url = "/web/static/img/placeholder.png";
+    const conversation = server.conversation({
+        assistant: { id: 1, name: "Ada", image_url: "/web/static/img/placeholder.png" },
+    });
+    const turn = { id: 5, state: "done", tool_calls: [], usage: null, error: null };
+    server.message(conversation, "assistant", "Yes.", turn);
+    setVisibility("visible");
+    await settle();
+    await click(`[data-conversation-id='${conversation.id}']`);
+    await settle();
+    const face = ".o_ai_chat_message_assistant .o_ai_chat_avatar";
+    await manuallyDispatchProgrammaticEvent(queryOne(`${face} img`), "error");
+    await animationFrame();
+    expect(face).toHaveText("A");
+});
+
+test("the first one asks which language it is to be", async () => {
+    Object.assign(server.preferences, {
+        language: "en_US",
+        languages: [
+            { code: "en_US", name: "English (US)" },
+            { code: "zh_TW", name: "繁體中文" },
+        ],
+    });
+    patchWithCleanup(browser.location, { assign: (path) => expect.step(path) });
+    await mountChat();
+    expect(queryAllTexts(".o_ai_chat_languages .btn")).toEqual(["English (US)", "繁體中文"]);
+    expect(".o_ai_chat_languages .btn:first").toHaveAttribute("aria-pressed", "true");
+    await click(".o_ai_chat_languages .btn:last");
+    await settle();
+    expect(server.preferences.language).toBe("zh_TW");
+    expect.verifySteps([browser.location.pathname + browser.location.search]);
+});
+
+test("later ones do not ask again", async () => {
+    server.preferences.languages = [
+        { code: "en_US", name: "English (US)" },
+        { code: "zh_TW", name: "繁體中文" },
+    ];
+    server.conversation();
+    await mountChat();
+    expect(".o_ai_chat_languages").toHaveCount(0);
+});
+
+test("says so when there is no assistant", async () => {
+    server.assistants = [];
+    await mountChat();
+    expect(".o_ai_chat_no_assistant").toHaveCount(1);
+    expect(".o_ai_chat_input").not.toBeEnabled();
+});
+
+test("keeps the text when the conversation cannot be made", async () => {
+    await mountChat();
+    server.interrupt("POST /api/ai/conversations", new TypeError("Failed to fetch"));
+    await ask("Hello");
+    expect(".o_ai_chat_input").toHaveValue("Hello");
+    expect(".o_ai_chat_start .alert").toHaveText(/cannot be reached/);
+    await press("Enter");
+    await settle();
+    expect(".o_ai_chat_bubble").toHaveText("Hello");
+});

@@ -1,0 +1,130 @@
+import { json, refusal } from "./fake_responses";
+import { FakeStream } from "./fake_stream";
+
+/** What the server knows of conversations: one turn at a time, its stream in the test's hands. */
+export class FakeConversations {
+    constructor() {
+        this.conversations = [];
+        this.tokens = new Map();
+        this.turnOwners = new Map();
+        this.nextId = 10;
+    }
+
+    conversation(values = {}) {
+        const conversation = {
+            id: this.nextId++,
+            name: "A talk",
+            assistant: { id: 1, name: "Ada", image_url: null },
+            cloud_service: null,
+            record: null,
+            last_message_at: "2026-01-02T03:04:05Z",
+            messages: [],
+            turn: null,
+            queued: [],
+            ...values,
+        };
+        this.conversations.unshift(conversation);
+        return conversation;
+    }
+
+    message(conversation, role, text, turn = null) {
+        const author = role === "user" ? { id: 2, name: "Joel" } : { id: 3, name: "Ada" };
+        const message = {
+            id: this.nextId++,
+            role,
+            text,
+            html: text ? `<p>${text}</p>` : "",
+            author,
+            date: "2026-01-02T03:04:05Z",
+            attachments: [],
+            turn,
+            turn_id: null,
+            versions: [],
+        };
+        conversation.messages.push(message);
+        return message;
+    }
+
+    newTurn(conversation) {
+        const turn = { id: this.nextId++, state: "running", stream: new FakeStream() };
+        this.turnOwners.set(turn.id, conversation);
+        return turn;
+    }
+
+    startTurn(conversation) {
+        conversation.turn = this.newTurn(conversation);
+        return conversation.turn;
+    }
+
+    /** The turn that runs has ended; what was queued first runs now. */
+    endTurn(conversation) {
+        conversation.turn = conversation.queued.shift() || null;
+    }
+
+    /** The stream of the turn that runs, for the test to write to. */
+    get stream() {
+        return this.conversations.find(({ turn }) => turn).turn.stream;
+    }
+
+    accept(conversation, { content, client_token: token, when }) {
+        if (!this.tokens.has(token)) {
+            if (conversation.turn && !when) {
+                return refusal(409, "turn_running", "Still busy.");
+            }
+            const message = this.message(conversation, "user", content);
+            const isQueued = Boolean(conversation.turn);
+            const turn = isQueued ? this.newTurn(conversation) : this.startTurn(conversation);
+            if (isQueued) {
+                const steers = when === "steer";
+                conversation.queued.push(Object.assign(turn, { messageId: message.id, steers }));
+            }
+            this.tokens.set(token, {
+                turn_id: turn.id,
+                stream_url: `/api/ai/turns/${turn.id}/stream`,
+                message_id: message.id,
+            });
+        }
+        return json(this.tokens.get(token), 202);
+    }
+
+    retry(conversation) {
+        const turn = this.startTurn(conversation);
+        return json(
+            {
+                turn_id: turn.id,
+                stream_url: `/api/ai/turns/${turn.id}/stream`,
+                message_id: conversation.messages.findLast(({ role }) => role === "user").id,
+            },
+            202
+        );
+    }
+
+    listed({ id, name, assistant, cloud_service, record, last_message_at, turn }) {
+        const running = turn && { id: turn.id, state: turn.state };
+        return { id, name, assistant, cloud_service, record, last_message_at, turn: running };
+    }
+
+    detailed(conversation, query) {
+        const limit = Number(query.get("limit") || 30);
+        const before = Number(query.get("before") || Infinity);
+        const visible = conversation.messages.filter(({ id }) => id < before);
+        const { turn } = conversation;
+        return {
+            ...this.listed(conversation),
+            messages: visible.slice(-limit),
+            has_more: visible.length > limit,
+            turn: turn && {
+                id: turn.id,
+                state: turn.state,
+                stream_url: `/api/ai/turns/${turn.id}/stream`,
+                last_seq: 0,
+            },
+            queued: conversation.queued.map(({ id, messageId, steers }) => ({
+                id,
+                steers,
+                message_id: messageId,
+                stream_url: `/api/ai/turns/${id}/stream`,
+            })),
+        };
+    }
+}

@@ -1,0 +1,204 @@
+import { expect } from "@odoo/hoot";
+import { patchWithCleanup } from "@web/../tests/web_test_helpers";
+import { browser } from "@web/core/browser/browser";
+import { misfitOfAnswer, misfitOfRequest } from "./api_check";
+import { FakeConversations } from "./fake_conversations";
+import { json, refusal } from "./fake_responses";
+
+/** The API over `FakeConversations`. It refuses what the table of schemas refuses, and its own answers fit that table. */
+export class FakeServer extends FakeConversations {
+    constructor({ assistants = [{ id: 1, name: "Ada", description: "", tools: 3 }] } = {}) {
+        super();
+        this.assistants = assistants;
+        this.cloudServices = [];
+        this.requests = [];
+        this.preferences = {
+            show_tool_calls: true,
+            notify: true,
+            language: "en_US",
+            languages: [],
+        };
+        /** What the servers have to read, and what completes their templates. */
+        this.resources = { resources: [], templates: [], problems: [] };
+        this.completions = [];
+        /** As `mcp-config` lists them; each conversation has the same. */
+        this.mcpServers = [];
+        this.mcpNotice = "";
+        this.prompts = [];
+        /** Answers that come before the regular one: {match, answer}. */
+        this.interrupts = [];
+        // not `mockFetch`, which belongs to the mock server of the models
+        const answer = (url, init) => this.answer(new URL(url, "http://odoo.test"), init);
+        patchWithCleanup(browser, {
+            fetch(url, init) {
+                return String(url).startsWith("/api/") ? answer(url, init) : super.fetch(url, init);
+            },
+        });
+    }
+
+    /** The next request that matches gets `answer` instead: a Response, or an Error to throw. */
+    interrupt(match, answer) {
+        this.interrupts.push({ match, answer });
+    }
+
+    requestsTo(match) {
+        return this.requests.filter(({ line }) => line.includes(match));
+    }
+
+    async answer(url, init) {
+        const route = `${init.method} ${url.pathname}`;
+        const line = route + url.search;
+        const body = init.body && JSON.parse(init.body);
+        this.requests.push({ line, body });
+        const misfit = misfitOfRequest(route, body);
+        if (misfit) {
+            return refusal(400, "invalid_field", misfit);
+        }
+        const response = await this.respond(init.method, url, line, body);
+        if (response.headers.get("Content-Type") === "application/json") {
+            const data = await response.clone().json();
+            expect(misfitOfAnswer(route, response.status, data)).toBe("");
+        }
+        return response;
+    }
+
+    respond(method, url, line, body) {
+        const index = this.interrupts.findIndex(({ match }) => line.includes(match));
+        if (index !== -1) {
+            const [{ answer }] = this.interrupts.splice(index, 1);
+            if (answer instanceof Error) {
+                throw answer;
+            }
+            return answer;
+        }
+        const [, , , kind, id, action] = url.pathname.split("/");
+        if (url.pathname.endsWith("/mcp-config")) {
+            return this.mcpConfig();
+        }
+        if (url.pathname.endsWith("/toggle")) {
+            return this.toggle(url.pathname, body);
+        }
+        if (action === "command") {
+            const rows = this.mcpServers.map(({ name }) => ({ name, about: "Connected" }));
+            return json({ title: body.command, rows });
+        }
+        if (action === "prompts") {
+            return json({ prompts: this.prompts, problems: [] });
+        }
+        if (kind === "assistants") {
+            const bare = { image_url: null, greeting: "", starters: [] };
+            return json({ assistants: this.assistants.map((one) => ({ ...bare, ...one })) });
+        }
+        if (kind === "cloud-services") {
+            const bare = { starters: [] };
+            return json({
+                cloud_services: this.cloudServices.map((one) => ({ ...bare, ...one })),
+            });
+        }
+        if (kind === "preferences") {
+            Object.assign(this.preferences, body);
+            return json(this.preferences);
+        }
+        if (kind === "turns") {
+            const owner = this.turnOwners.get(Number(id));
+            const open = [owner?.turn, ...(owner?.queued || [])];
+            const turn = open.find((one) => one?.id === Number(id));
+            if (action === "retry") {
+                return this.retry(owner);
+            }
+            if (action === "stop") {
+                owner.queued = owner.queued.filter((one) => one !== turn);
+                return json({ state: "stopped" });
+            }
+            return turn ? turn.stream.open() : new Response(null, { status: 204 });
+        }
+        return this.answerConversations(method, Number(id), action, body, url.searchParams);
+    }
+
+    answerConversations(method, id, action, body, query) {
+        const found = this.conversations.find((conversation) => conversation.id === id);
+        if (!id && method === "POST") {
+            const assistant = this.assistants.find((one) => one.id === body.assistant_id);
+            return json(
+                this.listed(
+                    this.conversation({
+                        name: "",
+                        assistant: { id: assistant.id, name: assistant.name, image_url: null },
+                    })
+                ),
+                201
+            );
+        }
+        if (!id) {
+            return json({
+                conversations: this.conversations.map((one) => this.listed(one)),
+                has_more: false,
+            });
+        }
+        if (!found) {
+            return refusal(404, "not_found", "It is gone.");
+        }
+        if (action === "messages") {
+            return this.accept(found, body);
+        }
+        if (action === "resources") {
+            return json(method === "GET" ? this.resources : this.attached(body));
+        }
+        if (action === "complete") {
+            return json({ values: this.completions, has_more: false });
+        }
+        if (method === "PATCH") {
+            found.name = body.name;
+            return json(this.listed(found));
+        }
+        if (method === "DELETE") {
+            this.conversations = this.conversations.filter((one) => one !== found);
+            return new Response(null, { status: 204 });
+        }
+        return json(this.detailed(found, query));
+    }
+
+    toggle(path, { active, conversation_id: conversationId, for_me: forMe }) {
+        const id = Number(path.split("/").at(-2));
+        const switched = { enabled: active, ...(forMe && { enabled_for_me: active }) };
+        this.mcpServers = this.mcpServers.map((server) =>
+            server.id === id ? { ...server, ...switched } : server
+        );
+        return conversationId ? this.mcpConfig() : this.mcpServer(id);
+    }
+
+    mcpServer(id) {
+        const { enabled, tool_count, ...server } = this.mcpServers.find((one) => one.id === id);
+        const counts = { tool_count, active_tool_count: tool_count };
+        return json({
+            ...server,
+            ...counts,
+            active: enabled,
+            can_edit: false,
+            my_policy: "default",
+        });
+    }
+
+    mcpConfig() {
+        const enabled = this.mcpServers.filter((server) => server.enabled);
+        return json({
+            enabled_servers: enabled.map(({ name }) => name),
+            servers: this.mcpServers.map((one) => ({ state_message: "", ...one })),
+            notice: this.mcpNotice,
+            can_reload: true,
+        });
+    }
+
+    attached({ name, uri }) {
+        const id = this.nextId++;
+        const source = { server: "wiki", uri };
+        const file = {
+            id,
+            name,
+            mimetype: "text/plain",
+            url: `/api/ai/attachments/${id}`,
+            source,
+        };
+        return { attachments: [file], left_out: 0 };
+    }
+}
