@@ -12,7 +12,7 @@ from ..services.errors import EngineError
 from ..services.llm import reply
 from ..services.specs import Limits, TurnRequest
 from ..tools import db
-from .chat import ROUTE, assistant_or_404
+from .chat import ROUTE, assistant_or_404, message_text
 from .dispatcher import body
 from .execute import MAX_CALLS
 
@@ -30,9 +30,7 @@ class AiReplyController(http.Controller):
             raise ApiError.invalid(
                 "toolResults", f"Send at most {MAX_CALLS} results, each an object."
             )
-        message, context = values["aiMessage"].strip(), (values["userContext"] or "").strip()
-        if not message:
-            raise ApiError(400, "empty_message", request.env._("Write a message first."))
+        message, context = message_text(values["aiMessage"]), (values["userContext"] or "").strip()
         if len(message) + len(context) > PROMPT_CHARS:
             raise ApiError.invalid("aiMessage", f"At most {PROMPT_CHARS} characters can be sent.")
         assistant = _assistant(values["assistant_id"])

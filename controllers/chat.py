@@ -49,6 +49,14 @@ def visible_service(service_id):
     return visible_or_404(model, service_id, request.env._("This cloud service does not exist."))
 
 
+def message_text(content, *, has_files=False):
+    """What is sent; only files may come without a text."""
+    content = content.strip()
+    if not content and not has_files:
+        raise ApiError(400, "empty_message", request.env._("Write a message first."))
+    return content
+
+
 def active_companies():
     """Those that the browser has switched on; whether they are the person's is checked when they are used."""
     return [int(i) for i in request.cookies.get("cids", "").split("-") if i.isdecimal()]
@@ -201,9 +209,7 @@ class ChatController(http.Controller):
         values = body("Question")
         companies = values["company_ids"] or active_companies()
         channel = channel.with_context(woow_ai_companies=companies[:MAX_COMPANIES])
-        content = values["content"].strip()
-        if not content and not values["attachment_ids"]:
-            raise ApiError(400, "empty_message", request.env._("Write a message first."))
+        content = message_text(values["content"], has_files=bool(values["attachment_ids"]))
         turn = channel._turn_of_token(values["client_token"])
         if not turn:
             # another wording needs a conversation at rest
