@@ -52,12 +52,11 @@ def _assistant(assistant_id):
 
 def _request(assistant, question, with_tools):
     """What the engine gets to know; the conversation is nobody's."""
-    tools = request.env["woow_paas_platform.mcp_tool"]
-    if with_tools:
-        tools = tools._offered_to_caller(assistant)
     # sudo: ai.assistant - the caller may chat with it; prompt and secrets go to the engine only
     assistant = assistant.sudo()
-    tools -= assistant.mcp_tool_disabled_ids
+    tools = request.env["woow_paas_platform.mcp_tool"]
+    if with_tools:
+        tools = assistant._tools_for_caller(request.env.user)
     servers, problems = tools.server_id._server_specs(request.env.user)
     return TurnRequest(
         turn_id=0,

@@ -103,8 +103,10 @@ class TestMcpPermissions(People, McpApiCase):
         config = self._conversation(self.stranger, theirs)._mcp_config()
         self.assertEqual(config["enabled_servers"], ["weather"])
 
-    def test_calls_without_a_chat_have_the_same_tools_at_every_entrance(self):
+    def test_an_archived_service_lends_its_tools_to_nobody(self):
+        """At every entrance alike: in a chat about it, and in calls without a chat."""
         Tool = self.env["woow_paas_platform.mcp_tool"]
+        turn = self._ask(self.member, service=self.service).sudo()
         for is_active in (True, False):
             self.service.active = is_active
             for user in (self.member, self.stranger):
@@ -113,3 +115,8 @@ class TestMcpPermissions(People, McpApiCase):
                     self.assertEqual(self.run_flow._is_offered_to(user), has_it)
                     offered = Tool.with_user(user)._offered_to_caller()
                     self.assertEqual(self.run_flow in offered, has_it)
+                    offered = self.assistant.sudo()._tools_for_caller(user)
+                    self.assertEqual(self.run_flow in offered, has_it)
+            self.assertEqual(self.run_flow in turn._tools(), is_active)
+            shown = turn.channel_id.with_user(self.member)._mcp_config()["enabled_servers"]
+            self.assertEqual(self.user_server.name in shown, is_active)

@@ -228,18 +228,18 @@ class McpServer(models.Model):
 
     @api.model
     def _of_person(self, person, cloud_services):
-        """The user servers of these cloud services, and the person's own; both may be empty."""
+        """The user servers of these cloud services, unless archived, and the person's own; both may be empty."""
         own = Domain.FALSE
         if person:
             own |= Domain("owner_user_id", "=", person.id)
         if cloud_services:
-            own |= Domain("cloud_service_id", "in", cloud_services.ids)
+            own |= Domain("cloud_service_id", "in", cloud_services.filtered("active").ids)
         return self.search(Domain("scope", "=", "user") & own)
 
     @api.model
     def _of_person_anywhere(self, person):
         """The user servers of all chats that this person could have."""
         Service = self.env["woow_paas_platform.cloud_service"]
-        Service = Service.with_user(person).sudo(False).with_context(active_test=True)
+        Service = Service.with_user(person).sudo(False)
         # sudo: mcp_server - the person's own, and those of the person's services; found, not shown
         return self.sudo()._of_person(person, Service.search([("workspace_id", "!=", False)]))
