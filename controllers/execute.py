@@ -28,7 +28,7 @@ class ExecuteController(http.Controller):
         """One call: ``{success, content?, error?}``; what cannot be called at all is an error."""
         values = body("Call")
         process.runner()  # where no call can be made, none is written down
-        asked = _Asked(values["toolName"], values["arguments"] or {})
+        asked = _RequestedCall(values["toolName"], values["arguments"] or {})
         asked.resolve(_offered())
         if refused := asked.refusal():
             return request.dispatcher.handle_error(refused)
@@ -42,7 +42,7 @@ class ExecuteController(http.Controller):
         given = body("Calls")["calls"]
         if not 0 < len(given) <= MAX_CALLS:
             raise ApiError.invalid("calls", f"Send from 1 to {MAX_CALLS} calls.")
-        calls = [_Asked(one["name"], one.get("arguments") or {}) for one in given]
+        calls = [_RequestedCall(one["name"], one.get("arguments") or {}) for one in given]
         process.runner()
         offered = _offered()
         refused = {}
@@ -90,7 +90,7 @@ class ExecuteController(http.Controller):
             )
         _check_mcp_is_on()
         process.runner()
-        asked = _Asked(tool.alias, arguments)
+        asked = _RequestedCall(tool.alias, arguments)
         asked.take(tool)
         if refused := asked.refusal(is_confirmed=True):
             return request.dispatcher.handle_error(refused)
@@ -125,8 +125,8 @@ def _offered():
     return request.env["woow_paas_platform.mcp_tool"]._offered_to_caller()
 
 
-class _Asked:
-    """One call as it was asked for.
+class _RequestedCall:
+    """A call as it was requested.
 
     :ivar direct: the call to make, after `resolve`
     """

@@ -18,7 +18,7 @@ from . import listeners
 
 _logger = logging.getLogger(__name__)
 
-KNOCK_TIMEOUT = 5.0  # s
+WAKE_TIMEOUT = 5.0  # s
 EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 what is compared, not bound
 
 
@@ -74,16 +74,18 @@ def turns_wait(dbname: str) -> None:
     if _is_threaded_server():
         listeners.ensure_listening(dbname)
     elif isinstance(server.server, server.PreforkServer) and config["http_enable"]:
-        threading.Thread(target=_knock, args=(dbname,), name="woow-ai-knock", daemon=True).start()
+        threading.Thread(
+            target=_wake_worker, args=(dbname,), name="woow-ai-wake-worker", daemon=True
+        ).start()
 
 
-def _knock(dbname: str) -> None:
+def _wake_worker(dbname: str) -> None:
     """A request makes the worker that answers it listen; `dbfilter` decides by the host whom it may reach."""
     interface = config["http_interface"] or ""
     address = "127.0.0.1" if interface in EVERYWHERE else interface
     for host in (address, dbname, f"{dbname}.localhost"):
         try:
-            connection = http.client.HTTPConnection(address, config["http_port"], KNOCK_TIMEOUT)
+            connection = http.client.HTTPConnection(address, config["http_port"], WAKE_TIMEOUT)
             headers = {"Host": host, "X-Odoo-Database": dbname}
             connection.request("GET", "/api/ai/health", headers=headers)
             status = connection.getresponse().status
