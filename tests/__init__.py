@@ -71,6 +71,7 @@ from . import test_steering
 from . import test_stdio_templates
 from . import test_stdio_templates_api
 from . import test_store
+from . import test_store_calls
 from . import test_template_file
 from . import test_timeline
 from . import test_tool_trial

@@ -7,7 +7,7 @@ from odoo.tests import tagged
 from psycopg2.errors import SerializationFailure
 
 from ..tools import db
-from .test_turn_races import TURN, RaceCase
+from .race_data import TURN, RaceCase
 
 SERVER = "woow_paas_platform.mcp_server"
 ROUNDS = 5  # of two workers
