@@ -38,7 +38,7 @@ class McpServer(models.Model):
         readonly=True,
         copy=False,
         groups="woow_paas_platform.group_admin",
-        help="Where in the internal network the problem occurred.",
+        help="Location of the problem in the internal network.",
     )
     state_sentence = fields.Char("Reason", compute="_compute_state_sentence")
     state_since = fields.Datetime("Since", readonly=True, copy=False, default=fields.Datetime.now)

@@ -31,7 +31,7 @@ class LockMixin(models.AbstractModel):
     )
     locked_at = fields.Datetime("Locked on", readonly=True, copy=False)
 
-    lock_sentence = fields.Char("Who Locked It", compute="_compute_lock_sentence", exportable=False)
+    lock_sentence = fields.Char("Lock Details", compute="_compute_lock_sentence", exportable=False)
 
     @api.depends("is_locked", "lock_reason", "locked_by_id")
     @api.depends_context("lang")

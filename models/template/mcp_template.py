@@ -66,7 +66,7 @@ class McpTemplate(models.Model):
     operator_lines = fields.Text(
         "Lines for the Operator",
         compute="_compute_operator_lines",
-        help="What mcp_servers.toml needs before servers can be made of this template.",
+        help="Lines that mcp_servers.toml needs before servers can be created from this template.",
     )
 
     _code_unique = models.UniqueIndex("(code)", "Another template already uses this code.")

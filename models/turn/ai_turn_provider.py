@@ -23,7 +23,7 @@ class AiTurn(models.Model):
     technical_cause = fields.Text(
         readonly=True,
         groups="woow_paas_platform.group_admin",
-        help="What language models said that failed, in their own words.",
+        help="Errors of language models, in their own words.",
     )
 
     def _provider(self):

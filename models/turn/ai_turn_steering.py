@@ -21,7 +21,7 @@ class AiTurn(models.Model):
         "woow_paas_platform.ai_turn",
         readonly=True,
         ondelete="cascade",
-        help="Turn that has taken the message.",
+        help="Turn that the message was added to.",
     )
 
     _entered = models.Index("(entered_id) WHERE entered_id IS NOT NULL")

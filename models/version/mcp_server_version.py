@@ -21,9 +21,10 @@ class McpServerVersion(models.Model):
     )
     number = fields.Integer("Version", required=True, readonly=True, aggregator=None)
     configuration = fields.Json(required=True, readonly=True)
-    changed = fields.Char(readonly=True, help="What was different in the version before.")
+    changed = fields.Char(readonly=True, help="Differences from the previous version.")
     difference = fields.Text(
-        compute="_compute_difference", help="What is different now: this version → current value."
+        compute="_compute_difference",
+        help="Differences from the current configuration: this version → current value.",
     )
     is_current = fields.Boolean(compute="_compute_difference")
 
