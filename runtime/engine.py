@@ -203,11 +203,11 @@ class Engine:
         return await model_names.read(spec, self.connections)
 
     async def call(self, call, conversation_id, timeout):
-        """One call without a turn, see `services.turn.tools.execute`."""
+        """One call without a turn, see `services.turn.execution.execute`."""
         await self._with(self._protocols)
-        from ..services.turn import tools  # noqa: PLC0415
+        from ..services.turn import execution  # noqa: PLC0415
 
-        return await tools.execute(call, self.pool, conversation_id, timeout=timeout)
+        return await execution.execute(call, self.pool, conversation_id, timeout=timeout)
 
     def features(self, spec, conversation_id):
         """Prompts and resources of a server, see `services.mcp.features.prompts_resources.ServerFeatures`."""

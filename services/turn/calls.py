@@ -13,8 +13,9 @@ from ..mcp.session.elicitation import ElicitRequest, ElicitResult, OnElicit
 from ..records.errors import RecordError
 from ..specs import CallResult, Executed, ToolCall, Verdict
 from . import approval
+from .execution import failure, refusal
 from .ports import Journal
-from .tools import TurnTools, failure, refusal
+from .tools import TurnTools
 
 PROGRESS_INTERVAL = 0.1  # s between two progress events of one call
 PROGRESS_QUICK = 100  # events of a call, then they come every second

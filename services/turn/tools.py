@@ -1,22 +1,17 @@
-"""Tools of one turn: what the LLM is offered, and what becomes of a call."""
+"""Tools of one turn: what the LLM is offered, and which tool a call means."""
 
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .. import const, large, text
-from ..errors import EngineError, ServerTimeout, SessionExpired, SessionLost
-from ..mcp.discovery import content
+from .. import large
+from ..errors import EngineError
 from ..mcp.pool.pool import Pool
 from ..mcp.session.call_options import DEFAULTS, CallOptions
-from ..openapi import operations
-from ..schemas import arguments
 from ..specs import (
     CallResult,
     Executed,
-    Limits,
-    Outcome,
     ServerSpec,
     ToolCall,
     ToolSpec,
@@ -24,12 +19,11 @@ from ..specs import (
 )
 from ..toolset import definition, lookup
 from ..toolset.lookup import Lookup
-from . import approval, names, read_result
+from . import names, read_result
+from .execution import elapsed_ms, execute, refusal
 
 OURS = {tool.alias: tool for tool in (*lookup.TOOLS, read_result.TOOL)}
 MAX_FUNCTIONS = 125  # OpenAI takes 128 tools of one request, three may be ours
-
-MAYBE = "It is not known whether the tool has taken effect."
 
 
 class TurnTools:
@@ -218,7 +212,7 @@ class TurnTools:
             result = lookup.found((), ())
         else:
             result = await large.beside(self._found, self.lookup, call.arguments["queries"])
-        return replace(result, duration_ms=_ms(begun))
+        return replace(result, duration_ms=elapsed_ms(begun))
 
     def _found(self, hidden: Lookup, queries: list[str]) -> CallResult:
         """What of it can be offered together from now on, and what else there is."""
@@ -236,108 +230,3 @@ class TurnTools:
             else:
                 more.append(tool)
         return lookup.found(ready, more)
-
-
-async def execute(
-    call: ToolCall,
-    pool: Pool,
-    conversation_id: Any,
-    *,
-    timeout: float,
-    limits: Limits = Limits(),  # noqa: B008 frozen
-    options: CallOptions = DEFAULTS,
-) -> Executed:
-    """Run one call, of a turn or not. Whatever happens, except being cancelled, is a result.
-
-    :param timeout: seconds
-    :param options: but for what the tool itself says, its schema and whether it may be repeated
-    """
-    begun = time.monotonic()
-    if refused := refusal(call):
-        return Executed(result=refused)
-    try:
-        if call.tool.operation is not None:
-            raw = await operations.perform(
-                call.tool.operation, call.arguments, pool.policy, timeout=timeout
-            )
-        else:
-            may_repeat = approval.is_repeatable(call.tool.annotations, call.server.trust_level)
-            raw = await pool.call(
-                call.server,
-                conversation_id,
-                call.tool.name,
-                call.arguments,
-                timeout=timeout,
-                options=replace(options, schema=call.tool.input_schema, may_repeat=may_repeat),
-            )
-        return Executed(result=await large.apply(_read, raw, call, limits, begun), raw=raw)
-    except ServerTimeout as error:
-        sentence = f"The tool did not answer within {timeout:g} s. {MAYBE}"
-        return Executed(result=failure("timeout", sentence, begun), error=error)
-    except SessionExpired as error:
-        return Executed(result=failure("error", str(error), begun), error=error)
-    except SessionLost as error:
-        return Executed(result=failure("unknown", f"{error} {MAYBE}", begun), error=error)
-    except EngineError as error:
-        return Executed(result=failure("error", error.outline, begun), error=error)
-    except Exception as error:
-        return Executed(
-            result=failure("error", f"The call failed ({type(error).__name__}).", begun)
-        )
-
-
-def refusal(call: ToolCall) -> CallResult | None:
-    """The result of a call that cannot be made at all; None if it can."""
-    if call.refused:
-        return failure("denied", call.refused)
-    if call.tool is None or (call.server is None and not call.tool.is_hosts):
-        return failure("unknown_tool", f"There is no tool called {call.alias!r}.")
-    if call.arguments is None:
-        return failure("invalid_args", call.problem or "The arguments are not a JSON object.")
-    if wrong := arguments.problem(call.arguments, call.tool.input_schema):
-        return failure("invalid_args", wrong)
-    return None
-
-
-def _read(result: Mapping[str, Any], call: ToolCall, limits: Limits, begun: float) -> CallResult:
-    read = content.read(
-        result, llm_cap=limits.llm_result_cap, ui_cap=limits.ui_result_cap, handle=call.id
-    )
-    failed = result.get("isError") is True
-    empty = "The tool failed without a reason." if failed else "The tool returned nothing."
-    return CallResult(
-        outcome="error" if failed else "ok",
-        text=read.text or empty,
-        display=read.display if read.display or read.display == 0 else empty,
-        duration_ms=_ms(begun),
-        bytes=text.weight(result, const.WIRE_CAP),
-        truncated=read.truncated,
-        whole=read.whole,
-        warning="" if failed else _oddity(result.get("structuredContent"), call.tool),
-        attachments=tuple(read.attachments),
-    )
-
-
-def _oddity(structured: Any, tool: ToolSpec) -> str:
-    """What of a structured result is not as the tool has promised (MCP 2025-11-25, server/tools).
-
-    Reported, not enforced: the result is returned anyway.
-    """
-    if structured is None or not tool.output_schema:
-        return ""
-    wrong = arguments.misfits(structured, tool.output_schema)
-    return f"The result of “{tool.name}” is not what the tool promises: {wrong}." if wrong else ""
-
-
-def failure(outcome: Outcome, sentence: str, begun: float | None = None) -> CallResult:
-    """The result of a call that has no answer of a tool; `sentence` is for the LLM and the person."""
-    return CallResult(
-        outcome=outcome,
-        text=sentence,
-        display=sentence,
-        duration_ms=_ms(begun) if begun is not None else 0,
-    )
-
-
-def _ms(begun: float) -> int:
-    return int((time.monotonic() - begun) * 1000)

@@ -22,8 +22,8 @@ from services.mcp.session.elicitation import ElicitResult
 from services.net.egress import EgressPolicy
 from services.specs import Limits, OAuthSpec, ServerSpec, ToolCall, ToolSpec
 from services.testing.memory_tokens import MemoryTokens
+from services.turn.execution import execute
 from services.turn.names import make_aliases
-from services.turn.tools import execute
 
 TIMEOUT = 60  # s; the suite starts a client for each scenario at once
 SIGN_INS = 4

@@ -18,7 +18,7 @@ from services.mcp.pool.pool import Pool
 from services.specs import ServerSpec, ToolCall, ToolSpec
 from services.testing.fake_http import respond, start_stream
 from services.testing.fake_mcp import FakeMcp
-from services.turn.tools import execute
+from services.turn.execution import execute
 
 ROOT = Path(__file__).parents[2]
 MOST = 0.05  # s of the processor that one callback of the loop, or one function in C, may take

@@ -15,7 +15,7 @@ from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
 from services.oauth.metadata import challenge_of
 from services.specs import OAuthSpec, ToolCall, ToolSpec
-from services.turn.tools import execute
+from services.turn.execution import execute
 
 
 async def test_a_person_signs_in_and_the_call_goes_on(fake, authority, pool, tokens):
