@@ -11,13 +11,14 @@ from ..models.base.ir_http import CrossSite
 from ..runtime.web.api_error import ApiError, error_body
 from ..services import large, text
 from ..services.errors import ConfigError, EngineError, ResultTooLarge
-from ..tools import sentences
+from ..tools import db, sentences
 from ..tools.refusals import Refusal
 from .schemas import SCHEMAS, misfit
 
 _logger = logging.getLogger(__name__)
 
 WENT_WRONG = "Something went wrong. An administrator can find the details in the log."
+NO_DATABASE = "Odoo cannot reach its database right now. Try again in a moment."
 MAX_BODY = 1024 * 1024  # bytes of one JSON body, where the route names no `max_body`
 
 
@@ -71,6 +72,10 @@ class AiDispatcher(Json2Dispatcher):
     def as_api_error(self, exc):
         """Narrowest class first; what is not known says nothing of its inside."""
         env = self.request.env
+        if isinstance(exc, AccessDenied) and isinstance(exc.__context__, psycopg2.Error):
+            exc = (
+                exc.__context__
+            )  # Odoo denies access if the database fails while it looks who asks
         match exc:
             case ApiError():
                 return exc
@@ -95,15 +100,19 @@ class AiDispatcher(Json2Dispatcher):
                 return ApiError(502, exc.code, sentences.translated(env, str(exc)))
             case HTTPException() if exc.code and exc.code < 500:
                 return ApiError(exc.code, "http_error", exc.description or exc.name)
-        return ApiError(500, "internal_error", _went_wrong(env))
+            case db.DatabaseGone():
+                return ApiError.busy(_translated(env, NO_DATABASE))
+            case psycopg2.Error() if db.passes(exc):
+                return ApiError.busy(_translated(env, NO_DATABASE))
+        return ApiError(500, "internal_error", _translated(env, WENT_WRONG))
 
 
-def _went_wrong(env):
+def _translated(env, sentence):
     """In the person's language, unless what failed is the database that knows it."""
     try:
-        return WENT_WRONG if env is None else sentences.translated(env, WENT_WRONG)
+        return sentence if env is None else sentences.translated(env, sentence)
     except psycopg2.Error:
-        return WENT_WRONG
+        return sentence
 
 
 def body(name):

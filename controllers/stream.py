@@ -6,7 +6,6 @@ from odoo.http import Response, request
 
 from ..runtime.turns import listeners, streams
 from ..runtime.web.api_error import ApiError
-from ..runtime.web.pool_timeout import RETRY_AFTER
 from .chat import ROUTE, turn_or_404
 from .dispatcher import query_int
 
@@ -29,12 +28,7 @@ class StreamController(http.Controller):
         if turn._is_streamed_until(after):
             return Response(status=204)
         if listeners.is_full(request.db, request.env.uid):
-            raise ApiError(
-                503,
-                "busy",
-                request.env._("Too many streams are open. Try again in a moment."),
-                headers={"Retry-After": str(RETRY_AFTER)},
-            )
+            raise ApiError.busy(request.env._("Too many streams are open. Try again in a moment."))
         request.session.can_save = False
         if turn.events_pruned:
             final = streams.frame(1, json.dumps(turn._final_event()))

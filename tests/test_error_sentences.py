@@ -1,9 +1,13 @@
 from unittest.mock import patch
 
+import psycopg2
+from odoo.service import security
 from odoo.tests import tagged
+from odoo.tools import mute_logger
 
 from ..runtime.turns import listeners
 from ..services import errors
+from ..tools import db
 from .common import AiHttpCase
 
 
@@ -28,3 +32,20 @@ class TestErrorSentences(AiHttpCase):
             answer = self.url_open(turn._stream_url())
         self.assertEqual((answer.status_code, answer.json()["error"]["code"]), (503, "busy"))
         self.assertGreater(int(answer.headers["Retry-After"]), 0)
+
+    def test_a_database_that_is_away_signs_nobody_out(self):
+        """Odoo denies access to whoever asks while its database fails."""
+        turn = self._ask(self.member)
+        self._sign_in(self.member)
+        gone = psycopg2.OperationalError("server closed the connection unexpectedly")
+        for fails in (
+            patch.object(security, "check_session", side_effect=gone),
+            patch.object(type(turn), "_is_streamed_until", side_effect=gone),
+            patch.object(type(turn), "_is_streamed_until", side_effect=db.DatabaseGone("gone")),
+        ):
+            with self.subTest(fails=fails), fails, mute_logger("odoo.http"):
+                answer = self.url_open(turn._stream_url())
+            self.assertEqual((answer.status_code, answer.json()["error"]["code"]), (503, "busy"))
+            self.assertIn("database", answer.json()["error"]["message"])
+            self.assertGreater(int(answer.headers["Retry-After"]), 0)
+        self.assertEqual(self.url_open("/api/ai/assistants").status_code, 200)

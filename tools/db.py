@@ -163,19 +163,21 @@ def typed_errors(dbname):
             raise StoreGone(dbname) from error
         raise
     except psycopg2.Error as error:
-        code = error.pgcode
-        if code == "25006":
-            forget(dbname)  # its connections lead to what is a replica now
-        if code is None:
-            if not isinstance(
-                error, psycopg2.OperationalError | psycopg2.InterfaceError | sql_db.PoolError
-            ):
-                raise
-            if is_gone(dbname):
-                raise StoreGone(dbname) from error
-        elif not code.startswith(PASSING):
+        if not passes(error):
             raise
+        if error.pgcode == "25006":
+            forget(dbname)  # its connections lead to what is a replica now
+        if error.pgcode is None and is_gone(dbname):
+            raise StoreGone(dbname) from error
         raise DatabaseGone(str(error).strip()) from error
+
+
+def passes(error: psycopg2.Error) -> bool:
+    """Whether it says that PostgreSQL cannot be reached, or cannot do this now; False if it never will."""
+    if error.pgcode is None:
+        passing = psycopg2.OperationalError | psycopg2.InterfaceError | sql_db.PoolError
+        return isinstance(error, passing)
+    return error.pgcode.startswith(PASSING)
 
 
 def is_gone(dbname) -> bool:

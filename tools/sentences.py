@@ -18,6 +18,7 @@ LONGEST = 2_000  # characters of a sentence of ours, with what it names
 _KNOWN = (
     _lt("Something went wrong in the AI engine."),
     _lt("Something went wrong. An administrator can find the details in the log."),
+    _lt("Odoo cannot reach its database right now. Try again in a moment."),
     _lt("The configuration is not valid."),
     _lt("This MCP server is no longer in the operator's file."),
     _lt("This template is no longer enabled in the operator's file."),

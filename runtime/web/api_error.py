@@ -25,6 +25,8 @@ STATUS = {
     Broken: 500,
 }  # any other refusal is 422
 
+RETRY_AFTER = 2  # s, told to who is turned away for a moment
+
 
 class ApiError(HTTPException):
     """Raised by a route or its authentication, mapped to the wire by `controllers.dispatcher`.
@@ -48,6 +50,16 @@ class ApiError(HTTPException):
             "unauthenticated",
             "Sign in, or send an Odoo API key as a bearer token.",
             headers={"WWW-Authenticate": "Bearer"},
+        )
+
+    @classmethod
+    def busy(cls, sentence: str):
+        return cls(
+            503,
+            "busy",
+            sentence,
+            details={"retry_after": RETRY_AFTER},
+            headers={"Retry-After": str(RETRY_AFTER)},
         )
 
     @classmethod

@@ -13,20 +13,19 @@ from odoo.sql_db import PoolError
 from werkzeug import Response
 from werkzeug.exceptions import ServiceUnavailable
 
+from .api_error import ApiError, error_body
+
 TIMEOUT = 20.0  # s
 LOOK_AGAIN = 0.03, 0.08  # s between two looks into a pool that is full
-RETRY_AFTER = 2  # s
 
 
 class PoolTimeout(PoolError, ServiceUnavailable):
     """For code the pool is full, for HTTP it is 503 `busy` with Retry-After."""
 
     def __init__(self):
-        details = {"retry_after": RETRY_AFTER}
-        message = "Too many people are connecting at once. Try again in a moment."
-        body = {"error": {"code": "busy", "message": message, "details": details}}
-        response = Response(json.dumps(body), 503, mimetype="application/json")
-        response.headers["Retry-After"] = str(RETRY_AFTER)
+        busy = ApiError.busy("Too many people are connecting at once. Try again in a moment.")
+        body = json.dumps(error_body(busy))
+        response = Response(body, busy.code, busy.headers, mimetype="application/json")
         ServiceUnavailable.__init__(self, response=response)
 
 
