@@ -117,8 +117,11 @@ class ToolCall(models.Model):
     def _comes_after_untrusted_result(self):
         """Whether the model has read untrusted content, in this turn or an earlier one."""
         turn = self.turn_id
+        earlier_turns = turn._earlier_turns()
+        if (turn | earlier_turns)._has_untrusted_files():
+            return True
         read = turn._calls_with_taken_over().filtered(lambda call: call.round < self.round)
-        for earlier in turn._earlier_turns():
+        for earlier in earlier_turns:
             read |= earlier._calls_with_taken_over()
         read.fetch(
             ["outcome", "tool_name", "tool_id", "operation_id", "server_name"]

@@ -22,6 +22,16 @@ class AiTurn(models.Model):
             pictures,
         )
 
+    def _has_untrusted_files(self):
+        # sudo: ir.attachment, mcp_server - where the files of questions come from, and how that is trusted
+        sent = self.sudo().attachment_ids.filtered("woow_source_uri")
+        servers = self.env["woow_paas_platform.mcp_server"].sudo().with_context(active_test=False)
+        for name in set(sent.mapped("woow_source_server")):
+            levels = servers.search([("name", "=", name)]).mapped("trust_level")
+            if not levels or "none" in levels:  # of several with this name any may have sent it
+                return True
+        return super()._has_untrusted_files()
+
     def _pictures_of_calls(self):
         """``{call id: pictures}`` that tools of this turn have returned, for models with vision."""
         # sudo: ir.attachment - files of the turn's own calls

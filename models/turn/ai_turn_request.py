@@ -61,6 +61,10 @@ class AiTurn(models.Model):
         """Tools that the host itself answers, which come from no server. A hook."""
         return ()
 
+    def _has_untrusted_files(self):
+        """Whether one of these questions holds a file from an untrusted server. A hook."""
+        return False
+
     def _check_still_allowed(self):
         """:return: a sentence when the person may no longer use this chat, else ``""``"""
         self.ensure_one()
