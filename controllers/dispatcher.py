@@ -63,8 +63,11 @@ class AiDispatcher(Json2Dispatcher):
 
     def handle_error(self, exc):
         error = self.as_api_error(exc)
-        if error.code >= 500 and error is not exc:  # what a route raises itself needs no traceback
-            _logger.error("%s failed.", self.request.httprequest.path, exc_info=exc)
+        path = self.request.httprequest.path
+        if error.error_code == "busy":  # Odoo has logged what the database said
+            _logger.info("%s: %s", path, exc)
+        elif error.code >= 500 and error is not exc:  # a route's own error needs no traceback
+            _logger.error("%s failed.", path, exc_info=exc)
         return self.request.make_json_response(
             error_body(error), headers=list(error.headers.items()), status=error.code
         )
