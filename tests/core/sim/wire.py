@@ -41,9 +41,10 @@ class Connection:
         return self._call("heartbeat", *args)
 
     def claim(self, *args):
-        claims = self._call("claim", *args)
-        self._world.observe_claims(self._database)
-        return claims
+        try:
+            return self._call("claim", *args)
+        finally:  # also of a claim whose answer is lost, before anything else happens
+            self._world.observe_claims(self._database)
 
     def _call(self, method, *args):
         world, outage = self._world, self._outage
