@@ -75,10 +75,6 @@ class AiDispatcher(Json2Dispatcher):
     def as_api_error(self, exc):
         """Narrowest class first; what is not known says nothing of its inside."""
         env = self.request.env
-        if isinstance(exc, AccessDenied) and isinstance(exc.__context__, psycopg2.Error):
-            exc = (
-                exc.__context__
-            )  # Odoo denies access if the database fails while it looks who asks
         match exc:
             case ApiError():
                 return exc
