@@ -46,10 +46,10 @@ MODELS = (
 def preload():
     """Import in a master that forks what the loop of each worker needs: once, and into memory that they share.
 
-    What is missing is said by each turn that needs it, see `Engine.load`.
+    What cannot be imported fails each turn that needs it, see `Engine.load`, and never the start of Odoo.
     """
     for names, group in ((PROTOCOLS, packages.PROTOCOLS), (MODELS, packages.MODELS)):
-        with contextlib.suppress(ImportError, PackageMissing):
+        with contextlib.suppress(Exception):
             _import(names, group)
 
 
