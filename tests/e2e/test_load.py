@@ -21,6 +21,8 @@ TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
 SEED = 20_260
 CUTS = 100
 BURST = 300
+# By Odoo, since it stood still.
+KILLED = re.compile(r"WorkerHTTP \(\d+\) timeout")
 
 
 def cookie_of(odoo, login="user"):
@@ -206,14 +208,13 @@ class TestLimits:
         scripted_llm.script(
             first("patience", {"content": "word " * 140}, latency=200, chunkSize=10)
         )
+        before = len(limited.log_text())
         turn = Chat(limited).ask("patience")
         begun = time.monotonic()
         assert turn.wait_ended() == "done"
         assert time.monotonic() - begun > 12
-        epochs = limited.sql(
-            f"SELECT lease_epoch FROM woow_paas_platform_ai_turn WHERE id = {turn.id}"
-        )
-        assert epochs == "1", "one runner did it all"
+        # Its worker may have answered enough requests meanwhile: then another one goes on.
+        assert not KILLED.search(limited.log_text()[before:])
 
     def test_a_direct_call_ends_before_its_worker_is_killed(self, limited, counter):
         """The tool may take 30 s, a request 8 s: the call ends in between, and no worker does."""
@@ -224,7 +225,7 @@ class TestLimits:
         assert answer.status_code == 200
         assert answer.json()["outcome"] in ("timeout", "unknown")  # which, a busy processor decides
         assert counter.executions("endless") == 1
-        assert not re.search(r"WorkerHTTP \(\d+\) timeout", limited.log_text()[before:])
+        assert not KILLED.search(limited.log_text()[before:])
 
     def test_turns_of_a_killed_worker_need_no_request(self, limited, scripted_llm):
         """And those that were queued before a start need none."""
