@@ -3,7 +3,7 @@
 * *core*: ``tests/core``, the engine alone, while the database is made and beside *odoo*
 * *odoo*: ``tests/test_*.py`` by pytest-odoo, in databases with the addon and its demo data, three at a time
 * *e2e*: ``tests/e2e``, against real processes, two at a time
-* *conformance*: ``tests/conformance``, the official suite of MCP, beside the last tests of *e2e*
+* *conformance*: ``tests/conformance``, the official suite of MCP, beside the first tests of *e2e*
 """
 
 import os
@@ -269,14 +269,12 @@ class OdooPytest(Pytest):
 
 
 def _e2e(instance: Instance, arguments: Sequence[str], *, beside: bool) -> list[report.Outcome]:
-    """:param beside: run *conformance* beside the last tests, which keep only one process busy"""
+    """:param beside: run *conformance* beside the first tests, which wait for their servers to start"""
     # They wait more than they compute. A file's tests share servers, so a file stays in one process.
     together = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
-    tests = (ROOT / "tests/e2e", "-q", *arguments)
-    most = Pytest("e2e", [*tests, *together, "-m", "not alone"]).finish()
-    alone = Pytest("e2e-alone", [*tests, "-m", "alone"], quiet=beside)
+    tests = Pytest("e2e", [ROOT / "tests/e2e", "-q", *together, *arguments])
     others = [conformance.run(LOGS / "test")] if beside else []
-    outcome = report.joined(most, alone.finish())
+    outcome = tests.finish()
     for log in sorted(LOGS.glob("e2e-*.log")):
         outcome.problems += _complaints(log, testbed.expected_patterns(log.name))
     return [outcome, *others]

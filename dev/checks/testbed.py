@@ -18,6 +18,7 @@ from dev.progress import DevError
 from dev.servers import addon
 from dev.servers.instance import Instance
 from dev.servers.odoo_server import OdooProcess
+from dev.servers.postgres import Postgres
 from dev.setup import odoo_tree, venvs
 
 if TYPE_CHECKING:
@@ -109,6 +110,21 @@ def with_demo_servers(source: Instance, facts: Mapping[str, str], name: str = "d
         if done and not source.postgres.sql(base.database, unread):
             return base
     raise DevError("The demo's records are not what the tests expect: see above.")
+
+
+@contextmanager
+def apart(source: Instance, folder: Path) -> Iterator[Instance]:
+    """A copy of ``source`` in a PostgreSQL of its own, which a test can stop without disturbing others."""
+    copy = Instance(source.name, source.database, throw_away=True)
+    copy.data_dir = source.data_dir
+    copy.postgres = Postgres(folder, throw_away=True, own=True)
+    copy.postgres.start()
+    try:
+        copy.postgres.restore(copy.database, source.postgres.dump(source.database))
+        yield copy
+    finally:
+        copy.postgres.stop()
+        shutil.rmtree(folder)
 
 
 class OdooServer:

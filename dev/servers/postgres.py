@@ -11,7 +11,6 @@ import signal
 import stat
 import subprocess
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,12 +39,19 @@ class Postgres:
     """Where to connect, and the process when it is ours."""
 
     def __init__(
-        self, folder: Path, *, throw_away: bool = False, programs: Path | None = None
+        self,
+        folder: Path,
+        *,
+        throw_away: bool = False,
+        programs: Path | None = None,
+        own: bool = False,
     ) -> None:
-        """:param programs: the folder of another version's programs"""
+        """:param programs: the folder of another version's programs
+        :param own: never the person's own server
+        """
         self.folder = folder
         self._programs = programs
-        self.external = os.environ.get("USE_PG") == "1"
+        self.external = not own and os.environ.get("USE_PG") == "1"
         self.process: processes.Process | None = None
         self._settings = {**SETTINGS, **(THROW_AWAY if throw_away else {})}
         if self.external:
@@ -112,25 +118,8 @@ class Postgres:
             self.process = None
 
     def restart(self) -> None:
-        """End the server, whoever started it, with every connection, and start it again as a child of this process.
-
-        A server of the person's own is left alone: only its connections are ended.
-        """
-        if self.external:
-            self.sql(
-                "postgres",
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
-                " AND usename = current_user",
-            )
-            return
-        lock = self.folder / "data/postmaster.pid"
-        os.kill(int(lock.read_text().splitlines()[0]), signal.SIGINT)
-        if self.process:
-            self.process.popen.wait(30)
-        deadline = time.monotonic() + 30
-        while lock.exists() and time.monotonic() < deadline:
-            time.sleep(0.02)
+        """End the server that this process started, with every connection, and start it again."""
+        self.stop()
         self.start()
 
     def _initialise(self, data: Path, prefix: Sequence[str]) -> None:
@@ -173,6 +162,10 @@ class Postgres:
         )
         if done.returncode:
             raise DevError(f"The dump cannot be restored:\n{done.stderr.decode()[-2000:]}")
+
+    def dump(self, database: str) -> bytes:
+        """The SQL that makes the database again, for `restore`."""
+        return self._command("pg_dump", "--no-owner", database).encode()
 
     def schema(self, database: str) -> list[str]:
         """The statements that would make the database again, without its rows."""

@@ -17,6 +17,8 @@ from chat import Chat, calls, first, of, text_of, then
 from counter import count
 from waiting import PATIENCE, eventually
 
+from dev.checks import testbed
+
 TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
 SEED = 20_260
 CUTS = 100
@@ -249,35 +251,42 @@ def test_workers_share_what_their_master_has_imported(odoo_prefork):
     assert "/_tiktoken." in libraries
 
 
-@pytest.mark.alone
-def test_a_restart_of_postgresql_loses_nothing(odoo, scripted_llm, counter, template):
+@pytest.fixture
+def separate(demo_template, demo_facts, tmp_path):
+    """A threaded Odoo and the PostgreSQL of its own that it uses."""
+    with testbed.apart(demo_template, tmp_path / "pg") as source:
+        server = testbed.OdooServer(source, "separate", environment=demo_facts)
+        server.start()
+        yield server
+        server.stop()
+
+
+def test_a_restart_of_postgresql_loses_nothing(separate, scripted_llm, counter):
     """Two turns are between their calls, two readers are connected; the database goes and comes back."""
-    server = counter.register(odoo)
-    try:
-        for name in ("before", "during"):
-            scripted_llm.script(
-                first(name, calls(("counter__count", {"id": name, "until": f"{name}.go"}))),
-                then(name, {"content": "word " * 100}, latency=60, chunkSize=20),
-            )
-        chats = {name: Chat(odoo) for name in ("before", "during")}
-        turns = {name: chat.ask(name) for name, chat in chats.items()}
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            readers = {name: pool.submit(read_on, odoo, turn) for name, turn in turns.items()}
-            counter.release("before.go")
-            turns["before"].until("text")
-            eventually(lambda: counter.executions("during") == 1)
-            template.postgres.restart()
-            counter.release("during.go")
-            for name, turn in turns.items():
-                seen = readers[name].result(PATIENCE)
-                assert seen == turn.numbered()
-                events = [payload for _seq, payload in seen]
-                assert (events[-1]["type"], events[-1]["state"]) == ("done", "done")
-                assert [event["outcome"] for event in of(events, "tool_result")] == ["ok"]
-                assert text_of(events).split() == ["word"] * 100
-                assert counter.executions(name) == 1
-    finally:
-        odoo.rpc("woow_paas_platform.mcp_server", "unlink", [server])
+    odoo = separate
+    counter.register(odoo)
+    for name in ("before", "during"):
+        scripted_llm.script(
+            first(name, calls(("counter__count", {"id": name, "until": f"{name}.go"}))),
+            then(name, {"content": "word " * 100}, latency=60, chunkSize=20),
+        )
+    chats = {name: Chat(odoo) for name in ("before", "during")}
+    turns = {name: chat.ask(name) for name, chat in chats.items()}
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        readers = {name: pool.submit(read_on, odoo, turn) for name, turn in turns.items()}
+        counter.release("before.go")
+        turns["before"].until("text")
+        eventually(lambda: counter.executions("during") == 1)
+        odoo.instance.postgres.restart()
+        counter.release("during.go")
+        for name, turn in turns.items():
+            seen = readers[name].result(PATIENCE)
+            assert seen == turn.numbered()
+            events = [payload for _seq, payload in seen]
+            assert (events[-1]["type"], events[-1]["state"]) == ("done", "done")
+            assert [event["outcome"] for event in of(events, "tool_result")] == ["ok"]
+            assert text_of(events).split() == ["word"] * 100
+            assert counter.executions(name) == 1
 
 
 def read_on(odoo, turn):
