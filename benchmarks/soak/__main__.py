@@ -19,10 +19,10 @@ from dev import processes
 from dev.servers.odoo_server import OdooProcess
 from dev.setup import venvs
 
-from . import soak_people, soak_trouble
-from .bed import deployment
-from .soak_gauge import LASTING, SETTLE, Held, Memory, Roles
-from .soak_trouble import FOLDER
+from ..bed import deployment
+from .gauge import LASTING, SETTLE, Held, Memory, Roles
+from .people import HANG, Person, Tally, reply_to
+from .trouble import FOLDER, Trouble, own_server, time_server, with_argument
 
 PEOPLE = ("user", "owner", "demo", "admin") * 2
 TRIMMED = Path(__file__).parent / "trimmed"  # processes tell their memory in use
@@ -101,14 +101,13 @@ class Soak:
         )
         self.offered = self._register()
         urls = [odoo.url, self.threaded.url]
-        self.tally = soak_people.Tally(len(urls))
+        self.tally = Tally(len(urls))
         self.people = [
-            soak_people.Person(odoo, login, urls, self.tally, number)
-            for number, login in enumerate(PEOPLE, 1)
+            Person(odoo, login, urls, self.tally, number) for number, login in enumerate(PEOPLE, 1)
         ]
 
     def commands(self):
-        return soak_trouble.with_argument(str(self.clock))
+        return with_argument(str(self.clock))
 
     def _register(self):
         """Make the servers known and let every assistant use them.
@@ -152,9 +151,7 @@ class Soak:
             time.sleep(0.5)
         seconds = minutes * 60
         begun = time.monotonic()
-        trouble = soak_trouble.Trouble(
-            self.odoo, self.roles, list(self.servers.values()), str(self.clock)
-        )
+        trouble = Trouble(self.odoo, self.roles, list(self.servers.values()), str(self.clock))
         memory = Memory(self.roles, begun, seconds, IN_USE, FOLDER / "memory.csv")
         used = self._processor_time()
         settled, next_sample = None, 0.0
@@ -178,7 +175,7 @@ class Soak:
         for person in self.people:
             person.rest.set()
         for person in self.people:
-            person.resting.wait(soak_people.HANG)
+            person.resting.wait(HANG)
         self._switch(False)
         found = self.held.settled(limit)
         if not over:
@@ -264,11 +261,11 @@ def main(minutes):
     operator_file.write_text(OPERATOR_FILE.format(program=clock))
     with contextlib.ExitStack() as stack:
         llm, new_odoo = stack.enter_context(deployment())
-        llm.answer = lambda body: (llm.forget(), soak_people.reply_to(body))[1]
+        llm.answer = lambda body: (llm.forget(), reply_to(body))[1]
         servers = {
-            "legacy": soak_trouble.own_server("legacy", ledger),
-            "modern": soak_trouble.own_server("modern", ledger),
-            "time": soak_trouble.time_server(),
+            "legacy": own_server("legacy", ledger),
+            "modern": own_server("modern", ledger),
+            "time": time_server(),
         }
         for server in servers.values():
             stack.callback(lambda server=server: server.process.kill())

@@ -40,7 +40,7 @@ def own_server(kind, ledger):
     def start(port):
         return processes.start(
             f"MCP server {kind}",
-            [sys.executable, HERE / "soak_server.py", kind, str(port), ledger],
+            [sys.executable, HERE / "server.py", kind, str(port), ledger],
             log=FOLDER / f"{kind}.log",
             env=processes.bare_environment(),
         )
@@ -55,7 +55,7 @@ def time_server():
 class Trouble:
     """Call `tick` often, in the main thread: the processes it starts end with that.
 
-    :param roles: the `soak_gauge.Roles` of its processes
+    :param roles: the `gauge.Roles` of its processes
     :param servers: the `Server` of each MCP server
     :param clock: the program of the server with a command, whose path nobody else's processes have
     """

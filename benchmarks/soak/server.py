@@ -1,4 +1,4 @@
-"""MCP servers of the soak: ``soak_server.py legacy|modern PORT LEDGER``.
+"""MCP servers of the soak: ``server.py legacy|modern PORT LEDGER``.
 
 *legacy* is one of the SDK, *modern* asks before it books and holds nothing meanwhile. Both write each execution of
 ``note`` to the ledger, so that a call that ran twice shows.
@@ -9,8 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-sys.path.pop(0)  # this folder, whose mcp.py hides the SDK
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 FORM = {"type": "object", "properties": {"seats": {"type": "integer"}}, "required": ["seats"]}
 ASK = {"mode": "form", "message": "How many seats?", "requestedSchema": FORM}
