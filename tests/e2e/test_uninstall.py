@@ -58,6 +58,8 @@ env['ir.attachment'].regenerate_assets_bundles()
 env['ir.attachment']._gc_file_store()
 """
 ANSWER = {"content": "Here."}
+# Between the commit of another process that installs a module and its word to this one, crons of that module may run.
+TOO_EARLY = r"ir_cron: Job 'AI: (?s:.*)KeyError: 'woow_paas_platform\."
 
 
 def _rows(odoo, database):
@@ -151,6 +153,7 @@ def test_the_server_falls_silent_and_serves_the_others(odoo, uninstalled):
 
 
 def test_it_comes_back_without_ghosts(odoo, uninstalled, _scripted_llm):
+    odoo.expect_log(TOO_EARLY)
     odoo.install()
     odoo.use_llm(_scripted_llm)
     api = odoo.session("user")
@@ -161,4 +164,4 @@ def test_it_comes_back_without_ghosts(odoo, uninstalled, _scripted_llm):
     )
     assert Chat(odoo).ask("Again").wait_ended() == "done"
     # The server ran through all of it.
-    assert odoo_log.complaints(odoo.log) == []
+    assert odoo_log.complaints(odoo.log, (TOO_EARLY,)) == []
