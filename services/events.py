@@ -140,12 +140,15 @@ def approval_required(
     schema: Mapping[str, Any],
     choices: Sequence[str],
     reason: str,
+    description: str,
+    is_destructive: bool,
     expires_at: str | None,
 ) -> Event:
     """A call waits for a person.
 
     :param schema: JSON Schema of the arguments, for the form that changes them
     :param choices: decisions that are possible
+    :param description: what the server says that the tool does
     """
     return {
         "type": "approval_required",
@@ -158,6 +161,8 @@ def approval_required(
         "schema": schema,
         "choices": list(choices),
         "reason": reason,
+        "description": description,
+        "destructive": is_destructive,
         "expires_at": expires_at,
     }
 

@@ -131,6 +131,20 @@ class TestApproval(TurnByHandCase):
 
     # ------------------------------------------------------------ decisions
 
+    def test_the_question_tells_what_the_tool_does(self):
+        self.forecast.description = "Tells\nthe weather. " * 40
+        self._asked()
+        (event,) = self._events("approval_required")
+        self.assertEqual(event["description"][:18], "Tells the weather.")
+        self.assertEqual(len(event["description"]), 300)
+        self.assertIs(event["destructive"], False)
+
+    def test_the_question_tells_whether_something_can_be_destroyed(self):
+        self.forecast.annotations = '{"destructiveHint": true}'
+        self._asked()
+        (event,) = self._events("approval_required")
+        self.assertIs(event["destructive"], True)
+
     def test_a_call_waits_and_runs_when_it_is_allowed(self):
         self._asked()
         (event,) = self._events("approval_required")

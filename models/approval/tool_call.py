@@ -4,7 +4,7 @@ import json
 
 from odoo import fields, models
 
-from ...services import events
+from ...services import events, text
 from ...services.errors import EngineError
 from ...services.schemas import schema
 from ...services.specs import Verdict
@@ -17,6 +17,8 @@ NOBODY_TO_ASK = (
     "This call needs the user's permission, and nobody can be asked here. "
     "Tell the user to ask for it in a conversation with the assistant."
 )
+
+DESCRIPTION_CHARS = 300  # of a server's own, beside the question
 
 
 def _dig(data, path):
@@ -110,9 +112,14 @@ class ToolCall(models.Model):
             self.arguments or {},
             self.turn_id.assistant_id,
             self.turn_id.user_id,
-            is_tainted=approval.is_destructive(source._annotations())
+            is_tainted=approval.is_destructive(self._annotations())
             and self._comes_after_untrusted_result(),
         )
+
+    def _annotations(self):
+        """What is said about the effect of what is called."""
+        source = self.tool_id or self.operation_id
+        return source._annotations() if source else {}
 
     def _comes_after_untrusted_result(self):
         """Whether the model has read untrusted content, in this turn or an earlier one."""
@@ -214,6 +221,7 @@ class ToolCall(models.Model):
             form = schema.clean(self._input_schema())
         except EngineError:
             form = {"type": "object"}
+        source = self.tool_id or self.operation_id
         return events.approval_required(
             self.call_id,
             tool=self.tool_name,
@@ -224,6 +232,8 @@ class ToolCall(models.Model):
             schema=form,
             choices=self.approval_choices,
             reason=self._approval_sentence(),
+            description=text.one_line(source.description or "", DESCRIPTION_CHARS),
+            is_destructive=approval.is_destructive(self._annotations()),
             expires_at=utc(self.turn_id.waiting_until),
         )
 

@@ -48,6 +48,10 @@ class ToolCall(models.Model):
         """What a person was shown once is not done on the strength of an earlier “always”."""
         return not self.rehearsal and super()._is_granted()
 
+    def _annotations(self):
+        tool = self._record_tool()
+        return tool.annotations if tool else super()._annotations()
+
     def _policy_decision(self):
         tool = self._record_tool()
         if tool is None:

@@ -62,7 +62,7 @@ def test_deny_with_a_reason_in_a_second_browser(careful, scripted_llm, counter, 
     other = page_of(careful, "user")
     other.goto(page.url)
     form = other.locator(".o_ai_chat_approval").first
-    form.get_by_role("button", name="Deny").focus()
+    form.get_by_role("button", name="Give a reason…").focus()
     other.keyboard.press("Enter")
     form.get_by_label("Reason").fill("Once is <b>enough</b>.")
     other.keyboard.press("Enter")

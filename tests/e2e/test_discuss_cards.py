@@ -85,12 +85,11 @@ def test_a_denial_in_a_second_browser_shows_at_once(careful, scripted_llm, count
         expect(page.locator(".o_ai_chat_approval")).to_have_count(2)
     assert len({url.partition("?")[0] for url in opened}) == 1
     form = pages[1].locator(".o_ai_chat_approval").first
-    form.get_by_role("button", name="Deny").click()
+    form.get_by_role("button", name="Give a reason…").click()
     form.get_by_label("Reason").fill("Once is enough.")
     pages[1].keyboard.press("Enter")
     expect(pages[0].locator(".o_ai_chat_approval")).to_have_count(1)
     pages[0].locator(".o_ai_chat_approval").get_by_role("button", name="Deny").click()
-    pages[0].keyboard.press("Enter")
     for page in pages:
         answer = page.locator(".o-mail-Message", has_text="Understood.")
         expect(answer.locator('[data-outcome="denied"]')).to_have_count(2)

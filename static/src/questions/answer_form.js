@@ -8,12 +8,11 @@ const { DateTime } = luxon;
 
 const INPUT_TYPES = { email: "email", uri: "url", date: "date", "date-time": "datetime-local" };
 
-/** @returns {import("./argument_form").FormField[]} each with its `initial` value */
+/** @returns {import("./argument_form").FormField[]} */
 export function answerFields(schema) {
     return formFields(schema).map((field) => ({
         ...field,
         kind: field.kind === "json" ? "text" : field.kind,
-        initial: schema.properties[field.name].default,
     }));
 }
 
@@ -37,11 +36,11 @@ function toUtc(text) {
 
 /** What stands in a field at first. */
 export function answerText(field) {
-    const { initial } = field;
-    if (initial === undefined || initial === null) {
+    const { default: value } = field;
+    if (value === undefined || value === null) {
         return "";
     }
-    return isMoment(field) ? toLocal(initial) : fieldText(field, initial);
+    return isMoment(field) ? toLocal(value) : fieldText(field, value);
 }
 
 /**

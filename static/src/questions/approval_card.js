@@ -1,6 +1,7 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
+import { useAutofocus } from "@web/core/utils/hooks";
 import { fieldText, formFields, isLongText, readForm } from "./argument_form";
 import { formatMomentFull } from "../core/format";
 import { Rehearsal } from "../records/rehearsal";
@@ -65,9 +66,18 @@ export class ApprovalCard extends Component {
             problems: {},
             isEditing: false,
             isDenying: false,
+            isLastingShown: false,
             reason: "",
         });
         this.problems = useProblems(() => [this.state.problems]);
+        useAutofocus({ refName: "reason" });
+    }
+
+    get about() {
+        const { server, description } = this.props.approval;
+        return (
+            description && _t("According to “%(server)s”: %(description)s", { server, description })
+        );
     }
 
     get expiry() {
@@ -79,8 +89,30 @@ export class ApprovalCard extends Component {
             : "";
     }
 
-    get grants() {
-        return this.props.approval.choices.filter((choice) => choice.startsWith("approve"));
+    get canAllow() {
+        return this.props.approval.choices.includes("approve_once");
+    }
+
+    /** What would spare the next question; of what can destroy something only for who asks for it. */
+    get lasting() {
+        const { choices } = this.props.approval;
+        return choices.filter(
+            (choice) => choice.startsWith("approve") && choice !== "approve_once"
+        );
+    }
+
+    /** Enter in a field is no word about what can destroy something. */
+    get allowType() {
+        return this.props.approval.isDestructive ? "button" : "submit";
+    }
+
+    get isLastingFolded() {
+        const { isDestructive } = this.props.approval;
+        return isDestructive && this.lasting.length > 0 && !this.state.isLastingShown;
+    }
+
+    get isChangeable() {
+        return this.fields.some(({ isFixed }) => !isFixed);
     }
 
     label(choice) {
@@ -114,33 +146,17 @@ export class ApprovalCard extends Component {
 
     deny() {
         const { id, turnId } = this.props.approval;
-        this.decision.decide(turnId, { id, decision: "deny", reason: this.state.reason });
+        const reason = this.state.isDenying ? this.state.reason : "";
+        this.decision.decide(turnId, { id, decision: "deny", reason });
     }
 
-    /** The first click asks for a reason, the second one, or Enter, sends it. */
-    startDenial(ev) {
-        if (!this.state.isDenying) {
-            ev.preventDefault();
-            this.state.isDenying = true;
-        }
-    }
-
-    onAllow(choice) {
-        if (choice !== "approve_once") {
-            this.allow(choice);
-        }
-    }
-
+    /** A click, or Enter in a field. */
     onSubmit() {
         if (this.state.isDenying) {
             this.deny();
         } else {
             this.allow("approve_once");
         }
-    }
-
-    cancelDenial() {
-        this.state.isDenying = false;
     }
 }
 

@@ -9,6 +9,7 @@
  * @property {"text"|"number"|"integer"|"boolean"|"enum"|"multi"|"json"} kind
  * @property {boolean} isRequired
  * @property {boolean} isFixed
+ * @property {*} default what counts where nothing is given; undefined if that is not known
  * @property {*[]} options of an enum, or of a list that holds some of them
  * @property {string[]} labels of the options
  * @property {string} format of a text, as JSON Schema names it
@@ -60,6 +61,15 @@ function fits(kind, options, value) {
     return types[kind] ? typeof value === types[kind] : true;
 }
 
+/** Whether the description only repeats what the field is called. */
+function isEcho({ title, description }, name) {
+    const bare = (text) =>
+        String(text || "")
+            .toLowerCase()
+            .replace(/[^\p{L}\p{N}]+/gu, "");
+    return [bare(title), bare(name)].includes(bare(description));
+}
+
 /**
  * @param {Object} schema of an object
  * @param {Object} args what is there already
@@ -78,7 +88,8 @@ export function formFields(schema, args = {}, fixed = []) {
         return {
             name,
             label: property.title || name,
-            description: property.description || "",
+            description: isEcho(property, name) ? "" : property.description || "",
+            default: property.default,
             kind: fits(kind, options, args[name]) ? kind : "json",
             isRequired: required.has(name),
             isFixed: fixed.includes(name),

@@ -41,6 +41,21 @@ export class SchemaField extends Component {
         return problem && (PROBLEMS[problem] || _t("Invalid value."));
     }
 
+    /** What stands where nothing was chosen or entered. */
+    get emptyLabel() {
+        const { kind, default: value, options, labels } = this.props.field;
+        if (value === undefined || value === null || typeof value === "object") {
+            return _t("Not set");
+        }
+        const chosen = kind === "enum" ? labels[options.indexOf(value)] : undefined;
+        const yesOrNo = kind === "boolean" ? (value ? _t("Yes") : _t("No")) : undefined;
+        return _t("Not set (default: %(value)s)", { value: yesOrNo ?? chosen ?? String(value) });
+    }
+
+    get placeholder() {
+        return this.props.field.default === undefined ? undefined : this.emptyLabel;
+    }
+
     get options() {
         const chosen = this.props.text.split(",");
         return this.props.field.options.map((option, index) => ({

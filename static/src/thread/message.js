@@ -2,11 +2,12 @@ import { Component } from "@odoo/owl";
 import { formatMoment, formatMomentFull } from "../core/format";
 import { Face } from "./face";
 import { TurnView } from "../turn/turn_view";
+import { Versions } from "./versions";
 
 /** An answer of the assistant. */
 export class Message extends Component {
     static template = "woow_paas_platform.Message";
-    static components = { Face, TurnView };
+    static components = { Face, TurnView, Versions };
     static props = {
         message: Object,
         assistant: { type: [Object, { value: null }], optional: true },
@@ -16,10 +17,24 @@ export class Message extends Component {
         canRetry: { type: Boolean, optional: true },
         areCallsShown: { type: Boolean, optional: true },
         onRetry: { type: Function, optional: true },
+        /** Which of the answers to one question it is, and how many there are. */
+        versionIndex: { type: Number, optional: true },
+        versionCount: { type: Number, optional: true },
+        /** (message, index) */
+        onShowVersion: { type: Function, optional: true },
     };
 
     retry() {
         this.props.onRetry(this.props.message);
+    }
+
+    get isEarlier() {
+        const { versionIndex, versionCount } = this.props;
+        return versionIndex < versionCount - 1;
+    }
+
+    showVersion(index) {
+        this.props.onShowVersion(this.props.message, index);
     }
 
     get authorName() {

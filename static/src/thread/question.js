@@ -3,11 +3,12 @@ import { _t } from "@web/core/l10n/translation";
 import { formatMomentFull } from "../core/format";
 import { Attachments } from "../composer/attachments";
 import { CopyButton } from "../markdown/copy_button";
+import { Versions } from "./versions";
 
 /** What the person said; it can be asked in other words, and the earlier wordings looked at. */
 export class Question extends Component {
     static template = "woow_paas_platform.Question";
-    static components = { Attachments, CopyButton };
+    static components = { Attachments, CopyButton, Versions };
     static props = {
         message: Object,
         /** Whether nothing is under way that a new wording would disturb. */
@@ -83,12 +84,7 @@ export class Question extends Component {
         return versions.indexOf(turnId);
     }
 
-    get versionLabel() {
-        const count = this.props.message.versions.length;
-        return _t("Version %(number)s of %(count)s", { number: this.versionIndex + 1, count });
-    }
-
-    showVersion(step) {
-        this.props.onShowVersion(this.props.message.versions[this.versionIndex + step]);
+    showVersion(index) {
+        this.props.onShowVersion(this.props.message.versions[index]);
     }
 }

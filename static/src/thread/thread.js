@@ -1,4 +1,4 @@
-import { Component, useEffect, useRef } from "@odoo/owl";
+import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { isFinal } from "../turn/turn_state";
 import { Message } from "./message";
 import { Question } from "./question";
@@ -22,6 +22,8 @@ export class Thread extends Component {
     setup() {
         this.scroll = useRef("scroll");
         this.content = useRef("content");
+        /** Keys of earlier answers that the person looks at, by the key of the first. */
+        this.looked = useState({});
         this.stick = useStickToBottom(this.scroll, this.content);
         useEffect(
             () => this.stick.toBottom(),
@@ -43,6 +45,34 @@ export class Thread extends Component {
     get lastOwnKey() {
         const own = this.props.thread.messages.findLast(({ role }) => role === "user");
         return own?.key;
+    }
+
+    /**
+     * What is shown, from the top. Answers to one question stand in one place: the last of them, unless the person
+     * looks at an earlier one.
+     */
+    get places() {
+        const places = [];
+        let answers = null;
+        for (const message of this.props.thread.messages) {
+            const isAnswer = message.role === "assistant" && Boolean(message.turn?.turnId);
+            if (isAnswer && answers) {
+                answers.push(message);
+            } else {
+                answers = isAnswer ? [message] : null;
+                places.push(answers || [message]);
+            }
+        }
+        return places.map((all) => {
+            const looked = all.findIndex(({ key }) => key === this.looked[all[0].key]);
+            const index = looked === -1 ? all.length - 1 : looked;
+            return { all, index, message: all[index] };
+        });
+    }
+
+    showAnswer(message, index) {
+        const { all } = this.places.find((place) => place.message.key === message.key);
+        this.looked[all[0].key] = all[index].key;
     }
 
     isLive(message) {
@@ -82,6 +112,9 @@ export class Thread extends Component {
     }
 
     retry(message) {
+        for (const key of Object.keys(this.looked)) {
+            delete this.looked[key];
+        }
         this.props.thread.retry(message);
     }
 

@@ -67,6 +67,8 @@ export class ToolCallCard extends Component {
         call: Object,
         /** Whether the reader is the person who is asked. */
         canDecide: { type: Boolean, optional: true },
+        /** The turn waits for a word about other calls. */
+        isHeld: { type: Boolean, optional: true },
         /** What stands in the place of arguments and result while they are not known here. */
         missing: { type: [String, Object], optional: true },
         onOpen: { type: Function, optional: true },
@@ -114,12 +116,17 @@ export class ToolCallCard extends Component {
         return this.isUndecided || this.questions.length > 0;
     }
 
+    /** It starts when the person has decided about others. */
+    get isBehindOthers() {
+        return Boolean(this.props.isHeld) && this.isRunning && !this.isAsking;
+    }
+
     get decision() {
         return decisionSentence(this.props.call.approval);
     }
 
     get statusLabel() {
-        if (this.isAsking && !this.props.canDecide) {
+        if ((this.isAsking || this.isBehindOthers) && !this.props.canDecide) {
             return _t("Waiting for a decision");
         }
         if (this.isUndecided) {
@@ -127,6 +134,9 @@ export class ToolCallCard extends Component {
         }
         if (this.questions.length) {
             return _t("Waiting for your answer");
+        }
+        if (this.isBehindOthers) {
+            return _t("Starts after your other decisions");
         }
         return this.isRunning ? _t("Running") : this.outcome.label;
     }

@@ -49,6 +49,9 @@
  * @property {string[]} fixed
  * @property {Object} schema
  * @property {string} reason
+ * @property {string} server
+ * @property {string} description what the server says that the tool does
+ * @property {boolean} isDestructive
  * @property {Object|null} rehearsal what a change of records would do
  * @property {string} by
  * @property {string} decisionReason the person's reason
@@ -159,6 +162,9 @@ export function newApproval(turn, event) {
         fixed: event.fixed || [],
         schema: event.schema || {},
         reason: event.reason || "",
+        server: event.server || "",
+        description: event.description || "",
+        isDestructive: Boolean(event.destructive),
         rehearsal: event.rehearsal || null,
         by: "",
         decisionReason: "",

@@ -1,0 +1,123 @@
+import {
+    animationFrame,
+    click,
+    edit,
+    expect,
+    press,
+    queryAll,
+    queryAllTexts,
+    queryText,
+    test,
+} from "@odoo/hoot";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { mockService, mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { ToolCallCard } from "@woow_paas_platform/tool_call/tool_call_card";
+import { newApproval, toolCall } from "@woow_paas_platform/turn/turn_state";
+
+defineMailModels();
+
+const ASKED = {
+    id: "c1",
+    tool: "remove",
+    title: "Remove",
+    server: "files",
+    args: { path: "/a" },
+    schema: {
+        properties: {
+            path: { type: "string", title: "Path", description: "path" },
+            deep: { type: "boolean", default: true, description: "Whether below it, too" },
+            kind: { enum: ["f", "d"], default: "d" },
+            most: { type: "integer", default: 5 },
+        },
+    },
+    choices: ["approve_once", "approve_conversation", "approve_always", "deny"],
+    reason: "Why.",
+    description: "Removes files.",
+};
+
+/** @returns {Object[]} what is decided, as it is sent */
+async function mountAsked(values = {}, props = {}) {
+    const sent = [];
+    mockService("ai_chat", () => ({
+        api: {
+            async decide(turnId, body) {
+                sent.push(body);
+            },
+        },
+    }));
+    const event = { ...ASKED, ...values };
+    const call = { ...toolCall(event), approval: newApproval({ turnId: 7 }, event) };
+    await mountWithCleanup(ToolCallCard, { props: { call, ...props } });
+    return sent;
+}
+
+function decisions() {
+    return queryAll("[data-decision]").map((button) => button.dataset.decision);
+}
+
+test("the question says what the tool does, by whose word, and names it once", async () => {
+    await mountAsked();
+    expect(".o_ai_chat_approval_about").toHaveText("According to “files”: Removes files.");
+    expect(".o_ai_chat_approval_hint").toHaveCount(1);
+    expect(queryAllTexts(".o_ai_chat_tool code")).toEqual(["files.remove"]);
+});
+
+test("a field tells its default, and no help that repeats its name", async () => {
+    await mountAsked();
+    expect(queryAllTexts(".o_ai_chat_approval .text-muted.text-break")).toEqual([
+        "Whether below it, too",
+    ]);
+    expect(queryText("select[name=deep] option:first")).toBe("Not set (default: Yes)");
+    expect(queryText("select[name=kind] option:first")).toBe("Not set (default: d)");
+    expect("input[name=most]").toHaveAttribute("placeholder", "Not set (default: 5)");
+    expect("input[name=path]").not.toHaveAttribute("placeholder");
+});
+
+test("one click denies", async () => {
+    const sent = await mountAsked();
+    expect(decisions()).toEqual(["approve_once", "approve_conversation", "approve_always", "deny"]);
+    await click("[data-decision=deny]");
+    expect(sent).toEqual([{ id: "c1", decision: "deny", reason: "" }]);
+});
+
+test("a reason can be given, and is sent with Enter", async () => {
+    const sent = await mountAsked();
+    await click(".o_ai_chat_approval_reasoned");
+    await animationFrame();
+    expect(".o_ai_chat_approval_reason").toBeFocused();
+    expect(decisions()).toEqual(["deny"]);
+    await edit("Not this one.");
+    await press("Enter");
+    expect(sent).toEqual([{ id: "c1", decision: "deny", reason: "Not this one." }]);
+});
+
+test("what can destroy something is marked, and allowed once unless more is asked for", async () => {
+    const sent = await mountAsked({ destructive: true });
+    expect(".o_ai_chat_approval_destructive").toHaveCount(1);
+    expect(".o_ai_chat_approval_why .fa-exclamation-triangle").toHaveCount(1);
+    expect(decisions()).toEqual(["approve_once", "deny"]);
+    expect("[data-decision=approve_once]").not.toHaveClass("btn-primary");
+    await click("input[name=path]");
+    await press("Enter");
+    expect(sent).toEqual([], { message: "Enter in a field is no word" });
+    await click(".o_ai_chat_approval_lasting");
+    await animationFrame();
+    expect(decisions()).toEqual(["approve_once", "approve_conversation", "approve_always", "deny"]);
+    await click("[data-decision=approve_once]");
+    expect(sent).toMatchObject([{ decision: "approve_once", args: { path: "/a" } }]);
+});
+
+test("Enter in a field allows what is harmless", async () => {
+    const sent = await mountAsked();
+    await click("input[name=path]");
+    await edit("/b");
+    await press("Enter");
+    expect(sent).toMatchObject([{ decision: "approve_once", args: { path: "/b" } }]);
+});
+
+test("a call that was allowed says that it starts after the other decisions", async () => {
+    const call = toolCall({ id: "c2", tool: "list", server: "files" });
+    await mountWithCleanup(ToolCallCard, { props: { call, isHeld: true } });
+    expect(".spinner-border").toHaveCount(0);
+    expect(".o_ai_chat_tool_outcome").toHaveText("Starts after your other decisions");
+});
