@@ -192,7 +192,10 @@ OPERATIONS = {
         )
         for chat, query in CHATS
     },
-    ("get", f"{TALK}/resources"): ("Resources of the servers", "", 200, "Listed", ()),
+    **{
+        ("get", f"{chat}/resources"): ("Resources of the servers", "", 200, "Listed", query)
+        for chat, query in CHATS
+    },
     ("post", f"{TALK}/resources/read"): ("Read one", "ResourceRead", 200, "Contents", ()),
     ("post", f"{TALK}/resources/attach"): (
         "Keep one for a message",

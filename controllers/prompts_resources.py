@@ -1,6 +1,6 @@
 """MCP prompts and resources of the servers of a conversation: for slash commands, and for reading along.
 
-Prompts are there for a new chat, too, which has no conversation before its first message.
+What there is, a new chat is told, too, which has no conversation before its first message or file.
 """
 
 from dataclasses import asdict
@@ -52,10 +52,15 @@ class PromptsResourcesController(http.Controller):
             query_of(**where), prompts=lambda server: server.prompts()
         )
 
-    @http.route(f"{CONVERSATION}/resources", methods=["GET"], readonly=True, **ROUTE)
-    def resources(self, conversation_id):
+    @http.route(
+        [f"{CONVERSATION}/resources", f"{NEW_CHAT}/resources"],
+        methods=["GET"],
+        readonly=True,
+        **ROUTE,
+    )
+    def resources(self, **where):
         return prompts_resources.list_response(
-            query_of(conversation_id),
+            query_of(**where),
             resources=lambda server: server.resources(),
             templates=lambda server: server.templates(),
         )

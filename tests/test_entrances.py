@@ -40,6 +40,7 @@ WAITS = {
     f"{NEW}/complete",
     f"{NEW}/prompts",
     f"{NEW}/prompts/get",
+    f"{NEW}/resources",
     f"{SERVER}/sync",
     f"{SERVER}/test",
     f"{RETRIEVAL}/mcp/proxy/<string:mcp_id>/tools/<path:tool_name>/call",
@@ -248,6 +249,7 @@ class TestEntrances(RecallData, AiHttpCase):
             f"{NEW}/complete": server | complete,
             f"{NEW}/prompts": None,
             f"{NEW}/prompts/get": server | prompt,
+            f"{NEW}/resources": None,
             f"{SERVER}/sync": {},
             f"{SERVER}/test": {},
             f"{RETRIEVAL}/mcp/proxy/<string:mcp_id>/tools/<path:tool_name>/call": {

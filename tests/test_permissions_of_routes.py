@@ -166,6 +166,8 @@ ROUTES = [
     ("GET", f"{NEW_CHAT}/prompts", None, {"in": SIGNED_IN}, None),
     ("GET", f"{NEW_CHAT}/prompts?cloud_service_id={{service}}", None, {"in": SEERS}, 404),
     ("POST", f"{NEW_CHAT}/prompts/get", PROMPT, {"in": SIGNED_IN}, None),
+    ("GET", f"{NEW_CHAT}/resources", None, {"in": SIGNED_IN}, None),
+    ("GET", f"{NEW_CHAT}/resources?cloud_service_id={{service}}", None, {"in": SEERS}, 404),
     ("POST", f"{NEW_CHAT}/complete", ARGUMENT, {"in": SIGNED_IN}, None),
     ("GET", "/api/ai/conversations", None, {"in": SIGNED_IN}, None),
     (

@@ -70,6 +70,7 @@ export const OPERATIONS = {
     "POST /api/ai/conversations/{conversation_id}/complete": {"body": "Completion", "answers": {"200": "Completed"}},
     "POST /api/ai/assistants/{assistant_id}/complete": {"body": "Completion", "answers": {"200": "Completed"}},
     "GET /api/ai/conversations/{conversation_id}/resources": {"body": "", "answers": {"200": "Listed"}},
+    "GET /api/ai/assistants/{assistant_id}/resources": {"body": "", "answers": {"200": "Listed"}},
     "POST /api/ai/conversations/{conversation_id}/resources/read": {"body": "ResourceRead", "answers": {"200": "Contents"}},
     "POST /api/ai/conversations/{conversation_id}/resources/attach": {"body": "ResourceAttach", "answers": {"200": "Attached"}},
 };

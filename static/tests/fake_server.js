@@ -85,6 +85,9 @@ export class FakeServer extends FakeConversations {
         if (action === "prompts") {
             return json({ prompts: this.prompts, problems: [] });
         }
+        if (action === "resources" && method === "GET") {
+            return json(this.resources);
+        }
         if (kind === "assistants") {
             const bare = { image_url: null, greeting: "", starters: [] };
             return json({ assistants: this.assistants.map((one) => ({ ...bare, ...one })) });
@@ -142,7 +145,7 @@ export class FakeServer extends FakeConversations {
             return this.accept(found, body);
         }
         if (action === "resources") {
-            return json(method === "GET" ? this.resources : this.attached(body));
+            return json(this.attached(body));
         }
         if (action === "complete") {
             return json({ values: this.completions, has_more: false });

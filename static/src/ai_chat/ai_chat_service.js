@@ -230,6 +230,7 @@ export class AiChatStore extends Reactive {
         if (!content && !this.files.of(this.currentId).length) {
             return;
         }
+        this.commands.dismiss();
         const thread = this.thread || (await this.startConversation());
         if (thread) {
             this.drafts.set(this.currentId, "");

@@ -86,6 +86,7 @@ export class CommandCenter extends Reactive {
 
     async run(command) {
         this.dismiss();
+        this.chat.resources.dismiss();
         if (command.prompt) {
             return command.prompt.arguments.length
                 ? this.ask(command.prompt)

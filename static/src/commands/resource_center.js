@@ -59,17 +59,20 @@ export class ResourceCenter extends Reactive {
         Object.assign(this, CLOSED);
     }
 
-    /** Asks the servers; a conversation that has not begun yet begins, as it does with a message. */
+    /** Asks the servers of the chat, also of one that has not begun. */
     async open() {
-        Object.assign(this, CLOSED, { visit: ++visits, isLoading: true });
-        const id = this.chat.currentId ?? (await this.chat.startConversation())?.id;
-        if (!id || !this.isOpen) {
-            return this.dismiss();
+        const { api, chatRef, commands, servers } = this.chat;
+        commands.dismiss();
+        if (!chatRef) {
+            return;
         }
-        const listed = await this.ask(this.chat.api.resources(id));
+        Object.assign(this, CLOSED, { visit: ++visits, isLoading: true });
+        const listed = await this.ask(api.resources(chatRef));
         if (listed) {
-            this.entries = markRaw(resourceEntries(listed));
-            this.problems = listed.problems;
+            const { chosenIds } = servers;
+            const isOn = ({ server }) => !chosenIds || chosenIds.includes(server.id);
+            this.entries = markRaw(resourceEntries(listed).filter(isOn));
+            this.problems = listed.problems.filter(isOn);
         }
     }
 
@@ -94,13 +97,20 @@ export class ResourceCenter extends Reactive {
         Object.assign(this, { template: null, error: null });
     }
 
-    /** @param {Object<string, string>} [args] of a template */
+    /**
+     * A chat that has not begun begins with its first file.
+     *
+     * @param {Object<string, string>} [args] of a template
+     */
     async attach(entry, args) {
-        const id = this.chat.currentId;
-        if (this.reading || !this.chat.files.hasRoom(id)) {
+        if (this.reading || !this.chat.files.hasRoom(this.chat.currentId)) {
             return;
         }
         Object.assign(this, { reading: entry, error: null });
+        const id = this.chat.currentId ?? (await this.chat.startConversation())?.id;
+        if (!id) {
+            return this.dismiss(); // the chat says why
+        }
         const attached = await this.ask(this.chat.api.attachResource(id, entry, args));
         if (attached) {
             this.dismiss();

@@ -305,10 +305,9 @@ export class AiApi {
         });
     }
 
-    /** Resources of the conversation's servers: `{resources, templates, problems}`. */
-    resources(conversationId) {
-        const url = `/api/ai/conversations/${conversationId}/resources`;
-        return this.request("GET", url, undefined, SERVER_TIMEOUT);
+    /** Resources of the chat's servers: `{resources, templates, problems}`. */
+    resources(chatRef) {
+        return this.request("GET", chatUrl(chatRef, "resources"), undefined, SERVER_TIMEOUT);
     }
 
     /**

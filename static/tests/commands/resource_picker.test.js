@@ -61,13 +61,16 @@ test("what is chosen with the keyboard becomes a chip, and goes with the message
     await click(".o_ai_chat_input");
     await edit("Read this");
     await reopenPicker();
-    expect(server.requestsTo("POST /api/ai/conversations")).toHaveLength(1);
+    expect(server.requestsTo("POST /api/ai/conversations")).toHaveLength(0, {
+        message: "looking begins no conversation",
+    });
     expect(".o_ai_chat_resources input").toBeFocused();
     expect(".o_ai_chat_input").toHaveValue("Read this", { message: "the draft moves along" });
     expect("[role=option]:last").toHaveText("two\nwiki://two · text/plain · 2.5 kB");
     await press("ArrowDown");
     await press("Enter");
     await settle();
+    expect(server.requestsTo("POST /api/ai/conversations")).toHaveLength(1);
     expect(".o_ai_chat_resources").toHaveCount(0);
     expect(queryAllTexts(".o_ai_chat_chip")).toEqual(["two"]);
     expect(".o_ai_chat_chip span").toHaveAttribute("title", "wiki · wiki://two");
@@ -138,7 +141,7 @@ test("a template asks for its variables", async () => {
 
 test("a slow server is waited for, and the person need not", async () => {
     const { promise, resolve } = Promise.withResolvers();
-    server.interrupt("GET /api/ai/conversations/10/resources", promise);
+    server.interrupt("GET /api/ai/assistants/1/resources", promise);
     await openPicker();
     expect(".o_ai_chat_resources").toHaveAttribute("aria-busy", "true");
     expect(".o_ai_chat_resources [role=status]").toHaveText("Loading resources…");

@@ -96,7 +96,7 @@ test("each request of the client is one that the API takes", async () => {
         ],
         prompts: [[chat], [newChat]],
         getPrompt: [[chat, { server, name: "greet" }, args]],
-        resources: [[5]],
+        resources: [[chat], [newChat]],
         attachResource: [
             [5, { server, uri: "wiki://a", name: "a" }],
             [5, { server, uri: "wiki://{page}", name: "a" }, args],
