@@ -131,7 +131,7 @@ class OAuthController(http.Controller):
         return None
 
     def _page(self, values, status=200):
-        values |= {"page_name": "ai_sign_ins", "sign_ins": request.env[SIGN_IN]._own()}
+        values |= {"page_name": "ai_settings", "sign_ins": request.env[SIGN_IN]._own()}
         return request.render("woow_paas_platform.portal_sign_ins", values, status=status)
 
     @http.route("/my/ai/sign-ins/forget", type="http", auth="user", methods=["POST"])

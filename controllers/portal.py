@@ -11,11 +11,13 @@ PAGE = {"type": "http", "auth": "user", "website": True, "methods": ["GET"], "re
 
 class AiPortal(CustomerPortal):
     @http.route(["/my/ai", "/my/ai/<int:conversation_id>"], **PAGE)
-    def portal_my_ai(self, conversation_id=None, assistant_id=None, cloud_service_id=None, **_kw):
+    def portal_my_ai(
+        self, conversation_id=None, assistant_id=None, cloud_service_id=None, gone=None, **_kw
+    ):
         if conversation_id:
             channel = request.env["discuss.channel"].browse(conversation_id)
             if not channel._own_conversation():
-                return request.redirect("/my/ai")
+                return request.redirect("/my/ai?gone=1")
         props = {"conversationId": conversation_id or False}
         given = {"assistant_id": assistant_id, "cloud_service_id": cloud_service_id}
         chosen = {
@@ -25,7 +27,7 @@ class AiPortal(CustomerPortal):
         }
         if chosen:
             props["newChat"] = chosen
-        values = {"page_name": "ai", "conversation_id": conversation_id, "props": props}
+        values = {"page_name": "ai", "props": props, "is_gone": bool(gone)}
         return request.render("woow_paas_platform.portal_my_ai", values)
 
     @http.route(

@@ -6,6 +6,8 @@ from odoo.http import request
 from .portal import PAGE
 
 SERVICE = "woow_paas_platform.cloud_service"
+WORKSPACE = "woow_paas_platform.workspace"
+GONE = "/my/services?gone=1"
 ROLES = ("owner", "admin", "user", "guest")
 
 
@@ -23,7 +25,7 @@ class ServicePortal(CustomerPortal):
     """The cloud services of a person; what can be done there goes through the API."""
 
     @http.route(["/my/services", "/my/services/page/<int:page>"], **PAGE)
-    def portal_my_services(self, page=1, search="", **_kw):
+    def portal_my_services(self, page=1, search="", gone=None, **_kw):
         Service = request.env[SERVICE]
         domain = Domain("name", "ilike", search) | Domain("workspace_id.name", "ilike", search)
         pages = pager(
@@ -41,6 +43,8 @@ class ServicePortal(CustomerPortal):
             "pager": pages,
             "search": search,
             "default_url": "/my/services",
+            "is_gone": bool(gone),
+            "has_workspace": bool(request.env[WORKSPACE].search_count([], limit=1)),
         }
         return request.render("woow_paas_platform.portal_my_services", values)
 
@@ -48,7 +52,7 @@ class ServicePortal(CustomerPortal):
     def portal_my_service(self, service_id, **_kw):
         service = readable_service(service_id)
         if not service:
-            return request.redirect("/my/services")
+            return request.redirect(GONE)
         # sudo: res.users - members of a workspace know each other's names
         access = service.workspace_id.access_ids.sudo()
         labels = dict(access._fields["role"]._description_selection(request.env))
@@ -71,33 +75,33 @@ class ServicePortal(CustomerPortal):
         ],
         **PAGE,
     )
-    def portal_my_service_chat(self, service_id, conversation_id=None, **_kw):
+    def portal_my_service_chat(self, service_id, conversation_id=None, gone=None, **_kw):
         service = readable_service(service_id)
         if not service:
-            return request.redirect("/my/services")
+            return request.redirect(GONE)
         channel = request.env["discuss.channel"].browse(conversation_id)._own_conversation()
         if conversation_id and channel.woow_cloud_service_id != service:
-            return request.redirect(f"/my/services/{service.id}/chat")
+            return request.redirect(f"/my/services/{service.id}/chat?gone=1")
         props = {
             "conversationId": channel.id,
             "cloudService": {"id": service.id, "name": service.name},
         }
-        return render_service("portal_my_service_chat", service, props=props)
+        return render_service("portal_my_service_chat", service, props=props, is_gone=bool(gone))
 
     @http.route("/my/services/<int:service_id>/mcp", **PAGE)
     def portal_my_service_mcp(self, service_id, **_kw):
         service = readable_service(service_id)
         if not service.is_manager:
-            return request.redirect(f"/my/services/{service.id}" if service else "/my/services")
+            return request.redirect(f"/my/services/{service.id}" if service else GONE)
         props = {"cloudServiceId": service.id}
         return render_service("portal_my_service_mcp", service, props=props)
 
     @http.route("/my/ai-servers", **PAGE)
     def portal_my_ai_servers(self, **_kw):
-        values = {"page_name": "ai_servers", "props": {}}
+        values = {"page_name": "ai_settings", "props": {}}
         return request.render("woow_paas_platform.portal_my_ai_servers", values)
 
     @http.route("/my/ai/connections", **PAGE)
     def portal_my_ai_connections(self, **_kw):
-        values = {"page_name": "ai_connections"}
+        values = {"page_name": "ai_settings"}
         return request.render("woow_paas_platform.portal_my_ai_connections", values)

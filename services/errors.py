@@ -102,7 +102,7 @@ class SecretUnreadable(ConfigError):
 class KeyMissing(ConfigError):
     code = "key_missing"
     default_message = (
-        "This MCP server requires your own key. Add it under My account, AI connections."
+        "This MCP server requires your own key. Add it in your AI settings, under Keys and permissions."
     )
 
 

@@ -42,6 +42,7 @@ from . import test_permissions
 from . import test_permissions_of_routes
 from . import test_person_rules
 from . import test_pool_timeout
+from . import test_portal_pages
 from . import test_prompts_resources
 from . import test_provider
 from . import test_questions

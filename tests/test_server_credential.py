@@ -64,7 +64,7 @@ class TestServerCredential(McpApiCase):
         request = turn._turn_request()
         self.assertEqual([s.name for s in request.servers], ["flows"])
         problems = {tool.name: tool.problem for tool in request.tools}
-        self.assertIn("My account", problems["forecast"])
+        self.assertIn("AI settings", problems["forecast"])
         self.assertFalse(problems["run_flow"])
         self.assertNotIn("shared-secret", str(request))
 
@@ -141,9 +141,9 @@ class TestServerCredential(McpApiCase):
         status, data = self._call("POST", "/api/mcp/execute-tool", body)
         self.assertGreaterEqual(status, 400)
         self.assertEqual(data["error"]["code"], "key_missing")
-        self.assertIn("My account", data["error"]["message"])
+        self.assertIn("AI settings", data["error"]["message"])
 
     def test_the_page(self):
         self._sign_in(self.member)
         self.assertIn("AiConnections", self.url_open("/my/ai/connections").text)
-        self.assertIn("/my/ai/connections", self.url_open("/my/home").text)
+        self.assertIn("/my/ai/connections", self.url_open("/my/ai-servers").text)

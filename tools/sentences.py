@@ -29,7 +29,9 @@ _KNOWN = (
     _lt("A value is too long or contains invalid characters."),
     _lt("This address is not allowed: only public addresses can be reached."),
     _lt("The stored secret cannot be read with the current key. Enter it again."),
-    _lt("This MCP server requires your own key. Add it under My account, AI connections."),
+    _lt(
+        "This MCP server requires your own key. Add it in your AI settings, under Keys and permissions."
+    ),
     _lt(
         "Your own key or sign-in for this MCP server is not used where others can read the conversation."
     ),

@@ -29,7 +29,7 @@ class McpServer(models.Model):
     )
     wants_own_keys = fields.Boolean(
         "Users Add Their Own Key",
-        help="Each chat uses the key its user has added in My account, AI connections. The key above is "
+        help="Each chat uses the key its user has added in the AI settings of the portal. The key above is "
         "only used to read the tools, never in a chat.",
     )
     headers_json = fields.Text(

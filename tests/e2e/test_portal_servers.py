@@ -258,7 +258,7 @@ def test_a_person_connects_with_a_key_and_takes_permissions_back(
             expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text(answer)
 
         ask("Alone", "Without it.")
-        expect(page.locator(".o_ai_chat_thread")).to_contain_text("My account, AI connections")
+        expect(page.locator(".o_ai_chat_thread")).to_contain_text("Keys and permissions")
         page.goto("/my/ai/connections")
         card = page.locator('.o_woow_connection[data-server="everything"]')
         card.get_by_role("button", name="Add a key").click()

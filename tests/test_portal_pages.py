@@ -1,0 +1,56 @@
+from odoo.tests import tagged
+
+from .common import AiHttpCase
+
+SETTINGS = ("/my/ai-servers", "/my/ai/connections", "/my/ai/sign-ins")
+
+
+@tagged("post_install", "-at_install")
+class TestPortalPages(AiHttpCase):
+    """What a person finds in the portal, and what is said where there is nothing to find."""
+
+    def test_the_home_has_two_tiles(self):
+        self._sign_in(self.member)
+        page = self.url_open("/my/home").text
+        for path in ("/my/ai", "/my/services"):
+            self.assertIn(f'href="{path}"', page)
+        for path in SETTINGS:
+            self.assertNotIn(path, page)
+
+    def test_the_settings_are_one_page_with_tabs(self):
+        self._sign_in(self.member)
+        for path in SETTINGS:
+            with self.subTest(path=path):
+                page = self.url_open(path).text
+                tabs = page.partition("o_woow_settings")[2].partition("</ul>")[0]
+                for other in SETTINGS:
+                    self.assertIn(f'href="{other}"', tabs)
+                current = tabs.partition('aria-current="page"')[0].rpartition("<a")[2]
+                self.assertIn(f'href="{path}"', current)
+                self.assertIn('href="/my/ai"', page)
+
+    def test_an_address_that_leads_nowhere_says_so(self):
+        """Whether it is somebody else's or nobody's is not told."""
+        theirs = self._conversation(self.stranger).id
+        self._sign_in(self.member)
+        service = f"/my/services/{self.service.id}"
+        for path, lands in {
+            f"/my/ai/{theirs}": "/my/ai",
+            "/my/ai/99999999": "/my/ai",
+            f"{service}/chat/{theirs}": f"{service}/chat",
+            "/my/services/99999999": "/my/services",
+            "/my/services/99999999/mcp": "/my/services",
+        }.items():
+            with self.subTest(path=path):
+                answer = self.url_open(path)
+                self.assertEqual(answer.url.partition("?")[0], self.base_url() + lands)
+                self.assertIn("o_woow_gone", answer.text)
+                self.assertNotIn("o_woow_gone", self.url_open(lands).text)
+
+    def test_who_has_a_workspace_is_not_sent_to_its_owner(self):
+        self._sign_in(self.stranger)  # who owns a workspace without services
+        page = self.url_open("/my/services").text
+        self.assertIn("There are none in your workspace.", page)
+        self.assertNotIn("Ask the owner of a workspace", page)
+        self._sign_in(self.internal)
+        self.assertIn("Ask the owner of a workspace", self.url_open("/my/services").text)
