@@ -62,6 +62,11 @@ def active_companies():
     return [int(i) for i in request.cookies.get("cids", "").split("-") if i.isdecimal()]
 
 
+def is_in_browser():
+    """Whether a person looks at the answers, who tells what was seen; programs have a key."""
+    return "Authorization" not in request.httprequest.headers
+
+
 def refuse_while_busy(channel, when=None):
     """:param when: "queue" lets a message wait for what is under way, "steer" enter it while nobody has to decide"""
     busy = channel._running_turn()
@@ -203,12 +208,21 @@ class ChatController(http.Controller):
         conversation_or_404(conversation_id)._delete_ai_conversation()
         return request.make_response("", status=204)
 
+    @http.route("/api/ai/conversations/<int:conversation_id>/seen", methods=["POST"], **ROUTE)
+    def see_conversation(self, conversation_id):
+        """The answers are in view: nobody is told of them any more."""
+        channel = conversation_or_404(conversation_id)
+        request.env["woow_paas_platform.ai_turn"]._see(channel)
+        return request.make_response("", status=204)
+
     @http.route("/api/ai/conversations/<int:conversation_id>/messages", methods=["POST"], **ROUTE)
     def post_message(self, conversation_id):
         channel = conversation_or_404(conversation_id)
         values = body("Question")
         companies = values["company_ids"] or active_companies()
-        channel = channel.with_context(woow_ai_companies=companies[:MAX_COMPANIES])
+        channel = channel.with_context(
+            woow_ai_companies=companies[:MAX_COMPANIES], woow_ai_in_browser=is_in_browser()
+        )
         content = message_text(values["content"], has_files=bool(values["attachment_ids"]))
         turn = channel._turn_of_token(values["client_token"])
         if not turn:
@@ -256,7 +270,7 @@ class ChatController(http.Controller):
                 409, "turn_outdated", request.env._("Only the last answer can be retried.")
             )
         with starting_a_turn():
-            retry = turn._retry()
+            retry = turn.with_context(woow_ai_in_browser=is_in_browser())._retry()
         return accepted(retry)
 
     @http.route("/api/ai/preferences", methods=["GET"], readonly=True, **ROUTE)

@@ -133,6 +133,7 @@ OPERATIONS = {
     ("get", TALK): ("Its latest messages", "", 200, "ConversationPage", ("limit", "before")),
     ("patch", TALK): ("Rename it", "NewName", 200, "Conversation", ()),
     ("delete", TALK): ("Delete it", "", 204, "", ()),
+    ("post", f"{TALK}/seen"): ("Say that its answers are in view", "", 204, "", ()),
     ("post", f"{TALK}/messages"): ("Ask; the answer is a turn", "Question", 202, "Accepted", ()),
     ("post", f"{TALK}/attachments"): ("Keep a file for a message", "Upload", 201, "File", ()),
     ("get", f"{AI}/attachments/{{attachment_id}}"): ("A file's content", "", 200, "", ()),

@@ -392,6 +392,7 @@ SCHEMAS = {
             **CONVERSATION,
             "messages": _list(ref("Message")),
             "has_more": BOOL,
+            "unseen": {**BOOL, "description": "Whether an answer came that no browser has shown"},
             "queued": _list(
                 _object(
                     {"id": INT, "message_id": _or_null(INT), "stream_url": TEXT, "steers": BOOL}

@@ -77,6 +77,7 @@ AT_ONCE = {
     CHAT,
     f"{CHAT}/attachments",
     f"{CHAT}/messages",
+    f"{CHAT}/seen",
     f"{NEW}/mcp-config",
     SERVER,
     f"{SERVER}/lock",

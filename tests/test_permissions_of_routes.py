@@ -191,6 +191,7 @@ ROUTES = [
             ("PATCH", "", {"name": "x"}),
             ("DELETE", "", None),
             ("POST", "/messages", {"content": "Hi"}),
+            ("POST", "/seen", None),
             ("POST", "/attachments", {"name": "a.txt", "data": "YQ=="}),
             ("POST", "/command", TOOLS),
             ("GET", "/prompts", None),

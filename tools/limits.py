@@ -17,10 +17,18 @@ DEFAULTS = {
     "call_retention_days": 365,  # days before calls are only counted; 0: never
     "approval_hours": 24,  # hours that a turn waits for a person's decision
     "mail_after_minutes": 15,  # minutes that a decision waits before its person gets a mail; 0: never
+    "answer_mail_after_minutes": 15,  # minutes that nobody looks at an answer before its person gets a mail; 0: never
     "health_interval_minutes": 5,  # minutes between two checks of whether a server is well
     "sync_interval_hours": 24,  # hours after which the cron reads a server's tools again
 }
-MAY_BE_ZERO = frozenset({"call_retention_days", "confirm_round", "mail_after_minutes"})
+MAY_BE_ZERO = frozenset(
+    {
+        "answer_mail_after_minutes",
+        "call_retention_days",
+        "confirm_round",
+        "mail_after_minutes",
+    }
+)
 
 
 def least(name: str) -> int:

@@ -91,6 +91,11 @@ class ResConfigSettings(models.TransientModel):
         "Mail about Decisions (minutes)",
         "Minutes a tool call waits for a decision before its user gets a mail. 0 means never.",
     )
+    woow_answer_mail_after_minutes = _limit(
+        "answer_mail_after_minutes",
+        "Mail about Answers (minutes)",
+        "Minutes nobody looks at an answer before its user gets a mail. 0 means never.",
+    )
     woow_health_interval_minutes = _limit(
         "health_interval_minutes",
         "Health Check Interval (minutes)",

@@ -11,6 +11,14 @@ class DiscussChannelMember(models.Model):
     def _check_ai_conversation(self):
         self.channel_id._check_conversation_members()
 
+    def _set_last_seen_message(self, message, notify=True):
+        """What is read in Discuss is read everywhere; without a word to other pages it was not the person who read."""
+        result = super()._set_last_seen_message(message, notify=notify)
+        is_own = self.partner_id == self.env.user.partner_id
+        if notify and is_own and self.channel_id.channel_type == CONVERSATION:
+            self.env["woow_paas_platform.ai_turn"]._see(self.channel_id)
+        return result
+
     @api.ondelete(at_uninstall=False)
     def _unlink_except_ai_conversation(self):
         if any(self.channel_id.mapped(lambda channel: channel.channel_type == CONVERSATION)):

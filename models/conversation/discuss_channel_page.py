@@ -103,6 +103,7 @@ class DiscussChannel(models.Model):
             **self._conversation_data(),
             "messages": data,
             "has_more": len(messages) > limit,
+            "unseen": self.env["woow_paas_platform.ai_turn"]._has_unseen(self),
             "turn": open_turns[0]._running_data() if open_turns else None,
             "queued": [turn._queued_data() for turn in open_turns[1:]],
         }

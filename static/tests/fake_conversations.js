@@ -21,6 +21,7 @@ export class FakeConversations {
             messages: [],
             turn: null,
             queued: [],
+            unseen: false,
             ...values,
         };
         this.conversations.unshift(conversation);
@@ -113,6 +114,7 @@ export class FakeConversations {
             ...this.listed(conversation),
             messages: visible.slice(-limit),
             has_more: visible.length > limit,
+            unseen: conversation.unseen,
             turn: turn && {
                 id: turn.id,
                 state: turn.state,

@@ -144,6 +144,10 @@ export class FakeServer extends FakeConversations {
         if (action === "messages") {
             return this.accept(found, body);
         }
+        if (action === "seen") {
+            found.unseen = false;
+            return new Response(null, { status: 204 });
+        }
         if (action === "resources") {
             return json(this.attached(body));
         }

@@ -9,6 +9,7 @@ import { chosenTheme } from "./theme";
 
 const ACTION = "woow_paas_platform.ai_chat";
 const ENDED = "woow_ai/turn_ended";
+const SEEN = "woow_ai/seen";
 
 /** The record that the form on the screen shows, as far as the person may read it. */
 async function currentRecord({ action, orm }) {
@@ -90,6 +91,7 @@ export const chatPanelService = {
                 ],
             });
         });
+        bus.subscribe(SEEN, (data) => panel.seen(data.conversation_id));
         effect(({ unseen }) => title.setCounters({ woow_ai: unseen.size }), [panel]);
         return panel;
     },

@@ -305,6 +305,11 @@ export class AiApi {
         });
     }
 
+    /** Its answers are in view: nobody is told of them any more. */
+    see(conversationId) {
+        return this.request("POST", `/api/ai/conversations/${conversationId}/seen`, {});
+    }
+
     /** Resources of the chat's servers: `{resources, templates, problems}`. */
     resources(chatRef) {
         return this.request("GET", chatUrl(chatRef, "resources"), undefined, SERVER_TIMEOUT);

@@ -127,7 +127,7 @@ export class ChatThread extends Reactive {
         }
     }
 
-    mergeLatest({ messages, has_more: hasMore, turn, queued = [] }) {
+    mergeLatest({ messages, has_more: hasMore, turn, queued = [], unseen }) {
         const known = knownMessages(this.messages);
         const runningKey = turn && turnKey(turn.id);
         const finished = messages.filter(
@@ -153,6 +153,20 @@ export class ChatThread extends Reactive {
             this.removeEntered(this.live.turn);
         } else {
             this.unfollow();
+        }
+        if (unseen) {
+            this.see();
+        }
+    }
+
+    /** Tells the server that the person has the answers in view, if so. */
+    async see() {
+        if (this.isShown && document.visibilityState === "visible") {
+            try {
+                await this.api.see(this.id);
+            } catch {
+                // the next look tells it
+            }
         }
     }
 
@@ -202,6 +216,7 @@ export class ChatThread extends Reactive {
         this.followNext();
         this.onActivity(this);
         this.onNews(message.turn.state);
+        this.see();
         if (hasOpenText(message.turn)) {
             this.refresh();
         }

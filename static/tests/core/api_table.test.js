@@ -74,6 +74,7 @@ test("each request of the client is one that the API takes", async () => {
         ],
         renameConversation: [[5, "x"]],
         deleteConversation: [[5]],
+        see: [[5]],
         sendMessage: [
             [5, { content, clientToken: "t" }],
             [5, { content, clientToken: "t", when: "queue" }],
