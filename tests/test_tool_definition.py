@@ -99,6 +99,21 @@ class TestToolDefinition(AiCase):
         with self.assertRaises(UserError):
             self.run_flow.with_user(self.admin).action_review()
 
+    def test_where_something_was_found_it_is_listed_and_refusing_comes_first(self):
+        self._change()
+        review = self._opened(self.run_flow.with_user(self.admin).action_review())
+        self.assertFalse(review.has_warnings)
+        self.run_flow.warning_codes = [["instruction", "Ignore"], ["secret", "key"]]
+        review = self._opened(self.run_flow.with_user(self.admin).action_review())
+        self.assertTrue(review.has_warnings)
+        self.assertEqual(review.content.count("<li"), 2)
+
+    def test_what_was_refused_can_be_accepted_after_all(self):
+        self._change()
+        self._decide(self.owner, "refused")
+        self.assertTrue(self._decide(self.owner))
+        self.assertTrue(self.run_flow.is_usable)
+
     def test_what_somebody_looks_at_is_theirs(self):
         self._change()
         review = self._opened(self.run_flow.with_user(self.admin).action_review())

@@ -16,6 +16,9 @@ class DefinitionReview(models.TransientModel):
         required=True, readonly=True, help="Hash of the displayed definition by tool ID."
     )
     content = fields.Html("Definitions", readonly=True, sanitize=False)
+    has_warnings = fields.Boolean(
+        readonly=True, help="Something was found in a definition, so refusing is the first choice."
+    )
     is_outdated = fields.Boolean(
         readonly=True, help="A newer definition has arrived during the review."
     )
@@ -38,6 +41,7 @@ class DefinitionReview(models.TransientModel):
             {
                 "seen": {str(tool.id): tool.review_hash for tool in waiting},
                 "content": content,
+                "has_warnings": any(waiting.mapped("warnings")),
                 "is_outdated": is_outdated,
             }
         )

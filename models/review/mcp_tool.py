@@ -89,7 +89,9 @@ class McpTool(models.Model):
             "added": ("", "success"),
             "rest": ("warning", "warning"),
         }
-        cell = Markup('<td class="w-50 text-wrap font-monospace {colour}">{line}</td>')
+        cell = Markup(
+            '<td class="w-50 text-prewrap text-break font-monospace {colour}">{line}</td>'
+        )
         lines = Markup()
         for kind, left, right in self._definition_rows():
             if kind == "gap":

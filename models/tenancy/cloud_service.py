@@ -26,6 +26,7 @@ class CloudService(models.Model):
         ],
         required=True,
         default="pending",
+        help="Set by hand, or over Odoo's API by the platform that runs the service.",
     )
     starters = fields.Text(
         "Suggested Questions", help="One per line, shown in a new chat about this service."

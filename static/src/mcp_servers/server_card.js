@@ -1,11 +1,12 @@
 import { Component, onMounted, onWillStart, useEffect, useRef, useState } from "@odoo/owl";
 import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
-import { deserializeDateTime, formatDateTime } from "@web/core/l10n/dates";
 import { _t } from "@web/core/l10n/translation";
 import { useService } from "@web/core/utils/hooks";
+import { formatMomentFull } from "../core/format";
 import { ServerForm } from "../server_forms/server_form";
 import { lockLabel } from "./lock_label";
 import { TemplateForm } from "../server_forms/template_form";
+import { trustLevels } from "../server_forms/trust_levels";
 import { wantsSignIn } from "./server_list";
 import { TestSteps } from "./test_steps";
 import { ToolList } from "./tool_list";
@@ -80,7 +81,9 @@ export class ServerCard extends Component {
             return badge("warning");
         }
         return badge(
-            { connected: "success", error: "danger", draft: "info" }[server.state] || "warning"
+            { connected: "success", error: "danger", auth_required: "danger", draft: "info" }[
+                server.state
+            ] || "warning"
         );
     }
 
@@ -93,10 +96,11 @@ export class ServerCard extends Component {
     }
 
     get readAt() {
-        const { last_sync } = this.props.server;
-        return last_sync
-            ? formatDateTime(deserializeDateTime(last_sync.replace("T", " ").replace("Z", "")))
-            : "";
+        return formatMomentFull(this.props.server.last_sync);
+    }
+
+    get trust() {
+        return new Map(trustLevels()).get(this.props.server.trust_level);
     }
 
     async open() {

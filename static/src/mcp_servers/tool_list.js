@@ -1,4 +1,5 @@
 import { Component, markup, useState } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
 import { ToolTrial } from "../tool_trial/tool_trial";
 import { lockLabel } from "./lock_label";
 
@@ -31,6 +32,29 @@ export class ToolList extends Component {
 
     isInReview(tool) {
         return ["new", "changed"].includes(tool.review_state);
+    }
+
+    /** What was refused can be decided again, as long as the server has not sent another. */
+    canReview(tool) {
+        return this.isInReview(tool) || tool.review_state === "refused";
+    }
+
+    warningsOf(tool) {
+        return tool.warnings ? tool.warnings.split("\n") : [];
+    }
+
+    /** Where something was found, the careful answer is the one at hand. */
+    reviewsOf(tool) {
+        const accept = ["accept", _t("Accept")];
+        if (tool.review_state === "refused") {
+            return [accept];
+        }
+        const refuse = ["refuse", _t("Refuse")];
+        return tool.warnings ? [refuse, accept] : [accept, refuse];
+    }
+
+    isFirstChoice(tool, index) {
+        return index === 0 && tool.review_state !== "refused";
     }
 
     /** Made and escaped by the server. */

@@ -1,6 +1,7 @@
 import { Component, onMounted, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
+import { trustLevels } from "./trust_levels";
 
 /** What the form begins with; secrets never come back. */
 const valuesOf = (server) => ({
@@ -50,11 +51,7 @@ export class ServerForm extends Component {
     }
 
     get trustLevels() {
-        return [
-            ["none", _t("Not trusted: ask before running any tool")],
-            ["annotations", _t("Trust its labels: run read-only tools, ask for the rest")],
-            ["full", _t("Fully trusted: ask only before destructive actions")],
-        ];
+        return trustLevels();
     }
 
     /** Whether a person has to sign in once it is saved. */
