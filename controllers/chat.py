@@ -162,8 +162,12 @@ class ChatController(http.Controller):
             channels = Channel._ai_conversations_with(words, **part)
         else:
             channels = Channel._ai_conversations(**part)
+        excerpts = channels[:limit]._excerpts(words) if words else {}
         return {
-            "conversations": [channel._conversation_data() for channel in channels[:limit]],
+            "conversations": [
+                {**channel._conversation_data(), "excerpt": excerpts.get(channel.id, "")}
+                for channel in channels[:limit]
+            ],
             "has_more": len(channels) > limit,
         }
 

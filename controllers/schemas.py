@@ -385,7 +385,9 @@ SCHEMAS = {
             )
         }
     ),
-    "Conversation": _object(CONVERSATION),
+    "Conversation": _object(
+        CONVERSATION, {"excerpt": {**TEXT, "description": "Of a message with the words of `q`"}}
+    ),
     "Conversations": _object({"conversations": _list(ref("Conversation")), "has_more": BOOL}),
     "ConversationPage": _object(
         {

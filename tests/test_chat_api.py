@@ -148,6 +148,19 @@ class TestChatApi(AiHttpCase):
                 found = [conversation["id"] for conversation in page["conversations"]]
                 self.assertEqual(found, [conversation["id"] for conversation in expected])
 
+    def test_a_search_tells_what_surrounds_the_words(self):
+        self._sign_in(self.member)
+        path = f"/api/ai/conversations/{self._new()[1]['id']}/messages"
+        said = f"{'long ago ' * 30}<b>Restart</b> it {'and again ' * 30}"
+        self._call("POST", path, {"content": said})
+        (found,) = self._call("GET", "/api/ai/conversations?q=restart")[1]["conversations"]
+        excerpt = found["excerpt"]
+        self.assertIn("<b>Restart</b> it", excerpt)  # text, which the page shows as such
+        self.assertTrue(excerpt.startswith("… ") and excerpt.endswith(" …"))
+        self.assertLess(len(excerpt), 170)
+        (named,) = self._call("GET", "/api/ai/conversations")[1]["conversations"]
+        self.assertEqual(named["excerpt"], "")
+
     def test_what_is_continued_comes_first(self):
         self._sign_in(self.member)
         made = [self._new()[1]["id"] for _number in range(4)]

@@ -1,9 +1,11 @@
 """Search for conversations by name and messages."""
 
 from odoo import api, models
-from odoo.tools import SQL, html_escape
+from odoo.tools import SQL, html2plaintext, html_escape
 
 from ..turn.ai_turn import CONVERSATION
+
+BEFORE, AROUND = 40, 160  # characters in front of what was found, and in all
 
 
 class DiscussChannel(models.Model):
@@ -51,3 +53,28 @@ class DiscussChannel(models.Model):
             )
         )
         return self.browse(channel_id for (channel_id,) in found)
+
+    def _excerpts(self, words):
+        """``{id: text}``: what surrounds these words in the latest message that has them."""
+        rows = self.env.execute_query(
+            SQL(
+                """
+                SELECT DISTINCT ON (res_id) res_id, body FROM mail_message
+                 WHERE model = 'discuss.channel' AND res_id = ANY(%(channels)s)
+                   AND message_type = 'comment'
+                   AND strpos(lower(regexp_replace(body, '<[^<>]*>', ' ', 'g')), lower(%(escaped)s)) > 0
+                 ORDER BY res_id, id DESC
+                """,
+                channels=self.ids,
+                escaped=str(html_escape(words)),
+            )
+        )
+        return {channel_id: _excerpt(body, words) for channel_id, body in rows}
+
+
+def _excerpt(body, words):
+    said = " ".join(html2plaintext(body, include_references=False).split())
+    at = said.lower().find(words.lower())
+    start = max(0, at - BEFORE)
+    part = said[start : start + AROUND]
+    return f"{'… ' * bool(start)}{part}{' …' * (start + AROUND < len(said))}"

@@ -100,9 +100,10 @@ export class FakeConversations {
         );
     }
 
-    listed({ id, name, assistant, cloud_service, record, last_message_at, turn }) {
+    listed({ id, name, assistant, cloud_service, record, last_message_at, turn, excerpt }) {
         const running = turn && { id: turn.id, state: turn.state };
-        return { id, name, assistant, cloud_service, record, last_message_at, turn: running };
+        const listed = { id, name, assistant, cloud_service, record, last_message_at };
+        return { ...listed, turn: running, ...(excerpt && { excerpt }) };
     }
 
     detailed(conversation, query) {

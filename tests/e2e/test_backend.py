@@ -110,7 +110,7 @@ def test_an_internal_user_chats_in_the_backend(odoo, scripted_llm, watched):
     expect(answer).to_contain_text("It is tea time.")
     expect(page).to_have_url(re.compile(r"/odoo/ai-chat/\d+$"))
 
-    page.get_by_role("button", name="Rename").click()
+    page.locator(".o_ai_chat_rename").click()
     page.locator(".o_ai_chat_name").fill("Tea")
     page.keyboard.press("Enter")
     expect(page.locator(".o_ai_chat_title")).to_have_text("Tea")
@@ -123,7 +123,7 @@ def test_an_internal_user_chats_in_the_backend(odoo, scripted_llm, watched):
     page.get_by_role("button", name="Show the tool calls").click()
     expect(page.locator(".o_ai_chat_tool")).to_have_count(1)
 
-    page.get_by_role("button", name="Delete").click()
+    page.locator(".o_ai_chat_delete").click()
     page.locator(".modal .btn-danger").click()
     expect(page.locator(".o_ai_chat_conversation", has_text="Tea")).to_have_count(0)
 

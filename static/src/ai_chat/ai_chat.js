@@ -183,8 +183,12 @@ export class AiChat extends Component {
         return this.attempt(() => this.chat.speak(language));
     }
 
-    async rename(name) {
-        return this.attempt(() => this.chat.rename(this.chat.currentId, name));
+    rename(id, name) {
+        return this.attempt(() => this.chat.rename(id, name));
+    }
+
+    renameCurrent(name) {
+        return this.rename(this.chat.currentId, name);
     }
 
     toggleCalls() {
@@ -195,13 +199,15 @@ export class AiChat extends Component {
         return this.attempt(() => this.chat.notify(!this.chat.preferences.notify));
     }
 
-    confirmDelete() {
-        const { id, title } = this.chat.thread;
+    deleteCurrent() {
+        const { id, title: name } = this.chat.thread;
+        this.confirmDelete({ id, name });
+    }
+
+    confirmDelete({ id, name }) {
         this.dialog.add(ConfirmationDialog, {
             title: _t("Delete this conversation?"),
-            body: _t("“%(name)s” and all its messages will be permanently deleted.", {
-                name: title,
-            }),
+            body: _t("“%(name)s” and all its messages will be permanently deleted.", { name }),
             confirmLabel: _t("Delete"),
             confirmClass: "btn-danger",
             confirm: () => this.attempt(() => this.chat.remove(id)),

@@ -1,4 +1,4 @@
-import { Component, useState } from "@odoo/owl";
+import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { useDebounced } from "@web/core/utils/timing";
 import { formatMoment, formatMomentFull, formatPeriod } from "../core/format";
@@ -19,10 +19,19 @@ export class ConversationList extends Component {
         onMore: Function,
         onReload: Function,
         onSearch: Function,
+        /** (id, name); resolves to whether it is saved. */
+        onRename: Function,
+        /** (conversation) */
+        onDelete: Function,
     };
 
     setup() {
-        this.state = useState({ words: this.props.list.words });
+        this.nameInput = useRef("name");
+        this.state = useState({ words: this.props.list.words, renamedId: null, name: "" });
+        useEffect(
+            (el) => el?.select(),
+            () => [this.nameInput.el]
+        );
         this.search = useDebounced(
             () => this.props.onSearch(this.state.words.trim()),
             SEARCH_DELAY
@@ -48,6 +57,50 @@ export class ConversationList extends Component {
     detail(conversation) {
         const service = this.props.list.cloudServiceId ? null : conversation.cloud_service;
         return [conversation.assistant?.name, service?.name].filter(Boolean).join(" · ");
+    }
+
+    /** What surrounds the words that are searched for, where a message has them. */
+    excerpt({ excerpt }) {
+        const { words } = this.props.list;
+        const at = words && excerpt ? excerpt.toLowerCase().indexOf(words.toLowerCase()) : -1;
+        const end = at + words.length;
+        return at === -1
+            ? null
+            : {
+                  before: excerpt.slice(0, at),
+                  words: excerpt.slice(at, end),
+                  after: excerpt.slice(end),
+              };
+    }
+
+    renameLabel(conversation) {
+        return _t("Rename “%(name)s”", { name: this.title(conversation) });
+    }
+
+    deleteLabel(conversation) {
+        return _t("Delete “%(name)s”", { name: this.title(conversation) });
+    }
+
+    startRename(conversation) {
+        Object.assign(this.state, {
+            renamedId: conversation.id,
+            name: this.title(conversation),
+        });
+    }
+
+    async saveName(conversation) {
+        const name = this.state.name.trim();
+        const isSame = !name || name === this.title(conversation);
+        if (isSame || (await this.props.onRename(conversation.id, name))) {
+            this.state.renamedId = null;
+        }
+    }
+
+    onNameKeydown(ev) {
+        if (ev.key === "Escape") {
+            ev.stopPropagation();
+            this.state.renamedId = null;
+        }
     }
 
     /** @returns {string} above the first conversation of a period, else empty */

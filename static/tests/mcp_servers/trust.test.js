@@ -31,9 +31,7 @@ test("the card says what is asked before calls, and the address once", async () 
     expect("article").toHaveText(/https:\/\/billing/);
     await click(".o_woow_server_toggle");
     await animationFrame();
-    expect(".o_woow_trust").toHaveText(
-        "Trust its labels: run read-only tools, ask for the rest"
-    );
+    expect(".o_woow_trust").toHaveText("Trust its labels: run read-only tools, ask for the rest");
     expect(queryOne("article").textContent.split("https://billing").length).toBe(2);
     expect("dd:last").not.toHaveText(/:\d\d:\d\d/, { message: "no seconds" });
 });
