@@ -155,6 +155,7 @@ class TestDiscuss(AiCase):
         message = self._mention(channel)
         thread = channel.sub_channel_ids
         self.assertEqual(thread.from_message_id, message)
+        self.assertEqual(thread.name, "what time is it?")
         turn = self._turns(thread)
         self.assertEqual((turn.assistant_id, turn.user_id), (self.assistant, self.internal))
         self.assertEqual(turn._check_still_allowed(), "")

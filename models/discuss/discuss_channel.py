@@ -8,6 +8,14 @@ from odoo.tools import html2plaintext
 from ..conversation.ai_assistant_commands import as_html
 from ..conversation.discuss_channel import CONVERSATION
 
+THREAD_NAME_CHARS = 60
+
+
+def _without_mentions(content, names):
+    for name in names:
+        content = content.replace(f"@{name}", "")
+    return " ".join(content.split())
+
 
 class DiscussChannel(models.Model):
     _inherit = "discuss.channel"
@@ -74,7 +82,10 @@ class DiscussChannel(models.Model):
             return
         # sudo: discuss.channel - the owner allowed the thread; its members are the channel's own
         channel = self.sudo()
-        thread = channel if channel.parent_channel_id else channel._create_sub_channel(message.id)
+        thread = channel
+        if not channel.parent_channel_id:
+            question = _without_mentions(content, assistants.mapped("name"))
+            thread = channel._create_sub_channel(message.id, name=question[:THREAD_NAME_CHARS])
         Turn = self.env["woow_paas_platform.ai_turn"].sudo(False)
         for assistant in assistants:
             Turn._start(thread.sudo(False), content, message=message, assistant=assistant)

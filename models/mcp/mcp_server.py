@@ -83,8 +83,8 @@ class McpServer(models.Model):
     review_new_tools = fields.Boolean(
         help="New tools are offered only after a review. Tools whose definition changes later always need a review."
     )
-    connect_timeout = fields.Float(default=const.CONNECT_TIMEOUT, help="In seconds.")
-    call_timeout = fields.Float(default=const.CALL_TIMEOUT, help="In seconds.")
+    connect_timeout = fields.Float("Connect Timeout (s)", default=const.CONNECT_TIMEOUT)
+    call_timeout = fields.Float("Call Timeout (s)", default=const.CALL_TIMEOUT)
     tool_ids = fields.One2many(
         "woow_paas_platform.mcp_tool", "server_id", string="Tools", context={"active_test": False}
     )

@@ -69,7 +69,7 @@ class Toolbox(models.Model):
     )
     credential_encrypted = fields.Char(groups=fields.NO_ACCESS, copy=False)
     has_credential = fields.Boolean(compute="_compute_has_credential", compute_sudo=True)
-    call_timeout = fields.Float(default=const.CALL_TIMEOUT, help="In seconds.")
+    call_timeout = fields.Float("Call Timeout (s)", default=const.CALL_TIMEOUT)
     operation_ids = fields.One2many(
         "woow_paas_platform.toolbox_operation",
         "toolbox_id",

@@ -30,6 +30,8 @@ export class TurnView extends Component {
         /** Whether the calls stay visible when the answer is complete. */
         areCallsShown: { type: Boolean, optional: true },
         onRetry: { type: Function, optional: true },
+        /** A message beside it says that the turn was stopped, or failed, and why. */
+        isEndingTold: { type: Boolean, optional: true },
         /** Whether the reader is the person whom the turn asks. */
         canDecide: { type: Boolean, optional: true },
     };
@@ -113,13 +115,17 @@ export class TurnView extends Component {
         if (["text", "thinking"].includes(turn.items.at(-1)?.type)) {
             return "";
         }
-        return turn.state === "queued" ? _t("Starting…") : _t("Thinking…");
+        if (turn.state !== "queued") {
+            return _t("Thinking…");
+        }
+        return connection === "idle" ? _t("Queued") : _t("Starting…");
     }
 
     /** Something goes on of which nothing is to be seen. */
     get isWorking() {
-        const { turn, isStopping } = this.props;
-        const isHeld = this.isOffline || isStopping || turn.state === "waiting";
+        const { turn, isStopping, connection } = this.props;
+        const isHeld =
+            this.isOffline || isStopping || connection === "idle" || turn.state === "waiting";
         return Boolean(this.activity) && !isHeld;
     }
 
@@ -128,7 +134,10 @@ export class TurnView extends Component {
     }
 
     get ending() {
-        const { turn } = this.props;
+        const { turn, isEndingTold } = this.props;
+        if (isEndingTold && ["stopped", "failed"].includes(turn.state)) {
+            return null;
+        }
         if (turn.state === "stopped") {
             return { kind: "stopped", text: _t("This answer was stopped.") };
         }
