@@ -101,9 +101,7 @@ class SecretUnreadable(ConfigError):
 
 class KeyMissing(ConfigError):
     code = "key_missing"
-    default_message = (
-        "This MCP server requires your own key. Add it in your AI settings, under Keys and permissions."
-    )
+    default_message = "This MCP server requires your own key. Add it in your AI settings, under Keys and permissions."
 
 
 class PackageMissing(ConfigError):

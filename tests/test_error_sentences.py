@@ -20,6 +20,15 @@ class TestErrorSentences(AiHttpCase):
                 sentence = turn._error_sentence(error.code, "")
                 self.assertTrue(sentence.endswith("."), sentence)
 
+    def test_who_may_not_chat_any_more_reads_why_in_their_language(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        turn = self._ask(self.member).sudo()
+        self.assistant.active = False
+        said = turn._check_still_allowed()
+        self.assertIn("to you", said)
+        shown = turn.with_context(lang="zh_TW")._error_sentence("config_invalid", said)
+        self.assertEqual(shown, "您已無法使用此助理。")
+
     def test_what_the_engine_knows_better_is_kept(self):
         turn = self._ask(self.member).sudo()
         quota = "The quota of the language model is used up. An administrator must check it."

@@ -17,6 +17,10 @@ LONGEST = 2_000  # characters of a sentence of ours, with what it names
 
 _KNOWN = (
     _lt("Something went wrong in the AI engine."),
+    _lt("This assistant is no longer available to you."),
+    _lt("You are no longer a member of this cloud service's workspace."),
+    _lt("You have left this conversation."),
+    _lt("You can no longer read this channel."),
     _lt("Something went wrong. An administrator can find the details in the log."),
     _lt("Odoo cannot reach its database right now. Try again in a moment."),
     _lt("The configuration is not valid."),

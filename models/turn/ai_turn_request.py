@@ -72,14 +72,14 @@ class AiTurn(models.Model):
         if not self.user_id.active:
             return "The user was deactivated."
         if not self.assistant_id.active or not as_user.assistant_id.has_access("read"):
-            return "The assistant is no longer available to this user."
+            return "This assistant is no longer available to you."
         if self.cloud_service_id and not as_user.cloud_service_id.has_access("read"):
-            return "The user is no longer a member of the cloud service's workspace."
+            return "You are no longer a member of this cloud service's workspace."
         if self._is_private():
             if self.user_id.partner_id not in self.channel_id.channel_member_ids.partner_id:
-                return "The user left the conversation."
+                return "You have left this conversation."
         elif not as_user.channel_id.has_access("read"):
-            return "The user can no longer read the channel."
+            return "You can no longer read this channel."
         return ""
 
     def _is_private(self):
