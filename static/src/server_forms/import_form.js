@@ -1,13 +1,15 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { CopyButton } from "../markdown/copy_button";
 
 /** `mcpServers` JSON in and out, as other MCP clients keep it. */
 export class ImportForm extends Component {
     static template = "woow_paas_platform.McpImportForm";
+    static components = { CopyButton };
     static props = { list: Object, onDone: Function };
 
     setup() {
-        this.state = useState({ text: "", notes: [], error: "", isBusy: false });
+        this.state = useState({ text: "", exported: "", notes: [], error: "", isBusy: false });
     }
 
     async attempt(action) {
@@ -34,7 +36,11 @@ export class ImportForm extends Component {
 
     exportServers() {
         return this.attempt(async () => {
-            this.state.text = await this.props.list.exportText();
+            this.state.exported = await this.props.list.exportText();
         });
+    }
+
+    get copyLabel() {
+        return _t("Copy");
     }
 }
