@@ -57,6 +57,10 @@ patch(Thread.prototype, {
         }
         return super.avatarUrl;
     },
+    /** The panel tells of answers: no bubble besides, over every screen. */
+    get inChathubOnNewMessage() {
+        return !this.isAiConversation && super.inChathubOnNewMessage;
+    },
     get allowedToUnpinChannelTypes() {
         return [...super.allowedToUnpinChannelTypes, CONVERSATION];
     },
