@@ -48,6 +48,22 @@ class TestApproval(TurnByHandCase):
                 {"tool_id": self.forecast.id, "condition": "__import__('os')"}
             )
 
+    def test_lists_tell_what_becomes_of_a_call(self):
+        self.forecast.input_schema = '{"properties": {"city": {"type": "string"}}}'
+        self.assertIn('\n  "properties": {', self.forecast.input_schema_text)
+        for annotations, trust, policy, now, effect in (
+            ("{}", "none", "default", "ask", False),
+            ('{"readOnlyHint": true}', "none", "default", "ask", "read"),
+            ('{"readOnlyHint": true}', "annotations", "default", "auto", "read"),
+            ('{"destructiveHint": true}', "full", "default", "ask", "destroy"),
+            ('{"destructiveHint": true}', "full", "auto", "auto", "destroy"),
+            ("{}", "full", "never", "never", False),
+        ):
+            with self.subTest(annotations=annotations, trust=trust, policy=policy):
+                self.server.trust_level = trust
+                self.forecast.write({"annotations": annotations, "approval_policy": policy})
+                self.assertEqual((self.forecast.policy_now, self.forecast.effect), (now, effect))
+
     def test_read_only_tools_of_a_trusted_server_run(self):
         self.forecast.annotations = '{"readOnlyHint": true}'
         self.assertEqual(self._begin((self.forecast, TAIPEI))[0].kind, "ask")

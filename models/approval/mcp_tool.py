@@ -2,6 +2,8 @@ import json
 
 from odoo import api, fields, models
 
+from ...services.turn import approval
+
 
 class McpTool(models.Model):
     _inherit = "woow_paas_platform.mcp_tool"
@@ -14,6 +16,30 @@ class McpTool(models.Model):
     )
 
     my_policy = fields.Char("My Own Rule", compute="_compute_my_policy", exportable=False)
+
+    policy_now = fields.Selection(
+        [("auto", "Runs"), ("ask", "Asks first"), ("never", "Never runs")],
+        "When Called",
+        compute="_compute_policy_now",
+        help="What becomes of a call where no rule of an assistant or a user says otherwise.",
+    )
+    effect = fields.Selection(
+        [("read", "Read-only"), ("destroy", "Destructive")],
+        compute="_compute_effect",
+        help="What the server says of its effect. Empty if it says neither.",
+    )
+
+    @api.depends("approval_policy", "annotations", "server_id.trust_level")
+    def _compute_policy_now(self):
+        for tool in self:
+            tool.policy_now = approval.decide({}, **tool._policy_facts()).policy
+
+    @api.depends("annotations")
+    def _compute_effect(self):
+        for tool in self:
+            said = tool._annotations()
+            reads = said.get("readOnlyHint") is True
+            tool.effect = "destroy" if approval.is_destructive(said) else "read" if reads else False
 
     @api.depends_context("uid")
     def _compute_my_policy(self):

@@ -23,6 +23,7 @@ class McpTool(models.Model):
     title = fields.Char(readonly=True)
     description = fields.Text(readonly=True)
     input_schema = fields.Text(readonly=True, help="JSON Schema as sent by the server.")
+    input_schema_text = fields.Text("Arguments as JSON", compute="_compute_input_schema_text")
     output_schema = fields.Text(readonly=True)
     annotations = fields.Text(readonly=True)
     server_id = fields.Many2one(
@@ -61,6 +62,12 @@ class McpTool(models.Model):
         for tool in self:
             is_on = is_mcp_on and tool.active and tool.available and tool.server_id.active
             tool.is_usable = is_on and tool.review_state == "approved"
+
+    @api.depends("input_schema")
+    def _compute_input_schema_text(self):
+        for tool in self:
+            said = json.loads(tool.input_schema or "{}")
+            tool.input_schema_text = json.dumps(said, indent=2, ensure_ascii=False)
 
     @api.depends("name", "server_id.name")
     def _compute_alias(self):
