@@ -32,7 +32,8 @@ class McpTool(models.Model):
     @api.depends("approval_policy", "annotations", "server_id.trust_level")
     def _compute_policy_now(self):
         for tool in self:
-            tool.policy_now = approval.decide({}, **tool._policy_facts()).policy
+            # sudo: mcp_server - how far it is trusted, which says why a call asks
+            tool.policy_now = approval.decide({}, **tool.sudo()._policy_facts()).policy
 
     @api.depends("annotations")
     def _compute_effect(self):

@@ -101,7 +101,6 @@ export class ApprovalCard extends Component {
         );
     }
 
-    /** Enter in a field is no word about what can destroy something. */
     get allowType() {
         return this.props.approval.isDestructive ? "button" : "submit";
     }
@@ -150,11 +149,11 @@ export class ApprovalCard extends Component {
         this.decision.decide(turnId, { id, decision: "deny", reason });
     }
 
-    /** A click, or Enter in a field. */
+    /** Enter in a field, which is no word about what can destroy something. */
     onSubmit() {
         if (this.state.isDenying) {
             this.deny();
-        } else {
+        } else if (!this.props.approval.isDestructive) {
             this.allow("approve_once");
         }
     }

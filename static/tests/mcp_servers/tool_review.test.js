@@ -1,6 +1,9 @@
 import { click, expect, queryAll, queryAllTexts, test } from "@odoo/hoot";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { ToolList } from "@woow_paas_platform/mcp_servers/tool_list";
+
+defineMailModels();
 
 async function mountTool(values) {
     const tool = {

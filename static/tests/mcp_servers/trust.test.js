@@ -1,7 +1,10 @@
 import { animationFrame, click, expect, queryOne, test } from "@odoo/hoot";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { ServerCard } from "@woow_paas_platform/mcp_servers/server_card";
 import { ServerForm } from "@woow_paas_platform/server_forms/server_form";
+
+defineMailModels();
 
 const NOTHING = () => {};
 

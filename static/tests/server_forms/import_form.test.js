@@ -1,7 +1,10 @@
 import { animationFrame, click, expect, test } from "@odoo/hoot";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { ImportForm } from "@woow_paas_platform/server_forms/import_form";
 import { TemplateForm } from "@woow_paas_platform/server_forms/template_form";
+
+defineMailModels();
 
 test("what is exported stands apart from what is pasted, to be copied", async () => {
     const list = { exportText: async () => '{"mcpServers": {}}' };

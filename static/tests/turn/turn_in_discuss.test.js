@@ -1,7 +1,10 @@
 import { expect, test } from "@odoo/hoot";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { TurnView } from "@woow_paas_platform/turn/turn_view";
 import { newTurnState } from "@woow_paas_platform/turn/turn_state";
+
+defineMailModels();
 
 async function mountTurn(turn, props = {}) {
     await mountWithCleanup(TurnView, { props: { turn, ...props } });
