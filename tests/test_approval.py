@@ -155,6 +155,14 @@ class TestApproval(TurnByHandCase):
         self.assertEqual(len(event["description"]), 300)
         self.assertIs(event["destructive"], False)
 
+    def test_the_form_keeps_the_order_of_its_fields(self):
+        self.forecast.input_schema = (
+            '{"type": "object", "properties": {"number": {}, "city": {}, "notify": {}}}'
+        )
+        self._asked()
+        (event,) = self._events("approval_required")
+        self.assertEqual(event["schema"]["propertyOrder"], ["number", "city", "notify"])
+
     def test_the_question_tells_whether_something_can_be_destroyed(self):
         self.forecast.annotations = '{"destructiveHint": true}'
         self._asked()

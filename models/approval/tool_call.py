@@ -221,6 +221,8 @@ class ToolCall(models.Model):
             form = schema.clean(self._input_schema())
         except EngineError:
             form = {"type": "object"}
+        if form.get("properties"):
+            form["propertyOrder"] = list(form["properties"])  # jsonb sorts keys
         source = self.tool_id or self.operation_id
         return events.approval_required(
             self.call_id,

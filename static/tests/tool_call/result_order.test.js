@@ -1,0 +1,34 @@
+import { animationFrame, click, expect, queryAllTexts, test } from "@odoo/hoot";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { ToolCallCard } from "@woow_paas_platform/tool_call/tool_call_card";
+import { toolCall } from "@woow_paas_platform/turn/turn_state";
+
+defineMailModels();
+
+/** As the database gives it back: short keys first. */
+const STORED = [{ paid: true, amount: 5, number: "A1", customer: "Ann" }];
+
+async function heads(text) {
+    const result = { text, structured: { result: STORED } };
+    const call = toolCall({ id: "a", tool: "list", outcome: "ok", result });
+    await mountWithCleanup(ToolCallCard, { props: { call } });
+    await click(".o_ai_chat_tool_head");
+    await animationFrame();
+    return queryAllTexts(".o_ai_chat_tool_table th");
+}
+
+test("a table has the columns in the server's order", async () => {
+    const said = { number: "A1", customer: "Ann", amount: 5, paid: true };
+    expect(await heads(JSON.stringify({ result: [said] }))).toEqual([
+        "number",
+        "customer",
+        "amount",
+        "paid",
+    ]);
+});
+
+test("a text that says something else is not the table", async () => {
+    const said = { number: "B2", customer: "Ann", amount: 5, paid: true };
+    expect(await heads(JSON.stringify({ result: [said] }))).toEqual(Object.keys(STORED[0]));
+});
