@@ -23,7 +23,7 @@ def test_resources_are_found_attached_and_found_again(odoo, scripted_llm, page_o
     page.goto("/my/ai")
     page.locator(".o_ai_chat_input").fill("What do they say?")
     picker = open_picker(page)
-    expect(page).to_have_url(re.compile(r"/my/ai/\d+$"))
+    expect(page).to_have_url(re.compile(r"/my/ai$"))
     expect(page.locator(".o_ai_chat_input")).to_have_value("What do they say?")
     assert axe.violations(page, ".o_ai_chat") == []
     page.keyboard.type("architecture")
@@ -31,7 +31,9 @@ def test_resources_are_found_attached_and_found_again(odoo, scripted_llm, page_o
     page.keyboard.press("Enter")
     chips = page.locator(".o_ai_chat_chip")
     expect(chips).to_have_text(["architecture.md"])
+    expect(page).to_have_url(re.compile(r"/my/ai/\d+$"))
     expect(page.locator(".o_ai_chat_input")).to_be_focused()
+    expect(page.locator(".o_ai_chat_input")).to_have_value("What do they say?")
 
     picker = open_picker(page)
     page.keyboard.type("dynamic text")
