@@ -1,6 +1,7 @@
 import { advanceTime, beforeEach, click, describe, edit, expect, press, test } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
-import { FakeServer, mountChat, settle } from "../ai_chat_test_helpers";
+import { mountChat, settle } from "../ai_chat_test_helpers";
+import { FakeServer } from "../fake_server";
 
 describe.current.tags("desktop");
 defineMailModels();

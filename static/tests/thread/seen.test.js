@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
-import { FakeServer, ask, mountChat, say, setVisibility, settle } from "../ai_chat_test_helpers";
+import { ask, mountChat, say, setVisibility, settle } from "../ai_chat_test_helpers";
+import { FakeServer } from "../fake_server";
 
 describe.current.tags("desktop");
 defineMailModels();
