@@ -9,6 +9,7 @@ import { ChatThread } from "../thread/chat_thread";
 import { ConversationIndex } from "../conversations/conversation_index";
 import { Drafts } from "../composer/drafts";
 import { NewChatState } from "./new_chat_state";
+import { Outbox } from "../thread/outbox";
 import { PendingFiles } from "../composer/pending_files";
 import { ResourceCenter } from "../commands/resource_center";
 import { ServerChoice } from "../conversations/server_choice";
@@ -34,6 +35,7 @@ export class AiChatStore extends Reactive {
         this.newChat = new NewChatState(api);
         this.drafts = new Drafts();
         this.files = new PendingFiles();
+        this.outbox = new Outbox();
         this.servers = new ServerChoice(api);
         /** Of the person, on every device. */
         this.preferences = { showCalls: true, notify: true, language: "", languages: [] };
@@ -97,7 +99,18 @@ export class AiChatStore extends Reactive {
         this.isShown = true;
         this.list.cloudServiceId = cloudService?.id;
         this.newChat.fixedService = cloudService;
+        this.sendUnsent();
         return this.loadConversations();
+    }
+
+    /** The page before this one was left while it sent. */
+    async sendUnsent() {
+        for (const id of this.outbox.conversationIds) {
+            const thread = this.threads[id] || this.addThread({ id });
+            thread.isShown = id === this.currentId;
+            await thread.refresh();
+            await thread.sendUnsent();
+        }
     }
 
     /** The chat goes out of view: nothing stays open, nothing is asked again. */
@@ -133,7 +146,7 @@ export class AiChatStore extends Reactive {
     }
 
     addThread(conversation) {
-        const thread = new ChatThread(toRaw(this.api), conversation, {
+        const thread = new ChatThread(toRaw(this.api), conversation, this.outbox, {
             onActivity: () => this.loadConversations(),
             onNews: (state) => this.tellNews(conversation.id, state),
         });

@@ -1,23 +1,15 @@
 import { toRaw } from "@odoo/owl";
-import { browser } from "@web/core/browser/browser";
 import { Reactive } from "@web/core/utils/reactive";
+import { keepInTab, readFromTab } from "../core/tab_storage";
 
 const STORAGE_KEY = "woow_paas_platform.ai_chat.drafts";
 const NEW = "new";
-
-function readDrafts() {
-    try {
-        return JSON.parse(browser.sessionStorage.getItem(STORAGE_KEY)) || {};
-    } catch {
-        return {};
-    }
-}
 
 /** What was written and not sent, per conversation; `null` is the new chat. Lives as long as the tab. */
 export class Drafts extends Reactive {
     constructor() {
         super();
-        this.texts = readDrafts();
+        this.texts = readFromTab(STORAGE_KEY);
     }
 
     get(id) {
@@ -37,10 +29,6 @@ export class Drafts extends Reactive {
         } else {
             delete this.texts[key];
         }
-        try {
-            browser.sessionStorage.setItem(STORAGE_KEY, JSON.stringify(toRaw(this.texts)));
-        } catch {
-            // no room, or no storage in a private window: the draft lives as long as the page
-        }
+        keepInTab(STORAGE_KEY, toRaw(this.texts));
     }
 }

@@ -21,12 +21,14 @@ export class ChatThread extends Reactive {
     /**
      * @param {import("../core/ai_api").AiApi} api
      * @param {Object} conversation as the list knows it; may be just `{id}`
+     * @param {import("./outbox").Outbox} outbox
      * @param {{onActivity?: (thread: ChatThread) => void}} [hooks] called when a message was
      *  accepted and when a turn ended; `onNews(state)` when an answer is there or waits for a word
      */
-    constructor(api, conversation, { onActivity = () => {}, onNews = () => {} } = {}) {
+    constructor(api, conversation, outbox, { onActivity = () => {}, onNews = () => {} } = {}) {
         super();
         this.api = markRaw(api);
+        this.outbox = markRaw(outbox);
         this.onActivity = onActivity;
         this.onNews = onNews;
         this.id = conversation.id;
@@ -261,11 +263,24 @@ export class ChatThread extends Reactive {
 
     /** @returns {Promise<void>} never rejects: a failure stands at the message */
     async send(text, { editOf = null, pending = [], steers = false } = {}) {
-        const token = uuid();
-        const message = chatMessage({ text, editOf, pending, steers, token, status: "sending" });
-        message.key = message.token;
-        this.messages.push(message);
-        await this.deliver(this.messages.at(-1));
+        const message = { token: uuid(), text, editOf, pending, steers };
+        this.outbox.add(this.id, message);
+        await this.push(message);
+    }
+
+    /** Sends once more what the page before this one sent without hearing of its arrival. */
+    async sendUnsent() {
+        for (const { files, ...message } of this.outbox.of(this.id)) {
+            if (!this.messages.some(({ token }) => token === message.token)) {
+                const pending = files.map((kept) => ({ key: uuid(), name: kept.name, kept }));
+                await this.push({ ...message, pending });
+            }
+        }
+    }
+
+    push(message) {
+        this.messages.push(chatMessage({ ...message, key: message.token, status: "sending" }));
+        return this.deliver(this.messages.at(-1));
     }
 
     /** Sends a message that failed once more; the same token never starts a second turn. */
@@ -324,11 +339,15 @@ export class ChatThread extends Reactive {
                 attachmentIds: files.map(({ id }) => id),
             });
             this.version++;
+            this.outbox.remove(this.id, message);
             Object.assign(message, { files, pending: [] });
             this.accept(message, answer);
         } catch (error) {
             message.status = "failed";
             message.error = error;
+            if (!error.isTemporary) {
+                this.outbox.remove(this.id, message);
+            }
             if (error.status === 409) {
                 // somebody, or another tab, was faster: show the turn that is in the way
                 await this.refresh();
@@ -365,10 +384,7 @@ export class ChatThread extends Reactive {
     }
 
     accept(message, { message_id: id, turn_id: turnId, stream_url: url }, { atEnd } = {}) {
-        // a message whose 202 got lost may have come with the history meanwhile
-        this.messages = this.messages.filter(
-            (candidate) => candidate.id !== id || candidate.key === message.key
-        );
+        this.replaceTwin(message, id);
         if (!atEnd) {
             Object.assign(message, { id, status: "sent", date: new Date().toISOString() });
         }
@@ -389,8 +405,19 @@ export class ChatThread extends Reactive {
         this.onActivity(this);
     }
 
+    /** A message whose 202 got lost may have come with the history meanwhile: it stands where that one stood. */
+    replaceTwin(message, id) {
+        const isOther = ({ key }) => key !== message.key;
+        const twin = this.messages.find((candidate) => candidate.id === id && isOther(candidate));
+        if (twin) {
+            const others = this.messages.filter(isOther);
+            this.messages = others.map((candidate) => (candidate.id === id ? message : candidate));
+        }
+    }
+
     /** Takes a message that failed out of the thread and gives its text back. */
     withdraw(message) {
+        this.outbox.remove(this.id, message);
         this.messages = this.messages.filter((candidate) => candidate.key !== message.key);
         return message.text;
     }

@@ -1,0 +1,19 @@
+import { browser } from "@web/core/browser/browser";
+
+/** @returns {Object} what this tab keeps under the key, {} if nothing can be read */
+export function readFromTab(key) {
+    try {
+        return JSON.parse(browser.sessionStorage.getItem(key)) || {};
+    } catch {
+        return {};
+    }
+}
+
+/** Without room, or without a storage in a private window, what is kept lives as long as the page. */
+export function keepInTab(key, values) {
+    try {
+        browser.sessionStorage.setItem(key, JSON.stringify(values));
+    } catch {
+        // the caller has it
+    }
+}
