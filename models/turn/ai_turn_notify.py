@@ -30,7 +30,8 @@ class AiTurn(models.Model):
         help="Asked in a browser, where nobody has looked at the answer yet.",
     )
 
-    _unseen = models.Index("(ended_at) WHERE is_unseen")
+    _unseen = models.Index("(channel_id) WHERE is_unseen IS TRUE")
+    _to_mail = models.Index("(ended_at) WHERE is_unseen IS TRUE AND is_mailed IS NOT TRUE")
 
     @api.model
     def _start(self, channel, *args, **kwargs):

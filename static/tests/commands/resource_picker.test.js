@@ -61,7 +61,7 @@ test("what is chosen with the keyboard becomes a chip, and goes with the message
     await click(".o_ai_chat_input");
     await edit("Read this");
     await reopenPicker();
-    expect(server.requestsTo("POST /api/ai/conversations")).toHaveLength(0, {
+    expect(server.conversations).toHaveLength(0, {
         message: "looking begins no conversation",
     });
     expect(".o_ai_chat_resources input").toBeFocused();
@@ -70,7 +70,7 @@ test("what is chosen with the keyboard becomes a chip, and goes with the message
     await press("ArrowDown");
     await press("Enter");
     await settle();
-    expect(server.requestsTo("POST /api/ai/conversations")).toHaveLength(1);
+    expect(server.conversations).toHaveLength(1);
     expect(".o_ai_chat_resources").toHaveCount(0);
     expect(queryAllTexts(".o_ai_chat_chip")).toEqual(["two"]);
     expect(".o_ai_chat_chip span").toHaveAttribute("title", "wiki · wiki://two");
