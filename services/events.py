@@ -143,11 +143,13 @@ def approval_required(
     description: str,
     is_destructive: bool,
     expires_at: str | None,
+    rehearsal: Mapping[str, Any] | None = None,
 ) -> Event:
     """A call waits for a person.
 
     :param schema: JSON Schema of the arguments, for the form that changes them
     :param choices: decisions that are possible
+    :param rehearsal: what the call would change in the host's own records
     :param description: what the server says that the tool does
     """
     return {
@@ -164,6 +166,7 @@ def approval_required(
         "description": description,
         "destructive": is_destructive,
         "expires_at": expires_at,
+        **({} if rehearsal is None else {"rehearsal": rehearsal}),
     }
 
 

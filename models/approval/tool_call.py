@@ -237,7 +237,12 @@ class ToolCall(models.Model):
             description=text.one_line(source.description or "", DESCRIPTION_CHARS),
             is_destructive=approval.is_destructive(self._annotations()),
             expires_at=utc(self.turn_id.waiting_until),
+            rehearsal=self._rehearsal_shown(),
         )
+
+    def _rehearsal_shown(self):
+        """What the call would change in records of this database, None of any other call."""
+        return None
 
     def _approval_sentence(self):
         _ = self.env._

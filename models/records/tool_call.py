@@ -66,27 +66,25 @@ class ToolCall(models.Model):
             is_tainted=tool.is_write and self._comes_after_untrusted_result(),
         )
 
-    def _call_event(self):
-        event = super()._call_event()
-        return {**event, "records": self.records} if self.records else event
+    def _effect_on_records(self):
+        return self.records or super()._effect_on_records()
 
     def _api_format(self):
         data = super()._api_format()
         return {**data, "records": self.records} if self.records else data
 
-    def _approval_event(self):
-        event = super()._approval_event()
+    def _rehearsal_shown(self):
         found = self.rehearsal
         if not self.records or not found:
-            return event
+            return super()._rehearsal_shown()
         if "impossible" in found:
             _ = self.env._
             sentence = _(
                 "What this changes cannot be shown in advance: it needs %(what)s.",
                 what=found["impossible"],
             )
-            return {**event, "rehearsal": {"impossible": sentence}}
-        return {**event, "rehearsal": found["shown"]}
+            return {"impossible": sentence}
+        return found["shown"]
 
     def _is_untrusted_result(self):
         tool = self._record_tool()

@@ -191,7 +191,12 @@ class ToolCall(models.Model):
             fixed=self.fixed or (),
             round_=self.round,
             max_rounds=self._max_rounds(),
+            records=self._effect_on_records(),
         )
+
+    def _effect_on_records(self):
+        """``read`` or ``write`` of a call on records of this database, ``""`` of any other."""
+        return ""
 
     def _tool_message(self):
         """The call's result as the transcript keeps it; a call that was cut says so."""
