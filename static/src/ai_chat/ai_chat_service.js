@@ -9,7 +9,7 @@ import { ChatThread } from "../thread/chat_thread";
 import { ConversationIndex } from "../conversations/conversation_index";
 import { Drafts } from "../composer/drafts";
 import { NewChatState } from "./new_chat_state";
-import { Outbox } from "../thread/outbox";
+import { Outbox } from "../composer/outbox";
 import { PendingFiles } from "../composer/pending_files";
 import { ResourceCenter } from "../commands/resource_center";
 import { ServerChoice } from "../conversations/server_choice";

@@ -44,7 +44,7 @@ export class SchemaField extends Component {
     /** What stands where nothing was chosen or entered. */
     get emptyLabel() {
         const { kind, default: value, options, labels } = this.props.field;
-        if (value === undefined || value === null || typeof value === "object") {
+        if (value === undefined || value === "" || typeof value === "object") {
             return _t("Not set");
         }
         const chosen = kind === "enum" ? labels[options.indexOf(value)] : undefined;

@@ -21,7 +21,7 @@ export class ChatThread extends Reactive {
     /**
      * @param {import("../core/ai_api").AiApi} api
      * @param {Object} conversation as the list knows it; may be just `{id}`
-     * @param {import("./outbox").Outbox} outbox
+     * @param {import("../composer/outbox").Outbox} outbox
      * @param {{onActivity?: (thread: ChatThread) => void}} [hooks] called when a message was
      *  accepted and when a turn ended; `onNews(state)` when an answer is there or waits for a word
      */

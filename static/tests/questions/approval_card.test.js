@@ -28,6 +28,7 @@ const ASKED = {
             deep: { type: "boolean", default: true, description: "Whether below it, too" },
             kind: { enum: ["f", "d"], default: "d" },
             most: { type: "integer", default: 5 },
+            until: { type: "string", default: "" },
         },
     },
     choices: ["approve_once", "approve_conversation", "approve_always", "deny"],
@@ -70,6 +71,7 @@ test("a field tells its default, and no help that repeats its name", async () =>
     expect(queryText("select[name=deep] option:first")).toBe("Not set (default: Yes)");
     expect(queryText("select[name=kind] option:first")).toBe("Not set (default: d)");
     expect("input[name=most]").toHaveAttribute("placeholder", "Not set (default: 5)");
+    expect("input[name=until]").toHaveAttribute("placeholder", "Not set");
     expect("input[name=path]").not.toHaveAttribute("placeholder");
 });
 

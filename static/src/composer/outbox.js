@@ -24,7 +24,7 @@ export class Outbox {
         return this.kept[id] || [];
     }
 
-    /** @param {import("./chat_message").ChatMessage} message files that the server does not have are left out */
+    /** @param {import("../thread/chat_message").ChatMessage} message files that the server does not have are left out */
     add(id, { token, text, editOf, steers, pending }) {
         const files = pending.map(({ kept }) => kept).filter(Boolean);
         this.replace(id, token, [{ token, text, editOf, steers, files }]);
