@@ -25,6 +25,13 @@ def test_what_a_page_names_is_there(page):
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
+def test_each_picture_can_be_taken_again():
+    pictures = {*(ROOT / "docs/images").iterdir(), *(ROOT / "static/description").glob("*.png")}
+    taken = (ROOT / "tests/e2e/pictures.py").read_text()
+    names = {picture.stem for picture in pictures} - {"icon"}
+    assert names == {name for name in names if f'"{name}"' in taken}
+
+
 @pytest.mark.parametrize("name", ["architecture", "security"])
 def test_each_promise_names_its_tests(name):
     (table,) = TABLE.findall((ROOT / f"docs/{name}.md").read_text())

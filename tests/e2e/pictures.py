@@ -11,6 +11,7 @@ from chat import Chat, calls, first, then
 from conftest import CHROMIUM_ARGUMENTS
 from counter import count
 from playwright.sync_api import expect, sync_playwright
+from test_recall import api, facts  # noqa: F401 fixtures
 from test_records import ACCESS, use_partners
 
 from dev.paths import ROOT
@@ -190,6 +191,60 @@ def test_a_call_that_asks(odoo, careful, scripted_llm, open_page):
     expect(page.get_by_role("button", name="Allow once").first).to_be_visible()
     take(page, "user-discuss")
     turn.stop()
+
+
+def test_a_first_question_about_a_tool(odoo, careful, scripted_llm, open_page):
+    question = "Count one boat."
+    scripted_llm.script(first(question, calls(count("boat"))))
+    page = open_page("admin", "/odoo/ai-chat")
+    ask(page, question)
+    expect(page.get_by_role("button", name="Allow once").first).to_be_visible()
+    take(page, "admin-question")
+    page.get_by_role("button", name="Stop").first.click()
+    expect(page.locator(".o_ai_chat_turn").last).to_have_attribute("data-state", "stopped")
+
+
+def test_a_sign_in(odoo, guarded, open_page):
+    service = odoo.rpc("woow_paas_platform.cloud_service", "search", [], limit=1)[0]
+    page = open_page("owner", f"/my/services/{service}/mcp")
+    page.get_by_role("button", name="Add a server").click()
+    page.get_by_label("Address").fill(guarded.url)
+    page.get_by_label("Name").fill("notes")
+    authorization = page.get_by_label("Authorization", exact=True)
+    authorization.select_option(label="OAuth, one sign-in for everyone")
+    page.get_by_role("button", name="Save").click()
+    card = page.locator('.o_woow_server[data-server="notes"]')
+    expect(card.locator(".o_woow_server_state")).to_have_text("Sign-in needed")
+    take(page, "portal-oauth")
+    servers = odoo.rpc("woow_paas_platform.mcp_server", "search", [("name", "=", "notes")])
+    odoo.rpc("woow_paas_platform.mcp_server", "unlink", servers)
+
+
+def test_recall(odoo, facts, scripted_llm, open_page):  # noqa: F811
+    question = "Which orders does this customer have?"
+    scripted_llm.script(
+        first(question, calls(("record__listOrders", {"query": {"limit": 2}}))),
+        then(question, {"content": "Two, and both are on their way."}),
+    )
+    page = open_page("admin", f"/odoo/woow_paas_platform.toolbox/{box_of(odoo)}")
+    expect(page.get_by_text("listOrders").first).to_be_visible()
+    take(page, "recall-toolbox")
+    take_form(page, "action_type", odoo, "recall-action", [("at_id", "=", "at-orders")])
+    page.get_by_role("button", name="Try It").click()
+    page.locator(".modal [name=res_id] input").fill("Ada Lovelace")
+    page.locator(".o-autocomplete--dropdown-item", has_text="Ada Lovelace").first.click()
+    expect(page.locator(".modal")).to_contain_text("listOrders")
+    take(page, "recall-try")
+    chat = Chat(odoo, login="admin", res_model="res.partner", res_id=facts["partner"])
+    chat.ask(question).events()
+    page.goto(f"/odoo/ai-chat/{chat.id}")
+    wait_for_answer(page)
+    open_cards(page)
+    take(page, "recall-chat")
+
+
+def box_of(odoo):
+    return odoo.rpc("woow_paas_platform.toolbox", "search", [("name", "=", "orders")])[0]
 
 
 def test_the_panel(odoo, scripted_llm, open_page):
