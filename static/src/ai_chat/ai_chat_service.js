@@ -46,6 +46,8 @@ export class AiChatStore extends Reactive {
         /** The conversation that the new chat on the screen became, until another one is opened. */
         this.startedId = null;
         this.isShown = false;
+        /** The page is about to be replaced: what is written stays a draft for the next one. */
+        this.isLeaving = false;
         this.listTimer = null;
         this.commands = new CommandCenter(this);
         this.resources = new ResourceCenter(this);
@@ -201,7 +203,13 @@ export class AiChatStore extends Reactive {
 
     /** Reloads the page in the language; its address may begin with the one before. */
     async speak(language) {
-        await this.api.setPreferences({ language });
+        this.isLeaving = true;
+        try {
+            await this.api.setPreferences({ language });
+        } catch (error) {
+            this.isLeaving = false;
+            throw error;
+        }
         const { pathname, search } = browser.location;
         browser.location.assign(pathname.replace(LANGUAGE_PREFIX, "") + search);
     }
@@ -240,7 +248,7 @@ export class AiChatStore extends Reactive {
 
     async send(text, { steers } = {}) {
         const content = text.trim();
-        if (!content && !this.files.of(this.currentId).length) {
+        if (this.isLeaving || (!content && !this.files.of(this.currentId).length)) {
             return;
         }
         this.commands.dismiss();

@@ -121,6 +121,10 @@ test("the first one asks which language it is to be", async () => {
     await settle();
     expect(server.preferences.language).toBe("zh_TW");
     expect.verifySteps([browser.location.pathname + browser.location.search]);
+    // The page in the other language has what is written before it is there.
+    await ask("Hi");
+    expect(server.conversations).toHaveLength(0);
+    expect(".o_ai_chat_input").toHaveValue("Hi");
 });
 
 test("later ones do not ask again", async () => {
