@@ -8,6 +8,15 @@ from ..turn.ai_turn import CONVERSATION
 BEFORE, AROUND = 40, 160  # characters in front of what was found, and in all
 
 
+def _says(words):
+    """The condition on a row ``message`` of ``mail_message``; tags are not searched."""
+    return SQL(
+        "message.model = 'discuss.channel' AND message.message_type = 'comment'"
+        " AND strpos(lower(regexp_replace(message.body, '<[^<>]*>', ' ', 'g')), lower(%s)) > 0",
+        str(html_escape(words)),
+    )
+
+
 class DiscussChannel(models.Model):
     _inherit = "discuss.channel"
 
@@ -36,10 +45,7 @@ class DiscussChannel(models.Model):
                    AND (strpos(lower(channel.name), lower(%(words)s)) > 0
                         OR EXISTS (
                             SELECT 1 FROM mail_message message
-                             WHERE message.model = 'discuss.channel' AND message.res_id = channel.id
-                               AND message.message_type = 'comment'
-                               AND strpos(lower(regexp_replace(message.body, '<[^<>]*>', ' ', 'g')),
-                                          lower(%(escaped)s)) > 0))
+                             WHERE message.res_id = channel.id AND %(says)s))
                  ORDER BY channel.last_interest_dt DESC, channel.id DESC LIMIT %(limit)s
                 """,
                 type=CONVERSATION,
@@ -48,7 +54,7 @@ class DiscussChannel(models.Model):
                 moment=self._last_activity(before) if before else None,
                 service=cloud_service.id if cloud_service else None,
                 words=words,
-                escaped=str(html_escape(words)),
+                says=_says(words),
                 limit=limit,
             )
         )
@@ -59,14 +65,13 @@ class DiscussChannel(models.Model):
         rows = self.env.execute_query(
             SQL(
                 """
-                SELECT DISTINCT ON (res_id) res_id, body FROM mail_message
-                 WHERE model = 'discuss.channel' AND res_id = ANY(%(channels)s)
-                   AND message_type = 'comment'
-                   AND strpos(lower(regexp_replace(body, '<[^<>]*>', ' ', 'g')), lower(%(escaped)s)) > 0
-                 ORDER BY res_id, id DESC
+                SELECT DISTINCT ON (message.res_id) message.res_id, message.body
+                  FROM mail_message message
+                 WHERE message.res_id = ANY(%(channels)s) AND %(says)s
+                 ORDER BY message.res_id, message.id DESC
                 """,
                 channels=self.ids,
-                escaped=str(html_escape(words)),
+                says=_says(words),
             )
         )
         return {channel_id: _excerpt(body, words) for channel_id, body in rows}

@@ -345,7 +345,7 @@ export class ChatThread extends Reactive {
         } catch (error) {
             message.status = "failed";
             message.error = error;
-            if (!error.isTemporary) {
+            if (!error.isTemporary && !error.isSignedOut) {
                 this.outbox.remove(this.id, message);
             }
             if (error.status === 409) {

@@ -60,6 +60,15 @@ test("what had arrived when its answer was lost is not asked twice", async () =>
     expect(page.thread.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
 });
 
+test("who was signed out finds it sent after the next sign-in", async () => {
+    server.interrupt("/messages", refusal(401, "not_signed_in", "Sign in again."));
+    await mountChat({ conversationId: conversation.id });
+    await ask("Hi");
+    await openNextPage();
+    expect(sentTokens()).toHaveLength(2);
+    expect(conversation.messages).toHaveLength(1);
+});
+
 test("what was refused is not sent again by itself", async () => {
     server.interrupt("/messages", refusal(400, "too_long", "It is too long."));
     await mountChat({ conversationId: conversation.id });
