@@ -78,6 +78,17 @@ class TestLocks(McpApiCase):
         self._sign_in(self.stranger)
         self._add(url=ADDRESS)
 
+    def test_no_other_spelling_of_its_address_takes_its_place(self):
+        self.user_server.url = "https://flüsse.example.com/mcp"
+        self._lock()
+        for url in (
+            "https://xn--flsse-kva.example.com/mcp",
+            "https://FLÜSSE.example.com./mcp/",
+            "https://flüsse.example.com/m%63p",
+        ):
+            with self.subTest(url=url):
+                self._refused("POST", SERVERS, {"url": url})
+
     def test_no_template_takes_its_place(self):
         self.user_server.url = "https://mcp.context7.com/mcp"
         self._lock()

@@ -1,9 +1,9 @@
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from odoo import api, fields, models
 from odoo.fields import Domain
 
-DEFAULT_PORT = {"http": 80, "https": 443}
+from ...services.net import egress
 
 
 class McpServer(models.Model):
@@ -100,12 +100,8 @@ class McpServer(models.Model):
 def _address(url):
     """Where a URL leads, however it is written.
 
-    >>> _address("https://MCP.example.com:443/mcp/?x=1") == _address("https://mcp.example.com/mcp")
+    >>> _address("https://MCP.example.com:443/mcp/?x=1") == _address("https://mcp.example.com./%6Dcp")
     True
     """
-    try:
-        parts = urlsplit(url.strip())
-        port = parts.port or DEFAULT_PORT.get(parts.scheme.lower())
-    except ValueError:  # the constraint says what is wrong with it
-        return url
-    return (parts.hostname or "").rstrip("."), port, parts.path.rstrip("/")
+    where = egress.origin(url)
+    return (*where, unquote(urlsplit(url.strip()).path).rstrip("/")) if where else url
