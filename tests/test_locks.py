@@ -82,7 +82,7 @@ class TestLocks(McpApiCase):
         self.user_server.url = "https://flüsse.example.com/mcp"
         self._lock()
         for url in (
-            "https://xn--flsse-kva.example.com/mcp",
+            "https://xn--flsse-lva.example.com/mcp",
             "https://FLÜSSE.example.com./mcp/",
             "https://flüsse.example.com/m%63p",
         ):
