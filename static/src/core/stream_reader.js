@@ -17,6 +17,18 @@ export function backoffDelay(attempt, random = Math.random) {
     return step / 2 + (step / 2) * random();
 }
 
+/** Reads on until the server ends the stream: a request that is aborted shows as failed in the browser. */
+async function drain(reader) {
+    try {
+        let isOver = false;
+        while (!isOver) {
+            isOver = (await reader.read()).done;
+        }
+    } catch {
+        // nothing is missing
+    }
+}
+
 /**
  * Reads the event log of a turn, however often the line breaks, each event once and in order.
  *
@@ -151,7 +163,8 @@ export class StreamReader {
                     return { ended: false };
                 }
                 if (this.deliver(parser.feed(decoder.decode(value, { stream: true })))) {
-                    controller.abort();
+                    this.finish("ended");
+                    await drain(reader);
                     return { ended: true };
                 }
             }
@@ -176,11 +189,15 @@ export class StreamReader {
                 console.warn(`Event ${seq} of the stream is not JSON and is left out.`);
             }
         }
+        const isOver = events.some((event) => FINAL_TYPES.includes(event.type));
+        if (isOver) {
+            this.controller = null; // who closes now lets the stream end by itself
+        }
         if (events.length) {
             this.attempt = 0;
             this.onEvents(events);
         }
-        return events.some((event) => FINAL_TYPES.includes(event.type));
+        return isOver;
     }
 
     /** Waits; a wake-up (visible again, online again, closed) ends it early. */

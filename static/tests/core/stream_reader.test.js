@@ -79,7 +79,29 @@ test("delivers each event once and ends after the final one", async () => {
     expect(line.received).toEqual([1, 2, 3]);
     expect(line.statuses).toEqual(["connecting", "live", "ended"]);
     expect(reader.closed).toBe(true);
-    expect(stream.isAborted).toBe(true);
+    expect(stream.isAborted).toBe(false);
+});
+
+test("what is over is left to the server to end, for a while", async () => {
+    const [ended, open] = [line.will(new FakeStream()), new FakeStream()];
+    const reader = line.read();
+    await settle();
+    ended.event(1, { type: "done" });
+    await settle();
+    reader.close();
+    ended.close();
+    await settle();
+    await advanceTime(SILENCE_LIMIT);
+    await settle();
+    expect(ended.isAborted).toBe(false);
+    line.will(open);
+    line.read();
+    await settle();
+    open.event(1, { type: "done" });
+    await settle();
+    await advanceTime(SILENCE_LIMIT);
+    await settle();
+    expect(open.isAborted).toBe(true);
 });
 
 test("resumes behind the last event when the server closes early", async () => {
