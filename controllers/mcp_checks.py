@@ -49,16 +49,18 @@ class McpCheckController(http.Controller):
     def command(self, conversation_id=None, assistant_id=None):
         """What a slash command about the chat's servers answers: ``{title, rows: [{name, about}]}``."""
         values = body("Command")
+        wanted = values["server_ids"]
         if conversation_id is not None:
             channel = conversation_or_404(conversation_id)
             # sudo: ai.assistant - the caller has found their own conversation with it
-            assistant, servers = channel.sudo().woow_assistant_id, channel._mcp_servers()
+            assistant = channel.sudo().woow_assistant_id
+            servers = channel._mcp_servers() if wanted is None else channel._offered_mcp_servers()
         else:
             assistant = assistant_or_404(assistant_id)
             service = visible_service(query_int("cloud_service_id"))
             servers = assistant._offered_mcp_servers(request.env.user, service)
-            if values["server_ids"] is not None:
-                servers = servers.filtered(lambda server: server.id in values["server_ids"])
+        if wanted is not None:
+            servers = servers.filtered(lambda server: server.id in wanted)
         if values["command"] == "/mcp reload":
             return _Reload(assistant, servers).response()
         return assistant._command_answer(values["command"], servers)

@@ -45,6 +45,8 @@ class TestCommands(OperatorFile, AiHttpCase):
         self.chat._switch_server(self.server, False)
         self.env.flush_all()
         self.assertEqual(set(self._command("/mcp tools")), {"flows.run_flow"})
+        switched_off = self._command("/mcp tools", server_ids=[self.server.id])
+        self.assertEqual(set(switched_off), {"weather.forecast"})
 
     def test_a_new_chat(self):
         place = f"/api/ai/assistants/{self.assistant.id}/command"

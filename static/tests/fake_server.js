@@ -79,7 +79,10 @@ export class FakeServer extends FakeConversations {
             return this.toggle(url.pathname, body);
         }
         if (action === "command") {
-            const rows = this.mcpServers.map(({ name }) => ({ name, about: "Connected" }));
+            const rows =
+                body.command === "/mcp tools"
+                    ? this.toolsOf(body.server_ids)
+                    : this.mcpServers.map(({ name }) => ({ name, about: "Connected" }));
             return json({ title: body.command, rows });
         }
         if (action === "prompts") {
@@ -172,6 +175,13 @@ export class FakeServer extends FakeConversations {
             server.id === id ? { ...server, ...switched } : server
         );
         return conversationId ? this.mcpConfig() : this.mcpServer(id);
+    }
+
+    /** One of each server. */
+    toolsOf(ids) {
+        return this.mcpServers
+            .filter(({ id, enabled }) => ids?.includes(id) ?? enabled)
+            .map(({ name }) => ({ name: `${name}.get`, about: "Gets it." }));
     }
 
     mcpServer(id) {

@@ -77,6 +77,15 @@ export class ServerChoice extends Reactive {
         }
     }
 
+    /** @returns {Promise<{name: string, about: string}[]>} the tools of one server, whether that is on or not */
+    async toolsOf({ id, name }) {
+        const { rows } = await this.api.command(this.chatRef, "/mcp tools", [id]);
+        const prefix = `${name}.`;
+        return rows.map((row) =>
+            row.name.startsWith(prefix) ? { ...row, name: row.name.slice(prefix.length) } : row
+        );
+    }
+
     asSwitched(servers) {
         return this.chatRef.conversationId
             ? servers

@@ -1,11 +1,13 @@
 import { Component, useExternalListener, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
-import { formatCount, formatTools } from "../core/format";
+import { formatTools } from "../core/format";
+import { ServerTools } from "./server_tools";
 
 /** What the chat may use, as a line that opens to a switch for each MCP server. */
 export class ServerPanel extends Component {
     static template = "woow_paas_platform.ServerPanel";
+    static components = { ServerTools };
     static props = {
         /** See ServerChoice. */
         choice: Object,
@@ -63,13 +65,6 @@ export class ServerPanel extends Component {
 
     reasonOf(server) {
         return server.state_message || _t("This server is not responding properly right now.");
-    }
-
-    costOf(server) {
-        return _t("%(tools)s, about %(tokens)s tokens per request", {
-            tools: formatTools(server.tool_count),
-            tokens: formatCount(server.token_estimate),
-        });
     }
 
     labelForMe(server) {

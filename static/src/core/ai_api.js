@@ -284,7 +284,7 @@ export class AiApi {
     /**
      * A slash command about the chat's servers.
      *
-     * @param {number[]|null} serverIds of a chat that has not begun, those that are on; null: all
+     * @param {number[]|null} serverIds of the servers that the chat is offered; null: of those that are on
      * @returns {Promise<{title: string, rows: {name, about}[]}>}
      */
     command(chatRef, command, serverIds) {

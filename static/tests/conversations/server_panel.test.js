@@ -111,6 +111,23 @@ test("a server that does not work says why, and is not counted", async () => {
     expect(".o_ai_chat_server[data-server=files] .o_ai_chat_server_reason").toHaveCount(0);
 });
 
+test("a server's tools are listed when its line is opened, also while it is off", async () => {
+    server.mcpServers[1].enabled = false;
+    server.mcpServers[1].token_estimate = 1522;
+    await mountChat({ conversationId: server.conversation().id });
+    await click(".o_ai_chat_scope");
+    await settle();
+    const files = ".o_ai_chat_server[data-server=files]";
+    expect(`${files} summary`).toHaveText("13 tools, about 1,522 tokens per request");
+    await click(`${files} summary`);
+    await settle();
+    expect(`${files} dt`).toHaveText("get");
+    expect(`${files} dd`).toHaveText("Gets it.");
+    expect(server.requestsTo("command").map(({ body }) => body)).toEqual([
+        { command: "/mcp tools", server_ids: [2] },
+    ]);
+});
+
 test("a switch counts in all conversations of the person, too", async () => {
     const conversation = server.conversation();
     await mountChat({ conversationId: conversation.id });
