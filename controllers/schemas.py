@@ -394,6 +394,10 @@ SCHEMAS = {
             **CONVERSATION,
             "messages": _list(ref("Message")),
             "has_more": BOOL,
+            "closed": {
+                **TEXT,
+                "description": "Why nothing can be asked here any more, empty while it can",
+            },
             "unseen": {**BOOL, "description": "Whether an answer came that no browser has shown"},
             "queued": _list(
                 _object(

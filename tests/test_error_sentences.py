@@ -29,6 +29,18 @@ class TestErrorSentences(AiHttpCase):
         shown = turn.with_context(lang="zh_TW")._error_sentence("config_invalid", said)
         self.assertEqual(shown, "您已無法使用此助理。")
 
+    def test_a_conversation_says_when_nothing_can_be_asked_in_it_any_more(self):
+        channel = self._conversation(self.member, self.service)
+        self._sign_in(self.member)
+        url = f"/api/ai/conversations/{channel.id}"
+        self.assertEqual(self._call("GET", url)[1]["closed"], "")
+        self.workspace.access_ids.filtered(lambda a: a.user_id == self.member).unlink()
+        self.env.flush_all()
+        self.assertIn("no longer a member", self._call("GET", url)[1]["closed"])
+        self.assistant.active = False
+        self.env.flush_all()
+        self.assertIn("no longer available to you", self._call("GET", url)[1]["closed"])
+
     def test_what_the_engine_knows_better_is_kept(self):
         turn = self._ask(self.member).sudo()
         quota = "The quota of the language model is used up. An administrator must check it."

@@ -163,6 +163,16 @@ class AiAssistant(models.Model):
         action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_chat_action")
         return {**action, "params": {"assistant_id": self.id}}
 
+    def _refusal_to(self, person, service=None):
+        """:return: a sentence where the person may not chat about the service with the assistant, else ``""``"""
+        # sudo: ai.assistant - a switch; who may read what is asked with the person's rights
+        is_active = self.sudo().active
+        if not is_active or not self.with_user(person).sudo(False).has_access("read"):
+            return "This assistant is no longer available to you."
+        if service and not service.with_user(person).sudo(False).has_access("read"):
+            return "You are no longer a member of this cloud service's workspace."
+        return ""
+
     def _system_servers(self):
         return self.mcp_server_ids.filtered(lambda s: s.active and s.scope == "system")
 

@@ -15,10 +15,7 @@ class AiAssistant(models.Model):
         # that person's rights
         assistant = self.sudo()
         Server = assistant.env["woow_paas_platform.mcp_server"]
-        for record in (assistant, service):
-            if record and not record.with_user(person).sudo(False).has_access("read"):
-                return Server
-        if not assistant.active or not mcp_switch.is_on(self.env):
+        if assistant._refusal_to(person, service) or not mcp_switch.is_on(self.env):
             return Server
         return assistant._servers_for(person, service)
 

@@ -3,6 +3,7 @@
 from odoo import models
 from odoo.tools import html2plaintext
 
+from ...tools import sentences
 from ...tools.moments import utc
 
 
@@ -103,10 +104,19 @@ class DiscussChannel(models.Model):
             **self._conversation_data(),
             "messages": data,
             "has_more": len(messages) > limit,
+            "closed": self._closed_sentence(),
             "unseen": self.env["woow_paas_platform.ai_turn"]._has_unseen(self),
             "turn": open_turns[0]._running_data() if open_turns else None,
             "queued": [turn._queued_data() for turn in open_turns[1:]],
         }
+
+    def _closed_sentence(self):
+        """Why the caller can ask nothing more here, empty while that is possible."""
+        # sudo: discuss.channel - the caller's own conversation; rights are asked as the caller
+        channel = self.sudo()
+        service = channel.woow_cloud_service_id
+        refusal = channel.woow_assistant_id._refusal_to(self.env.user, service)
+        return sentences.translated(self.env, refusal)
 
     def _turn_data(self, turn, timelines):
         return {**turn._ended_data(), "timeline": timelines[turn.id]} if turn else None

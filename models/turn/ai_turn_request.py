@@ -71,10 +71,8 @@ class AiTurn(models.Model):
         as_user = self.with_user(self.user_id).sudo(False)
         if not self.user_id.active:
             return "The user was deactivated."
-        if not self.assistant_id.active or not as_user.assistant_id.has_access("read"):
-            return "This assistant is no longer available to you."
-        if self.cloud_service_id and not as_user.cloud_service_id.has_access("read"):
-            return "You are no longer a member of this cloud service's workspace."
+        if refusal := self.assistant_id._refusal_to(self.user_id, self.cloud_service_id):
+            return refusal
         if self._is_private():
             if self.user_id.partner_id not in self.channel_id.channel_member_ids.partner_id:
                 return "You have left this conversation."

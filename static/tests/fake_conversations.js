@@ -22,6 +22,7 @@ export class FakeConversations {
             turn: null,
             queued: [],
             unseen: false,
+            closed: "",
             ...values,
         };
         this.conversations.unshift(conversation);
@@ -116,6 +117,7 @@ export class FakeConversations {
             messages: visible.slice(-limit),
             has_more: visible.length > limit,
             unseen: conversation.unseen,
+            closed: conversation.closed,
             turn: turn && {
                 id: turn.id,
                 state: turn.state,

@@ -126,6 +126,12 @@ export class AiChat extends Component {
             : !this.chat.newChat.assistant;
     }
 
+    /** What stands in the place of the composer; an answer under way can still be stopped there. */
+    get closed() {
+        const { thread } = this.chat;
+        return thread && !thread.isRunning ? thread.closed : "";
+    }
+
     get signInUrl() {
         const { pathname, search } = browser.location;
         return `/web/login?redirect=${encodeURIComponent(pathname + search)}`;

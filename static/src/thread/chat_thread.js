@@ -39,6 +39,8 @@ export class ChatThread extends Reactive {
         /** @type {import("./chat_message").ChatMessage[]} oldest first */
         this.messages = [];
         this.hasMore = false;
+        /** Why nothing can be asked here any more, empty while it can. */
+        this.closed = "";
         this.isLoaded = false;
         this.isLoading = false;
         this.isLoadingMore = false;
@@ -99,6 +101,7 @@ export class ChatThread extends Reactive {
             this.assistant = data.assistant;
             this.cloudService = data.cloud_service;
             this.record = data.record;
+            this.closed = data.closed;
             this.mergeLatest(data);
             this.isLoaded = true;
         } catch (error) {

@@ -90,8 +90,8 @@ export class Thread extends Component {
 
     /** Offered below the last answer when nothing is under way. */
     canRetry(message) {
-        const { messages, isRunning, isRetrying } = this.props.thread;
-        if (isRunning || isRetrying || message.role !== "assistant") {
+        const { messages, isRunning, isRetrying, closed } = this.props.thread;
+        if (isRunning || isRetrying || closed || message.role !== "assistant") {
             return false;
         }
         const isLast = message.key === messages.at(-1).key;
@@ -99,8 +99,8 @@ export class Thread extends Component {
     }
 
     get canEdit() {
-        const { isRunning, isRetrying, isSending } = this.props.thread;
-        return !isRunning && !isRetrying && !isSending;
+        const { isRunning, isRetrying, isSending, closed } = this.props.thread;
+        return !isRunning && !isRetrying && !isSending && !closed;
     }
 
     askAnew(message, text) {

@@ -154,3 +154,17 @@ test("keeps the text when the conversation cannot be made", async () => {
     await settle();
     expect(".o_ai_chat_bubble").toHaveText("Hello");
 });
+
+test("where nothing can be asked any more, it says why and leads to a new chat", async () => {
+    const conversation = server.conversation({ closed: "This assistant is gone." });
+    const question = server.message(conversation, "user", "Hi");
+    const turn = { id: 7, state: "failed", tool_calls: [], usage: null, error: null };
+    server.message(conversation, "assistant", "", turn);
+    await mountChat({ conversationId: conversation.id });
+    expect(`[data-message-id='${question.id}']`).toHaveCount(1);
+    expect(".o_ai_chat_closed span").toHaveText("This assistant is gone.");
+    expect(".o_ai_chat_input, .o_ai_chat_retry, .o_ai_chat_edit_question").toHaveCount(0);
+    await click(".o_ai_chat_closed button");
+    await settle();
+    expect(".o_ai_chat_input").toHaveAttribute("placeholder", "Message Ada");
+});
