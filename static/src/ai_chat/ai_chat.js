@@ -20,6 +20,7 @@ import { Composer } from "../composer/composer";
 import { ConversationList } from "../conversations/conversation_list";
 import { NewChat } from "./new_chat";
 import { ResourcePicker } from "../commands/resource_picker";
+import { useShortcuts } from "../commands/shortcuts";
 import { ServerPanel } from "../conversations/server_panel";
 import { Thread } from "../thread/thread";
 
@@ -57,11 +58,24 @@ export class AiChat extends Component {
         this.dialog = useService("dialog");
         this.notification = useService("notification");
         this.menuId = uniqueId("o_ai_chat_menu_");
+        this.root = useRef("root");
         this.menu = useRef("menu");
         this.ui = useState({ isMenuOpen: false });
         onWillStart(() => this.start());
         onWillUnmount(() => this.chat.exit());
         useExternalListener(document, "visibilitychange", () => this.onVisibility());
+        useShortcuts(this.root, () => !this.props.onClose, {
+            search: () => this.openMenu(".o_ai_chat_search"),
+            startNew: async () => {
+                await this.startNew();
+                this.write();
+            },
+            write: () => this.write(),
+        });
+        useEffect(
+            (isOpen) => isOpen && this.focusMenu(),
+            () => [this.ui.isMenuOpen]
+        );
         useEffect(
             (id) => this.props.onShow?.(id),
             () => [this.chat.currentId]
@@ -156,14 +170,31 @@ export class AiChat extends Component {
     // Menu -------------------------------------------------------------------
 
     toggleMenu() {
-        this.ui.isMenuOpen = !this.ui.isMenuOpen;
         if (this.ui.isMenuOpen) {
-            this.menu.el.querySelector(".active, .o_ai_chat_new").focus();
+            this.closeMenu();
+        } else {
+            this.openMenu(".active, .o_ai_chat_new");
         }
+    }
+
+    /** Where there is room it is on the screen all the time; elsewhere nothing in it takes the focus before it is drawn. */
+    openMenu(selector) {
+        this.menuFocus = selector;
+        this.ui.isMenuOpen = true;
+        this.focusMenu();
+    }
+
+    focusMenu() {
+        this.menu.el.querySelector(this.menuFocus).focus();
     }
 
     closeMenu() {
         this.ui.isMenuOpen = false;
+    }
+
+    write() {
+        this.closeMenu();
+        this.root.el.querySelector(".o_ai_chat_input")?.focus();
     }
 
     onKeydown(ev) {

@@ -137,7 +137,8 @@ export class ChatPanel extends Component {
     }
 
     onKeydown(ev) {
-        if (ev.key === "Escape" && !ev.defaultPrevented && this.root.el?.contains(ev.target)) {
+        const isEscape = ev.key === "Escape" && !ev.shiftKey && !ev.defaultPrevented;
+        if (isEscape && this.root.el?.contains(ev.target)) {
             this.panel.close();
             document.querySelector(".o_ai_chat_systray button")?.focus();
         }

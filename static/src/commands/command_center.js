@@ -1,6 +1,7 @@
 import { _t } from "@web/core/l10n/translation";
 import { Reactive } from "@web/core/utils/reactive";
 import { chatKey } from "../core/chat_ref";
+import { shortcutRows } from "./shortcuts";
 import { commandName, commandOf, matchingCommands, promptCommand } from "./slash_commands";
 
 const COMMANDS = [
@@ -116,7 +117,8 @@ export class CommandCenter extends Reactive {
             });
         }
         if (name === "/help") {
-            this.answer = { title: _t("Commands"), rows: this.commands };
+            const rows = [...this.commands, ...shortcutRows()];
+            this.answer = { title: _t("Commands and shortcuts"), rows };
             return;
         }
         const { api, chatRef, servers } = this.chat;

@@ -86,6 +86,10 @@ export class Composer extends Component {
         }
     }
 
+    get canStop() {
+        return Boolean(this.props.isRunning && !this.props.isStopping);
+    }
+
     get sendLabel() {
         return this.props.isRunning ? _t("Send after this answer") : _t("Send");
     }
@@ -181,6 +185,10 @@ export class Composer extends Component {
         } else if (ev.key === "Enter" && !ev.shiftKey && !isComposing) {
             ev.preventDefault();
             this.send();
+        } else if (ev.key === "Escape" && !ev.shiftKey && !isComposing && this.canStop) {
+            ev.preventDefault();
+            ev.stopPropagation();
+            this.props.onStop();
         }
     }
 }

@@ -140,6 +140,17 @@ export class Thread extends Component {
         }
     }
 
+    /** Escape stops the answer that is being read, as it does where the person writes. */
+    onKeydown(ev) {
+        const { live } = this.props.thread;
+        const isHere = ev.target === this.scroll.el;
+        if (ev.key === "Escape" && !ev.shiftKey && isHere && live && !live.isStopping) {
+            ev.preventDefault();
+            ev.stopPropagation();
+            live.stop();
+        }
+    }
+
     onClick(ev) {
         if (ev.target.closest("[aria-expanded], .o_ai_chat_tool_all")) {
             this.stick.hold();
