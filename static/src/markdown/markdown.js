@@ -1,5 +1,6 @@
 import { Component, markup, useEffect, useRef } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { downloadCsv } from "../core/csv";
 import { linkCitations } from "../records/citations";
 import { highlight } from "./highlight";
 import { CopyButton } from "./copy_button";
@@ -41,6 +42,22 @@ export class CodeBlock extends Component {
     }
 }
 
+/** A table that scrolls by itself, and a button that keeps it as a file. */
+export class TableBlock extends Component {
+    static template = "woow_paas_platform.TableBlock";
+    static props = { html: Object };
+
+    setup() {
+        this.table = useRef("table");
+    }
+
+    download() {
+        const { rows } = this.table.el.querySelector("table");
+        const texts = ({ cells }) => [...cells].map(({ textContent }) => textContent.trim());
+        downloadCsv("table", [...rows].map(texts));
+    }
+}
+
 /**
  * Cuts the HTML of the server into pieces: code and tables get a frame of ours, all else is shown as it came.
  *
@@ -73,7 +90,7 @@ export function htmlPieces(html, citations) {
 /** The server renders and sanitises each block once; nothing else is ever taken as HTML. */
 export class Markdown extends Component {
     static template = "woow_paas_platform.Markdown";
-    static components = { CodeBlock };
+    static components = { CodeBlock, TableBlock };
     static props = {
         html: String,
         citations: { type: [Object, { value: null }], optional: true },

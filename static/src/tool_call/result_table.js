@@ -19,16 +19,18 @@ function unwrap(data) {
 /**
  * A structured result as a table, where it is one: a list of flat records, or one flat record.
  *
+ * @param {any} data
+ * @param {number} [maxRows] what is beyond is cut
  * @returns {{columns: string[], rows: Array<Array<string|number|boolean|null>>, isCut: boolean}|null}
  *  `columns` is empty for one record, whose rows are pairs of name and value
  */
-export function resultTable(data) {
+export function resultTable(data, maxRows = MAX_ROWS) {
     const list = unwrap(data);
     if (isRow(list)) {
         const rows = Object.entries(list);
         const fits = rows.length && rows.every(([, value]) => isPlain(value));
         return fits
-            ? { columns: [], rows: rows.slice(0, MAX_ROWS), isCut: rows.length > MAX_ROWS }
+            ? { columns: [], rows: rows.slice(0, maxRows), isCut: rows.length > maxRows }
             : null;
     }
     if (!Array.isArray(list) || !list.length || !list.every(isRow)) {
@@ -40,9 +42,9 @@ export function resultTable(data) {
         return null;
     }
     const rows = list
-        .slice(0, MAX_ROWS)
+        .slice(0, maxRows)
         .map((row) => columns.map((column) => (Object.hasOwn(row, column) ? row[column] : null)));
-    return { columns, rows, isCut: list.length > MAX_ROWS };
+    return { columns, rows, isCut: list.length > maxRows };
 }
 
 const LINK = /^\[link\] (.*?) ?<(https?:\/\/[^\s<>]+)> ?(.*)$/gm;

@@ -1,5 +1,6 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { downloadCsv } from "../core/csv";
 import { capText, parseStructure, prettyValue } from "../core/format";
 import { resultLinks, resultTable } from "./result_table";
 import { CopyButton } from "../markdown/copy_button";
@@ -74,6 +75,16 @@ export class ToolResult extends Component {
 
     get rawLabel() {
         return this.state.isRaw ? _t("Show as a table") : _t("Show as text");
+    }
+
+    get csvLabel() {
+        return _t("Download CSV");
+    }
+
+    /** All rows, also those that the table leaves out. */
+    download() {
+        const { columns, rows } = resultTable(this.data, Infinity);
+        downloadCsv(this.props.call.tool || "table", columns.length ? [columns, ...rows] : rows);
     }
 
     cell(value) {

@@ -16,12 +16,33 @@ test("text, code and tables stand in their order", async () => {
     expect([...queryOne(".o_ai_chat_html").children].map(({ className }) => className)).toEqual([
         "",
         "o_ai_chat_code",
-        "o_ai_chat_table",
+        "o_ai_chat_table_block",
         "",
     ]);
     expect(queryOne(".o_ai_chat_code code").textContent).toBe("if x < 1:\n    pass");
     expect(".o_ai_chat_code_head span").toHaveText("python");
     expect(queryAllTexts("td")).toEqual(["1"]);
+});
+
+test("a table is kept as a file", async () => {
+    const table =
+        "<table><thead><tr><th>Name</th></tr></thead><tbody><tr><td>Ada, <b>1</b></td></tr></tbody></table>";
+    let file;
+    patchWithCleanup(URL, {
+        createObjectURL(blob) {
+            file = blob;
+            return "about:blank";
+        },
+    });
+    patchWithCleanup(HTMLAnchorElement.prototype, {
+        click() {
+            expect.step(this.download);
+        },
+    });
+    await mountWithCleanup(Markdown, { props: { html: table } });
+    await click(".o_ai_chat_csv");
+    expect.verifySteps(["table.csv"]);
+    expect(await file.text()).toBe('\ufeffName\r\n"Ada, 1"\r\n');
 });
 
 test("code is copied as it was written, and the button says so", async () => {

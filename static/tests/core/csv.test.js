@@ -1,0 +1,30 @@
+import { describe, expect, test } from "@odoo/hoot";
+import { csvOf } from "@woow_paas_platform/core/csv";
+
+describe.current.tags("headless");
+
+test("what separates is quoted, and lines end as the format wants", () => {
+    const rows = [
+        ["Name", "Note"],
+        ['Ada "the first"', "one, two"],
+        [null, "line\nline"],
+        [true, 1.5],
+    ];
+    expect(csvOf(rows)).toBe(
+        'Name,Note\r\n"Ada ""the first""","one, two"\r\n,"line\nline"\r\ntrue,1.5\r\n'
+    );
+});
+
+test("what a spreadsheet would compute stays text, a number stays a number", () => {
+    const values = ["=1+1", "+1", "@a", "-cmd", "-1,234.5", "-5 %", "a-b"];
+    expect(csvOf(values.map((value) => [value])).split("\r\n")).toEqual([
+        "'=1+1",
+        "'+1",
+        "'@a",
+        "'-cmd",
+        '"-1,234.5"',
+        "-5 %",
+        "a-b",
+        "",
+    ]);
+});
