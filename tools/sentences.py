@@ -115,6 +115,7 @@ _KNOWN = (
         "Check the spelling of the host in the address. Addresses that are not public must be allowed by the operator."
     ),
     _lt("Use a public address, or ask the operator to allow this one."),
+    _lt("Not encrypted (http)."),
     _lt("Check the port, that the server is running, and that no firewall blocks the connection."),
     _lt(
         "The server needs a valid certificate for this host. Self-signed certificates are not accepted."

@@ -114,7 +114,7 @@ class Course:
                 stream = await self._start_tls(stream, host, timeout)
                 self.done("tls")
             else:
-                self.skip("tls")
+                self.skip("tls", message="Not encrypted (http).")
         finally:
             await stream.aclose()
 
@@ -150,8 +150,8 @@ class Course:
         )
         self._began = now
 
-    def skip(self, *names: str) -> None:
-        self.result.steps += [Step(name=name, state="skipped") for name in names]
+    def skip(self, *names: str, message: str = "") -> None:
+        self.result.steps += [Step(name=name, state="skipped", message=message) for name in names]
 
     def explained(self, error: EngineError) -> EngineError:
         """What it is told as, by who knows more about it."""

@@ -15,6 +15,7 @@ from .discovery import SYNC_MARGIN
 
 STEPS = (*NETWORK_STEPS, "http", "authorization", "protocol", "tools")
 PROCESS_STEPS = ("process", "protocol", "tools")
+TRANSPORTS = {"streamable_http": "Streamable HTTP", "sse": "HTTP+SSE"}  # as MCP calls them
 ADVICE = {
     "name": "Check the spelling of the host in the address. Addresses that are not public must be "
     "allowed by the operator.",
@@ -69,7 +70,8 @@ class _ServerCourse(Course):
         try:
             for name in self.names[len(self.result.steps) : self.names.index("protocol")]:
                 self.done(name)
-            self.done("protocol", f"{session.info.transport}, {session.info.protocol_version}")
+            way = TRANSPORTS.get(session.info.transport, session.info.transport)
+            self.done("protocol", f"{way}, MCP {session.info.protocol_version}")
             found = await discovery.read(session, self.spec.sync_timeout)
             self.done("tools", str(len(found.tools)))
             self.result.found = found

@@ -168,14 +168,14 @@ export class ServerList {
         }
     }
 
-    /** @returns {Promise<Array>} notes about what was left out */
+    /** @returns {Promise<{added: string[], notes: Array}>} names of the new servers, and what was left out */
     async importText(text) {
         const { servers, notes } = await this.api.importServers({
             mcpServers: JSON.parse(text),
             ...this.owner,
         });
         servers.forEach((server) => this.put(server));
-        return notes;
+        return { added: servers.map(({ name }) => name), notes };
     }
 
     async exportText() {

@@ -21,7 +21,8 @@ export class McpServerImport extends Component {
 
     async importText(text) {
         const mcpServers = JSON.parse(text);
-        return (await this.api.importServers({ mcpServers, scope: "system" })).notes;
+        const { servers, notes } = await this.api.importServers({ mcpServers, scope: "system" });
+        return { added: servers.map(({ name }) => name), notes };
     }
 
     async exportText() {

@@ -6,14 +6,26 @@ import { CopyButton } from "../markdown/copy_button";
 export class ImportForm extends Component {
     static template = "woow_paas_platform.McpImportForm";
     static components = { CopyButton };
-    static props = { list: Object, onDone: Function };
+    static props = {
+        /** `importText(text)` → {added: string[], notes: {name, message}[]}, `exportText()` → string */
+        list: Object,
+        onDone: Function,
+    };
 
     setup() {
-        this.state = useState({ text: "", exported: "", notes: [], error: "", isBusy: false });
+        this.state = useState({
+            text: "",
+            exported: "",
+            /** Names of the servers that the last import has added. */
+            added: [],
+            notes: [],
+            error: "",
+            isBusy: false,
+        });
     }
 
     async attempt(action) {
-        Object.assign(this.state, { isBusy: true, error: "", notes: [] });
+        Object.assign(this.state, { isBusy: true, error: "", added: [], notes: [] });
         try {
             await action();
         } catch (error) {
@@ -26,11 +38,8 @@ export class ImportForm extends Component {
 
     importServers() {
         return this.attempt(async () => {
-            this.state.notes = await this.props.list.importText(this.state.text);
-            this.state.text = "";
-            if (!this.state.notes.length) {
-                this.props.onDone();
-            }
+            const { added, notes } = await this.props.list.importText(this.state.text);
+            Object.assign(this.state, { added, notes, text: "" });
         });
     }
 
@@ -38,6 +47,14 @@ export class ImportForm extends Component {
         return this.attempt(async () => {
             this.state.exported = await this.props.list.exportText();
         });
+    }
+
+    get addedSentence() {
+        const { added } = this.state;
+        const names = added.join(", ");
+        return added.length === 1
+            ? _t("Added 1 server: %(names)s", { names })
+            : _t("Added %(count)s servers: %(names)s", { count: added.length, names });
     }
 
     get copyLabel() {

@@ -1,4 +1,4 @@
-import { animationFrame, click, expect, test } from "@odoo/hoot";
+import { animationFrame, click, edit, expect, test } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { ImportForm } from "@woow_paas_platform/server_forms/import_form";
@@ -14,6 +14,21 @@ test("what is exported stands apart from what is pasted, to be copied", async ()
     expect("textarea").toHaveValue("");
     expect(".o_woow_exported pre").toHaveText('{"mcpServers": {}}');
     expect(".o_woow_exported .o_ai_chat_copy").toHaveAttribute("aria-label", "Copy");
+});
+
+test("an import says what it has added and what it left out", async () => {
+    const notes = [{ name: "local", message: "A command." }];
+    const list = { importText: async () => ({ added: ["github", "slack"], notes }) };
+    await mountWithCleanup(ImportForm, { props: { list, onDone: () => expect.step("done") } });
+    await click("textarea");
+    await edit("{}");
+    await animationFrame();
+    await click("button:contains(Import)");
+    await animationFrame();
+    expect(".o_woow_added").toHaveText("Added 2 servers: github, slack");
+    expect(".o_woow_notes").toHaveText("local: A command.");
+    expect("textarea").toHaveValue("");
+    expect.verifySteps([]);
 });
 
 test("the list of templates can be left", async () => {

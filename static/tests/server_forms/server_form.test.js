@@ -86,7 +86,7 @@ test("what an import leaves out is told, and what is no JSON", async () => {
     const list = {
         importText: async (text) => {
             JSON.parse(text);
-            return notes;
+            return { added: [], notes };
         },
     };
     await mountWithCleanup(ImportForm, { props: { list, onDone: () => expect.step("done") } });

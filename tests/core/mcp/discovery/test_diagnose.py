@@ -1,6 +1,7 @@
 """Each step of a test fails in its own way, and the course stops there."""
 
 import asyncio
+import re
 import socket
 import sys
 
@@ -52,6 +53,9 @@ async def test_every_step_of_a_good_server(any_fake):
         "tools": "ok",
     }
     assert diagnosis.steps[-1].message == str(len(diagnosis.found.tools))
+    told = {step.name: step.message for step in diagnosis.steps}
+    assert told["tls"] == "Not encrypted (http)."
+    assert re.fullmatch(r"(Streamable HTTP|HTTP\+SSE), MCP \d{4}-\d\d-\d\d", told["protocol"])
 
 
 async def test_name():
