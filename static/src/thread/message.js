@@ -2,7 +2,7 @@ import { Component } from "@odoo/owl";
 import { formatMoment, formatMomentFull } from "../core/format";
 import { Face } from "./face";
 import { TurnView } from "../turn/turn_view";
-import { Versions } from "./versions";
+import { Versions } from "../turn/versions";
 
 /** An answer of the assistant. */
 export class Message extends Component {

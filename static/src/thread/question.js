@@ -3,7 +3,7 @@ import { _t } from "@web/core/l10n/translation";
 import { formatMomentFull } from "../core/format";
 import { Attachments } from "../composer/attachments";
 import { CopyButton } from "../markdown/copy_button";
-import { Versions } from "./versions";
+import { Versions } from "../turn/versions";
 
 /** What the person said; it can be asked in other words, and the earlier wordings looked at. */
 export class Question extends Component {
