@@ -20,7 +20,7 @@ export const LIST_REFRESH = 8000;
 const NEWS = {
     waiting: _t("Your decision is needed."),
     done: _t("The answer is ready."),
-    failed: _t("There is no answer: something went wrong."),
+    failed: _t("The answer could not be completed."),
 };
 /** Of a page of the portal: `/zh_TW/my/ai`. */
 const LANGUAGE_PREFIX = /^\/[a-z]{2,3}(?:_[A-Za-z@]+)?(?=\/my\/)/;

@@ -49,8 +49,8 @@ export class ChatHeader extends Component {
 
     get notifyLabel() {
         return this.props.isNotified
-            ? _t("Do not tell me about answers and decisions when I am away")
-            : _t("Tell me about answers and decisions when I am away");
+            ? _t("Do not notify me about answers and decisions when I am away")
+            : _t("Notify me about answers and decisions when I am away");
     }
 
     startRename() {

@@ -48,7 +48,7 @@ export class McpServers extends Component {
     }
 
     labelOfPolicy({ name }) {
-        return _t("Calls of “%(name)s” in my conversations", { name });
+        return _t("Tool calls of “%(name)s” in my conversations", { name });
     }
 
     get policies() {
