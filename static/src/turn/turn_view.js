@@ -67,9 +67,12 @@ export class TurnView extends Component {
     }
 
     /** What the model thinks aloud is under way as long as nothing follows it. */
+    isThinking(item) {
+        return !this.isFinal && item === this.props.turn.items.at(-1);
+    }
+
     thinkingLabel(item) {
-        const isOver = this.isFinal || item !== this.props.turn.items.at(-1);
-        return isOver ? _t("Thoughts") : _t("Thinking…");
+        return this.isThinking(item) ? _t("Thinking…") : _t("Thoughts");
     }
 
     roundCaption({ round, maxRounds }) {

@@ -91,6 +91,8 @@ test("shows what the model thinks aloud folded, apart from the answer", async ()
     expect(".o_ai_chat_thinking summary").toHaveText("Thinking…");
     expect(".o_ai_chat_thinking").toHaveProperty("open", false);
     expect(".o_ai_chat_activity").toHaveCount(0);
+    await advanceTime(5000);
+    expect(".o_ai_chat_thinking summary").toHaveText("Thinking… · 5 s");
     await click(".o_ai_chat_thinking summary");
     expect(".o_ai_chat_thinking_text").toHaveText("Let me <b>see</b>.");
     await say(server, [3, { type: "text", content: "Yes.", step: 0 }]);
