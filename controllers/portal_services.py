@@ -49,7 +49,7 @@ class ServicePortal(CustomerPortal):
         return request.render("woow_paas_platform.portal_my_services", values)
 
     @http.route("/my/services/<int:service_id>", **PAGE)
-    def portal_my_service(self, service_id, **_kw):
+    def portal_my_service(self, service_id, gone=None, **_kw):
         service = readable_service(service_id)
         if not service:
             return request.redirect(GONE)
@@ -65,7 +65,11 @@ class ServicePortal(CustomerPortal):
         ]
         members = [(label, names) for label, names in members if names]
         return render_service(
-            "portal_my_service", service, members=members, servers=service._own_servers()
+            "portal_my_service",
+            service,
+            members=members,
+            servers=service._own_servers(),
+            is_gone=bool(gone),
         )
 
     @http.route(
@@ -92,7 +96,7 @@ class ServicePortal(CustomerPortal):
     def portal_my_service_mcp(self, service_id, **_kw):
         service = readable_service(service_id)
         if not service.is_manager:
-            return request.redirect(f"/my/services/{service.id}" if service else GONE)
+            return request.redirect(f"/my/services/{service.id}?gone=1" if service else GONE)
         props = {"cloudServiceId": service.id}
         return render_service("portal_my_service_mcp", service, props=props)
 

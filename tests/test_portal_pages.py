@@ -47,6 +47,13 @@ class TestPortalPages(AiHttpCase):
                 self.assertIn("o_woow_gone", answer.text)
                 self.assertNotIn("o_woow_gone", self.url_open(lands).text)
 
+    def test_who_only_uses_a_service_reads_that_its_servers_are_not_theirs(self):
+        self._sign_in(self.member)
+        service = f"/my/services/{self.service.id}"
+        answer = self.url_open(f"{service}/mcp")
+        self.assertEqual(answer.url.partition("?")[0], self.base_url() + service)
+        self.assertIn("o_woow_gone", answer.text)
+
     def test_who_has_a_workspace_is_not_sent_to_its_owner(self):
         self._sign_in(self.stranger)  # who owns a workspace without services
         page = self.url_open("/my/services").text
