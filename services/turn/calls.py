@@ -13,7 +13,7 @@ from ..mcp.session.elicitation import ElicitRequest, ElicitResult, OnElicit
 from ..records.errors import RecordError
 from ..specs import CallResult, Executed, ToolCall, Verdict
 from . import approval
-from .execution import failure, refusal
+from .execution import failure, now, refusal
 from .ports import Journal
 from .tools import TurnTools
 
@@ -78,9 +78,7 @@ class Calls:
         self._deadline = deadline
         self._clock = clock
         self._records = asyncio.Lock()
-        self._asking = 0
-        self._asking_since = 0.0
-        self._asked_seconds = 0.0
+        self._asked = Asked(clock)
 
     async def run(self, calls: list[ToolCall]) -> tuple[dict[str, CallResult], float]:
         """The result of each call id, and the seconds that the longest took without those of a person.
@@ -107,7 +105,7 @@ class Calls:
                 if call.id not in results:
                     results[call.id] = failure("cancelled", STOPPED)
                     await self._journal.end_call(call, results[call.id])
-        return results, max(0.0, self._clock() - begun - self._asked_seconds)
+        return results, max(0.0, self._clock() - begun - self._asked.seconds)
 
     async def _one(self, call: ToolCall) -> CallResult | None:
         verdict = await self._journal.begin_call(call)
@@ -187,9 +185,9 @@ class Calls:
         timeout = min(limit, self._budget, self._deadline - self._clock())
         if call.tool is not None and call.arguments is not None and timeout <= 0:
             return Executed(result=failure("timeout", EXHAUSTED))
-        begun = self._clock()
+        begun, asked = self._clock(), Asked(now)
         options = CallOptions(
-            on_progress=self._reports.of(call), on_elicit=self._asker(call), resume=resume
+            on_progress=self._reports.of(call), on_elicit=self._asker(call, asked), resume=resume
         )
         running = asyncio.ensure_future(
             self._tools.call(call, timeout=max(timeout, 0.0), options=options)
@@ -198,26 +196,50 @@ class Calls:
         try:
             await asyncio.wait({running, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if running.done():
-                return running.result()
+                return _without(asked, running.result())
             running.cancel()
             await asyncio.wait({running})
-            return Executed(result=failure("cancelled", STOPPED, begun))
+            return _without(asked, Executed(result=failure("cancelled", STOPPED, begun)))
         finally:
             stopped.cancel()
             running.cancel()
 
-    def _asker(self, call: ToolCall) -> OnElicit:
+    def _asker(self, call: ToolCall, asked: "Asked") -> OnElicit:
         """Asks while the server waits. The time in which a person is asked is not the tools'."""
 
         async def ask(request: ElicitRequest) -> ElicitResult:
-            if not self._asking:
-                self._asking_since = self._clock()
-            self._asking += 1
-            try:
+            with self._asked, asked:
                 return await self._journal.ask(call, request)
-            finally:
-                self._asking -= 1
-                if not self._asking:
-                    self._asked_seconds += self._clock() - self._asking_since
 
         return ask
+
+
+class Asked:
+    """The seconds in which a person is asked, once where questions overlap."""
+
+    def __init__(self, clock: Callable[[], float]):
+        self._clock = clock
+        self._open = 0
+        self._since = 0.0
+        self._before = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return self._before + (self._clock() - self._since if self._open else 0.0)
+
+    def __enter__(self) -> None:
+        if not self._open:
+            self._since = self._clock()
+        self._open += 1
+
+    def __exit__(self, *_error: object) -> None:
+        self._open -= 1
+        if not self._open:
+            self._before += self._clock() - self._since
+
+
+def _without(asked: Asked, executed: Executed) -> Executed:
+    """The call took as long as its tool did."""
+    result = executed.result
+    duration = max(0, result.duration_ms - int(asked.seconds * 1000))
+    return replace(executed, result=replace(result, duration_ms=duration))

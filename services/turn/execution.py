@@ -126,5 +126,10 @@ def failure(outcome: Outcome, sentence: str, begun: float | None = None) -> Call
     )
 
 
+def now() -> float:
+    """Seconds of the clock that durations of calls are read from."""
+    return time.monotonic()
+
+
 def elapsed_ms(begun: float) -> int:
-    return int((time.monotonic() - begun) * 1000)
+    return int((now() - begun) * 1000)

@@ -86,6 +86,7 @@ async def test_a_legacy_server_waits_in_its_session(legacy_fake, llm, pass_time)
     assert journal.asked == [ElicitRequest(message="Who?", schema=NAME)]
     assert json.loads(journal.results[0].text)["content"] == {"name": "Bob"}
     assert done.progress.tools_seconds < 30
+    assert journal.results[0].duration_ms < 30_000, "the tool has not taken as long as the person"
 
 
 async def test_stop_while_a_legacy_server_waits(legacy_fake, llm):
