@@ -57,6 +57,7 @@
         "views/toolbox_views.xml",
         "views/workspace_views.xml",
         "views/ai_turn_views.xml",
+        "views/ai_usage_views.xml",
         "views/tool_call_report_views.xml",
         "views/ai_chat_action.xml",
         "views/overview_views.xml",

@@ -1,4 +1,5 @@
 from . import test_access
+from . import test_activity
 from . import test_admin
 from . import test_approval
 from . import test_assistant_face

@@ -119,6 +119,7 @@ ORM = {
     "copy_data",
     "create",
     "default_get",
+    "fields_get",
     "write",
     "unlink",
     "get_values",
@@ -130,6 +131,8 @@ ORM |= {"activity_schedule", "message_mail_with_source", "message_notify"}
 ORM |= {"SELF_READABLE_FIELDS", "SELF_WRITEABLE_FIELDS", "get_mention_suggestions_from_channel"}
 HERE = {
     ("action_type", "action_try"),
+    ("ai_turn", "action_open_chat"),
+    ("ai_turn", "action_view_conversation"),
     ("ai.assistant", "action_chat"),
     ("ai.assistant", "action_suggest_starters"),
     ("ai.assistant", "action_view_calls"),

@@ -166,6 +166,7 @@ class TestFallback(AiHttpCase):
     def test_the_turn_and_both_providers_keep_what_happened(self):
         turn, claim, progress = self._fallen_back()
         self.assertEqual(turn._provider(), self.other)
+        self.assertEqual(turn.config_id, self.other)
         self.assertEqual((self.provider.state, self.provider.found_protocol), ("error", False))
         self.assertEqual(self.provider.state_detail, "ConnectError: refused")
         self.assertEqual(self.other.found_protocol, "prompt")

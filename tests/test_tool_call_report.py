@@ -85,6 +85,16 @@ class TestToolCallReport(CountedCase):
         )
         self.assertEqual((server, assistant), (self.server, self.assistant))
         self.assertEqual(measured, [10, 10.0, 100, 1000, 2050, 100, 30])
+        self.assertEqual(self.Report._read_group([], [], ["errors:sum"]), [(1,)])
+
+    def test_calls_of_no_server_have_a_name(self):
+        nowhere = {"server_id": False, "server_name": False, "tool_id": False}
+        self._calls((1, "ok"), tool_name="find_tools", **nowhere)
+        self._calls((0, "unknown_tool"), tool_name="made_up", **nowhere)
+        found = self.Report._read_group(
+            [("tool_name", "in", ("find_tools", "made_up"))], ["server_name"], ["errors:sum"]
+        )
+        self.assertEqual(dict(found), {"Built-in tools": 0, "Unknown tools": 1})
 
     def test_durations_are_counted_within_five_percent(self):
         for duration in (0, 7, 99, 104, 105, 995, 1049, 4444, 59_949, 600_000):

@@ -3,4 +3,5 @@ from . import secret_mixin
 from . import api_key_mixin
 from . import callable_mixin
 from . import company_mixin
+from . import filter_mixin
 from . import lock_mixin

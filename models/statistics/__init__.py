@@ -4,4 +4,5 @@ from . import ai_assistant
 from . import ai_turn
 from . import mcp_server
 from . import mcp_tool
+from . import tool_call
 from . import overview

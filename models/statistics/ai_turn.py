@@ -2,9 +2,10 @@ from odoo import api, fields, models
 
 
 class AiTurn(models.Model):
-    """Token usage of a turn, as columns that can be summed."""
+    """What administrators see of turns: token usage as columns that can be summed, filters, the conversation."""
 
-    _inherit = "woow_paas_platform.ai_turn"
+    _name = "woow_paas_platform.ai_turn"
+    _inherit = ["woow_paas_platform.ai_turn", "woow_paas_platform.filter.mixin"]
 
     tokens = fields.Integer(
         compute="_compute_cost",
@@ -16,6 +17,9 @@ class AiTurn(models.Model):
         "Duration (ms)", compute="_compute_cost", store=True, aggregator="avg"
     )
 
+    call_count = fields.Integer("Number of Calls", compute="_compute_counts")
+    conversation_turn_count = fields.Integer("Turns in Conversation", compute="_compute_counts")
+
     _created = models.Index("(create_date)")
 
     @api.depends("usage")
@@ -24,6 +28,53 @@ class AiTurn(models.Model):
             usage = turn.usage or {}
             turn.tokens = (usage.get("input_tokens") or 0) + (usage.get("output_tokens") or 0)
             turn.duration_ms = usage.get("duration_ms") or 0
+
+    def _compute_counts(self):
+        calls = dict(
+            self.env["woow_paas_platform.tool_call"]._read_group(
+                [("turn_id", "in", self.ids)], ["turn_id"], ["__count"]
+            )
+        )
+        turns = dict(
+            self._read_group(
+                [("channel_id", "in", self.channel_id.ids)], ["channel_id"], ["__count"]
+            )
+        )
+        for turn in self:
+            turn.call_count = calls.get(turn, 0)
+            turn.conversation_turn_count = turns.get(turn.channel_id, 0)
+
+    def action_view_conversation(self):
+        """The turns of its conversation: what people said stays in their chats."""
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_turn_action")
+        return {**action, "domain": [("channel_id", "=", self.channel_id.id)], "context": {}}
+
+    def action_open_chat(self):
+        """The conversation itself, for the person who has it."""
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_chat_action")
+        return {**action, "params": {"conversation_id": self.channel_id.id}}
+
+    @api.model
+    def _fields_to_filter(self):
+        return super()._fields_to_filter() | {
+            "assistant_id",
+            "call_ids",
+            "channel_id",
+            "cloud_service_id",
+            "config_id",
+            "create_date",
+            "duration_ms",
+            "ended_at",
+            "error_message",
+            "is_from_discuss",
+            "prompt",
+            "started_at",
+            "state",
+            "tokens",
+            "user_id",
+        }
 
     @api.model
     def _prunes(self):

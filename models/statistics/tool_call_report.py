@@ -30,6 +30,7 @@ class ToolCallReport(models.Model):
         selection=lambda self: self.env[CALLS]._fields["outcome"].selection, readonly=True
     )
     calls = fields.Integer("Number of Calls", readonly=True, aggregator=None)
+    errors = fields.Integer("Number of Errors", readonly=True, aggregator="sum")
     error_rate = fields.Float("Error Rate (%)", readonly=True, aggregator="avg")
     duration_median = fields.Integer("Median Duration (ms)", readonly=True, aggregator="avg")
     duration_p95 = fields.Integer("95th Percentile (ms)", readonly=True, aggregator="avg")
@@ -44,8 +45,10 @@ class ToolCallReport(models.Model):
         # A denied or cancelled call is somebody's decision, no error.
         return SQL(
             """
-            SELECT id, date, server_id, server_name, tool_id, tool_name, assistant_id, user_id, outcome,
-                   calls,
+            SELECT id, date, server_id, tool_id, tool_name, assistant_id, user_id, outcome, calls,
+                   CASE WHEN server_name <> '' THEN server_name
+                        WHEN outcome = 'unknown_tool' THEN %s ELSE %s END AS server_name,
+                   CASE WHEN outcome IN ('ok', 'denied', 'cancelled') THEN 0 ELSE calls END AS errors,
                    CASE WHEN outcome IN ('ok', 'denied', 'cancelled') THEN 0.0 ELSE 100.0 END
                         AS error_rate,
                    duration AS duration_median, duration AS duration_p95, total_duration, bytes, tokens
@@ -64,6 +67,8 @@ class ToolCallReport(models.Model):
                       FROM woow_paas_platform_tool_call_sum s
                    ) counted
             """,
+            self.env._("Unknown tools"),
+            self.env._("Built-in tools"),
             rounded(SQL("c.duration_ms")),
         )
 

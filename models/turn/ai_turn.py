@@ -29,7 +29,7 @@ class AiTurn(models.Model):
     _order = "id desc"
 
     channel_id = fields.Many2one(
-        "discuss.channel", required=True, readonly=True, ondelete="cascade"
+        "discuss.channel", "Conversation", required=True, readonly=True, ondelete="cascade"
     )
     assistant_id = fields.Many2one("ai.assistant", readonly=True, ondelete="set null", index=True)
     user_id = fields.Many2one(

@@ -20,6 +20,15 @@ class AiTurn(models.Model):
 
     _inherit = "woow_paas_platform.ai_turn"
 
+    config_id = fields.Many2one(
+        "ai.config",
+        "Provider",
+        readonly=True,
+        ondelete="set null",
+        index="btree_not_null",
+        groups="woow_paas_platform.group_admin",
+        help="The provider that answered, or was asked last.",
+    )
     technical_cause = fields.Text(
         readonly=True,
         groups="woow_paas_platform.group_admin",
@@ -32,9 +41,16 @@ class AiTurn(models.Model):
         first, asked = self.assistant_id.config_id, (self.transcript or {}).get("llm")
         return first.fallback_id if asked and asked == first.fallback_id.id else first
 
+    def _note_provider(self):
+        """Whose tokens these are, for the statistics."""
+        provider = self._provider()
+        if self.config_id != provider:
+            self.config_id = provider
+
     def _tell_providers(self):
         """What a step has found out: how the model calls tools, and which provider was left because it is down."""
         progress = self.transcript
+        self._note_provider()
         self._provider()._remember_protocol(progress["found_protocol"])
         if self.technical_cause:  # told by an earlier step
             return
@@ -46,6 +62,7 @@ class AiTurn(models.Model):
 
     def _record_cause(self, code, message, detail):
         """The turn has ended; what failed is told to administrators, and the provider's state follows."""
+        self._note_provider()
         if code in OF_PROVIDER:
             self._provider()._record_fault(code, message, detail)
         elif not code and self.state == "done":

@@ -37,6 +37,7 @@ class OdooStore(TurnCalls, RecordCalls, TurnLog, TurnQueue):
             )
             if reason := turn._check_still_allowed():
                 raise EngineError(reason)
+            turn._note_provider()
             progress = TurnProgress(**(turn.transcript or {}))
             return Loaded(
                 # sudo: the user may use the assistant (checked above), not read its servers' secrets

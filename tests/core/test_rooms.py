@@ -51,7 +51,7 @@ FEATURES = {
     "control": "mixins mcp",
     "recall": "mixins tenancy mcp",
     "turn": "tenancy mcp assistant recall",
-    "statistics": "mcp assistant turn",
+    "statistics": "mixins mcp assistant turn",
     "approval": "mixins mcp assistant recall turn",
     "review": "mcp assistant recall approval",
     "question": "oauth turn",
