@@ -143,6 +143,7 @@ def approval_required(
     description: str,
     is_destructive: bool,
     expires_at: str | None,
+    manage_path: str | None = None,
     rehearsal: Mapping[str, Any] | None = None,
 ) -> Event:
     """A call waits for a person.
@@ -151,6 +152,7 @@ def approval_required(
     :param choices: decisions that are possible
     :param rehearsal: what the call would change in the host's own records
     :param description: what the server says that the tool does
+    :param manage_path: the page on which this very person changes what is asked, None for who may not
     """
     return {
         "type": "approval_required",
@@ -166,6 +168,7 @@ def approval_required(
         "description": description,
         "destructive": is_destructive,
         "expires_at": expires_at,
+        "manage_path": manage_path,
         **({} if rehearsal is None else {"rehearsal": rehearsal}),
     }
 

@@ -169,6 +169,22 @@ class TestApproval(TurnByHandCase):
         (event,) = self._events("approval_required")
         self.assertIs(event["destructive"], True)
 
+    def test_who_manages_the_server_is_led_to_where_it_is_said_what_asks(self):
+        self.run_flow.approval_policy = "default"
+        self.turn.state = "stopped"
+        for person, path in (
+            (self.member, None),
+            (self.owner, f"/my/services/{self.service.id}/mcp"),
+            (self.admin, f"/odoo/mcp-tools/{self.run_flow.id}"),
+        ):
+            with self.subTest(person=person.login):
+                self.turn = self._ask(person, service=self.service.with_user(person)).sudo()
+                self._begin((self.run_flow, TAIPEI))
+                self._wait()
+                (event,) = self._events("approval_required")
+                self.assertEqual(event["manage_path"], path)
+                self.turn.call_ids.unlink()
+
     def test_a_call_waits_and_runs_when_it_is_allowed(self):
         self._asked()
         (event,) = self._events("approval_required")

@@ -69,6 +69,14 @@ class McpTool(models.Model):
             "trust": self.server_id.trust_level,
         }
 
+    def _manage_path(self, user):
+        """The page on which this person changes what is asked about the tool, None for who may not."""
+        if not self.with_user(user).sudo(False).has_access("write"):
+            return None
+        if user.has_group("woow_paas_platform.group_admin"):
+            return f"/odoo/mcp-tools/{self.id}"
+        return self.server_id._portal_path()
+
     def _rules(self, assistant):
         return self.env["woow_paas_platform.approval_rule"]._rules_of(self, assistant)
 

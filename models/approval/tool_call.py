@@ -237,8 +237,13 @@ class ToolCall(models.Model):
             description=text.one_line(source.description or "", DESCRIPTION_CHARS),
             is_destructive=approval.is_destructive(self._annotations()),
             expires_at=utc(self.turn_id.waiting_until),
+            manage_path=self._manage_path(),
             rehearsal=self._rehearsal_shown(),
         )
+
+    def _manage_path(self):
+        """The page on which the person of the turn changes what is asked, None for who may not."""
+        return self.tool_id._manage_path(self.turn_id.user_id) if self.tool_id else None
 
     def _rehearsal_shown(self):
         """What the call would change in records of this database, None of any other call."""

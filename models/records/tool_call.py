@@ -73,6 +73,13 @@ class ToolCall(models.Model):
         data = super()._api_format()
         return {**data, "records": self.records} if self.records else data
 
+    def _manage_path(self):
+        if not self.records:
+            return super()._manage_path()
+        turn = self.turn_id
+        may_write = turn.assistant_id.with_user(turn.user_id).sudo(False).has_access("write")
+        return f"/odoo/ai-assistants/{turn.assistant_id.id}" if may_write else None
+
     def _rehearsal_shown(self):
         found = self.rehearsal
         if not self.records or not found:

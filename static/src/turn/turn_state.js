@@ -165,6 +165,7 @@ export function newApproval(turn, event) {
         server: event.server || "",
         description: event.description || "",
         isDestructive: Boolean(event.destructive),
+        managePath: event.manage_path || "",
         rehearsal: event.rehearsal || null,
         by: "",
         decisionReason: "",

@@ -75,6 +75,16 @@ test("a field tells its default, and no help that repeats its name", async () =>
     expect("input[name=path]").not.toHaveAttribute("placeholder");
 });
 
+test("who manages the tool is led to where it is said when it asks", async () => {
+    await mountAsked({ manage_path: "/odoo/mcp-tools/4" });
+    expect(".o_ai_chat_approval_manage").toHaveAttribute("href", "/odoo/mcp-tools/4");
+});
+
+test("nobody else is led there", async () => {
+    await mountAsked({ manage_path: null });
+    expect(".o_ai_chat_approval_manage").toHaveCount(0);
+});
+
 test("one click denies", async () => {
     const sent = await mountAsked();
     expect(decisions()).toEqual(["approve_once", "approve_conversation", "approve_always", "deny"]);
