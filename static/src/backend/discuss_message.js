@@ -1,16 +1,30 @@
 import { Message } from "@mail/core/common/message";
 import { Message as MessageModel } from "@mail/core/common/message_model";
 import { fields } from "@mail/core/common/record";
+import { decorateEmojis, htmlToTextContentInline } from "@mail/utils/common/format";
+import { markup } from "@odoo/owl";
 import { LazyComponent } from "@web/core/assets";
 import { patch } from "@web/core/utils/patch";
 import { CHAT_BUNDLE } from "./chat_bundle";
 
+/** Begins what tells of the calls to readers who have no cards, at the end of a body. */
+const SUMMARY = '<div class="o_ai_call_summary">';
 const FINAL_STATES = ["done", "failed", "stopped"];
 
 patch(MessageModel.prototype, {
     setup() {
         super.setup(...arguments);
         this.woow_ai_turn = fields.Attr(null);
+        const { compute } = this.inlineBody;
+        this.inlineBody = fields.Html("", {
+            /** Previews tell what was said, and not which calls were made for it. */
+            compute() {
+                const [answer, summary] = String(this.body || "").split(SUMMARY);
+                return summary
+                    ? decorateEmojis(htmlToTextContentInline(markup(answer)))
+                    : compute.call(this);
+            },
+        });
     },
 });
 

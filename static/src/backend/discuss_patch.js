@@ -87,9 +87,12 @@ registerThreadAction("woow-ai-mentions", {
         ["channel", "group"].includes(thread?.channel_type) &&
         !thread.parent_channel_id &&
         (user.isAdmin || store.self.main_user_id?.eq(thread.create_uid)),
-    icon: ({ thread }) =>
-        thread.woow_ai_mentions ? "fa fa-fw fa-check-square-o" : "fa fa-fw fa-square-o",
-    name: _t("Assistants reply to mentions"),
+    icon: "fa fa-fw fa-magic",
+    isActive: ({ thread }) => thread.woow_ai_mentions,
+    name: ({ thread }) =>
+        thread.woow_ai_mentions
+            ? _t("Stop assistants from replying to mentions")
+            : _t("Let assistants reply to mentions"),
     async open({ store, thread }) {
         const values = { woow_ai_mentions: !thread.woow_ai_mentions };
         await store.env.services.orm.write("discuss.channel", [thread.id], values);
