@@ -124,6 +124,7 @@ class AiData:
             {
                 "name": "Helper",
                 "config_id": cls.provider.id,
+                "group_ids": False,
                 "mcp_server_ids": [Command.link(cls.server.id)],
             }
         )

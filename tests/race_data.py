@@ -56,6 +56,7 @@ class RaceCase(BaseCase):
             {
                 "name": "Racer",
                 "config_id": provider.id,
+                "group_ids": False,
                 "mcp_server_ids": [Command.link(server.id)],
             }
         )

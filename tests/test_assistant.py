@@ -76,7 +76,15 @@ class TestAssistantTools(AiCase):
 @tagged("post_install", "-at_install")
 class TestNewAssistants(AiCase):
     def _new(self):
-        return self.env["ai.assistant"].create({"name": "New", "config_id": self.provider.id})
+        vals = {"name": "New", "config_id": self.provider.id, "group_ids": False}
+        return self.env["ai.assistant"].create(vals)
+
+    def test_portal_users_get_one_only_if_somebody_says_so(self):
+        new = self.env["ai.assistant"].create({"name": "New", "config_id": self.provider.id})
+        self.assertTrue(new.with_user(self.internal).has_access("read"))
+        self.assertFalse(new.with_user(self.member).has_access("read"))
+        new.group_ids = False
+        self.assertTrue(new.with_user(self.member).has_access("read"))
 
     def test_settings_say_before_which_round_new_ones_ask(self):
         self.assertEqual((self.assistant.confirm_round, self._new().confirm_round), (0, 0))

@@ -45,7 +45,9 @@ class AiAssistant(models.Model):
     group_ids = fields.Many2many(
         "res.groups",
         string="Available To",
-        help="Leave empty to offer it to all signed-in users, including portal users.",
+        default=lambda self: self.env.ref("base.group_user", raise_if_not_found=False),
+        help="New assistants are for internal users. Leave empty to offer it to everyone who can sign in, "
+        "including portal users.",
     )
     mcp_server_ids = fields.Many2many(
         "woow_paas_platform.mcp_server",

@@ -66,6 +66,7 @@ def assistant(odoo, servers):
         "name": EVIL,
         "system_prompt": "\n".join(PAYLOADS),
         "config_id": config,
+        "group_ids": [],
         "mcp_server_ids": [[6, 0, servers]],
     }
     ids = odoo.rpc(ASSISTANTS, "create", [values])
