@@ -72,7 +72,10 @@ class TestAdmin(AiCase):
         asked = []
         servers = self._as_admin(self.server | self.user_server).with_context(woow_no_sync=False)
         with patch.object(background, "sync_later", lambda *given: asked.append(given)):
-            for some, said in ((servers, "2 servers"), (servers[0], "“weather” are being synced")):
+            for some, said in (
+                (servers, "2 servers"),
+                (servers[0], "“weather” are being reloaded"),
+            ):
                 asked.clear()
                 self.assertIn(said, some.action_sync_tools()["params"]["message"])
                 self.assertFalse(asked, "nothing starts before the commit")
@@ -129,6 +132,24 @@ class TestAdmin(AiCase):
             self.assertEqual(len(found), 2 if "mcp_tool" in action["res_model"] else 1)
 
     # ------------------------------------------------------------ assistant's form
+
+    def test_the_kanban_begins_with_what_is_in_trouble(self):
+        self.server._set_state("connected")
+        self.user_server._set_state("error")
+        servers = self._as_admin(self.server | self.user_server)
+        groups = servers.with_context(read_group_expand=True).formatted_read_group(
+            [("id", "in", servers.ids)], ["state"], ["__count"]
+        )
+        self.assertEqual([group["state"] for group in groups], ["error", "connected"])
+
+    def test_each_page_has_an_address(self):
+        data = self.env["ir.model.data"].search(
+            [("module", "=", "woow_paas_platform"), ("model", "=", "ir.actions.act_window")]
+        )
+        actions = self.env["ir.actions.act_window"].browse(data.mapped("res_id"))
+        self.assertTrue(actions)
+        nowhere = actions.filtered(lambda a: a.target == "current" and not a.path)
+        self.assertFalse(nowhere.mapped("name"))
 
     def test_a_tool_that_is_off_everywhere_stays_in_the_disabled_ones(self):
         self.forecast.active = False

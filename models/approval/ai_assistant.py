@@ -5,12 +5,14 @@ class AiAssistant(models.Model):
     _inherit = "ai.assistant"
 
     approval_mode = fields.Selection(
-        [("policy", "Based on their annotations"), ("auto", "Always run")],
-        "Tools without a Policy",
+        [
+            ("policy", "Ask first, except for read-only tools of trusted servers"),
+            ("auto", "Always run"),
+        ],
+        "Tools without Their Own Policy",
         required=True,
         default="policy",
-        help="Applies to tools without a policy. “Based on their annotations” runs read-only tools of "
-        "trusted servers and asks the user before all others.",
+        help="Applies to tools whose approval policy is “Based on its annotations”.",
     )
     approval_rule_ids = fields.One2many(
         "woow_paas_platform.approval_rule",

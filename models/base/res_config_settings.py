@@ -37,7 +37,7 @@ class ResConfigSettings(models.TransientModel):
     woow_max_tools_per_server = _limit(
         "max_tools_per_server",
         "Tools per MCP Server",
-        "Maximum number of tools enabled when a server is synced. Further tools are added disabled.",
+        "Maximum number of tools enabled when a server's tools are loaded. Further tools are added disabled.",
     )
     woow_max_rounds = _limit(
         "max_rounds",
@@ -103,8 +103,8 @@ class ResConfigSettings(models.TransientModel):
     )
     woow_sync_interval_hours = _limit(
         "sync_interval_hours",
-        "Sync Interval (hours)",
-        "Hours between automatic syncs of a server's tools.",
+        "Tool Reload Interval (hours)",
+        "Hours between automatic reloads of a server's tools.",
     )
 
     woow_review_new_tools = fields.Boolean(

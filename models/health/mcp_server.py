@@ -12,6 +12,7 @@ DOWN_AFTER = 2  # failed checks in a row; the first one only makes it degraded
 TELL_AFTER = 3  # failed checks in a row until its owner is told
 CHECK_BATCH = 100  # servers of one run of the cron
 ACTIVITY = "mail.mail_activity_data_warning"
+URGENCY = ("error", "auth_required", "degraded", "draft", "connected", "disabled")
 
 
 class McpServer(models.Model):
@@ -32,6 +33,7 @@ class McpServer(models.Model):
         default="draft",
         readonly=True,
         copy=False,
+        group_expand="_by_urgency",
     )
     state_message = fields.Char(readonly=True, copy=False)
     state_inside = fields.Char(
@@ -51,6 +53,11 @@ class McpServer(models.Model):
     activity_exception_decoration = fields.Selection(groups="base.group_user")
     activity_exception_icon = fields.Char(groups="base.group_user")
     activity_type_icon = fields.Char(groups="base.group_user")
+
+    @api.model
+    def _by_urgency(self, states, domain):
+        """These states, the worst first."""
+        return sorted(states, key=URGENCY.index)
 
     @api.depends("state_message", "state_inside")
     @api.depends_context("lang", "uid")

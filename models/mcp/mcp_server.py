@@ -46,7 +46,7 @@ class McpServer(models.Model):
     )
     auto_start = fields.Boolean(
         "Connect at Startup",
-        help="The tools are synced whenever Odoo or a runner starts.",
+        help="The tools are reloaded whenever Odoo or a runner starts.",
     )
     description = fields.Text()
     url = fields.Char("URL", help="Endpoint of the server (streamable HTTP or SSE).")
@@ -61,7 +61,10 @@ class McpServer(models.Model):
         default="auto",
     )
     scope = fields.Selection(
-        [("system", "System"), ("user", "User")], required=True, default="system", index=True
+        [("system", "System"), ("user", "Service or user")],
+        required=True,
+        default="system",
+        index=True,
     )
     cloud_service_id = fields.Many2one(
         "woow_paas_platform.cloud_service", ondelete="cascade", index="btree_not_null"

@@ -45,14 +45,14 @@ class McpServer(models.Model):
         if len(self) > 1:
             return self._notify(
                 self.env._(
-                    "The tools of %(count)s servers are being synced. Their states will be updated shortly.",
+                    "The tools of %(count)s servers are being reloaded. Their states will be updated shortly.",
                     count=len(self),
                 ),
                 kind="info",
             )
         return self._notify(
             self.env._(
-                "The tools of “%(server)s” are being synced. You will be notified of the result.",
+                "The tools of “%(server)s” are being reloaded. You will be notified of the result.",
                 server=self.name,
             ),
             kind="info",

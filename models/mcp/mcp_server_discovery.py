@@ -12,7 +12,7 @@ class McpServer(models.Model):
 
     _inherit = "woow_paas_platform.mcp_server"
 
-    last_sync = fields.Datetime(readonly=True, copy=False)
+    last_sync = fields.Datetime("Tools Last Loaded", readonly=True, copy=False)
     last_attempt = fields.Datetime(
         readonly=True, copy=False, help="Time of the last attempt, whether it succeeded or not."
     )

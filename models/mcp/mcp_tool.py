@@ -32,7 +32,9 @@ class McpTool(models.Model):
     active = fields.Boolean(
         default=True, help="Switching it off takes effect immediately, even for running turns."
     )
-    available = fields.Boolean(default=True, readonly=True, help="The last sync found the tool.")
+    available = fields.Boolean(
+        default=True, readonly=True, help="The server had the tool when its tools were last loaded."
+    )
     is_usable = fields.Boolean(compute="_compute_is_usable")
     alias = fields.Char(compute="_compute_alias", help="Name shown to the model.")
     definition_hash = fields.Char(readonly=True)

@@ -197,14 +197,10 @@ class Toolbox(models.Model):
 
     def action_view_operations(self):
         self.ensure_one()
-        return {
-            "type": "ir.actions.act_window",
-            "name": self.name,
-            "res_model": "woow_paas_platform.toolbox_operation",
-            "view_mode": "list,form",
-            "domain": [("toolbox_id", "=", self.id)],
-            "context": {"active_test": False},
-        }
+        action = self.env["ir.actions.actions"]._for_xml_id(
+            "woow_paas_platform.toolbox_operation_action"
+        )
+        return {**action, "name": self.name, "domain": [("toolbox_id", "=", self.id)]}
 
     def _import(self, source, url=""):
         """Bring the operations up to date: none is deleted, none is switched on again.

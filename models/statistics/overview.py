@@ -54,11 +54,9 @@ class Overview(models.AbstractModel):
         Server = self.env["woow_paas_platform.mcp_server"]
         counts = dict(Server._read_group([], ["state"], ["__count"]))
         labels = dict(Server._fields["state"]._description_selection(self.env))
-        order = ("error", "auth_required", "degraded", "draft", "connected")
         return [
             {"state": state, "label": labels[state], "count": counts[state]}
-            for state in order
-            if counts.get(state)
+            for state in Server._by_urgency(counts, [])
         ]
 
     def _days(self, first):

@@ -48,7 +48,7 @@ def test_a_new_server_answers_in_a_chat(odoo, scripted_llm, mcp_everything, watc
     current = page.locator(".o_statusbar_status .o_arrow_button_current")
     expect(current).to_have_text("Connected")  # nobody pressed a button for it
     expect(page.locator("div[name=tool_ids] .o_data_row")).to_have_count(15)
-    page.get_by_role("button", name="Sync Tools").click()
+    page.get_by_role("button", name="Reload Tools").click()
     told = page.locator(".o_notification")
     expect(told.filter(has_text="“refs” is up to date: 15 tools.")).to_be_visible()
 

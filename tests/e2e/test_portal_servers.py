@@ -124,7 +124,7 @@ def test_what_is_wrong_is_told_and_mended(tab, mcp_everything):
     card.get_by_role("button", name="Edit").click()
     card.get_by_label("Address").fill(mcp_everything.url)
     tab.keyboard.press("Enter")
-    card.get_by_role("button", name="Sync tools").click()
+    card.get_by_role("button", name="Reload tools").click()
     state_of(tab, "wrong", "connected")
     expect(card.locator('[data-tool="echo"]')).to_be_visible()
     card.get_by_role("switch", name="wrong").click()

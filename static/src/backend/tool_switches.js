@@ -4,9 +4,15 @@ import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { groupBy } from "@web/core/utils/arrays";
 import { useService } from "@web/core/utils/hooks";
+import { formatInteger } from "@web/views/fields/formatters";
 import { standardFieldProps } from "@web/views/fields/standard_field_props";
 
 const DISABLED = "mcp_tool_disabled_ids";
+const PROBLEMS = { error: _t("Error"), auth_required: _t("Credentials needed") };
+
+function tokens(count) {
+    return _t("about %(count)s tokens", { count: formatInteger(count) });
+}
 
 /** The servers of an assistant and, below each, a switch for each of its tools. */
 export class ToolSwitches extends Component {
@@ -41,7 +47,7 @@ export class ToolSwitches extends Component {
                     ["server_id.scope", "=", "system"],
                     ["available", "=", true],
                 ],
-                ["name", "title", "description", "server_id", "active"],
+                ["name", "title", "description", "server_id", "active", "token_estimate"],
                 { context }
             ),
         ]);
@@ -76,8 +82,13 @@ export class ToolSwitches extends Component {
                         on: server.active ? on.length : 0,
                         all: server.tools.length,
                     }),
+                    tokens: tokens(
+                        server.active ? on.reduce((sum, tool) => sum + tool.token_estimate, 0) : 0
+                    ),
+                    problem: PROBLEMS[server.state],
                     tools: server.tools.map((tool) => ({
                         tool,
+                        tokens: tokens(tool.token_estimate),
                         isOn: server.active && tool.active && !disabled.has(tool.id),
                         isLocked: !server.active || !tool.active,
                     })),

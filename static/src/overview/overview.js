@@ -7,6 +7,8 @@ import { useService } from "@web/core/utils/hooks";
 import { DayChart } from "./day_chart";
 
 const { DateTime } = luxon;
+/** Colours of the states of servers, as in lists and cards; of any other one a warning's. */
+const STYLES = { connected: "success", error: "danger", auth_required: "danger", draft: "info" };
 const MODULE = "woow_paas_platform";
 const NUMBERS = ["turns", "failed", "calls", "errors", "tokens"];
 
@@ -171,7 +173,7 @@ export class Overview extends Component {
             key: state,
             label,
             count: this.count(count),
-            style: { connected: "success", error: "danger", draft: "info" }[state] || "warning",
+            style: STYLES[state] || "warning",
             open: () =>
                 this.open(_t("MCP Servers"), `${MODULE}.mcp_server`, [["state", "=", state]]),
         }));
