@@ -33,9 +33,12 @@ def text(content: str, step: int) -> Event:
     return {"type": "text", "content": content, "step": step}
 
 
-def thinking(content: str, step: int) -> Event:
-    """A piece of what the model thinks aloud before it answers, as plain text."""
-    return {"type": "thinking", "content": content, "step": step}
+def thinking(content: str, step: int, ms: int = 0) -> Event:
+    """A piece of what the model thinks aloud before it answers, as plain text.
+
+    :param ms: how long the thinking of this step has gone on
+    """
+    return {"type": "thinking", "content": content, "step": step, "ms": ms}
 
 
 def text_block(index: int, html: str, step: int) -> Event:

@@ -10,7 +10,7 @@ SAID = [
     },
     {"role": "tool", "call_id": "one", "content": "sunny", "outcome": "ok"},
 ]
-THOUGHT = {**SAID[0], "thinking": "Rain?"}
+THOUGHT = {**SAID[0], "thinking": "Rain?", "thinking_ms": 12_400}
 FINAL = {"role": "assistant", "content": "It is *sunny*.", "tool_calls": []}
 SKIPPED = {"type": "notice", "code": "tool_skipped", "message": "One is left out."}
 
@@ -51,6 +51,7 @@ class TestTimeline(AiCase):
         self.turn.transcript = {"step": 2, "messages": [THOUGHT, SAID[1], FINAL]}
         self.turn._end("done", "<p>It is <em>sunny</em>.</p>")
         self.assertEqual(self._kinds()[0], ("thinking", "Rain?"))
+        self.assertEqual(self._timeline()[0][0]["ms"], 12_400)
         later = self.turn.channel_id.with_user(self.member).sudo(False)._ask("And then?").sudo()
         self.assertNotIn("Rain?", str(later._turn_request().history))
         self.assertIn("Let me **see**.", str(later._turn_request().history))

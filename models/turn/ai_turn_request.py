@@ -176,7 +176,7 @@ class AiTurn(models.Model):
         kept_messages = (self.transcript or {}).get("messages", ())
         if not dialect.wants_thoughts(self.assistant_id.config_id.api_base_url or ""):
             kept_messages = [
-                {name: value for name, value in message.items() if name != thinking.KEY}
+                {name: value for name, value in message.items() if name not in thinking.OURS}
                 for message in kept_messages
             ]
         if not with_calls:

@@ -51,7 +51,7 @@ class AiTurn(models.Model):
             if message["role"] != "assistant":
                 continue
             if thought := message.get(thinking.KEY):
-                replayed.append(events.thinking(thought, step))
+                replayed.append(events.thinking(thought, step, message.get(thinking.MS, 0)))
             if message["content"].strip():
                 html = markdown.render(message["content"])
                 replayed.append(events.text_block(step, html, step))

@@ -51,7 +51,7 @@ class AiTurn(models.Model):
                 continue
             entries += [self._shown(aside) for aside in asides if aside["step"] == step]
             asked = [call["id"] for call in message.get("tool_calls") or () if call["id"] in calls]
-            entries += _thinking(message.get(thinking.KEY))
+            entries += _thinking(message.get(thinking.KEY), message.get(thinking.MS, 0))
             content = message.get("content") or ""
             is_last = number == last
             if is_last and (not asked or _is_same(content, answer)):
@@ -75,8 +75,8 @@ class AiTurn(models.Model):
         return {**event, "message": sentences.translated(self.env, event["message"])}
 
 
-def _thinking(text):
-    return [{"type": "thinking", "text": text}] if text else []
+def _thinking(text, ms):
+    return [{"type": "thinking", "text": text, "ms": ms}] if text else []
 
 
 def _block(html, text):

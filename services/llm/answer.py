@@ -40,6 +40,7 @@ class Answer:
 
     text: str = ""
     thinking: str = ""
+    thought_ms: int = 0  # from the first to the last piece of it
     calls: list[AskedCall] = field(default_factory=list)
     finish_reason: str = ""
     usage: dict[str, int] = field(default_factory=dict)

@@ -12,6 +12,8 @@ from typing import Any
 # (https://docs.vllm.ai/en/latest/features/reasoning_outputs.html)
 FIELDS = ("reasoning_content", "reasoning")
 KEY = "thinking"  # of a LangChain chunk's `additional_kwargs`, and of a message of the transcript
+MS = "thinking_ms"  # of a message of the transcript: how long it took
+OURS = (KEY, MS)  # for the reader alone
 TAGS = ("think", "thinking", "thought", "reasoning")
 MAX_KEPT = 64_000  # characters of one step's thinking that are shown and kept
 

@@ -18,16 +18,18 @@ DIFFERS = (
 )
 
 
-def assistant_message(content: str, calls: Iterable[ToolCall], thought: str = "") -> dict[str, Any]:
-    """``thinking`` is for the reader, see `dialect.completed`. ``problem`` and ``raw_arguments`` are there
-    for calls whose ``arguments`` are None only, ``origin`` (see `ToolSpec.origin`) for those of a tool that was
-    offered."""
+def assistant_message(
+    content: str, calls: Iterable[ToolCall], thought: str = "", thought_ms: int = 0
+) -> dict[str, Any]:
+    """``thinking``, and the ``thinking_ms`` that it took, are for the reader, see `dialect.completed`.
+    ``problem`` and ``raw_arguments`` are there for calls whose ``arguments`` are None only, ``origin`` (see
+    `ToolSpec.origin`) for those of a tool that was offered."""
     message = {
         "role": "assistant",
         "content": content,
         "tool_calls": [_stored_call(call) for call in calls],
     }
-    return {**message, thinking.KEY: thought} if thought else message
+    return {**message, thinking.KEY: thought, thinking.MS: thought_ms} if thought else message
 
 
 def _stored_call(call: ToolCall) -> dict[str, Any]:

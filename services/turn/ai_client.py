@@ -288,8 +288,13 @@ class _Turn:
             self.journal.emit(events.text(delta, self.progress.step))
             await self._emit_blocks(stream.feed(delta))
 
+        begun: float | None = None
+
         async def on_thought(delta: str) -> None:
-            self.journal.emit(events.thinking(delta, self.progress.step))
+            nonlocal begun
+            begun = self.clock() if begun is None else begun
+            self.answer.thought_ms = round((self.clock() - begun) * 1000)
+            self.journal.emit(events.thinking(delta, self.progress.step, self.answer.thought_ms))
 
         try:
             await client.stream(
@@ -349,7 +354,9 @@ class _Turn:
 
     async def _save_answer(self, answer: Answer, calls: list[ToolCall]) -> None:
         progress = self.progress
-        progress.messages.append(transcript.assistant_message(answer.text, calls, answer.thinking))
+        progress.messages.append(
+            transcript.assistant_message(answer.text, calls, answer.thinking, answer.thought_ms)
+        )
         progress.step += 1
         if answer.finish_reason == "length":
             self._notice("answer_cut", "The answer reached its maximum length and was cut off.")

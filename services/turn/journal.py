@@ -60,7 +60,7 @@ class TurnJournal:
         last = self._pending[-1] if self._pending else None
         is_more = last and event["type"] == last["type"] and event["type"] in FLOWING
         if is_more and event["step"] == last["step"]:
-            last["content"] += event["content"]
+            last.update(event, content=last["content"] + event["content"])
         else:
             self._pending.append(event)
         self._wake(self)

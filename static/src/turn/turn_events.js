@@ -42,14 +42,14 @@ function settle(turn) {
     );
 }
 
-/** Adds a piece to what comes in pieces: text, or what the model thinks aloud. */
-function addPiece(turn, { type, seq, step = 0, content = "" }) {
+/** Adds a piece to what comes in pieces: text, or what the model thinks aloud; `values` are those of the last piece. */
+function addPiece(turn, { type, seq, step = 0, content = "" }, values = {}) {
     const index = turn.items.length - 1;
     const last = turn.items[index];
     if (last?.type === type && last.step === step) {
-        return replaceItem(turn, index, { ...last, text: last.text + content });
+        return replaceItem(turn, index, { ...last, ...values, text: last.text + content });
     }
-    return addItem(turn, { type, key: `${type}-${seq}`, step, text: content });
+    return addItem(turn, { type, key: `${type}-${seq}`, step, ...values, text: content });
 }
 
 const HANDLERS = {
@@ -62,7 +62,7 @@ const HANDLERS = {
     },
 
     thinking(turn, event) {
-        return addPiece(turn, event);
+        return addPiece(turn, event, { ms: event.ms || 0 });
     },
 
     /** Takes the place of the raw text that came since the last block. */

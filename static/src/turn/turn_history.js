@@ -15,7 +15,13 @@ const ITEMS = {
         html,
         text: text || "",
     }),
-    thinking: ({ text }, index) => ({ type: "thinking", key: `thinking-${index}`, step: 0, text }),
+    thinking: ({ text, ms = 0 }, index) => ({
+        type: "thinking",
+        key: `thinking-${index}`,
+        step: 0,
+        text,
+        ms,
+    }),
     steered: ({ text }, index) => ({
         type: "steered",
         key: `steered-${index}`,

@@ -14,7 +14,7 @@
  *
  * @typedef {TextItem|BlockItem|ToolItem|NoticeItem|ConfirmItem} TurnItem
  * @typedef {{type: "text", key: string, step: number, text: string}} TextItem the open block
- * @typedef {{type: "thinking", key: string, step: number, text: string}} ThinkingItem aloud, before the answer
+ * @typedef {{type: "thinking", key: string, step: number, text: string, ms: number}} ThinkingItem aloud, before the answer
  * @typedef {{type: "steered", key: string, turnId: number|null, text: string}} SteeredItem what the person has sent meanwhile
  * @typedef {{type: "block", key: string, step: number, html: string, text: string}} BlockItem
  * @typedef {{type: "tool", key: string, call: ToolCall}} ToolItem

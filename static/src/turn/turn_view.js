@@ -1,6 +1,6 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { formatCount, formatDuration } from "../core/format";
+import { formatCount, formatDuration, formatSeconds } from "../core/format";
 import { isFinal, openQuestions, runningCalls, turnText } from "./turn_state";
 import { DecideAll, RoundCard } from "../questions/approval_card";
 import { Elapsed } from "./elapsed";
@@ -8,6 +8,9 @@ import { CopyButton } from "../markdown/copy_button";
 import { citationsOf } from "../records/citations";
 import { Markdown, OpenBlock } from "../markdown/markdown";
 import { ToolCallCard } from "../tool_call/tool_call_card";
+
+/** Milliseconds from which it is worth saying how long a model has thought. */
+const WORTH_SAYING = 1000;
 
 /** What the assistant did about one message: text, calls and notices, live or from the history. */
 export class TurnView extends Component {
@@ -72,7 +75,12 @@ export class TurnView extends Component {
     }
 
     thinkingLabel(item) {
-        return this.isThinking(item) ? _t("Thinking…") : _t("Thoughts");
+        if (this.isThinking(item)) {
+            return _t("Thinking…");
+        }
+        return item.ms < WORTH_SAYING
+            ? _t("Thoughts")
+            : _t("Thought for %(duration)s", { duration: formatSeconds(item.ms) });
     }
 
     roundCaption({ round, maxRounds }) {

@@ -86,7 +86,7 @@ test("shows what the model thinks aloud folded, apart from the answer", async ()
     await say(
         server,
         [1, { type: "thinking", content: "Let me <b>", step: 0 }],
-        [2, { type: "thinking", content: "see</b>.", step: 0 }]
+        [2, { type: "thinking", content: "see</b>.", step: 0, ms: 12400 }]
     );
     expect(".o_ai_chat_thinking summary").toHaveText("Thinking…");
     expect(".o_ai_chat_thinking").toHaveProperty("open", false);
@@ -96,7 +96,7 @@ test("shows what the model thinks aloud folded, apart from the answer", async ()
     await click(".o_ai_chat_thinking summary");
     expect(".o_ai_chat_thinking_text").toHaveText("Let me <b>see</b>.");
     await say(server, [3, { type: "text", content: "Yes.", step: 0 }]);
-    expect(".o_ai_chat_thinking summary").toHaveText("Thoughts");
+    expect(".o_ai_chat_thinking summary").toHaveText("Thought for 12 s");
     expect(".o_ai_chat_thinking").toHaveProperty("open", true);
     await say(server, [4, { type: "state", state: "running", step: 0 }]);
     expect(".o_ai_chat_thinking").toHaveCount(0);

@@ -43,7 +43,10 @@ async def test_it_is_told_apart_from_the_answer(how, protocol):
         done = await turn(llm, tool_protocol=protocol)
     assert (done.result.state, done.result.text) == ("done", "It is 4.")
     assert (thought_of(done), done.journal.text) == ("Two and two …", "It is 4.")
-    assert done.progress.messages[-1]["thinking"] == "Two and two …"
+    message = done.progress.messages[-1]
+    assert message["thinking"] == "Two and two …"
+    last = [e for e in done.journal.events if e["type"] == "thinking"][-1]
+    assert message["thinking_ms"] == last["ms"] >= 0
 
 
 @pytest.mark.parametrize("protocol", ["native", "prompt"])
