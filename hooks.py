@@ -53,6 +53,7 @@ def uninstall_hook(env):
     env["ir.config_parameter"].search([("key", "=like", f"{PREFIX}%")]).unlink()
     compiled = [("url", "=like", "/web/assets/%/woow_paas_platform.%")]  # for a page that was shown
     env["ir.attachment"].search(compiled).unlink()
+    env["ir.attachment"].search([("woow_unsent_by_id", "!=", False)]).unlink()
     own = Domain("model_id", "=like", "woow_paas_platform.%")
     env["ir.filters"].search(own | Domain("model_id", "in", ("ai.assistant", "ai.config"))).unlink()
     env["ai.assistant"].search([]).unlink()

@@ -1,14 +1,20 @@
 """Attachments of conversations: files that people attach or tools send."""
 
+import base64
+import binascii
+
 from odoo import http
 from odoo.http import request
 
+from ..runtime.web import uploads
 from ..runtime.web.api_error import ApiError
 from ..services.llm import files
+from ..tools.refusals import NotThere
 from .chat import ROUTE, conversation_or_404
 from .dispatcher import body
 
 MAX_UPLOAD = files.MAX_BYTES * 4 // 3 + 4096  # bytes of a JSON body that carries a file as base64
+MAX_FORM = files.MAX_BYTES + 64 * 1024  # bytes of a form that carries one
 
 
 class AttachmentController(http.Controller):
@@ -22,16 +28,60 @@ class AttachmentController(http.Controller):
         """Keep a file for a message that is about to be sent."""
         channel = conversation_or_404(conversation_id)
         values = body("Upload")
-        (file,) = channel._attach(values["name"], values["data"])._ai_file_data()
-        return request.make_json_response(file, status=201)
+        try:
+            content = base64.b64decode(values["data"], validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise ApiError.invalid("data", "The field “data” must be base64.") from error
+        channel._check_room(content)
+
+        def keep(env, reading):
+            own = env["discuss.channel"].browse(conversation_id)._own_conversation()
+            if not own:
+                raise NotThere(env._("This conversation does not exist."))
+            (file,) = own._attach_content(values["name"], content, reading=reading)._ai_file_data()
+            return file
+
+        return uploads.respond(request.env, values["name"], content, keep)
+
+    @http.route(
+        "/api/ai/attachments", methods=["POST"], max_body=MAX_FORM, takes_form=True, **ROUTE
+    )
+    def upload(self):
+        """Keep a file that the caller is about to send, in whichever conversation; it is read at once."""
+        file = request.httprequest.files.get("file")
+        if file is None:
+            raise ApiError.invalid("file", "The form must have a file called “file”.")
+        name, content = file.filename or "", file.read(files.MAX_BYTES + 1)
+        request.env["discuss.channel"]._check_room(content)
+
+        def keep(env, reading):
+            return env["discuss.channel"]._attach_unsent(name, content, reading)._ai_unsent_data()
+
+        return uploads.respond(request.env, name, content, keep)
 
     @http.route("/api/ai/attachments/<int:attachment_id>", methods=["GET"], readonly=True, **ROUTE)
     def attachment(self, attachment_id):
         """A file of the caller's own conversation; only pictures are shown, the rest is downloaded."""
         # sudo: ir.attachment - portal users have no access to the model; its conversation decides
         attachment = request.env["ir.attachment"].sudo().browse(attachment_id).exists()
-        if attachment.res_model != "discuss.channel" or not attachment.res_id:
-            raise ApiError.not_found(request.env._("This file does not exist."))
-        conversation_or_404(attachment.res_id)
+        if attachment not in self._unsent():
+            if attachment.res_model != "discuss.channel" or not attachment.res_id:
+                raise self._not_found()
+            conversation_or_404(attachment.res_id)
         stream = request.env["ir.binary"]._get_stream_from(attachment)
         return stream.get_response(as_attachment=attachment.mimetype not in files.PICTURES)
+
+    @http.route("/api/ai/attachments/<int:attachment_id>", methods=["DELETE"], **ROUTE)
+    def discard(self, attachment_id):
+        """Take back a file that was not sent."""
+        file = self._unsent().filtered(lambda file: file.id == attachment_id)
+        if not file:
+            raise self._not_found()
+        file.unlink()
+        return request.make_response("", status=204)
+
+    def _unsent(self):
+        return request.env["ir.attachment"]._ai_unsent(request.env.user)
+
+    def _not_found(self):
+        return ApiError.not_found(request.env._("This file does not exist."))

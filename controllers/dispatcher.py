@@ -7,10 +7,10 @@ from odoo.exceptions import AccessDenied, AccessError, MissingError, UserError, 
 from odoo.http import Json2Dispatcher, Response, SessionExpiredException, request
 from werkzeug.exceptions import HTTPException
 
-from ..models.base.ir_http import CrossSite
+from ..models.base.ir_http import LANGUAGE_HEADER, CrossSite
 from ..runtime.web.api_error import ApiError, error_body
 from ..services import large, text
-from ..services.errors import ConfigError, EngineError, ResultTooLarge
+from ..services.errors import EngineError, ResultTooLarge
 from ..tools import db, sentences
 from ..tools.refusals import Refusal
 from .schemas import SCHEMAS, misfit
@@ -33,22 +33,12 @@ class AiDispatcher(Json2Dispatcher):
 
     def dispatch(self, endpoint, args):
         http, env = self.request.httprequest, self.request.env
-        if http.content_length:
-            if http.content_length > endpoint.routing.get("max_body", MAX_BODY):
-                raise ApiError(413, "body_too_large", env._("The request's body is too large."))
-            if http.mimetype != "application/json":
-                raise ApiError(415, "not_json", "Send the body as application/json.")
-            try:
-                large.check(http.get_data())
-                self.jsonrequest = self.request.get_json_data()
-            except ResultTooLarge as error:
-                raise ApiError(
-                    413, "body_too_large", env._("The request's body is too large.")
-                ) from error
-            except (ValueError, RecursionError) as error:
-                raise ApiError(400, "bad_json", "The body is not valid JSON.") from error
-            if not isinstance(self.jsonrequest, dict):
-                raise ApiError(400, "bad_json", "The body must be a JSON object.")
+        if (http.content_length or 0) > endpoint.routing.get("max_body", MAX_BODY):
+            raise ApiError(413, "body_too_large", env._("The request's body is too large."))
+        if endpoint.routing.get("takes_form"):
+            self._check_form(http)
+        elif http.content_length:
+            self._read_json(http, env)
         self.request.params = text.storable(dict(args))
         try:
             result = self.request.registry["ir.http"]._dispatch(endpoint)
@@ -60,6 +50,31 @@ class AiDispatcher(Json2Dispatcher):
         if isinstance(result, Response):
             return result
         return self.request.make_json_response(result)
+
+    def _read_json(self, http, env):
+        if http.mimetype != "application/json":
+            raise ApiError(415, "not_json", "Send the body as application/json.")
+        try:
+            large.check(http.get_data())
+            self.jsonrequest = self.request.get_json_data()
+        except ResultTooLarge as error:
+            raise ApiError(
+                413, "body_too_large", env._("The request's body is too large.")
+            ) from error
+        except (ValueError, RecursionError) as error:
+            raise ApiError(400, "bad_json", "The body is not valid JSON.") from error
+        if not isinstance(self.jsonrequest, dict):
+            raise ApiError(400, "bad_json", "The body must be a JSON object.")
+
+    def _check_form(self, http):
+        """A page of another site can send a form without asking first, but no header of ours with it.
+
+        `_is_same_origin` refuses it where the browser says where it comes from, which an old one may not.
+        """
+        if http.mimetype != "multipart/form-data":
+            raise ApiError(415, "not_form", "Send the body as multipart/form-data.")
+        if "Authorization" not in http.headers and LANGUAGE_HEADER not in http.headers:
+            raise CrossSite
 
     def handle_error(self, exc):
         error = self.as_api_error(exc)
@@ -89,14 +104,12 @@ class AiDispatcher(Json2Dispatcher):
                 return ApiError(403, "cross_site", sentence)
             case Refusal():
                 return ApiError.of_refusal(exc)
-            case ConfigError():
-                return ApiError(422, exc.code, sentences.translated(env, str(exc)))
             case ValidationError():
                 return ApiError(422, "invalid", str(exc.args[0]))
             case UserError():
                 return ApiError(422, "refused", str(exc.args[0]))
             case EngineError():
-                return ApiError(502, exc.code, sentences.translated(env, str(exc)))
+                return ApiError.of_engine(exc, sentences.translated(env, str(exc)))
             case HTTPException() if exc.code and exc.code < 500:
                 return ApiError(exc.code, "http_error", exc.description or exc.name)
             case db.DatabaseGone():

@@ -28,7 +28,7 @@ class HealthController(http.Controller):
             "SELECT state, COUNT(*) FROM woow_paas_platform_mcp_server WHERE active GROUP BY state"
         )
         servers = dict(request.env.cr.fetchall())
-        missing = packages.missing(packages.PROTOCOLS, packages.MODELS)
+        missing = packages.missing(packages.PROTOCOLS, packages.MODELS, packages.DOCUMENTS)
         # sudo: secrets - a number of those that cannot be read
         unreadable = request.env["woow_paas_platform.secret.mixin"].sudo()._count_unreadable()
         status = "package_missing" if missing else SecretUnreadable.code if unreadable else "ok"

@@ -136,7 +136,15 @@ OPERATIONS = {
     ("post", f"{TALK}/seen"): ("Say that its answers are in view", "", 204, "", ()),
     ("post", f"{TALK}/messages"): ("Ask; the answer is a turn", "Question", 202, "Accepted", ()),
     ("post", f"{TALK}/attachments"): ("Keep a file for a message", "Upload", 201, "File", ()),
+    ("post", f"{AI}/attachments"): (
+        "Read and keep a file before its message is sent",
+        "UploadForm",
+        201,
+        "UnsentFile",
+        (),
+    ),
     ("get", f"{AI}/attachments/{{attachment_id}}"): ("A file's content", "", 200, "", ()),
+    ("delete", f"{AI}/attachments/{{attachment_id}}"): ("Discard one not sent", "", 204, "", ()),
     ("get", TURN): ("What became of a turn, with its calls", "", 200, "EndedTurn", ()),
     ("get", f"{TURN}/stream"): ("Its events, as text/event-stream", "", 200, "", ("after",)),
     ("post", f"{TURN}/stop"): ("Stop it", "", 200, "Stopped", ()),
@@ -206,11 +214,13 @@ OPERATIONS = {
         (),
     ),
 }
+FORMS = {"UploadForm"}  # bodies that are sent as multipart/form-data
 WORDS = {"q", "scope", "ids"}  # parameters of a query that are no numbers
 
 
 def _content(name):
-    return {"content": {"application/json": {"schema": ref(name)}}}
+    kind = "multipart/form-data" if name in FORMS else "application/json"
+    return {"content": {kind: {"schema": ref(name)}}}
 
 
 def _parameters(path, query):

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from odoo import http
 from odoo.http import request
 
+from ..models.conversation.discuss_channel_resources import files_of
 from ..runtime.web import prompts_resources
 from ..runtime.web.api_error import ApiError
 from ..services.errors import ConfigError
@@ -125,11 +126,13 @@ class PromptsResourcesController(http.Controller):
         person, lang = request.env.uid, request.env.lang
 
         def shape(contents, write):
+            sent = files_of(source, name, contents[: files.MAX_FILES])
+            left_out = len(contents) - len(sent)
             return write(
                 lambda channel: (
                     channel.with_user(person)
                     .with_context(lang=lang)
-                    ._attach_resource(source, name, contents)
+                    ._attach_resource(source, sent, left_out)
                 )
             )
 

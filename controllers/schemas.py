@@ -173,6 +173,7 @@ OUTCOME = {
     "error": TEXT,
     "code": TEXT,
 }
+FILE = {"id": INT, "name": TEXT, "mimetype": TEXT, "url": TEXT}
 NOTE = _object({"name": TEXT, "message": TEXT})
 PAGE = {"has_more": BOOL, "next": _or_null(INT)}
 TEMPLATE = {
@@ -419,7 +420,17 @@ SCHEMAS = {
         },
         {"turn_id": _or_null(INT), "versions": _list(INT)},
     ),
-    "File": _open({"id": INT, "name": TEXT, "mimetype": TEXT, "url": TEXT}),
+    "File": _open(FILE),
+    "UnsentFile": _object(
+        {
+            **FILE,
+            "size": {**INT, "description": "Bytes"},
+            "pages": {**INT, "description": "Pages, slides or sheets of a document, otherwise 0"},
+            "pages_read": {**INT, "description": "How many of them a model is shown whole"},
+            "characters": {**INT, "description": "Of the text that was read"},
+            "token_estimate": INT,
+        }
+    ),
     "EndedTurn": _open(
         {
             "id": INT,
@@ -514,6 +525,7 @@ SCHEMAS = {
     "Decision": _object(
         {"id": TEXT, "decision": TEXT}, {"arguments": OBJECT, "content": OBJECT, "reason": TEXT}
     ),
+    "UploadForm": _object({"file": {**TEXT, "format": "binary"}}),
     "Upload": _object({"name": TEXT, "data": {**TEXT, "description": "base64"}}),
     "ModelQuestion": _object(
         {"aiMessage": TEXT},

@@ -27,6 +27,9 @@
     │   ├── LlmAuthFailed  LlmModelNotFound  LlmNoApi  LlmRateLimited  LlmUnavailable
     │   ├── LlmContextTooLong  LlmRejected  LlmNoTools
     │   └── LlmTimeout  LlmProtocolError  LlmSwitchedOff
+    ├── FileError               a file that a person attached is not taken
+    │   ├── FileEncrypted  FileWithoutText  FileUnreadable  FileTooComplex  UnsupportedFile
+    │   └── ReaderBusy          other files are being read: safe to retry
     ├── LeaseLost               another runner owns the turn: write nothing more
     └── TurnGone                the turn was deleted while it ran
 
@@ -332,6 +335,50 @@ class LlmSwitchedOff(LlmError):
     default_message = (
         "The provider of this assistant is switched off. An administrator can switch it on again."
     )
+
+
+class FileError(EngineError):
+    """Its sentence says what its person can do."""
+
+    code = "file_error"
+    default_message = "The file cannot be attached."
+
+
+class FileEncrypted(FileError):
+    code = "file_encrypted"
+    default_message = (
+        "The file is protected with a password. Remove the password, then attach it again."
+    )
+
+
+class FileWithoutText(FileError):
+    code = "file_without_text"
+    default_message = (
+        "There is no text in the file. If it was scanned, attach pictures of its pages instead."
+    )
+
+
+class FileUnreadable(FileError):
+    code = "file_unreadable"
+    default_message = "The file is damaged or incomplete and cannot be read."
+
+
+class FileTooComplex(FileError):
+    code = "file_too_complex"
+    default_message = "The file is too complex to be read here. Attach a smaller part of it."
+
+
+class UnsupportedFile(FileError):
+    code = "unsupported_file"
+    default_message = (
+        "Files of this type cannot be read. Attach a picture (PNG, JPEG, GIF, WebP), a PDF, a Word, "
+        "PowerPoint or Excel file (.docx, .pptx, .xlsx), or a text file."
+    )
+
+
+class ReaderBusy(FileError):
+    code = "reader_busy"
+    default_message = "Other files are being read right now. Try again in a moment."
 
 
 class LeaseLost(EngineError):

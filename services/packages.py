@@ -32,6 +32,13 @@ MODELS = {
     "markdown_it": "markdown-it-py",
     "openai": "openai",
 }
+# Each reads one kind of the files that people attach.
+DOCUMENTS = {
+    "docx": "python-docx",
+    "openpyxl": "openpyxl",
+    "pptx": "python-pptx",
+    "pypdfium2": "pypdfium2",
+}
 
 
 def missing(*groups: Mapping[str, str]) -> list[str]:

@@ -189,7 +189,7 @@ class AiHttpCase(AiData, HttpCase):
     def _sign_in(self, user):
         self.authenticate(user.login, "secret-of-a-test")
 
-    def _call(self, method, path, body=None, headers=None):
+    def _call(self, method, path, body=None, headers=None, **options):
         """:return: (status, JSON or None)"""
         response = self.opener.request(
             method,
@@ -197,11 +197,18 @@ class AiHttpCase(AiData, HttpCase):
             json=body,
             headers=headers,
             timeout=20,
+            **options,
         )
         is_json = response.headers.get("Content-Type", "").startswith("application/json")
         data = response.json() if is_json else None
         self._hold_against_document(method, path, response.status_code, data)
         return response.status_code, data
+
+    def _upload(self, name, content, headers=None):
+        """A file that is chosen for a message; what a page sends with it, unless other headers are given."""
+        headers = {"X-Woow-Language": "en_US"} if headers is None else headers
+        path = "/api/ai/attachments"
+        return self._call("POST", path, headers=headers, files={"file": (name, content)})
 
     def _hold_against_document(self, method, path, status, data):
         """Every answer of the API is what its OpenAPI document says."""

@@ -91,7 +91,7 @@ class TestAttachments(AiHttpCase):
         sent = self._send(ids=[first])
         self.assertEqual(sent[0], 202, sent)
         for number in range(30):
-            self.chat.with_user(self.member)._attach(f"more {number}.txt", NOTES)
+            self.chat.with_user(self.member)._attach_content(f"more {number}.txt", b"More.")
         self.env.flush_all()
         files = self.env["ir.attachment"]
         self.assertTrue(files.browse(first).exists(), "what was sent stays")

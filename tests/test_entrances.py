@@ -17,10 +17,11 @@ NEW = "/api/ai/assistants/<int:assistant_id>"
 SERVER = "/api/mcp/servers/<int:server_id>"
 TURN = "/api/ai/turns/<int:turn_id>"
 
-# Asks a server or a model, and keeps its thread until that has answered: takes a slot, is 429 without one. The
-# ones that call a tool meet the one decision, see test_one_decision.
+# Asks a server or a model, or has a file read, and keeps its thread until that has answered: takes a slot, is 429
+# without one. The ones that call a tool meet the one decision, see test_one_decision.
 WAITS = {
     "/api/ai-reply",
+    "/api/ai/attachments",
     "/api/ai/oauth/callback",  # see test_sign_in
     "/api/ai/oauth/callback/<string:issuer>",
     "/api/ai/oauth/start/<int:server_id>",  # see test_sign_in
@@ -29,6 +30,7 @@ WAITS = {
     "/api/mcp/execute-tool",
     "/api/mcp/execute-tools",
     "/api/mcp/tools/<int:tool_id>/try",
+    f"{CHAT}/attachments",
     f"{CHAT}/command",
     f"{CHAT}/complete",
     f"{CHAT}/prompts",
@@ -75,7 +77,6 @@ AT_ONCE = {
     "/api/mcp/tools/<int:tool_id>/my-policy",
     "/api/sessions/<int:conversation_id>/mcp-config",
     CHAT,
-    f"{CHAT}/attachments",
     f"{CHAT}/messages",
     f"{CHAT}/seen",
     f"{NEW}/mcp-config",
@@ -178,6 +179,9 @@ HERE = {
 }
 
 
+FORM = {"form": "a file"}  # the body of a route that takes no JSON
+
+
 async def _done(_call):
     return text("Done.")
 
@@ -237,6 +241,8 @@ class TestEntrances(RecallData, AiHttpCase):
         complete = {"prompt": "greet", "argument": "name", "value": "A"}
         bodies = {
             "/api/ai-reply": {"aiMessage": "Hi", "assistant_id": self.assistant.id},
+            "/api/ai/attachments": FORM,
+            f"{CHAT}/attachments": {"name": "a.txt", "data": "YQ=="},
             "/api/mcp/execute-tool": {"toolName": "forecast"},
             "/api/mcp/execute-tools": {"calls": [{"name": "forecast"}]},
             "/api/mcp/tools/<int:tool_id>/try": {"arguments": {"city": "Taipei"}},
@@ -282,7 +288,10 @@ class TestEntrances(RecallData, AiHttpCase):
                 for name, value in names.items():
                     url = url.replace(name, str(value))
                 with self.subTest(path):
-                    status, answer = self._call("GET" if body is None else "POST", url, body)
+                    if body is FORM:
+                        status, answer = self._upload("a.txt", b"a")
+                    else:
+                        status, answer = self._call("GET" if body is None else "POST", url, body)
                     self.assertEqual(status, 429, answer)
                     self.assertEqual(answer["error"]["code"], "too_many_waits")
         self.assertFalse(fake.calls)

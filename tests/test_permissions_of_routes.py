@@ -48,6 +48,7 @@ ARGUMENT = {"server_id": "{system_server}", "prompt": "greet", "argument": "a", 
 # Method, path, body, who meets which outcome, and the outcome of everybody else who signs in. An outcome is "in", the
 # status of a refusal, or where a page redirects to. The public is asked to sign in. Nothing listens at the servers'
 # address: a route that asks one lets people in, and then says so.
+FORM = {"files": {"file": ("a.txt", b"a")}, "headers": {"X-Woow-Language": "en_US"}}
 ROUTES = [
     ("GET", SERVERS, None, {"in": SIGNED_IN}, None),
     ("GET", f"{SERVERS}?cloud_service_id={{service}}", None, {"in": SEERS}, 404),
@@ -202,7 +203,11 @@ ROUTES = [
             ("POST", "/complete", ARGUMENT),
         )
     ),
+    ("POST", "/api/ai/attachments", FORM, {"in": SIGNED_IN}, None),
     ("GET", "/api/ai/attachments/{attachment}", None, {"in": OWN}, 404),
+    ("GET", "/api/ai/attachments/{unsent}", None, {"in": OWN}, 404),
+    ("DELETE", "/api/ai/attachments/{attachment}", None, {}, 404),
+    ("DELETE", "/api/ai/attachments/{unsent}", None, {"in": OWN}, 404),
     ("GET", "/api/ai/turns/{turn}", None, {"in": OWN_OR_ADMIN}, 404),
     ("POST", "/api/ai/turns/{turn}/show", None, {"in": OWN}, 404),
     ("POST", "/api/ai/turns/{turn}/retry", None, {"in": OWN}, 404),
@@ -282,6 +287,8 @@ class TestPermissionsOnRoutes(People, AiHttpCase):
                 "res_id": cls.conversation.id,
             }
         )
+        channels = cls.env["discuss.channel"].with_user(cls.member)
+        unsent = channels._attach_unsent("b.txt", b"b")
         cls.ids = {
             name: str(getattr(cls, name).id)
             for name in (
@@ -303,6 +310,7 @@ class TestPermissionsOnRoutes(People, AiHttpCase):
             )
         } | {
             "attachment": str(attachment.id),
+            "unsent": str(unsent.id),
             "general": str(cls._conversation(cls.member).id),
             "service_tool": str(cls.run_flow.id),
             "system_tool": str(cls.forecast.id),
@@ -374,8 +382,9 @@ class TestPermissionsOnRoutes(People, AiHttpCase):
     def _where(self, method, path, body):
         """See `ROUTES`; what the request has changed is undone."""
         with self._undone():
+            sent = FORM if body == FORM else {"json": body}
             answer = self.opener.request(
-                method, self.base_url() + path, json=body, timeout=60, allow_redirects=False
+                method, self.base_url() + path, **sent, timeout=60, allow_redirects=False
             )
         status = answer.status_code
         if status == 303:

@@ -242,6 +242,16 @@ _KNOWN = (
     _lt("Its server is not available."),
     _lt("Its name cannot be offered to a language model."),
     _lt("The answer reached its maximum length and was cut off."),
+    _lt("The file cannot be attached."),
+    _lt("The file is protected with a password. Remove the password, then attach it again."),
+    _lt("There is no text in the file. If it was scanned, attach pictures of its pages instead."),
+    _lt("The file is damaged or incomplete and cannot be read."),
+    _lt("The file is too complex to be read here. Attach a smaller part of it."),
+    _lt(
+        "Files of this type cannot be read. Attach a picture (PNG, JPEG, GIF, WebP), a PDF, a Word,"
+        " PowerPoint or Excel file (.docx, .pptx, .xlsx), or a text file."
+    ),
+    _lt("Other files are being read right now. Try again in a moment."),
 )
 _LAST = _lt("Last output: %(words)s")
 _BY_SOURCE = {sentence._source: sentence for sentence in _KNOWN}

@@ -1,4 +1,13 @@
-from odoo import fields, models
+from datetime import timedelta
+
+from odoo import api, fields, models
+
+from ...services.documents import limits
+from ...services.llm import files
+
+KEPT_UNSENT = timedelta(days=1)  # that a file waits for its message
+MAX_SWEPT = 1_000  # of them in one run
+PAGE_BREAK = "\f"
 
 
 class IrAttachment(models.Model):
@@ -6,6 +15,20 @@ class IrAttachment(models.Model):
 
     woow_source_server = fields.Char("Source MCP Server", readonly=True)
     woow_source_uri = fields.Char("Source URI", readonly=True)
+    woow_reading = fields.Json(
+        groups=fields.NO_ACCESS, copy=False, help="What it is: kind, count, characters, tokens."
+    )
+    woow_text = fields.Text(
+        groups=fields.NO_ACCESS, copy=False, help="Text of a document, form feeds between pages."
+    )
+    woow_unsent_by_id = fields.Many2one(
+        "res.users",
+        "Waits for a Message of",
+        groups=fields.NO_ACCESS,
+        copy=False,
+        ondelete="cascade",
+        index="btree_not_null",
+    )
 
     def _ai_file_data(self):
         """What the chat's API says of files; the route at `url` checks the reader."""
@@ -21,6 +44,52 @@ class IrAttachment(models.Model):
             for attachment in self.sudo()
         ]
 
+    def _ai_unsent_data(self):
+        """The same of a file that its person is about to send, with what a model reads of it."""
+        # sudo: ir.attachment - see `_ai_file_data`
+        (data,) = self._ai_file_data()
+        reading = self.sudo().woow_reading or {}
+        return {
+            **data,
+            "size": self.sudo().file_size,
+            "pages": reading.get("count", 0),
+            "pages_read": reading.get("fitting", 0),
+            "characters": reading.get("characters", 0),
+            "token_estimate": reading.get("tokens", 0),
+        }
+
+    @api.model
+    def _ai_reading_values(self, reading):
+        """Columns of what was read of a file, see `services.llm.files.Reading`."""
+        pages = [page.replace(PAGE_BREAK, "\n") for page in reading.pages]
+        return {
+            "woow_reading": {
+                "kind": reading.kind,
+                "count": reading.count,
+                "fitting": files.fitting(pages),
+                "characters": reading.characters,
+                "tokens": reading.tokens,
+            },
+            "woow_text": PAGE_BREAK.join(pages)[: 2 * limits.MAX_CHARACTERS] or False,
+        }
+
+    @api.model
+    def _ai_unsent(self, user):
+        """Files that this person has chosen and not sent yet, in no conversation so far."""
+        # sudo: ir.attachment - the person's own
+        return self.sudo().search(
+            [("woow_unsent_by_id", "=", user.id), ("create_uid", "=", user.id)], order="id"
+        )
+
+    @api.autovacuum
+    def _gc_woow_unsent(self):
+        """Files that were chosen and never sent do not stay."""
+        long_ago = fields.Datetime.now() - KEPT_UNSENT
+        # sudo: ir.attachment - whoever chose them
+        self.sudo().search(
+            [("woow_unsent_by_id", "!=", False), ("create_date", "<", long_ago)], limit=MAX_SWEPT
+        ).unlink()
+
     def _ai_source(self):
         """Where a resource of a server came from; nothing for all other files."""
         if not self.woow_source_uri:
@@ -33,6 +102,18 @@ class IrAttachment(models.Model):
         return {
             "name": self.name or "",
             "mimetype": self.mimetype or "application/octet-stream",
-            "data": self.raw or b"",
+            "data": b"" if self.woow_text else self.raw or b"",
+            "size": self.file_size,
             **self._ai_source(),
+            **self._ai_pages(),
+        }
+
+    def _ai_pages(self):
+        """What was read of a document; nothing for all other files."""
+        if not self.woow_text:
+            return {}
+        return {
+            "kind": self.woow_reading["kind"],
+            "count": self.woow_reading["count"],
+            "pages": self.woow_text.split(PAGE_BREAK),
         }

@@ -1,13 +1,12 @@
 """Attachments of a question: who may send which files, and what the model gets of them."""
 
 import base64
-import binascii
 
-from odoo import models
+from odoo import api, models
 
 from ...services import text
 from ...services.llm import files
-from ...tools.refusals import BadInput, NotThere, Refusal, TooLarge, Unsupported
+from ...tools.refusals import BadInput, NotThere, Refusal, TooLarge
 
 NAME_CHARS = 120  # characters of a file's name
 MAX_UNSENT = (
@@ -18,42 +17,42 @@ MAX_UNSENT = (
 class DiscussChannel(models.Model):
     _inherit = "discuss.channel"
 
-    def _attach(self, name, data):
+    def _attach_content(self, name, content, source=None, reading=None):
         """Keep a file for a message that the caller is about to send in their own conversation.
 
-        :param data: base64
+        :param content: bytes
+        :param source: ``{"server", "uri"}`` of what a server offered to read
+        :param reading: `services.llm.files.Reading` of it; whoever has a cursor for others' use reads before
         :return: the `ir.attachment`, with the rights of the conversation
-        :raises Refusal: it is too large, empty or of a kind that no model can use
+        :raises Refusal: it is too large or empty
+        :raises FileError: it is of a kind that no model can use
         """
-        try:
-            content = base64.b64decode(data, validate=True)
-        except (binascii.Error, ValueError) as error:
-            raise BadInput("The field “data” must be base64.", field="data") from error
-        return self._attach_content(name, content)
-
-    def _attach_content(self, name, content, source=None):
-        """The same with bytes; a `source` is ``{"server", "uri"}`` of what a server offered to read."""
         self.ensure_one()
-        self._check_size(content)
-        name = text.one_line(name, NAME_CHARS) or self.env._("File")
-        mimetype = files.mimetype_of(name, content)
-        if not mimetype:
-            raise Unsupported(
-                self.env._(
-                    "“%(name)s” is neither a picture (PNG, JPEG, GIF, WebP) nor a text file.",
-                    name=name,
-                ),
-                "unsupported_file",
-            )
-        file = {
-            "name": name,
-            "mimetype": mimetype,
-            "data": base64.b64encode(content),
-            "source": source,
-        }
+        file = self._file_of(name, content, source, reading)
         # sudo: ir.attachment - portal users may not write them; these belong to their own conversation
         self._unsent_files().sorted("id", reverse=True)[MAX_UNSENT - 1 :].sudo().unlink()
         return self.sudo()._keep_files([file]).sudo(False)
+
+    @api.model
+    def _attach_unsent(self, name, content, reading=None):
+        """The same before it is known in which conversation: only the caller reaches it until it is sent."""
+        file = self._file_of(name, content, None, reading)
+        Attachment = self.env["ir.attachment"]
+        # sudo: ir.attachment - the caller's own
+        Attachment._ai_unsent(self.env.user).sorted("id", reverse=True)[MAX_UNSENT - 1 :].unlink()
+        return self.sudo()._create_files([file], woow_unsent_by_id=self.env.uid).sudo(False)
+
+    def _file_of(self, name, content, source, reading):
+        self._check_size(content)
+        name = text.one_line(name, NAME_CHARS) or self.env._("File")
+        reading = reading or files.read(name, content)
+        return {
+            "name": name,
+            "mimetype": reading.mimetype,
+            "data": base64.b64encode(content),
+            "source": source,
+            "values": self.env["ir.attachment"]._ai_reading_values(reading),
+        }
 
     def _check_size(self, content):
         if not content:
@@ -86,7 +85,7 @@ class DiscussChannel(models.Model):
         return self._own_files() - self.sudo().woow_turn_ids.attachment_ids
 
     def _files_to_send(self, ids):
-        """Files of these ids that the caller has attached in this conversation.
+        """Files of these ids that the caller has attached; from now on they belong to this conversation.
 
         :raises Refusal: one is not theirs, or they are too many
         """
@@ -99,7 +98,10 @@ class DiscussChannel(models.Model):
                 "too_many_files",
                 max_files=files.MAX_FILES,
             )
-        chosen = self._own_files().filtered(lambda file: file.id in ids)
+        unsent = self.env["ir.attachment"]._ai_unsent(self.env.user)
+        chosen = (self._own_files() | unsent).filtered(lambda file: file.id in ids)
         if len(chosen) != len(set(ids)):
             raise NotThere(self.env._("This file does not exist."))
-        return chosen
+        here = {"res_model": self._name, "res_id": self.id, "woow_unsent_by_id": False}
+        (chosen & unsent).write(here)
+        return chosen.sorted("id")

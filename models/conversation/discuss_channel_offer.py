@@ -1,6 +1,6 @@
 """MCP servers that a conversation may use, and the files that they send into it."""
 
-from odoo import models
+from odoo import api, models
 
 
 class DiscussChannel(models.Model):
@@ -23,10 +23,14 @@ class DiscussChannel(models.Model):
     def _keep_files(self, files):
         """Store what a server sent beside text; who may read the conversation may read it.
 
-        :param files: ``{"name", "mimetype", "data", "source"?}`` with base64 data
+        :param files: ``{"name", "mimetype", "data", "source"?}`` with base64 data; ``"values"`` are more columns
         :return: `ir.attachment` records
         """
         self.ensure_one()
+        return self._create_files(files, res_model=self._name, res_id=self.id)
+
+    @api.model
+    def _create_files(self, files, **values):
         # An untrusted picture is not decoded: a few kB of PNG can stand for gigabytes. HTML and SVG are text.
         Attachment = self.env["ir.attachment"].with_context(
             image_no_postprocess=True, attachments_mime_plainxml=True
@@ -37,10 +41,10 @@ class DiscussChannel(models.Model):
                     "name": file["name"],
                     "mimetype": file["mimetype"],
                     "datas": file["data"],
-                    "res_model": self._name,
-                    "res_id": self.id,
                     "woow_source_server": (file.get("source") or {}).get("server"),
                     "woow_source_uri": (file.get("source") or {}).get("uri"),
+                    **file.get("values", {}),
+                    **values,
                 }
                 for file in files
             ]

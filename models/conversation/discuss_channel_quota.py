@@ -33,10 +33,17 @@ class DiscussChannel(models.Model):
                 "too_many_conversations",
             )
 
-    def _attach_content(self, name, content, source=None):
-        """:raises Refusal: the caller keeps as many files as one person may"""
+    def _file_of(self, name, content, source, reading):
+        self._check_room(content)
+        self._drop_unsent(len(content))
+        return super()._file_of(name, content, source, reading)
+
+    def _check_room(self, content):
+        """
+        :raises Refusal: the file is too large, empty, or the caller keeps as many as one person may
+        """
         self._check_size(content)
-        count, size = self._room_for_files()
+        count, size = self._room_for_files(self.env.user)
         if count < 1 or size < len(content):
             raise Refusal(
                 self.env._(
@@ -44,29 +51,33 @@ class DiscussChannel(models.Model):
                 ),
                 "storage_full",
             )
-        self._drop_unsent(len(content))
-        return super()._attach_content(name, content, source)
 
     def _keep_files(self, files):
         """As far as the conversation's person has room for them; a thread of a channel is nobody's."""
         if self.woow_user_id:
-            files = _fitting(files, *self._room_for_files())
+            # sudo: discuss.channel - whose conversation it is
+            files = _fitting(files, *self._room_for_files(self.sudo().woow_user_id))
         return super()._keep_files(files)
 
-    def _room_for_files(self):
-        """(number, bytes) of files that still fit into the conversations of this one's person."""
-        self.ensure_one()
-        # sudo: discuss.channel - whose conversation it is
-        person = self.sudo().woow_user_id
-        self.env["ir.attachment"].flush_model(["res_model", "res_id", "file_size"])
+    @api.model
+    def _room_for_files(self, person):
+        """(number, bytes) of files that still fit into this person's conversations, sent or not."""
+        self.env["ir.attachment"].flush_model(
+            ["res_model", "res_id", "file_size", "woow_unsent_by_id"]
+        )
         self.env.cr.execute(
             """
-            SELECT COUNT(*), COALESCE(SUM(file.file_size), 0)
-              FROM ir_attachment file
-              JOIN discuss_channel channel ON channel.id = file.res_id
-             WHERE file.res_model = 'discuss.channel' AND channel.woow_user_id = %s
+            SELECT COUNT(*), COALESCE(SUM(file_size), 0)
+              FROM (SELECT file.file_size
+                      FROM ir_attachment file
+                      JOIN discuss_channel channel ON channel.id = file.res_id
+                     WHERE file.res_model = 'discuss.channel' AND channel.woow_user_id = %(person)s
+                     UNION ALL
+                    SELECT file_size
+                      FROM ir_attachment
+                     WHERE woow_unsent_by_id = %(person)s) AS kept
             """,
-            [person.id],
+            {"person": person.id},
         )
         count, size = self.env.cr.fetchone()
         return (
@@ -90,7 +101,8 @@ class DiscussChannel(models.Model):
                 order="id desc",
             )
         )
-        for file in attached - own.woow_turn_ids.attachment_ids:
+        attached |= self.env["ir.attachment"]._ai_unsent(self.env.user)
+        for file in (attached - own.woow_turn_ids.attachment_ids).sorted("id", reverse=True):
             size += file.file_size
             if size > MAX_UNSENT_BYTES:
                 file.unlink()

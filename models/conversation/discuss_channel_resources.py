@@ -1,10 +1,12 @@
 """Resources of MCP servers that a person attaches to a question, as the files that they hold."""
 
 import base64
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 from odoo import models
 
+from ...services.errors import FileError
 from ...services.llm import files
 from ...tools.refusals import BadInput, NotThere, Refusal
 
@@ -12,32 +14,34 @@ from ...tools.refusals import BadInput, NotThere, Refusal
 class DiscussChannel(models.Model):
     _inherit = "discuss.channel"
 
-    def _attach_resource(self, source, name, contents):
+    def _attach_resource(self, source, contents, left_out):
         """Keep what a server sent for a resource, for a message that the caller is about to send.
 
         :param source: ``{"server", "uri"}`` as the person chose it
-        :param name: what the server calls it
-        :param contents: `services.mcp.features.prompts_resources.ResourceContent`
+        :param contents: see `files_of`
+        :param left_out: how many were too many to be read
         :return: ``{"attachments", "left_out"}``: how many parts are neither picture nor text, or too many
         :raises Refusal: nothing of it can be attached; it says why
+        :raises FileError: the same, because of what it is
         """
         channel = self._own_conversation()
         if not channel:
             raise NotThere(self.env._("This conversation does not exist."))
         attached, refusal = self.env["ir.attachment"], None
-        for content in contents[: files.MAX_FILES]:
-            uri = content.uri or source["uri"]
+        for content in contents:
             try:
+                if isinstance(content.reading, FileError):
+                    raise content.reading
                 attached += channel._attach_content(
-                    _file_name(uri, name), _data_of(content), {**source, "uri": uri}
+                    content.name, content.data, {**source, "uri": content.uri}, content.reading
                 )
-            except Refusal as error:
+            except (Refusal, FileError) as error:
                 refusal = error
         if not attached:
             raise refusal or BadInput(self.env._("The file is empty."), "empty_file")
         return {
             "attachments": attached._ai_file_data(),
-            "left_out": len(contents) - len(attached),
+            "left_out": left_out + len(contents) - len(attached),
         }
 
 
@@ -51,3 +55,37 @@ def _file_name(uri, name):
     """The end of an address that looks like a file, else the resource's own name."""
     last = unquote(uri.rsplit("/", 1)[-1])
     return last if "." in last or not name else name
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A part of what a server sent, as it was read.
+
+    :ivar reading: a `files.Reading`; an error where it cannot be read, None where it is too large to try
+    """
+
+    name: str
+    uri: str
+    data: bytes
+    reading: files.Reading | FileError | None
+
+
+def files_of(source, name, contents):
+    """Read what a server sent for a resource; a document takes seconds, so nobody may hold a cursor.
+
+    :param source: ``{"server", "uri"}`` as the person chose it
+    :param name: what the server calls it
+    :param contents: `services.mcp.features.prompts_resources.ResourceContent`
+    """
+    return [_sent(content, source["uri"], name) for content in contents]
+
+
+def _sent(content, uri, name):
+    uri, data, reading = content.uri or uri, _data_of(content), None
+    name = _file_name(uri, name)
+    if len(data) <= files.MAX_BYTES:
+        try:
+            reading = files.read(name, data)
+        except FileError as error:
+            reading = error
+    return SentFile(name, uri, data, reading)

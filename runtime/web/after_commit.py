@@ -1,6 +1,7 @@
 """Deferred responses, for routes that wait for a server: they answer after their request's transaction is over."""
 
 import json
+import logging
 
 from odoo.http import Response
 from odoo.tools import json_default
@@ -10,6 +11,8 @@ from ...services.errors import EngineError
 from ...tools import sentences
 from ..turns import listeners
 from .api_error import ApiError, error_body
+
+_logger = logging.getLogger(__name__)
 
 TURNED_AWAY = "Too many of your requests are already waiting for an answer. Try again when one of them has finished."
 RETRY_AFTER = 5  # s, told to who is turned away
@@ -62,8 +65,12 @@ class AfterCommit(Waiting):
         try:
             data, self.status_code = self._work()
         except EngineError as error:
+            if error.detail:
+                _logger.info("%s: %s (%s)", type(error).__name__, error, error.detail)
             sentence = sentences.in_language(self._lang, str(error))
-            data, self.status_code = error_body(ApiError(502, error.code, sentence)), 502
+            refused = ApiError.of_engine(error, sentence)
+            data, self.status_code = error_body(refused), refused.code
+            self.headers.extend(refused.headers)
         self._set(data)
 
     def _turn_away(self, sentence):

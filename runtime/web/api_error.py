@@ -2,6 +2,7 @@
 
 from werkzeug.exceptions import HTTPException
 
+from ...services.errors import ConfigError, EngineError, FileError, ReaderBusy, UnsupportedFile
 from ...tools.refusals import (
     BadInput,
     Broken,
@@ -24,6 +25,12 @@ STATUS = {
     TooOften: 429,
     Broken: 500,
 }  # any other refusal is 422
+
+ENGINE_STATUS = (
+    (UnsupportedFile, 415),
+    (ReaderBusy, 503),
+    ((FileError, ConfigError), 422),
+)  # any other error of the engine is 502
 
 RETRY_AFTER = 2  # s, told to who is turned away for a moment
 
@@ -79,6 +86,21 @@ class ApiError(HTTPException):
             str(refusal.args[0]),
             details=refusal.details,
             headers={"Retry-After": str(wait)} if wait else None,
+        )
+
+    @classmethod
+    def of_engine(cls, error: EngineError, sentence: str):
+        """:param sentence: that of the error, in the language of who asks"""
+        status = next((status for kind, status in ENGINE_STATUS if isinstance(error, kind)), 502)
+        if status != 503:
+            return cls(status, error.code, sentence)
+        wait = str(RETRY_AFTER)
+        return cls(
+            status,
+            error.code,
+            sentence,
+            details={"retry_after": RETRY_AFTER},
+            headers={"Retry-After": wait},
         )
 
 

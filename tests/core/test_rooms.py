@@ -29,7 +29,8 @@ ARROWS = {
     ),
     "services.mcp.features": "services services.mcp.session services.mcp.discovery services.mcp.pool",
     "services.openapi": "services services.net services.schemas services.mcp.discovery",
-    "services.llm": "services services.net",
+    "services.documents": "services",
+    "services.llm": "services services.net services.documents",
     "services.toolset": "services services.schemas services.openapi",
     "services.turn": (
         "services services.schemas services.render services.mcp.session services.mcp.discovery services.mcp.pool"

@@ -13,6 +13,7 @@ const FOR_PROGRAMS = [
     "unknown_field",
     "bad_json",
     "not_json",
+    "not_form",
     "invalid_parameter",
     "invalid_header",
     "invalid_last_event_id",

@@ -120,6 +120,7 @@ SHARED = {  # what databases of a process may share, and why
     "services/schemas/arguments.py _until": "one check",
     "services/net/resolver.py _of_loops": "public names; shares are by database and server",
     "services/toolset/words.py stem": "what is left of a word",
+    "services/documents/reader.py _places": "how many files are read at once, nothing else",
     "services/large.py _worker": "one thread that reads large bodies, one after another",
     "tools/db.py _pools": "everything in it is by database",
     "runtime/turns/listener.py _readers": "how many connections at once, nothing else",

@@ -1,0 +1,82 @@
+"""The reader's own process: bytes come in, lines of JSON go out, and it can do nothing else.
+
+``{"kind", "count"}``, then ``{"text"}`` for each page, then ``{"end": true}``; instead of what is missing then,
+``{"problem", "about"}``. Once the libraries for this kind of file are there, and before they see it, the kernel is told
+that this process opens no more files, connections or programs: what a document makes a library do stays in here.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+from importlib import import_module
+
+from . import limits, office, problems
+
+READERS = {"pdf": "pdf", "docx": "word", "pptx": "slides", "xlsx": "sheets"}
+# Python imports them by name when they are needed first, which would be too late.
+NEEDED = (
+    "encodings.cp437",
+    "encodings.utf_16_le",
+    "encodings.utf_8_sig",
+    "encodings.unicode_escape",
+)
+UNWANTED = ("numpy", "pandas")  # openpyxl would load them, with their threads and their memory
+
+
+def main() -> None:
+    try:
+        _limit()
+        data = sys.stdin.buffer.read()
+        kind = office.kind_of(data) if data.startswith(b"PK") else "pdf"
+        reader = _load(READERS[kind])
+        _shut()
+        count, pages = reader.read(data)
+        _say(kind=kind, count=count)
+        room = limits.MAX_CHARACTERS
+        for text in pages:
+            _say(text=text[:room])
+            room -= len(text)
+            if room <= 0:
+                break
+        _say(end=True)
+    except problems.Problem as problem:
+        _say(problem=type(problem).__name__, about=str(problem))
+    except (MemoryError, RecursionError):
+        _say(problem="TooComplex", about="")
+    except Exception as error:  # whatever a library makes of a damaged file
+        _say(problem="Unreadable", about=f"{type(error).__name__}: {error}"[:500])
+
+
+def _limit() -> None:
+    os.nice(10)
+    signal.alarm(int(limits.WALL_SECONDS) + 1)  # also where nobody waits any more
+    for what, most in (
+        (resource.RLIMIT_AS, limits.MEMORY),
+        (resource.RLIMIT_CPU, limits.CPU_SECONDS),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(what, (most, most))
+
+
+def _load(reader: str):
+    sys.modules.update(dict.fromkeys(UNWANTED))
+    try:
+        for module in NEEDED:
+            import_module(module)
+        return import_module(f".{reader}", __package__)
+    except ImportError as error:
+        raise problems.Missing((error.name or str(error)).partition(".")[0]) from error
+
+
+def _shut() -> None:
+    """No file, no connection, no thread and no program from here on."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+
+
+def _say(**line) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,272 @@
+"""Documents that people attach: read page by page in a process of its own, or refused with a reason."""
+
+import os
+import threading
+import time
+import zlib
+
+import pytest
+import samples
+
+from services import errors, packages
+from services.documents import limits, pictures, reader
+
+LOCKED = "EncryptedPackage".encode("utf-16-le")
+
+
+def test_a_pdf_is_read_by_page():
+    document = reader.read(samples.pdf("One", "Two", ""))
+    assert document == reader.Document("pdf", 3, ("One", "Two", ""))
+
+
+def test_word_is_read_by_the_pages_that_were_broken():
+    document = reader.read(samples.word())
+    assert (document.kind, document.count) == ("docx", 2)
+    assert document.pages == ("合約 first page", "second page\nitem | price\n茶 | 30")
+
+
+def test_slides_come_with_their_notes():
+    document = reader.read(samples.slides())
+    assert (document.kind, document.count) == ("pptx", 2)
+    assert document.pages[0] == "季報\nAbout 季報\nSmile."
+
+
+def test_sheets_are_read_by_row():
+    document = reader.read(samples.sheets())
+    assert (document.kind, document.count) == ("xlsx", 3)
+    assert document.pages[:2] == ("銷售:\nTea\t3\t\t4.5", "")
+    assert document.pages[2].split() == ["Far:", "corner"]
+
+
+def test_of_a_long_document_the_first_pages_are_read():
+    document = reader.read(samples.pdf(*(f"Page {number}" for number in range(500))))
+    assert document.count == 500
+    assert len(document.pages) == limits.MAX_PAGES
+
+
+def test_of_much_text_the_beginning_is_read():
+    long = b"<w:t>%s</w:t></w:r></w:p>" % (b"x" * 5_000) + b"<w:p><w:r><w:t>y</w:t></w:r></w:p>" * 9
+    many = (b"<w:p><w:r>" + long) * 100
+    file = samples.changed(
+        samples.word(),
+        "word/document.xml",
+        lambda xml: xml.replace(b"<w:body>", b"<w:body>" + many),
+    )
+    document = reader.read(file)
+    assert sum(map(len, document.pages)) == limits.MAX_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("file", "error"),
+    [
+        (samples.pdf("One", password="secret"), errors.FileEncrypted),
+        (reader.COMPOUND + b"\0" * 500 + LOCKED, errors.FileEncrypted),
+        (reader.COMPOUND + b"\0" * 500, errors.UnsupportedFile),
+        (samples.pdf("", ""), errors.FileWithoutText),
+        (samples.pdf("One")[:400], errors.FileUnreadable),
+        (b"%PDF-1.7 \xff\xff", errors.FileUnreadable),
+        (samples.word()[:-200], errors.FileUnreadable),
+        (
+            samples.archive(**{"[Content_Types].xml": b"<a/>", "word/a": b"a"}),
+            errors.FileUnreadable,
+        ),
+        (samples.archive(**{"a.txt": b"a"}), errors.UnsupportedFile),
+    ],
+    ids=[
+        "pdf with a password",
+        "office file with a password",
+        "doc of 1997",
+        "scanned",
+        "cut pdf",
+        "no pdf",
+        "cut docx",
+        "no docx",
+        "zip",
+    ],
+)
+def test_what_cannot_be_read_says_why(file, error):
+    with pytest.raises(error) as refused:
+        reader.read(file)
+    assert type(refused.value) is error
+
+
+def bombs():
+    word, sheets = samples.word(), samples.sheets()
+    spaces = zlib.compress(zlib.compress(b" " * 300_000_000, 9), 9)
+    yield (
+        "archive of 200 MB",
+        samples.archive(
+            **{"[Content_Types].xml": b"<a/>", "word/document.xml": b" " * 200_000_000}
+        ),
+    )
+    yield "archive of 5 000 files", samples.archive(**{f"{i}": b"" for i in range(5_000)})
+    yield "stream of a PDF", samples.pdf_of(spaces, b"[/FlateDecode/FlateDecode]")
+    yield "page of a PDF", samples.pdf_of(samples.text_stream(3_000_000))
+    laughs = samples.billion_laughs()
+    yield "entities of Word", samples.with_entity(word, "word/document.xml", laughs, "合約")
+    yield (
+        "entities of Excel",
+        samples.with_entity(sheets, "xl/worksheets/sheet1.xml", laughs, "4.5"),
+    )
+    paragraph = b"<w:p><w:r><w:t>x</w:t></w:r></w:p>"
+    yield (
+        "paragraphs",
+        samples.changed(
+            word,
+            "word/document.xml",
+            lambda xml: xml.replace(b"<w:body>", b"<w:body>" + paragraph * 3_000_000),
+        ),
+    )
+
+
+@pytest.mark.parametrize(("file"), [pytest.param(file, id=name) for name, file in bombs()])
+def test_a_bomb_costs_its_own_process(file):
+    began = time.monotonic()
+    with pytest.raises(errors.FileError):
+        reader.read(file)
+    assert time.monotonic() - began < limits.WALL_SECONDS + 5
+
+
+def test_a_page_of_any_size_is_only_read():
+    assert reader.read(samples.pdf_of(samples.text_stream(), box="[0 0 1e30 1e30]")).pages == (
+        "Hello",
+    )
+
+
+def test_no_document_reads_other_files(tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("XYLOPHONE")
+    foreign = f'<!ENTITY g SYSTEM "{secret.as_uri()}">'.encode()
+    for file, part, word in (
+        (samples.word(), "word/document.xml", "合約"),
+        (samples.slides(), "ppt/slides/slide1.xml", "季報"),
+        (samples.sheets(), "xl/worksheets/sheet1.xml", "4.5"),
+    ):
+        try:
+            found = str(reader.read(samples.with_entity(file, part, foreign, word)))
+        except errors.FileUnreadable:
+            found = ""
+        assert "XYLOPHONE" not in found
+
+
+# A document that has got hold of its reader, as a fault of a library would let it.
+ESCAPE = """
+import importlib.util, json, os, socket, subprocess, sys, threading
+folder = sys.argv[1]
+sys.path[:] = json.loads(sys.argv[2])
+spec = importlib.util.spec_from_file_location(
+    "woow_documents", folder + "/__init__.py", submodule_search_locations=[folder]
+)
+sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+child = importlib.import_module("woow_documents.child")
+class Evil:
+    def read(self, data):
+        done = []
+        for name, act in {
+            "file": lambda: open("/etc/hostname"),
+            "write": lambda: os.open("/tmp/woow-evil", os.O_CREAT | os.O_WRONLY),
+            "socket": lambda: socket.socket(),
+            "program": lambda: subprocess.run(["/bin/true"], stdin=0, stdout=1, stderr=2),
+            "environment": lambda: os.environ["PATH"],
+            "descriptors": lambda: [os.fstat(fd) for fd in range(3, 60) if _is_open(fd)][0],
+        }.items():
+            try:
+                act()
+            except Exception:
+                continue
+            done.append(name)
+        return 1, iter([json.dumps(done)])
+def _is_open(fd):
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
+child._load = lambda name: Evil()
+child.main()
+"""
+
+
+def test_whoever_takes_over_a_reader_reaches_nothing(monkeypatch):
+    monkeypatch.setattr(reader, "START", ESCAPE)
+    with open(os.devnull) as _ours:
+        assert reader.read(b"%PDF-1.4").pages == ("[]",)
+
+
+BUSY = """
+import resource
+resource.setrlimit(resource.RLIMIT_CPU, (1, 1))
+while True: pass
+"""
+
+
+@pytest.mark.parametrize("does", [BUSY, "import time; time.sleep(60)"], ids=["busy", "idle"])
+def test_a_reader_that_hangs_is_ended(monkeypatch, does):
+    monkeypatch.setattr(reader, "START", does)
+    monkeypatch.setattr(limits, "WALL_SECONDS", 3.0)
+    began = time.monotonic()
+    with pytest.raises(errors.FileTooComplex):
+        reader.read(b"%PDF-1.4")
+    assert time.monotonic() - began < 10
+
+
+def test_a_reader_that_talks_too_much_is_ended(monkeypatch):
+    monkeypatch.setattr(reader, "START", "while True: print('x' * 65536)")
+    with pytest.raises(errors.FileTooComplex):
+        reader.read(b"%PDF-1.4")
+
+
+def test_a_reader_that_dies_costs_its_file(monkeypatch):
+    monkeypatch.setattr(reader, "START", "import os; os.kill(os.getpid(), 11)")
+    with pytest.raises(errors.FileUnreadable):
+        reader.read(b"%PDF-1.4")
+
+
+def test_the_third_waits_for_a_place(monkeypatch):
+    held, goes_on = threading.Barrier(limits.READERS + 1), threading.Event()
+
+    def slow(_data):
+        held.wait(5)
+        goes_on.wait(5)
+        return [b'{"kind": "pdf", "count": 1}', b'{"text": "One"}', b'{"end": true}']
+
+    monkeypatch.setattr(reader, "_said_of", slow)
+    monkeypatch.setattr(limits, "PATIENCE", 0.01)
+    threads = [threading.Thread(target=reader.read, args=(b"%PDF",)) for _ in range(limits.READERS)]
+    for thread in threads:
+        thread.start()
+    held.wait(5)
+    with pytest.raises(errors.ReaderBusy):
+        reader.read(b"%PDF")
+    goes_on.set()
+    for thread in threads:
+        thread.join()
+    monkeypatch.setattr(reader, "_said_of", lambda _data: [b'{"text": "One"}', b'{"end": true}'])
+    assert reader.read(b"%PDF").pages == ("One",)
+
+
+def test_a_package_that_is_missing_costs_its_kind_only(monkeypatch):
+    said = b'{"problem": "Missing", "about": "pptx"}'
+    monkeypatch.setattr(reader, "_said_of", lambda _data: [said])
+    with pytest.raises(errors.PackageMissing, match="python-pptx"):
+        reader.read(samples.slides())
+
+
+def test_each_library_is_named_for_pip():
+    assert set(packages.DOCUMENTS) == {"docx", "openpyxl", "pptx", "pypdfium2"}
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes([0, 1, 0, 0, 0, 0, 0, 2]), 131_072),
+        (b"\x89PNG\r\n\x1a\n", 0),
+        (b"\xff\xd8\xff\xe0\x00\x04\0\0\xff\xc2\0\x11\x08\x10\0\x20\0\x03", 0x1000 * 0x2000),
+        (b"\xff\xd8\xff\xe0\x00\x00", 0),
+        (b"RIFF....WEBPVP8X....\0\0\0\0\xff\xff\x00\x0f\0\0", 65_536 * 16),
+        (b"RIFF....WEBPVP8L....\x2f\xff\xff\xff\x0f", 16_384 * 16_384),
+        (b"RIFF....WEBPVP8 ....\0\0\0\x9d\x01\x2a\x10\x00\x20\x00", 512),
+    ],
+)
+def test_a_picture_says_how_large_it_is(data, expected):
+    assert pictures.pixels(data) == expected
