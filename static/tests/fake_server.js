@@ -1,6 +1,7 @@
 import { expect } from "@odoo/hoot";
 import { patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { browser } from "@web/core/browser/browser";
+import { bodyOf, FakeRequest } from "./fake_request";
 import { misfitOfAnswer, misfitOfRequest } from "./api_check";
 import { FakeConversations } from "./fake_conversations";
 import { json, refusal } from "./fake_responses";
@@ -24,12 +25,18 @@ export class FakeServer extends FakeConversations {
         /** As `mcp-config` lists them; each conversation has the same. */
         this.mcpServers = [];
         this.mcpNotice = "";
+        /** What is read of a file, by its name: {mimetype, pages, pages_read}. */
+        this.documents = {};
         this.prompts = [];
         /** Answers that come before the regular one: {match, answer}. */
         this.interrupts = [];
         // not `mockFetch`, which belongs to the mock server of the models
         const answer = (url, init) => this.answer(new URL(url, "http://odoo.test"), init);
+        const server = this;
         patchWithCleanup(browser, {
+            XMLHttpRequest: class extends FakeRequest {
+                answer = (...request) => server.answer(...request);
+            },
             fetch(url, init) {
                 return String(url).startsWith("/api/") ? answer(url, init) : super.fetch(url, init);
             },
@@ -48,7 +55,7 @@ export class FakeServer extends FakeConversations {
     async answer(url, init) {
         const route = `${init.method} ${url.pathname}`;
         const line = route + url.search;
-        const body = init.body && JSON.parse(init.body);
+        const body = bodyOf(init.body);
         this.requests.push({ line, body });
         const misfit = misfitOfRequest(route, body);
         if (misfit) {
@@ -72,6 +79,9 @@ export class FakeServer extends FakeConversations {
             return answer;
         }
         const [, , , kind, id, action] = url.pathname.split("/");
+        if (kind === "attachments") {
+            return method === "POST" ? this.keep(body) : new Response(null, { status: 204 });
+        }
         if (url.pathname.endsWith("/mcp-config")) {
             return this.mcpConfig();
         }
@@ -204,6 +214,14 @@ export class FakeServer extends FakeConversations {
             notice: this.mcpNotice,
             can_reload: true,
         });
+    }
+
+    /** Of a file that was chosen; `documents` says what is read of which. */
+    keep({ file: name }) {
+        const id = this.nextId++;
+        const read = { mimetype: "text/plain", pages: 0, pages_read: 0, ...this.documents[name] };
+        const counted = { size: 2048, characters: 9, token_estimate: 3 };
+        return json({ id, name, url: `/api/ai/attachments/${id}`, ...counted, ...read }, 201);
     }
 
     attached({ name, uri }) {

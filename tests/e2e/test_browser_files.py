@@ -1,9 +1,12 @@
 """Files in the chat: chosen, dropped, pasted, taken away, sent, read by the model and found again."""
 
 import base64
+import io
 
 from chat import first
 from playwright.sync_api import expect
+from reportlab.lib.pdfencrypt import StandardEncryption
+from reportlab.pdfgen import canvas
 
 NOTES = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"The word is XYLOPHONE-7."}
 PIXEL = base64.b64decode(
@@ -20,11 +23,22 @@ WITH_FILE = """([target, kind, name]) => {
 }"""
 
 
+def pdf(*pages, password=""):
+    """A page for each text; one without text has a drawing, as a scanned one."""
+    file = io.BytesIO()
+    page = canvas.Canvas(file, encrypt=StandardEncryption(password) if password else None)
+    for text in pages:
+        page.drawString(50, 700, text)
+        page.showPage()
+    page.save()
+    return file.getvalue()
+
+
 def test_files_are_attached_sent_and_found_again(odoo, scripted_llm, page_of):
     scripted_llm.script(first("XYLOPHONE-7", {"content": "I have read your notes."}))
     page = page_of(odoo, "user")
     page.goto("/my/ai")
-    chips, choose = page.locator(".o_ai_chat_chip"), page.locator(".o_ai_chat_attach input")
+    chips, choose = page.locator(".o_ai_chat_chip_name"), page.locator(".o_ai_chat_file_input")
     picture = {"name": "red.png", "mimeType": "image/png", "buffer": PIXEL}
     choose.set_input_files([NOTES, picture])
     expect(chips).to_have_text(["notes.txt", "red.png"])
@@ -55,14 +69,78 @@ def test_files_are_attached_sent_and_found_again(odoo, scripted_llm, page_of):
         page.reload()
 
 
-def test_a_file_that_nobody_can_read_keeps_the_message(odoo, scripted_llm, page_of):
+def test_a_document_is_read_before_it_is_sent(odoo, scripted_llm, page_of):
+    scripted_llm.script(
+        first("[page 2 of 3]\nThe word is XYLOPHONE-7", {"content": "I have read it."})
+    )
     page = page_of(odoo, "user")
     page.goto("/my/ai")
-    program = {"name": "run.exe", "mimeType": "application/octet-stream", "buffer": b"MZ\0\0"}
-    page.locator(".o_ai_chat_attach input").set_input_files([program])
-    page.locator(".o_ai_chat_input").fill("Run it")
+    choose, chip = page.locator(".o_ai_chat_file_input"), page.locator(".o_ai_chat_chip")
+    content = pdf("Contract", "The word is XYLOPHONE-7", "Signed")
+    choose.set_input_files(
+        [{"name": "contract.pdf", "mimeType": "application/pdf", "buffer": content}]
+    )
+    expect(chip).to_have_attribute("data-state", "kept")
+    expect(chip.locator(".o_ai_chat_chip_facts")).to_contain_text("3 pages")
+    page.reload()
+    expect(chip.locator(".o_ai_chat_chip_name")).to_have_text("contract.pdf")
+    page.locator(".o_ai_chat_input").fill("Which word?")
     page.keyboard.press("Enter")
-    expect(page.locator(".o_ai_chat_unsent")).to_contain_text("neither a picture")
-    page.get_by_role("button", name="Edit").click()
-    expect(page.locator(".o_ai_chat_chip")).to_have_text("run.exe")
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("I have read it.")
+    question = page.locator(".o_ai_chat_message_user")
+    with page.expect_download() as download:
+        question.get_by_role("link", name="contract.pdf").click()
+    assert download.value.path().read_bytes() == content
+
+
+def test_a_message_sent_at_once_waits_for_its_file(odoo, scripted_llm, page_of):
+    scripted_llm.script(first("XYLOPHONE-7", {"content": "I have read it."}))
+    page = page_of(odoo, "user")
+    page.goto("/my/ai")
+    expect(page.locator(".o_ai_chat_input")).to_be_enabled()
+    page.locator(".o_ai_chat_input").fill("Which word?")
+    many = pdf(*["The word is XYLOPHONE-7"] * 100)
+    page.locator(".o_ai_chat_file_input").set_input_files(
+        [{"name": "long.pdf", "mimeType": "application/pdf", "buffer": many}]
+    )
+    page.locator(".o_ai_chat_input").press("Enter")
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("I have read it.")
+
+
+def test_what_cannot_be_read_is_refused_when_it_is_chosen(odoo, page_of):
+    page = page_of(odoo, "user")
+    page.goto("/my/ai")
+    chips, choose = page.locator(".o_ai_chat_chip_name"), page.locator(".o_ai_chat_file_input")
+
+    def conversations():
+        return page.request.get("/api/ai/conversations").json()["conversations"]
+
+    before = conversations()
+    page.locator(".o_ai_chat_input").fill("Run it")
+    choose.set_input_files([NOTES])
+    expect(chips).to_have_text(["notes.txt"])
+    for name, content, reason in (
+        ("run.exe", b"MZ\0\0", "Files of this type cannot be read."),
+        ("locked.pdf", pdf("Secret", password="secret"), "protected with a password"),
+        ("scan.pdf", pdf(""), "There is no text in the file."),
+    ):
+        file = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+        choose.set_input_files([file])
+        expect(page.get_by_role("alert")).to_contain_text(f"“{name}” was not attached.")
+        expect(page.get_by_role("alert")).to_contain_text(reason)
+        expect(chips).to_have_text(["notes.txt"])
     expect(page.locator(".o_ai_chat_input")).to_have_value("Run it")
+    expect(page.locator(".o_ai_chat_message_user")).to_have_count(0)
+    assert conversations() == before
+
+
+def test_a_phone_offers_its_camera(odoo, page_of):
+    page = page_of(odoo, "user", has_touch=True, is_mobile=True)
+    page.goto("/my/ai")
+    page.get_by_role("button", name="Attach").click()
+    page.get_by_role("menuitem", name="Camera or photos…").focus()
+    expect(page.locator(".o_ai_chat_picture_input")).to_have_attribute("accept", "image/*")
+    picture = {"name": "red.png", "mimeType": "image/png", "buffer": PIXEL}
+    page.locator(".o_ai_chat_picture_input").set_input_files([picture])
+    chip = page.locator(".o_ai_chat_chip")
+    expect(chip.locator("img")).to_have_js_property("naturalWidth", 1)

@@ -29,7 +29,7 @@ def test_resources_are_found_attached_and_found_again(odoo, scripted_llm, page_o
     page.keyboard.type("architecture")
     expect(picker.get_by_role("option")).to_have_count(1)
     page.keyboard.press("Enter")
-    chips = page.locator(".o_ai_chat_chip")
+    chips = page.locator(".o_ai_chat_chip_name")
     expect(chips).to_have_text(["architecture.md"])
     expect(page).to_have_url(re.compile(r"/my/ai/\d+$"))
     expect(page.locator(".o_ai_chat_input")).to_be_focused()

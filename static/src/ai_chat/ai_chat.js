@@ -163,6 +163,10 @@ export class AiChat extends Component {
         this.chat.files.add(this.chat.currentId, files);
     }
 
+    sendFileAgain(key) {
+        this.chat.files.retry(key);
+    }
+
     detach(key) {
         this.chat.files.remove(this.chat.currentId, key);
     }

@@ -34,7 +34,7 @@ export class AiChatStore extends Reactive {
         this.list = new ConversationIndex(api);
         this.newChat = new NewChatState(api);
         this.drafts = new Drafts();
-        this.files = new PendingFiles();
+        this.files = new PendingFiles(api);
         this.outbox = new Outbox();
         this.servers = new ServerChoice(api);
         /** Of the person, on every device. */
@@ -48,6 +48,8 @@ export class AiChatStore extends Reactive {
         this.isShown = false;
         /** The page is about to be replaced: what is written stays a draft for the next one. */
         this.isLeaving = false;
+        /** A message waits for its files. */
+        this.isHolding = false;
         this.listTimer = null;
         this.commands = new CommandCenter(this);
         this.resources = new ResourceCenter(this);
@@ -248,15 +250,33 @@ export class AiChatStore extends Reactive {
 
     async send(text, { steers } = {}) {
         const content = text.trim();
-        if (this.isLeaving || (!content && !this.files.of(this.currentId).length)) {
+        if (
+            this.isLeaving ||
+            this.isHolding ||
+            (!content && !this.files.of(this.currentId).length)
+        ) {
             return;
         }
         this.commands.dismiss();
+        if (!(await this.filesArrived())) {
+            return;
+        }
         const thread = this.thread || (await this.startConversation());
         if (thread) {
             this.drafts.set(this.currentId, "");
             await thread.send(content, { pending: this.files.take(this.currentId), steers });
         }
+    }
+
+    /** @returns {Promise<boolean>} whether what was to be sent is still the same, with all its files */
+    async filesArrived() {
+        const { currentId, draft } = this;
+        this.isHolding = true;
+        await this.files.settle(currentId);
+        this.isHolding = false;
+        return (
+            this.files.isReady(currentId) && this.currentId === currentId && this.draft === draft
+        );
     }
 
     /** @returns {Promise<ChatThread|null>} of the new chat, which takes along what was written and attached */

@@ -1,6 +1,13 @@
 import { Component, useEffect, useExternalListener, useRef, useState } from "@odoo/owl";
 import { uniqueId } from "@web/core/utils/functions";
 
+/** What the server takes; it decides by the content, so this only helps to choose. */
+export const ACCEPTED = [
+    "image/png,image/jpeg,image/gif,image/webp",
+    "application/pdf,.pdf,.docx,.pptx,.xlsx",
+    "text/*,.txt,.md,.csv,.json,.xml,.yaml,.yml,.sql,.log",
+].join();
+
 /** The paper clip: files of the person, or something that a server has. */
 export class AttachMenu extends Component {
     static template = "woow_paas_platform.AttachMenu";
@@ -15,6 +22,10 @@ export class AttachMenu extends Component {
         this.root = useRef("root");
         this.button = useRef("button");
         this.file = useRef("file");
+        this.picture = useRef("picture");
+        this.accepted = ACCEPTED;
+        /** A phone offers its camera for pictures only. */
+        this.isTouch = window.matchMedia("(pointer: coarse)").matches;
         this.state = useState({ isOpen: false });
         useExternalListener(window, "click", (ev) => {
             if (!this.root.el.contains(ev.target)) {
@@ -38,6 +49,11 @@ export class AttachMenu extends Component {
     chooseFiles() {
         this.state.isOpen = false;
         this.file.el.click();
+    }
+
+    choosePicture() {
+        this.state.isOpen = false;
+        this.picture.el.click();
     }
 
     chooseServer() {

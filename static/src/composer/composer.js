@@ -2,19 +2,24 @@ import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { AttachMenu } from "./attach_menu";
+import { FileChip } from "./file_chip";
 import { FileDrop } from "./file_drop";
 
 /** Where the person writes. The text belongs to the owner, so that a draft outlives the view. */
 export class Composer extends Component {
     static template = "woow_paas_platform.Composer";
-    static components = { AttachMenu, FileDrop };
+    static components = { AttachMenu, FileChip, FileDrop };
     static props = {
         text: String,
         /** Files that wait to be sent, see PendingFiles; without `onAttach` none can be added. */
         files: { type: Array, optional: true },
         filesError: { type: [String, Object], optional: true },
         onAttach: { type: Function, optional: true },
+        /** What happened to them last, for who hears the page. */
+        filesStatus: { type: [String, Object], optional: true },
         onDetach: { type: Function, optional: true },
+        /** Sends a file again that did not arrive. */
+        onRetry: { type: Function, optional: true },
         /** Lets the person choose something that a server has. */
         onAttachFromServer: { type: Function, optional: true },
         /** Changes when another conversation is shown: the focus goes to the input then. */
@@ -95,14 +100,6 @@ export class Composer extends Component {
     }
 
     // Files ------------------------------------------------------------------
-
-    chipTitle({ name, kept }) {
-        return kept?.source ? `${kept.source.server} · ${kept.source.uri}` : name;
-    }
-
-    removeLabel({ name }) {
-        return _t("Remove %(name)s", { name });
-    }
 
     onPaste(ev) {
         const files = [...(ev.clipboardData?.files || [])];

@@ -1,7 +1,10 @@
+import { markRaw, toRaw } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uuid } from "@web/core/utils/strings";
 import { Reactive } from "@web/core/utils/reactive";
+import { keepInTab, readFromTab } from "../core/tab_storage";
 
+const STORAGE_KEY = "woow_paas_platform.ai_chat.files";
 /** Bytes of one file, and files of one message; the server has the last word. */
 export const MAX_BYTES = 8 * 1024 * 1024;
 export const MAX_FILES = 10;
@@ -10,46 +13,66 @@ export const MAX_FILES = 10;
  * @typedef {Object} PendingFile a file that waits for its message
  * @property {string} key
  * @property {string} name
- * @property {File} [file] that the person chose
- * @property {Object} [kept] as the server has it, once it is there: {id, name, mimetype, url, source?}
+ * @property {number} [size] bytes
+ * @property {File} [file] that the person chose, until the server has it
+ * @property {number} [progress] how much of it was sent, from 0 to 1
+ * @property {string} [failure] why it did not arrive; it may be tried again
+ * @property {Object} [kept] as the server has it, once it is there: {id, name, mimetype, url, pages?, source?}
  */
 
-/** @returns {Promise<string>} base64 */
-function contentOf(file) {
-    return new Promise((resolve, reject) => {
-        const reader = new FileReader();
-        reader.onload = () => resolve(reader.result.split(",")[1] || "");
-        reader.onerror = () => reject(unreadable(file));
-        reader.readAsDataURL(file);
-    });
-}
-
-function unreadable({ name }) {
-    return new Error(_t("“%(name)s” can no longer be read. Select it again.", { name }));
-}
-
-/** Brings files to the server, one after the other; those that are there already are not sent again. */
-export async function keepFiles(api, conversationId, pending) {
-    for (const entry of pending) {
-        entry.kept ??= await api.attach(conversationId, {
-            name: entry.name,
-            data: await contentOf(entry.file),
-        });
-    }
-    return pending.map(({ kept }) => kept);
-}
-
-/** Files that were chosen and not sent, per conversation; `null` is the new chat. Lives as long as the page. */
+/**
+ * Files that were chosen and not sent, per conversation; `null` is the new chat. Each goes to the server at once, one
+ * after the other. What has arrived lives as long as the tab, the rest as long as the page.
+ */
 export class PendingFiles extends Reactive {
-    constructor() {
+    /** @param {import("../core/ai_api").AiApi} api */
+    constructor(api) {
         super();
-        this.files = {};
+        this.api = markRaw(api);
+        this.files = readFromTab(STORAGE_KEY);
         /** Why the last ones were not taken, or "". */
         this.error = "";
+        /** What happened last, for who hears the page. */
+        this.status = "";
+        this.uploads = markRaw(new Map());
+        this.line = Promise.resolve();
     }
 
     of(id) {
         return this.files[id] || [];
+    }
+
+    /** Whether all of them can be sent. */
+    isReady(id) {
+        return this.of(id).every(({ kept }) => kept);
+    }
+
+    isSending(id) {
+        return this.of(id).some((entry) => entry.file && !entry.failure);
+    }
+
+    /** Waits until each has arrived or failed. */
+    async settle(id) {
+        while (this.isSending(id)) {
+            await this.line;
+        }
+    }
+
+    set(id, entries) {
+        if (entries.length) {
+            this.files[id] = entries;
+        } else {
+            delete this.files[id];
+        }
+        this.save();
+    }
+
+    save() {
+        const kept = Object.entries(toRaw(this.files)).map(([id, entries]) => [
+            id,
+            entries.filter((entry) => entry.kept),
+        ]);
+        keepInTab(STORAGE_KEY, Object.fromEntries(kept.filter(([, entries]) => entries.length)));
     }
 
     add(id, files) {
@@ -63,7 +86,10 @@ export class PendingFiles extends Reactive {
                     name: file.name,
                 });
             } else {
-                this.files[id] = [...this.of(id), { key: uuid(), name: file.name, file }];
+                const { name, size } = file;
+                const entry = { key: uuid(), name, size, file, progress: 0, failure: "" };
+                this.set(id, [...this.of(id), entry]);
+                this.send(entry.key);
             }
         }
     }
@@ -72,10 +98,99 @@ export class PendingFiles extends Reactive {
     addKept(id, files) {
         for (const file of files) {
             if (this.hasRoom(id)) {
-                this.files[id] = [...this.of(id), { key: uuid(), name: file.name, kept: file }];
+                this.set(id, [...this.of(id), { key: uuid(), name: file.name, kept: file }]);
             }
         }
     }
+
+    // On the way ---------------------------------------------------------------
+
+    /** Sends a file when those before it are through. */
+    send(key) {
+        this.line = this.line.then(() => this.upload(key));
+    }
+
+    retry(key) {
+        this.error = "";
+        Object.assign(this.find(key), { progress: 0, failure: "" });
+        this.send(key);
+    }
+
+    /** A new chat may become a conversation meanwhile, so it is looked for wherever it is now. */
+    find(key) {
+        return Object.values(this.files)
+            .flat()
+            .find((entry) => entry.key === key);
+    }
+
+    async upload(key) {
+        const entry = this.find(key);
+        if (!entry) {
+            return; // taken away before its turn came
+        }
+        const controller = new AbortController();
+        this.uploads.set(key, controller);
+        try {
+            const kept = await this.api.upload(entry.file, {
+                signal: controller.signal,
+                onProgress: (sent) => (entry.progress = sent),
+            });
+            this.arrived(key, kept);
+        } catch (error) {
+            this.failed(key, error);
+        } finally {
+            this.uploads.delete(key);
+        }
+    }
+
+    arrived(key, kept) {
+        const entry = this.find(key);
+        if (!entry) {
+            this.discard(kept);
+            return;
+        }
+        Object.assign(entry, { kept, file: null });
+        this.status = _t("“%(name)s” is attached.", { name: entry.name });
+        this.save();
+    }
+
+    /** What may succeed later stays to be tried again; what the server refuses goes, with the reason. */
+    failed(key, error) {
+        const entry = this.find(key);
+        if (!entry || error.isAborted) {
+            return;
+        }
+        const values = { name: entry.name, reason: error.message };
+        this.error = _t("“%(name)s” was not attached. %(reason)s", values);
+        if (error.isTemporary || error.isSignedOut) {
+            entry.failure = error.message;
+        } else {
+            this.drop(key);
+        }
+    }
+
+    /** @returns {PendingFile|undefined} what was taken out */
+    drop(key) {
+        for (const [id, entries] of Object.entries(this.files)) {
+            const dropped = entries.find((entry) => entry.key === key);
+            if (dropped) {
+                this.set(
+                    id,
+                    entries.filter((entry) => entry !== dropped)
+                );
+                return dropped;
+            }
+        }
+    }
+
+    /** A file of a server belongs to its conversation; one of the person is of no use to anybody else. */
+    discard(kept) {
+        if (!kept.source) {
+            this.api.discard(kept.id).catch(() => {}); // else it goes within a day
+        }
+    }
+
+    // For a message -------------------------------------------------------------
 
     /** @returns {boolean} whether one more file fits; if not, the person is told */
     hasRoom(id) {
@@ -90,19 +205,23 @@ export class PendingFiles extends Reactive {
 
     /** Puts files back that were taken. */
     restore(id, pending) {
-        this.files[id] = [...pending, ...this.of(id)];
+        this.set(id, [...pending, ...this.of(id)]);
     }
 
     remove(id, key) {
         this.error = "";
-        this.files[id] = this.of(id).filter((file) => file.key !== key);
+        const removed = this.drop(key);
+        this.uploads.get(key)?.abort();
+        if (removed?.kept) {
+            this.discard(removed.kept);
+        }
     }
 
     /** Gives the files away: a message takes them along. */
     take(id) {
         const taken = this.of(id);
-        delete this.files[id];
-        this.error = "";
+        this.set(id, []);
+        this.error = this.status = "";
         return taken;
     }
 }

@@ -123,6 +123,23 @@ function errorFromFailure(failure, signal) {
     });
 }
 
+/** @returns {Promise<Object>} what an XMLHttpRequest that is over has brought */
+async function answerOf(request) {
+    const wait = request.getResponseHeader("Retry-After");
+    const response = new Response(request.responseText, {
+        status: request.status,
+        headers: wait ? { "Retry-After": wait } : {},
+    });
+    if (!response.ok) {
+        throw await errorFromResponse(response);
+    }
+    try {
+        return await response.json();
+    } catch {
+        throw new AiApiError({ code: "bad_response", message: statusSentence(500) });
+    }
+}
+
 function withQuery(url, params) {
     const query = new URLSearchParams();
     for (const [key, value] of Object.entries(params)) {
@@ -231,10 +248,39 @@ export class AiApi {
         });
     }
 
-    /** @returns {Promise<{id, name, mimetype, url}>} a file for a message that is about to be sent */
-    attach(conversationId, { name, data }) {
-        const url = `/api/ai/conversations/${conversationId}/attachments`;
-        return this.request("POST", url, { name, data }, UPLOAD_TIMEOUT);
+    /**
+     * Sends a file for a message that is about to be written; the server reads it at once, and may refuse it.
+     *
+     * @param {File} file
+     * @param {{onProgress?: (sent: number) => void, signal?: AbortSignal}} [options] `sent`: from 0 to 1
+     * @returns {Promise<Object>} {id, name, mimetype, url, size, pages, pages_read, characters, token_estimate}
+     */
+    upload(file, { onProgress, signal } = {}) {
+        const form = new FormData();
+        form.append("file", file, file.name);
+        return new Promise((resolve, reject) => {
+            // `fetch` does not tell how much of a body has been sent
+            const request = new browser.XMLHttpRequest();
+            const fail = () => reject(errorFromFailure(null, signal));
+            request.open("POST", "/api/ai/attachments");
+            request.timeout = UPLOAD_TIMEOUT;
+            request.setRequestHeader("Accept", "application/json");
+            request.setRequestHeader("X-Woow-Language", pageLanguage());
+            request.upload.addEventListener("progress", ({ loaded, total }) =>
+                onProgress?.(total ? loaded / total : 0)
+            );
+            for (const type of ["error", "timeout", "abort"]) {
+                request.addEventListener(type, fail);
+            }
+            request.addEventListener("load", () => answerOf(request).then(resolve, reject));
+            signal?.addEventListener("abort", () => request.abort());
+            request.send(form);
+        });
+    }
+
+    /** Takes back a file that was not sent. */
+    discard(id) {
+        return this.request("DELETE", `/api/ai/attachments/${id}`);
     }
 
     /** What became of a turn: `{id, state, tool_calls, usage, error}`. */

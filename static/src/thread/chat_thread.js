@@ -1,6 +1,5 @@
 import { markRaw } from "@odoo/owl";
 import { uuid } from "@web/core/utils/strings";
-import { keepFiles } from "../composer/pending_files";
 import { isFinal } from "../turn/turn_state";
 import { chatMessage, turnKey } from "./chat_message";
 import { WatchedThread } from "./watched_thread";
@@ -97,7 +96,7 @@ export class ChatThread extends WatchedThread {
     async deliver(message) {
         this.version++;
         try {
-            const files = await keepFiles(this.api, this.id, message.pending);
+            const files = message.pending.map(({ kept }) => kept);
             const answer = await this.api.sendMessage(this.id, {
                 content: message.text,
                 clientToken: message.token,

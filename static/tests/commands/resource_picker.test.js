@@ -72,8 +72,8 @@ test("what is chosen with the keyboard becomes a chip, and goes with the message
     await settle();
     expect(server.conversations).toHaveLength(1);
     expect(".o_ai_chat_resources").toHaveCount(0);
-    expect(queryAllTexts(".o_ai_chat_chip")).toEqual(["two"]);
-    expect(".o_ai_chat_chip span").toHaveAttribute("title", "wiki · wiki://two");
+    expect(queryAllTexts(".o_ai_chat_chip_name")).toEqual(["two"]);
+    expect(".o_ai_chat_chip_about").toHaveAttribute("title", "wiki · wiki://two");
     expect(".o_ai_chat_input").toBeFocused();
     await press("Enter");
     await settle();

@@ -1,6 +1,9 @@
 import { describe, expect, mockFetch, test } from "@odoo/hoot";
 import { AiApi } from "@woow_paas_platform/core/ai_api";
 import { McpApi } from "@woow_paas_platform/core/mcp_api";
+import { patchWithCleanup } from "@web/../tests/web_test_helpers";
+import { browser } from "@web/core/browser/browser";
+import { bodyOf, FakeRequest } from "../fake_request";
 import { json } from "../fake_responses";
 import { FakeServer } from "../fake_server";
 import { misfit, misfitOfAnswer, misfitOfRequest } from "../api_check";
@@ -52,10 +55,16 @@ test("the table is read as the API reads it", () => {
 });
 
 test("each request of the client is one that the API takes", async () => {
-    mockFetch((url, { method, body }) => {
+    const answer = (url, { method, body }) => {
         const line = `${method} ${new URL(url, "http://odoo.test").pathname}`;
-        expect(misfitOfRequest(line, body && JSON.parse(body))).toBe("");
+        expect(misfitOfRequest(line, bodyOf(body))).toBe("");
         return json({});
+    };
+    mockFetch(answer);
+    patchWithCleanup(browser, {
+        XMLHttpRequest: class extends FakeRequest {
+            answer = answer;
+        },
     });
     const chat = { conversationId: 5 };
     const newChat = { assistantId: 1, cloudServiceId: 2 };
@@ -81,7 +90,8 @@ test("each request of the client is one that the API takes", async () => {
             [5, { content, clientToken: "t", when: "steer" }],
             [5, { content, clientToken: "t", editOf: 6, attachmentIds: [8] }],
         ],
-        attach: [[5, { name: "a.txt", data: "YQ==" }]],
+        upload: [[new File(["a"], "a.txt")]],
+        discard: [[8]],
         turn: [[9]],
         showVersion: [[9]],
         retryTurn: [[9]],
