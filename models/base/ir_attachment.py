@@ -15,12 +15,10 @@ class IrAttachment(models.Model):
 
     woow_source_server = fields.Char("Source MCP Server", readonly=True)
     woow_source_uri = fields.Char("Source URI", readonly=True)
-    woow_reading = fields.Json(
-        groups=fields.NO_ACCESS, copy=False, help="What it is: kind, count, characters, tokens."
-    )
-    woow_text = fields.Text(
-        groups=fields.NO_ACCESS, copy=False, help="Text of a document, form feeds between pages."
-    )
+    # {"kind", "count", "fitting", "characters", "tokens"}
+    woow_reading = fields.Json("File Reading", groups=fields.NO_ACCESS, copy=False)
+    # of a document, with a form feed between pages
+    woow_text = fields.Text("File Text", groups=fields.NO_ACCESS, copy=False)
     woow_unsent_by_id = fields.Many2one(
         "res.users",
         "Waits for a Message of",
