@@ -176,7 +176,7 @@ export class PendingFiles extends Reactive {
             if (dropped) {
                 this.set(
                     id,
-                    entries.filter((entry) => entry !== dropped)
+                    entries.filter((entry) => entry.key !== key)
                 );
                 return dropped;
             }

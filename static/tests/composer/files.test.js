@@ -79,7 +79,7 @@ test("what the server refuses goes with its reason, and nothing else is lost", a
         "“locked.pdf” was not attached. The file is protected."
     );
     expect(".o_ai_chat_input").toHaveValue("Look");
-    expect(server.requestsTo("POST /api/ai/conversations")).toHaveLength(0);
+    expect(server.requestsTo("/messages")).toHaveLength(0);
 });
 
 test("a file that did not arrive can be sent again", async () => {
