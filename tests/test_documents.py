@@ -184,6 +184,20 @@ class TestDocuments(AiHttpCase):
         self._assert_error(self._send(told["id"]), 409, "turn_running")
         self.assertEqual(self._call("DELETE", told["url"])[0], 204)
 
+    def test_an_administrator_says_how_much_a_model_reads(self):
+        name = f"{limits.PREFIX}file_characters_per_message"
+        self.env["ir.config_parameter"].sudo().set_param(name, 270)
+        self.env.flush_all()
+        told = self._upload("long.pdf", pdf("A" * 60, "B" * 60, "C" * 60))[1]
+        self.assertEqual((told["pages"], told["pages_read"]), (3, 2))
+        turn = self._send(told["id"])[1]["turn_id"]
+        self.env.invalidate_all()
+        turn = self.env["woow_paas_platform.ai_turn"].browse(turn)
+        said = turn._turn_request().history[-1]["content"]
+        self.assertIn("B" * 60, said)
+        self.assertNotIn("CC", said)
+        self.assertIn("The text from page 3 on is left out", said)
+
     def test_the_quota_counts_what_is_not_sent(self):
         self.env["ir.config_parameter"].sudo().set_param(f"{limits.PREFIX}max_files_per_person", 2)
         self.env.flush_all()

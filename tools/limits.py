@@ -12,6 +12,7 @@ DEFAULTS = {
     "max_conversations_per_person": 1000,
     "max_files_per_person": 2000,  # in all conversations of a person, those of tools too
     "max_file_megabytes_per_person": 500,  # MB of them together
+    "file_characters_per_message": const.LLM_RESULT_CAP,  # of the files of one message, that a model reads
     "event_retention_days": 7,  # days after its end that a turn can be replayed
     "result_retention_days": 180,  # days that the results of tool calls are kept
     "call_retention_days": 365,  # days before calls are only counted; 0: never

@@ -2,8 +2,9 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 
-from ...services.documents import limits
+from ...services.documents.limits import MAX_CHARACTERS
 from ...services.llm import files
+from ...tools import limits
 
 KEPT_UNSENT = timedelta(days=1)  # that a file waits for its message
 MAX_SWEPT = 1_000  # of them in one run
@@ -60,15 +61,16 @@ class IrAttachment(models.Model):
     def _ai_reading_values(self, reading):
         """Columns of what was read of a file, see `services.llm.files.Reading`."""
         pages = [page.replace(PAGE_BREAK, "\n") for page in reading.pages]
+        room = limits.get(self.env, "file_characters_per_message")
         return {
             "woow_reading": {
                 "kind": reading.kind,
                 "count": reading.count,
-                "fitting": files.fitting(pages),
+                "fitting": files.fitting(pages, room),
                 "characters": reading.characters,
                 "tokens": reading.tokens,
             },
-            "woow_text": PAGE_BREAK.join(pages)[: 2 * limits.MAX_CHARACTERS] or False,
+            "woow_text": PAGE_BREAK.join(pages)[: 2 * MAX_CHARACTERS] or False,
         }
 
     @api.model

@@ -60,6 +60,11 @@ class ResConfigSettings(models.TransientModel):
         "Files per Person",
         "Maximum number of files in one person's conversations, including files sent by tools.",
     )
+    woow_file_characters_per_message = _limit(
+        "file_characters_per_message",
+        "Text of Files per Message",
+        "Maximum number of characters that a model reads of the files of one message.",
+    )
     woow_max_file_megabytes_per_person = _limit(
         "max_file_megabytes_per_person",
         "File Storage per Person (MB)",

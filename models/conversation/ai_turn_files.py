@@ -1,6 +1,7 @@
 from odoo import fields, models
 
 from ...services.llm import files
+from ...tools import limits
 
 
 class AiTurn(models.Model):
@@ -20,6 +21,7 @@ class AiTurn(models.Model):
             self.prompt or "",
             (file._ai_file() for file in attached if file.file_size <= files.MAX_BYTES),
             pictures,
+            limits.get(self.env, "file_characters_per_message"),
         )
 
     def _has_untrusted_files(self):

@@ -97,13 +97,16 @@ def mimetype_of(name: str, data: bytes) -> str:
     return guessed if is_text else "text/plain"
 
 
-def question(prompt: str, files: Iterable[File], pictures: int) -> dict[str, Any]:
+def question(
+    prompt: str, files: Iterable[File], pictures: int, room: int = TEXT_CAP
+) -> dict[str, Any]:
     """A person's message for the model: texts in it, marked as data; pictures beside it.
 
     :param pictures: how many the model may still be shown; 0 for one that cannot see
+    :param room: characters of all texts
     :return: a message as `TurnRequest.history` describes it
     """
-    parts, shown, room = [prompt] if prompt else [], [], TEXT_CAP
+    parts, shown = [prompt] if prompt else [], []
     for file in files:
         about = _about(file)
         if file["mimetype"] in PICTURES:
