@@ -3,6 +3,11 @@ export class FakeRequest extends EventTarget {
     upload = new EventTarget();
     headers = {};
 
+    constructor(answer) {
+        super();
+        this.answer = answer;
+    }
+
     open(method, url) {
         Object.assign(this, { method, url: new URL(url, "http://odoo.test") });
     }

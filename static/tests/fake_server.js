@@ -1,6 +1,7 @@
 import { expect } from "@odoo/hoot";
 import { patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { browser } from "@web/core/browser/browser";
+import { transport } from "@woow_paas_platform/core/ai_api";
 import { bodyOf, FakeRequest } from "./fake_request";
 import { misfitOfAnswer, misfitOfRequest } from "./api_check";
 import { FakeConversations } from "./fake_conversations";
@@ -32,11 +33,10 @@ export class FakeServer extends FakeConversations {
         this.interrupts = [];
         // not `mockFetch`, which belongs to the mock server of the models
         const answer = (url, init) => this.answer(new URL(url, "http://odoo.test"), init);
-        const server = this;
+        patchWithCleanup(transport, {
+            newRequest: () => new FakeRequest((...request) => this.answer(...request)),
+        });
         patchWithCleanup(browser, {
-            XMLHttpRequest: class extends FakeRequest {
-                answer = (...request) => server.answer(...request);
-            },
             fetch(url, init) {
                 return String(url).startsWith("/api/") ? answer(url, init) : super.fetch(url, init);
             },

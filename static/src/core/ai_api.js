@@ -151,6 +151,11 @@ function withQuery(url, params) {
     return text ? url + (url.includes("?") ? "&" : "?") + text : url;
 }
 
+/** Tests put another one in its place; Odoo's own requests use the same class of the browser. */
+export const transport = {
+    newRequest: () => new browser.XMLHttpRequest(),
+};
+
 /**
  * The HTTP contract of the chat, and the only module that talks to it.
  *
@@ -260,7 +265,7 @@ export class AiApi {
         form.append("file", file, file.name);
         return new Promise((resolve, reject) => {
             // `fetch` does not tell how much of a body has been sent
-            const request = new browser.XMLHttpRequest();
+            const request = transport.newRequest();
             const fail = () => reject(errorFromFailure(null, signal));
             request.open("POST", "/api/ai/attachments");
             request.timeout = UPLOAD_TIMEOUT;

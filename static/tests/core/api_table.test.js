@@ -1,8 +1,7 @@
 import { describe, expect, mockFetch, test } from "@odoo/hoot";
-import { AiApi } from "@woow_paas_platform/core/ai_api";
+import { AiApi, transport } from "@woow_paas_platform/core/ai_api";
 import { McpApi } from "@woow_paas_platform/core/mcp_api";
 import { patchWithCleanup } from "@web/../tests/web_test_helpers";
-import { browser } from "@web/core/browser/browser";
 import { bodyOf, FakeRequest } from "../fake_request";
 import { json } from "../fake_responses";
 import { FakeServer } from "../fake_server";
@@ -61,11 +60,7 @@ test("each request of the client is one that the API takes", async () => {
         return json({});
     };
     mockFetch(answer);
-    patchWithCleanup(browser, {
-        XMLHttpRequest: class extends FakeRequest {
-            answer = answer;
-        },
-    });
+    patchWithCleanup(transport, { newRequest: () => new FakeRequest(answer) });
     const chat = { conversationId: 5 };
     const newChat = { assistantId: 1, cloudServiceId: 2 };
     const server = { id: 3, name: "wiki" };
