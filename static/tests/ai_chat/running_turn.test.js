@@ -42,7 +42,7 @@ test("shows text, the call before its result, the result, and ends", async () =>
     expect(".o_ai_chat_html em").toHaveText("look");
     expect(".o_ai_chat_round").toHaveCount(0); // one round needs no number
     expect(".o_ai_chat_tool[data-outcome=running]").toHaveCount(1);
-    expect("[role=status]").toHaveText("The assistant is using Get Time.");
+    expect("div.visually-hidden[role=status]").toHaveText("The assistant is using Get Time.");
     expect(".o_ai_chat_activity").toHaveText("Using tools…");
 
     await say(
@@ -60,7 +60,7 @@ test("shows text, the call before its result, the result, and ends", async () =>
     expect(".o_ai_chat_turn").toHaveAttribute("aria-busy", "false");
     expect(".o_ai_chat_usage").toHaveText("1 tool call · 1,234 tokens");
     expect(".o_ai_chat_stop").toHaveCount(0);
-    expect("[role=status]").toHaveText("The answer is complete.");
+    expect("div.visually-hidden[role=status]").toHaveText("The answer is complete.");
     expect(".o_ai_chat_message_assistant").toHaveAttribute("data-message-id", "77");
 });
 
