@@ -4,7 +4,10 @@ Each database has connections of its own, so that one that hangs does not keep t
 """
 
 import contextlib
+import logging
+import os
 import random
+import socket
 import threading
 import time
 
@@ -19,6 +22,8 @@ from psycopg2.errors import LockNotAvailable, UndefinedColumn, UndefinedTable
 from ..services import forks
 from ..services.turn.ports import StoreGone
 from . import settings
+
+_logger = logging.getLogger(__name__)
 
 MAX_TRIES = 10
 MIN_PATIENCE = 2.0  # s
@@ -49,6 +54,7 @@ class _Pools:
     def __init__(self):
         self.lock = threading.Lock()
         self.by_name: dict[str, sql_db.ConnectionPool] = {}
+        self.loading: dict[int, tuple[str, float]] = {}  # by thread: a registry, and since when
 
 
 _pools = forks.renewed(_Pools())
@@ -75,11 +81,9 @@ def transaction(dbname, work):
     """
 
     def once():
-        registry = Registry(dbname)
+        registry = _loaded(dbname)
         with _open(dbname) as cr:
-            registry = registry.check_signaling(cr)
-            if MARK not in registry:
-                raise StoreGone(dbname)
+            registry = _current(registry, cr)
             env = api.Environment(cr, SUPERUSER_ID, SEND_LATER)
             result = work(env)
             env.flush_all()
@@ -109,11 +113,9 @@ def undone(dbname, work):
     """
 
     def once():
-        registry = Registry(dbname)
+        registry = _loaded(dbname)
         with _open(dbname) as cr:
-            registry = registry.check_signaling(cr)
-            if MARK not in registry:
-                raise StoreGone(dbname)
+            registry = _current(registry, cr)
             try:
                 return work(api.Environment(cr, SUPERUSER_ID, SEND_LATER))
             finally:
@@ -121,6 +123,59 @@ def undone(dbname, work):
                 registry.reset_changes()
 
     return _repeated(dbname, once)
+
+
+def _loaded(dbname):
+    """A registry, without the lock of `Registry()` if it is there: another database may be loading under it."""
+    registry = Registry.registries.get(dbname)
+    if registry is not None and registry.ready:
+        return registry
+    with _loading(dbname):
+        return Registry(dbname)
+
+
+def _current(registry, cr):
+    """The registry as other processes have left it.
+
+    :raises StoreGone: it does not have the addon
+    """
+    with _loading(cr.dbname):
+        registry = registry.check_signaling(cr)
+    if MARK not in registry:
+        raise StoreGone(cr.dbname)
+    return registry
+
+
+@contextlib.contextmanager
+def _loading(dbname):
+    _pools.loading[threading.get_ident()] = dbname, time.monotonic()
+    try:
+        yield
+    finally:
+        _pools.loading.pop(threading.get_ident(), None)
+
+
+def end_long_loads(limit: float) -> None:
+    """Let loads of registries fail that take longer: Odoo's own connections have no time-out, and who loads one
+    holds the lock of all.
+
+    :param limit: s
+    """
+    for dbname, since in list(_pools.loading.values()):
+        if time.monotonic() - since > limit:
+            _logger.warning("The registry of %s was not loaded within %.0f s.", dbname, limit)
+            _cut(dbname)
+
+
+def _cut(dbname):
+    """End what waits for an answer on Odoo's own connections to this database."""
+    for pool in (sql_db._Pool, sql_db._Pool_readonly):
+        for connection in list(pool._connections) if pool else ():
+            # Not closed: that would wait for the thread that waits.
+            with contextlib.suppress(psycopg2.Error, OSError):
+                if connection.info.dbname == dbname:
+                    with socket.socket(fileno=os.dup(connection.fileno())) as line:
+                        line.shutdown(socket.SHUT_RDWR)
 
 
 def raw(dbname, work):

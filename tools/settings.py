@@ -27,8 +27,10 @@ KEYS = frozenset(
         "in_process_runner",
         "runner_capacity",
         "turns_per_person",
+        "turns_per_database",
         "waits_per_person",
         "lease_seconds",
+        "idle_seconds",
         "max_streams",
         "released_env",
         "mcp_servers_file",
@@ -42,6 +44,8 @@ KEYS = frozenset(
 class Settings:
     """`secret_keys` newest first; `egress_allow` says where MCP servers may live.
 
+    `turns_per_database` is the most that run at a time in one database, 0 for as many as there is room for.
+    A database that had no turn for `idle_seconds` is let go by a process that serves all of them.
     `released_env` names the variables of the environment that a server's form may take its key from.
     `container_runtime` runs images of stdio servers, `tool_cache` is the folder of packages for them.
     """
@@ -51,8 +55,10 @@ class Settings:
     in_process_runner: bool
     runner_capacity: int
     turns_per_person: int
+    turns_per_database: int
     waits_per_person: int
     lease_seconds: float
+    idle_seconds: float
     max_streams: int
     released_env: frozenset[str]
     mcp_servers_file: str
@@ -119,8 +125,10 @@ def get() -> Settings:
         not in ("false", "0", "no", "off"),
         runner_capacity=int(values.get("runner_capacity", const.RUNNER_CAPACITY)),
         turns_per_person=int(values.get("turns_per_person", 24)),
+        turns_per_database=int(values.get("turns_per_database", 0)),
         waits_per_person=int(values.get("waits_per_person", 8)),
         lease_seconds=float(values.get("lease_seconds", 15)),
+        idle_seconds=float(values.get("idle_seconds", 60)),
         max_streams=int(values.get("max_streams", 2000)),
         mcp_servers_file=values.get("mcp_servers_file", "").strip(),
         container_runtime=values.get("container_runtime", "podman").strip(),

@@ -246,15 +246,19 @@ class OdooServer:
         self.process.stop()
         self.start()
 
-    def start_runner(self, name: str = "runner", **operator: object) -> processes.Process:
+    def start_runner(
+        self, name: str = "runner", *, serve_all: bool = False, **operator: object
+    ) -> processes.Process:
         """Start ``odoo-bin ai_runner`` for this server's database; its log is checked like this server's.
 
+        :param serve_all: for all databases that `dbfilter` allows
         :param operator: settings of ``[woow_ai]`` for this process only
         """
+        served = "--all" if serve_all else f"--database={self.db}"
         settings = {f"WOOW_AI_{key.upper()}": str(value) for key, value in operator.items()}
         return processes.start(
             name,
-            self.instance.odoo("ai_runner", f"--database={self.db}"),
+            self.instance.odoo("ai_runner", served),
             log=self._log_of(name),
             # Odoo finds a command of an addon only if it knows the addons path before it reads "-c".
             env={

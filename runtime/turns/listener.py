@@ -154,10 +154,16 @@ class NotificationHandler(Protocol):
 
 
 class Listener:
-    """:param handler: is told of everything but events"""
+    """
+    :param handler: is told of everything but events
+    :param rest: seconds without a stream, a turn or a word, then the listener may end
+    """
 
-    def __init__(self, dbname: str, handler: NotificationHandler, channel: Channel):
+    def __init__(
+        self, dbname: str, handler: NotificationHandler, channel: Channel, rest: float | None = None
+    ):
         self.dbname = dbname
+        self._rest = rest
         self._handler = handler
         self._channel = channel
         self._subscriptions: dict[int, set[Subscription]] = {}
@@ -268,7 +274,8 @@ class Listener:
             if time.monotonic() - looked >= interval:
                 interval = self._look_for_work()
                 looked = time.monotonic()
-                is_resting = looked - self._used > REST and not self.count()
+                rest = REST if self._rest is None else self._rest
+                is_resting = looked - self._used > rest and not self.count()
                 if is_resting and self._handler.rested(self):
                     self._channel.leave(self.hear)
                     return False

@@ -30,12 +30,12 @@ class _Registry:
 _registry = forks.renewed(_Registry())
 
 
-def listener(dbname: str) -> Listener:
+def listener(dbname: str, rest: float | None = None) -> Listener:
     with _registry.lock:
         if dbname not in _registry.listeners:
             process.see_the_end()
             _registry.listeners[dbname] = Listener(
-                dbname, ProcessHandler(dbname, forget), _registry.channel
+                dbname, ProcessHandler(dbname, forget), _registry.channel, rest
             )
         return _registry.listeners[dbname]
 
@@ -75,11 +75,15 @@ def ensure_listening(dbname: str) -> None:
         listener(dbname)
 
 
-def serve(dbname: str) -> None:
+def is_listening(dbname: str) -> bool:
+    return dbname in _registry.listeners
+
+
+def serve(dbname: str, rest: float | None = None) -> None:
     """Run this database's turns here, whatever `in_process_runner` says (`odoo-bin ai_runner`)."""
     process.dedicate()
     process.run_turns(dbname)
-    listener(dbname)
+    listener(dbname, rest)
 
 
 def is_full(dbname: str, reader: int) -> bool:

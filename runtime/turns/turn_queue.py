@@ -37,7 +37,8 @@ class TurnQueue:
         """Take queued turns, at most one of a conversation, each for `lease` seconds; also one that was committed
         after a younger one waits until that one has ended or waits itself.
 
-        Who has fewest goes first, and nobody has more than `turns_per_person` at a time.
+        Who has fewest goes first, and nobody has more than `turns_per_person` at a time, all together no more than
+        `turns_per_database`.
         """
 
         if not self._is_settled:
@@ -66,7 +67,8 @@ class TurnQueue:
                      WHERE q.state = 'queued' AND line.place <= %(per_person)s
                      ORDER BY line.place, q.id
                        FOR UPDATE OF q SKIP LOCKED
-                     LIMIT %(limit)s)
+                     LIMIT GREATEST(0, LEAST(%(limit)s,
+                           %(per_database)s - (SELECT COALESCE(SUM(turns), 0)::int FROM busy))))
                 UPDATE woow_paas_platform_ai_turn t
                    SET state = 'running', lease_owner = %(runner)s,
                        lease_epoch = COALESCE(t.lease_epoch, 0) + 1,
@@ -83,6 +85,7 @@ class TurnQueue:
                     "lease": lease,
                     "limit": limit,
                     "per_person": settings.get().turns_per_person,
+                    "per_database": settings.get().turns_per_database or None,
                 },
             )
             return [Claim(*row, lease) for row in sorted(cr.fetchall())]

@@ -52,6 +52,8 @@ class QueueHost:
             store, runner.id, runner.lease, runner.call_soon, self._on_renewed, runner.clock
         )
         self._claiming: asyncio.Task | None = None
+        self._is_doubtful = False  # its database did not answer the last claim
+        self._is_away = False  # and said so
         self._tasks: list[asyncio.Task] = []
 
     def start(self, is_threaded: bool) -> None:
@@ -106,17 +108,19 @@ class QueueHost:
             except StoreGone:
                 return self._gone()
             except ConnectionError as error:
-                _logger.info("No turn of %s can be claimed now: %s", self.store.name, error)
+                self._say_away(error)
             except Exception:
                 _logger.exception("Claiming turns of %s failed.", self.store.name)
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self.wakeup.wait(), POLL_INTERVAL)
 
     async def _claim(self) -> None:
-        with self._runner.reserve(self.store.name) as slots:
+        with self._runner.reserve(self.store.name, self._is_doubtful) as slots:
             if not slots or self._runner.is_stopping:
                 return
+            self._is_doubtful = True
             claims = await self._once(self.store.claim, self._runner.id, slots, self._runner.lease)
+            self._is_doubtful = False
             if self._runner.is_stopping:  # `drain` gives them back
                 return
             for claim in claims:
@@ -144,14 +148,21 @@ class QueueHost:
             await asyncio.sleep(self._runner.lease / BEATS)
             try:
                 await self._once(self.store.sweep)
+                self._is_away = False
             except StoreGone:
                 return self._gone()
             except ConnectionError as error:
-                _logger.info("The turns of %s cannot be swept now: %s", self.store.name, error)
+                self._say_away(error)
                 # Who was cut off lets those who were cut off with it keep what they hold.
                 await asyncio.sleep(self._runner.lease)
             except Exception:
                 _logger.exception("Sweeping the turns of %s failed.", self.store.name)
+
+    def _say_away(self, error: ConnectionError) -> None:
+        """Once for each time that it is."""
+        if not self._is_away:
+            _logger.info("Turns of %s cannot be looked after now: %s", self.store.name, error)
+        self._is_away = True
 
     def _on_renewed(self, lost: set[Claim], stops: set[Claim]) -> None:
         for claim in lost:

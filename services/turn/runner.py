@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures.thread import ThreadPoolExecutor
 
 from .. import const
+from .places import Places
 from .ports import Store
 from .queue_host import Engine, QueueHost
 
@@ -60,8 +61,7 @@ class Runner:
         self.run_engine = run
         self.render = render
         self._on_close = on_close
-        self._reserved = 0  # slots that a claim under way may fill
-        self._refused: set[str] = set()  # queues that found no slot meanwhile
+        self._places = Places(capacity)
         self._tasks: set[asyncio.Task] = set()
         self._make_executor = executor
         self._executors: dict[tuple[str, str], concurrent.futures.Executor] = {}
@@ -172,7 +172,7 @@ class Runner:
             queue.end()
             for key in [key for key in self._executors if key[0] == name]:
                 self._executors.pop(key).shutdown(wait=False)
-            self._refused.discard(name)
+            self._places.leave(name)
             self.ring()
 
     def _of_queue(self, name: str, function: Callable, *args) -> None:
@@ -184,26 +184,16 @@ class Runner:
             queue.wakeup.set()
 
     @contextlib.contextmanager
-    def reserve(self, name: str):
-        """Slots for turns of this queue, kept while it is asked for them.
-
-        With other queues beside it, at most half of what is free: one that hangs leaves the others room.
-        """
-        free = self.capacity - self.count() - self._reserved
-        slots = free if len(self.queues) == 1 else (free + 1) // 2
-        if slots <= 0:
-            self._refused.add(name)
-            yield 0
-            return
-        self._refused.discard(name)
-        self._reserved += slots
+    def reserve(self, name: str, is_doubtful: bool = False):
+        """Places for turns of this queue, kept while it is asked for them, see `Places.take`."""
+        running = {name: len(queue.running) for name, queue in self.queues.items()}
+        places = 0
         try:
-            yield slots
+            with self._places.take(name, running, is_doubtful) as places:
+                yield places
         finally:
-            self._reserved -= slots
-            for refused, queue in self.queues.items():
-                if refused in self._refused:
-                    queue.wakeup.set()
+            for waiting in self._places.waiting() if places else ():
+                self.queues[waiting].wakeup.set()
 
     async def _end_all(self, timeout: float) -> None:
         """As `drain`; what still runs then is cut while there is a loop on which it can clean up."""

@@ -36,7 +36,7 @@ def _writes_into_a_running_log(self, question, action, content=None, _answer=Dat
 
 
 @contextlib.contextmanager
-def _counts_before_it_waits(self, _name):
+def _counts_before_it_waits(self, _name, _is_doubtful=False):
     yield max(0, self.capacity - self.count())
 
 

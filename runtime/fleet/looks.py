@@ -1,0 +1,99 @@
+"""Looks: one statement in each of many databases, in one thread; whichever hangs keeps none of the others.
+
+psycopg2's asynchronous mode, all connections waited for at once. Each is closed after its answer: a database that rests
+has no connection.
+"""
+
+import contextlib
+import select
+import time
+from collections import deque
+
+import psycopg2
+from psycopg2 import extensions
+
+from ...tools import db
+
+PATIENCE = 5.0  # s from the first step to the answer
+AT_ONCE = 32  # connections
+
+Seen = list[tuple] | psycopg2.Error
+
+
+class _Look:
+    """A statement on its way."""
+
+    def __init__(self, name: str, statement: str, values: tuple):
+        self.name = name
+        self.until = time.monotonic() + PATIENCE
+        self.wanted = select.POLLOUT
+        self._query = statement, values
+        self._connection = psycopg2.connect(**db.line_to(name), async_=True)
+        self._cursor = None
+
+    def fileno(self) -> int:
+        return self._connection.fileno()
+
+    def step(self) -> list[tuple] | None:
+        """:return: the rows, None while they are to be waited for"""
+        while (state := self._connection.poll()) == extensions.POLL_OK:
+            if self._cursor is not None:
+                return self._cursor.fetchall()
+            self._cursor = self._connection.cursor()
+            self._cursor.execute(*self._query)
+        self.wanted = select.POLLIN if state == extensions.POLL_READ else select.POLLOUT
+        return None
+
+    def close(self) -> None:
+        with contextlib.suppress(psycopg2.Error):
+            self._connection.close()
+
+
+class Looks:
+    def __init__(self):
+        self._waiting: deque[tuple[str, str, tuple]] = deque()
+        self._looks: list[_Look] = []
+
+    def begin(self, name: str, statement: str, values: tuple = ()) -> None:
+        """Look into this database soon; `collect` gives what was seen."""
+        self._waiting.append((name, statement, values))
+
+    def collect(self, timeout: float, wake: int) -> list[tuple[str, Seen]]:
+        """What was seen, or went wrong, by database; after `timeout` seconds at the latest.
+
+        :param wake: number of a file that ends the waiting once it can be read
+        """
+        seen: list[tuple[str, Seen]] = []
+        while self._waiting and len(self._looks) < AT_ONCE:
+            name, statement, values = self._waiting.popleft()
+            try:
+                self._looks.append(_Look(name, statement, values))
+            except psycopg2.Error as error:
+                seen.append((name, error))
+        if not seen:
+            self._wait(timeout, wake)
+        for look in list(self._looks):
+            try:
+                found: Seen | None = look.step()
+                if found is None and time.monotonic() >= look.until:
+                    found = psycopg2.OperationalError(f"no answer within {PATIENCE:.0f} s")
+            except psycopg2.Error as error:
+                found = error
+            if found is not None:
+                look.close()
+                self._looks.remove(look)
+                seen.append((look.name, found))
+        return seen
+
+    def _wait(self, timeout: float, wake: int) -> None:
+        now = time.monotonic()
+        poll = select.poll()
+        poll.register(wake, select.POLLIN)
+        for look in self._looks:
+            poll.register(look.fileno(), look.wanted)
+            timeout = min(timeout, look.until - now)
+        poll.poll(max(0.0, timeout) * 1000)
+
+    def close(self) -> None:
+        for look in self._looks:
+            look.close()

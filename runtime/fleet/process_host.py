@@ -1,0 +1,36 @@
+"""What the fleet does in this process: begin to run a database's turns, and keep nothing of one that rests."""
+
+import logging
+
+from odoo import sql_db
+from odoo.modules.registry import Registry
+
+from ...services.errors import EngineError
+from ...tools import db, settings
+from .. import process
+from ..turns import listeners
+
+_logger = logging.getLogger(__name__)
+
+LOAD_LIMIT = 120.0  # s that a registry may take to load
+
+
+class ProcessHost:
+    def serve(self, name: str) -> None:
+        try:
+            listeners.serve(name, settings.get().idle_seconds)
+        except EngineError as error:  # the process ends
+            _logger.info("Turns of %s are left to others: %s", name, error)
+
+    def is_served(self, name: str) -> bool:
+        return listeners.is_listening(name)
+
+    def let_go(self, name: str) -> None:
+        process.submit(lambda engine: engine.leave(name))
+        Registry.delete(name)
+        sql_db.close_db(name)
+        db.forget(name)
+        _logger.debug("Nothing of %s is kept.", name)
+
+    def tick(self) -> None:
+        db.end_long_loads(LOAD_LIMIT)
