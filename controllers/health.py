@@ -46,5 +46,6 @@ class HealthController(http.Controller):
                 "orphaned": orphaned,
             },
             "wakeup": listeners.channel().state(),
+            "wakeup_reason": listeners.channel().reason(),
             "servers": servers,
         }

@@ -488,6 +488,10 @@ SCHEMAS = {
                 **_one_of("heard", "starting", "deaf"),
                 "description": "Whether this process hears the others; deaf ones look every second",
             },
+            "wakeup_reason": {
+                **_or_null(_one_of("unreachable", "pooler", "notify_function", "unknown")),
+                "description": "Why this process is deaf",
+            },
         }
     ),
     "Listed": _open({"problems": _list(OBJECT)}),

@@ -43,6 +43,9 @@ class Wire:
             select.select([wake], [], [], timeout)
         return [self.coming.get() for _ in range(self.coming.qsize())]
 
+    def explain(self):
+        return channel.Reason("told", "The wire swallows everything.")
+
     def close(self):
         pass
 
@@ -130,10 +133,12 @@ class TestWakeup(TransactionCase):
             while json.loads(wire.sent.get(timeout=10))["n"] < 3:
                 pass
         self.assertEqual(here.state(), "deaf")
+        self.assertEqual(here.reason(), "told")
         self.assertEqual(len(logs.output), 1, "said once")
+        self.assertIn("The wire swallows everything.", logs.output[0])
         wire.echoes = True
         member.wait(channel.EVERYTHING, False)
-        self.assertEqual(here.state(), "heard")
+        self.assertEqual((here.state(), here.reason()), ("heard", None))
         with mute_logger(channel.__name__):
             wire.echoes = False
             member.wait({}, False)
@@ -150,6 +155,7 @@ class TestWakeup(TransactionCase):
         here.publish("token", {"queued": {1}})
         member.wait({"queued": {1}}, True)
         member.wait({}, False)
+        self.assertEqual(here._reason.code, channel.UNREACHABLE)
         wire.is_broken = False
         member.wait(channel.EVERYTHING, False)
         self.assertGreater(wire.made, 1)

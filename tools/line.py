@@ -33,6 +33,11 @@ class Line:
                 self._connection.close()
                 raise
 
+    @property
+    def process(self) -> int:
+        """PostgreSQL's process, as it was told when the connection was made; a pooler tells another one."""
+        return self._connection.info.backend_pid
+
     def query(self, statement, values=()) -> list[tuple]:
         with db.typed_errors(self._dbname):
             cr = self._connection.cursor()

@@ -98,7 +98,7 @@ class Postgres:
             return
         with step("Starting PostgreSQL"):
             data = self.folder / "data"
-            prefix = _unprivileged(self.folder)
+            prefix = unprivileged(self.folder)
             if not (data / "PG_VERSION").exists():
                 self._initialise(data, prefix)
             settings = {**self._settings, "unix_socket_directories": self.host, "port": self.port}
@@ -191,7 +191,7 @@ class Postgres:
         return run([self.program(name), *args], what=f"{name} {args[-1]}", env=self.environment)
 
 
-def _unprivileged(folder: Path) -> list[str]:
+def unprivileged(folder: Path) -> list[str]:
     """What to put before a server program so that it does not run as root."""
     folder.mkdir(parents=True, exist_ok=True)
     if os.geteuid() != 0:

@@ -14,7 +14,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from ...services.turn.ports import StoreGone
 from ...tools.notify import Notes, process_id
@@ -34,6 +34,17 @@ EVERYTHING: Notes = {"queued": {0}, "events": {0}}  # what may have been missed
 Hear = Callable[[Notes, bool], None]
 
 
+class Reason(NamedTuple):
+    """Why a process does not hear itself: a word for monitors, a sentence for the log."""
+
+    code: str
+    sentence: str
+
+
+UNREACHABLE = "unreachable"
+UNKNOWN = Reason("unknown", "Nothing says why.")
+
+
 class Transport(Protocol):
     """One connection of a process to whatever carries its messages.
 
@@ -46,6 +57,9 @@ class Transport(Protocol):
         :param timeout: s
         :param wake: number of a file that ends the waiting once it can be read
         """
+
+    def explain(self) -> Reason:
+        """Why what was sent does not come back, as far as it can be seen from here."""
 
     def close(self) -> None: ...
 
@@ -67,6 +81,7 @@ class Channel:
         self._asked_at = 0.0  # when the first message was sent that has not come back
         self._is_heard = False
         self._is_deaf = False  # and said so
+        self._reason: Reason | None = None
         self._unread = 0  # since the last line about them
         self._unread_reported_at = float("-inf")
         self._wake: tuple[int, int] | None = None
@@ -105,6 +120,12 @@ class Channel:
         is_new = time.monotonic() - self._begun_at < ECHO
         return "starting" if self._thread is None or is_new else "deaf"
 
+    def reason(self) -> str | None:
+        """For monitors: why this process is deaf, None where it is not."""
+        if self.state() != "deaf":
+            return None
+        return (self._reason or UNKNOWN).code
+
     def flush(self, timeout: float) -> None:
         """Wait until everything was sent, if anything can be."""
         until = time.monotonic() + timeout
@@ -140,6 +161,7 @@ class Channel:
                 self._serve(transport)
                 return
             except (ConnectionError, StoreGone) as error:
+                self._reason = Reason(UNREACHABLE, str(error))
                 if tries == 0 or self._is_heard:
                     _logger.info("The wake-up channel is interrupted: %s", error)
             except Exception:
@@ -174,15 +196,20 @@ class Channel:
                 self._hear(payload)
             self._empty_wake()
             if self._echoed < self._sent and time.monotonic() - self._asked_at >= ECHO:
-                if not self._is_deaf:
-                    self._is_deaf = True
-                    _logger.warning(
-                        "The wake-up channel is deaf: its own message did not come back within %.0f s. Turns go on,"
-                        " a second later each. See docs/deployment.md.",
-                        ECHO,
-                    )
+                self._become_deaf(transport)
                 self._set_heard(False)
                 self._asked_at = time.monotonic()
+
+    def _become_deaf(self, transport: Transport) -> None:
+        if self._is_deaf:
+            return
+        self._reason, self._is_deaf = transport.explain(), True
+        _logger.warning(
+            "The wake-up channel is deaf: its own message did not come back within %.0f s. Turns go on, a second later"
+            " each. %s See docs/deployment.md.",
+            ECHO,
+            self._reason.sentence,
+        )
 
     def _may_rest(self) -> bool:
         with self._lock:
@@ -256,6 +283,8 @@ class Channel:
             return
         self._is_heard = is_heard
         self._is_deaf = self._is_deaf and not is_heard
+        if is_heard:
+            self._reason = None
         with self._lock:
             members = list(self._members.values())
         for hear in members:

@@ -6,21 +6,31 @@ from psycopg2 import sql
 from ...services.turn.ports import StoreGone
 from ...tools.line import Line
 from ...tools.notify import CHANNEL
+from .channel import UNKNOWN, Reason
 
 CONTROL = "postgres"  # the database that Odoo's own bus and crons listen in
 PATIENCE = 5.0  # s for one statement
+POOLER = Reason(
+    "pooler",
+    f"A pooler stands in front of PostgreSQL and does not keep sessions: give the database {CONTROL} session mode.",
+)
+FUNCTION = Reason("notify_function", "ODOO_NOTIFY_FUNCTION names a function that tells nobody.")
 
 
 class PostgresTransport:
+    """One connection; where a pooler stands in between a second one speaks: it may give both commands of one the same
+    session, which hears itself although nobody else does.
+    """
+
     def __init__(self):
-        try:
-            self._line = Line(CONTROL, PATIENCE)
-        except StoreGone as error:
-            raise ConnectionError(f"The database {CONTROL} refuses connections.") from error
+        self._line = self._mouth = _line()
         try:
             self._line.query(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
+            ((process,),) = self._line.query("SELECT pg_backend_pid()")
+            if process != self._line.process:
+                self._mouth = _line()
         except BaseException:
-            self._line.close()
+            self.close()
             raise
         self._notify = sql.SQL("SELECT {}(%s, payload) FROM unnest(%s::text[]) AS payload").format(
             sql.Identifier(ODOO_NOTIFY_FUNCTION)
@@ -28,8 +38,23 @@ class PostgresTransport:
 
     def exchange(self, payloads: list[str], timeout: float, wake: int) -> list[str]:
         if payloads:
-            self._line.query(self._notify, (CHANNEL, payloads))
+            self._mouth.query(self._notify, (CHANNEL, payloads))
+            if self._mouth is not self._line:
+                self._mouth.notes(0.0)  # a pooler may have mixed them up; they prove nothing
         return self._line.notes(timeout, wake)
+
+    def explain(self) -> Reason:
+        if self._mouth is not self._line:
+            return POOLER
+        return UNKNOWN if ODOO_NOTIFY_FUNCTION == "pg_notify" else FUNCTION
 
     def close(self) -> None:
         self._line.close()
+        self._mouth.close()
+
+
+def _line() -> Line:
+    try:
+        return Line(CONTROL, PATIENCE)
+    except StoreGone as error:
+        raise ConnectionError(f"The database {CONTROL} refuses connections.") from error

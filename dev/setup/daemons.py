@@ -1,0 +1,33 @@
+"""Server programs of Debian's archive that tests run the addon beside, unpacked with what they need."""
+
+import platform
+from pathlib import Path
+
+from dev.cache import build_once
+from dev.progress import step
+from dev.setup import debian
+from dev.setup.environments import launch
+
+SUITE = "bookworm"
+LEFT_OUT = ("./usr/share", "./etc", "./var", "./lib/systemd")
+LIBRARIES = "lib"  # what else is needed of other packages
+
+
+def pgbouncer() -> Path:
+    """A pooler of PostgreSQL's connections."""
+    return _program("pgbouncer", "usr/sbin/pgbouncer", "3 MB")
+
+
+def _program(package: str, path: str, size: str) -> Path:
+    def build(entry: Path) -> None:
+        for deb in debian.download(entry / "apt", SUITE, [package], dependencies=True):
+            if deb.name.startswith((package.partition("-")[0], LIBRARIES)):
+                debian.unpack(deb, entry / "tree", LEFT_OUT)
+            deb.unlink()
+        machine = f"{platform.machine()}-linux-gnu"
+        folders = [entry / "tree" / root / machine for root in ("usr/lib", "lib")]
+        libraries = ":".join(str(folder) for folder in folders if folder.exists())
+        launch(entry / "bin" / package, entry / "tree" / path, libraries)
+
+    with step(f"Fetching {package} from Debian's archive (about {size})"):
+        return build_once(f"{package}-{SUITE}", build) / "bin" / package
