@@ -45,6 +45,7 @@ class AiRunner(Command):
 
         stopped = threading.Event()
         self._on_signal(stopped.set)
+        self._measure()
         for name in names:
             registry = Registry(name)
             if "woow_paas_platform.ai_turn" not in registry:
@@ -68,11 +69,17 @@ class AiRunner(Command):
         stopped = threading.Event()
         fleet = Fleet(ProcessHost(), listeners.channel())
         self._on_signal(lambda: (stopped.set(), fleet.wake()))
+        self._measure()
         process.dedicate()
         process.runner()
         _logger.info("The AI runner serves the databases that %r allows.", config["dbfilter"])
         fleet.run(stopped)
         self._end()
+
+    def _measure(self):
+        from odoo.addons.woow_paas_platform.runtime.metrics import server  # noqa: PLC0415
+
+        server.start()
 
     def _on_signal(self, function):
         for number in (signal.SIGTERM, signal.SIGINT):

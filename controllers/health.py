@@ -3,7 +3,9 @@ from odoo.http import request
 from odoo.modules.module import get_manifest
 
 from ..runtime import process
+from ..runtime.metrics import exporter
 from ..runtime.turns import listeners
+from ..runtime.web.api_error import ApiError
 from ..services import packages
 from ..services.errors import SecretUnreadable
 from ..tools import mcp_switch, settings
@@ -49,3 +51,23 @@ class HealthController(http.Controller):
             "wakeup_reason": listeners.channel().reason(),
             "servers": servers,
         }
+
+    @http.route("/metrics", type="woow_ai", auth="none", methods=["GET"], readonly=True)
+    def metrics(self):
+        """For Prometheus, with the operator's token; nobody else learns that there is anything."""
+        if not exporter.is_on():
+            raise ApiError(404, "not_found", "There is nothing at this address.")
+        if not exporter.allows(request.httprequest.headers.get("Authorization", "")):
+            raise ApiError(
+                401,
+                "unauthenticated",
+                "Send the operator's metrics_token as a bearer token.",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+        if names := packages.missing(packages.METRICS):
+            sentence = (
+                f"The Python package {names[0]} is not installed: see requirements-extras.txt."
+            )
+            raise ApiError(503, "package_missing", sentence)
+        found = exporter.text(request.env.cr)
+        return request.make_response(found, [("Content-Type", exporter.CONTENT_TYPE)])

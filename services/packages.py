@@ -39,6 +39,8 @@ DOCUMENTS = {
     "pptx": "python-pptx",
     "pypdfium2": "pypdfium2",
 }
+# Without these a feature of the operator's is not there; see requirements-extras.txt.
+METRICS = {"prometheus_client": "prometheus-client"}
 
 
 def missing(*groups: Mapping[str, str]) -> list[str]:

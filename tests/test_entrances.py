@@ -76,6 +76,7 @@ AT_ONCE = {
     "/api/mcp/tools/<int:tool_id>/lock",
     "/api/mcp/tools/<int:tool_id>/my-policy",
     "/api/sessions/<int:conversation_id>/mcp-config",
+    "/metrics",
     CHAT,
     f"{CHAT}/messages",
     f"{CHAT}/seen",

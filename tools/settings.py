@@ -32,6 +32,9 @@ KEYS = frozenset(
         "lease_seconds",
         "idle_seconds",
         "max_streams",
+        "metrics_token",
+        "metrics_port",
+        "metrics_tenants",
         "released_env",
         "mcp_servers_file",
         "container_runtime",
@@ -45,6 +48,8 @@ class Settings:
     """`secret_keys` newest first; `egress_allow` says where MCP servers may live.
 
     `turns_per_database` is the most that run at a time in one database, 0 for as many as there is room for.
+    Who knows `metrics_token` may read what is measured, nobody without one: at `/metrics`, and at `metrics_port` of a
+    runner; with the name of the database if `metrics_tenants`.
     A database that had no turn for `idle_seconds` is let go by a process that serves all of them.
     `released_env` names the variables of the environment that a server's form may take its key from.
     `container_runtime` runs images of stdio servers, `tool_cache` is the folder of packages for them.
@@ -60,6 +65,9 @@ class Settings:
     lease_seconds: float
     idle_seconds: float
     max_streams: int
+    metrics_token: str
+    metrics_port: int
+    metrics_tenants: bool
     released_env: frozenset[str]
     mcp_servers_file: str
     container_runtime: str
@@ -68,6 +76,10 @@ class Settings:
 
 def _listed(text: str) -> list[str]:
     return [part for part in map(str.strip, text.split(",")) if part]
+
+
+def _is_true(text: str) -> bool:
+    return text.strip().lower() not in ("false", "0", "no", "off")
 
 
 def _read_section() -> dict[str, str]:
@@ -121,8 +133,7 @@ def get() -> Settings:
     return Settings(
         secret_keys=keys or (_made_secret_key(),),
         egress_allow=allow,
-        in_process_runner=values.get("in_process_runner", "True").strip().lower()
-        not in ("false", "0", "no", "off"),
+        in_process_runner=_is_true(values.get("in_process_runner", "True")),
         runner_capacity=int(values.get("runner_capacity", const.RUNNER_CAPACITY)),
         turns_per_person=int(values.get("turns_per_person", 24)),
         turns_per_database=int(values.get("turns_per_database", 0)),
@@ -130,6 +141,9 @@ def get() -> Settings:
         lease_seconds=float(values.get("lease_seconds", 15)),
         idle_seconds=float(values.get("idle_seconds", 60)),
         max_streams=int(values.get("max_streams", 2000)),
+        metrics_token=values.get("metrics_token", "").strip(),
+        metrics_port=int(values.get("metrics_port", 0)),
+        metrics_tenants=_is_true(values.get("metrics_tenants", "False")),
         mcp_servers_file=values.get("mcp_servers_file", "").strip(),
         container_runtime=values.get("container_runtime", "podman").strip(),
         tool_cache=values.get("tool_cache", "").strip()

@@ -18,6 +18,22 @@ def pgbouncer() -> Path:
     return _program("pgbouncer", "usr/sbin/pgbouncer", "3 MB")
 
 
+def promtool() -> Path:
+    """Checks alert rules, and what a program tells Prometheus; without dependencies, as what Go makes."""
+
+    return _alone("prometheus", "usr/bin/promtool", "25 MB")
+
+
+def _alone(package: str, path: str, size: str) -> Path:
+    def build(entry: Path) -> None:
+        for deb in debian.download(entry / "apt", SUITE, [package]):
+            debian.unpack(deb, entry / "tree", LEFT_OUT)
+            deb.unlink()
+
+    with step(f"Fetching {package} from Debian's archive (about {size})"):
+        return build_once(f"{package}-{SUITE}", build) / "tree" / path
+
+
 def _program(package: str, path: str, size: str) -> Path:
     def build(entry: Path) -> None:
         for deb in debian.download(entry / "apt", SUITE, [package], dependencies=True):

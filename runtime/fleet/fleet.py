@@ -19,6 +19,7 @@ import psycopg2
 from odoo.addons.base.models.ir_cron import BASE_VERSION
 from odoo.tools import config
 
+from ...services import measures
 from ...tools import notify
 from ..wakeup.channel import Channel
 from ..wakeup.postgres import CONTROL
@@ -110,6 +111,7 @@ class Fleet:
 
     def _turn(self) -> None:
         self._host.tick()
+        self._measure()
         now = time.monotonic()
         if not self._is_listing and now - self._listed >= INTERVAL:
             self._is_listing = True
@@ -128,6 +130,13 @@ class Fleet:
         with contextlib.suppress(BlockingIOError):
             while os.read(self._wake[0], 4096):
                 pass
+
+    def _measure(self) -> None:
+        tenants = list(self._tenants.values())
+        served, refused = sum(t.is_served for t in tenants), sum(bool(t.reason) for t in tenants)
+        measures.level("databases", served, state="served")
+        measures.level("databases", refused, state="refused")
+        measures.level("databases", len(tenants) - served - refused, state="resting")
 
     def _see_to(self, tenant: Tenant, now: float) -> None:
         if tenant.is_served:

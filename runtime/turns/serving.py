@@ -13,6 +13,7 @@ from odoo.tools import config
 
 from ...tools import db, settings
 from .. import process
+from ..metrics import exporter
 from ..web import pool_timeout
 from . import listeners
 
@@ -24,6 +25,7 @@ EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 what is compared, not bound
 
 def registry_loaded(dbname: str) -> None:
     """A registry with this addon is ready, in whatever kind of process."""
+    exporter.begin()
     if process.is_evented():
         pool_timeout.install(Registry(dbname))
     elif isinstance(server.server, server.PreforkServer):

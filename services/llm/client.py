@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from .. import measures
 from ..errors import LlmError, LlmProtocolError, LlmRateLimited, LlmTimeout, LlmUnavailable
 from ..specs import LlmSpec
 from . import dialect, llm_errors, thinking
@@ -100,7 +101,7 @@ async def stream(
     callbacks = (on_text or _untold, on_thought or _untold)
     with tracing_context(enabled=False):
         try:
-            return await _once(model, messages, spec, answer, callbacks, stop, deadline, clock)
+            return await _measured(model, messages, spec, answer, callbacks, stop, deadline, clock)
         except LlmError as error:
             delay = _retry_delay(error)
             if answer.begun or delay is None or clock() + delay >= deadline:
@@ -108,7 +109,20 @@ async def stream(
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(stop.wait(), delay)
             answer.finish_reason = ""
-            return await _once(model, messages, spec, answer, callbacks, stop, deadline, clock)
+            return await _measured(model, messages, spec, answer, callbacks, stop, deadline, clock)
+
+
+async def _measured(*args) -> None:
+    begun, outcome = time.monotonic(), "cancelled"
+    try:
+        await _once(*args)
+        outcome = "ok"
+    except LlmError as error:
+        outcome = error.code
+        raise
+    finally:
+        measures.add("model_requests", outcome=outcome)
+        measures.observe("model_seconds", time.monotonic() - begun)
 
 
 async def _untold(_delta: str) -> None:

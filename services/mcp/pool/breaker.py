@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
+from ... import measures
 from ...errors import (
     ConfigError,
     ConnectFailed,
@@ -107,6 +108,8 @@ class Breaker:
 
     def _become(self, state: State, reason: str) -> None:
         changed = (state, reason) != (self.state, self.reason)
+        if state != self.state:
+            measures.add("breaker_changes", state=state)
         self.state, self.reason = state, reason
         if changed and self._on_change:
             self._on_change(state, reason)

@@ -1,0 +1,22 @@
+"""The addon's optional packages, apart from the environment: most tests run without them, as most people do."""
+
+from pathlib import Path
+
+from dev.cache import build_once, digest
+from dev.commands import run
+from dev.paths import VENV
+from dev.progress import step
+from dev.setup import venvs
+
+PINS = ("prometheus-client==0.26.0",)
+
+
+def folder() -> Path:
+    """What has to be on Python's path."""
+
+    def build(entry: Path) -> None:
+        command = [VENV / "bin/python", *venvs.PIP, "--no-deps", "--target", entry, *PINS]
+        run(command, what="Installing the optional packages")
+
+    with step("Fetching the addon's optional packages"):
+        return build_once(f"extras-{digest(*PINS)}", build)
