@@ -32,6 +32,7 @@ KEYS = frozenset(
         "lease_seconds",
         "idle_seconds",
         "max_streams",
+        "wakeup",
         "metrics_token",
         "metrics_port",
         "metrics_tenants",
@@ -48,6 +49,7 @@ class Settings:
     """`secret_keys` newest first; `egress_allow` says where MCP servers may live.
 
     `turns_per_database` is the most that run at a time in one database, 0 for as many as there is room for.
+    `wakeup` is the address of what carries the wake-up channel, PostgreSQL does without one.
     Who knows `metrics_token` may read what is measured, nobody without one: at `/metrics`, and at `metrics_port` of a
     runner; with the name of the database if `metrics_tenants`.
     A database that had no turn for `idle_seconds` is let go by a process that serves all of them.
@@ -65,6 +67,7 @@ class Settings:
     lease_seconds: float
     idle_seconds: float
     max_streams: int
+    wakeup: str
     metrics_token: str
     metrics_port: int
     metrics_tenants: bool
@@ -141,6 +144,7 @@ def get() -> Settings:
         lease_seconds=float(values.get("lease_seconds", 15)),
         idle_seconds=float(values.get("idle_seconds", 60)),
         max_streams=int(values.get("max_streams", 2000)),
+        wakeup=values.get("wakeup", "").strip(),
         metrics_token=values.get("metrics_token", "").strip(),
         metrics_port=int(values.get("metrics_port", 0)),
         metrics_tenants=_is_true(values.get("metrics_tenants", "False")),
