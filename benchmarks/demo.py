@@ -81,6 +81,7 @@ class Demo:
     """The demo's model and servers, without Odoo."""
 
     def __init__(self, model_port: int, servers: list[mcp_servers.McpServer]):
+        self.model_port = model_port
         self.llm = LlmSpec(
             id=1,
             base_url=f"http://127.0.0.1:{model_port}/v1",
@@ -132,6 +133,14 @@ class Demo:
             limits=Limits(definition_tokens=DEFINITION_TOKENS),
         )
 
+    def opening(self) -> dict[str, Any]:
+        """What every question begins with, as the demo lets its model read it when it starts."""
+        messages = [
+            {"role": "system", "content": of_demo("system_prompt")},
+            {"role": "user", "content": "Hi"},
+        ]
+        return {"messages": messages, "tools": TurnTools(self.request(""), Pool(POLICY)).functions}
+
     async def ask(self, language: str, number: int) -> dict[str, Any]:
         _kind, question, right = QUESTIONS[language][number - 1]
         pool, journal = Pool(POLICY), Journal()
@@ -175,10 +184,13 @@ async def main(demo: Demo, arguments: list[str]) -> None:
     known = {}
     if KEPT.exists():
         known = {row["mark"]: row for row in map(json.loads, KEPT.read_text().splitlines())}
-    rows = []
+    rows, is_warm = [], False
     for language, number in wanted(arguments):
         mark = demo.mark(language, number)
         if (row := known.get(mark)) is None:
+            if not is_warm and not llm.warm_up(demo.model_port, demo.opening()):
+                raise SystemExit("The model does not answer.")
+            is_warm = True
             row = {**await demo.ask(language, number), "mark": mark}
             with KEPT.open("a") as file:
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -217,9 +229,6 @@ def run(arguments: list[str]) -> None:
         try:
             for server in servers:
                 server.wait()
-            opening = {"messages": [{"role": "user", "content": "Hi"}]}
-            if not llm.warm_up(port, opening):
-                raise SystemExit("The model does not answer.")
             asyncio.run(main(Demo(port, servers), arguments))
         finally:
             model.stop()

@@ -26,7 +26,7 @@ from dev.setup import venvs
 MODEL = "qwen2.5-coder-1.5b-instruct"
 MODEL_FILE = f"{MODEL}-q4_k_m.gguf"
 MODEL_SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
-WARM_UP_TIMEOUT = 120  # seconds
+WARM_UP_TIMEOUT = 300  # seconds
 CHUNK = 1 << 22  # bytes read at a time
 SERVER = Path(__file__).with_name("llm_server.py")
 

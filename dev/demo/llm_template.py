@@ -7,6 +7,7 @@ server starts; it is not copied into this project.
 
 from typing import NamedTuple
 
+from dev.demo import examples
 from dev.progress import DevError
 
 
@@ -22,9 +23,9 @@ ASK_FOR_FENCE = Change(
     old=r"within <tool_call></tool_call> XML tags:\n<tool_call>\n"
     r'{{\"name\": <function-name>, \"arguments\": <args-json-object>}}\n</tool_call><|im_end|>\n"',
     new=r"in a ```json code block:\n```json\n"
-    r"{\"name\": <function-name>, \"arguments\": <args-json-object>}\n```<|im_end|>\n"
-    # One exchange that needs no tool, or the model calls one for every greeting.
-    r'<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello! How can I help you?<|im_end|>\n"',
+    r'{\"name\": <function-name>, \"arguments\": <args-json-object>}\n```<|im_end|>\n" }}'
+    + examples.as_jinja()
+    + '{{- ""',
 )
 OPEN_PAST_CALL = Change(old=r"""'\n<tool_call>\n{"name": "'""", new=r"""'\n```json\n{"name": "'""")
 CLOSE_PAST_CALL = Change(old=r"""'}\n</tool_call>'""", new=r"""'}\n```'""")
@@ -32,8 +33,8 @@ ANSWER_FROM_RESULT = Change(
     old=r"""{{- '\n</tool_response>' }}""",
     new=r"""{{- '\n</tool_response>' }}
         {%- if loop.last %}
-            {{- '\nUsing this result, answer my question in plain text. """
-    r"""Copy times, numbers and names exactly as they are in the result.' }}
+            {{- '\nUsing this result, answer my question in one short sentence, in its language. """
+    r"""Copy numbers and names exactly as they are in the result, times as HH:MM.' }}
         {%- endif %}""",
 )
 CHANGES = (ASK_FOR_FENCE, OPEN_PAST_CALL, CLOSE_PAST_CALL, ANSWER_FROM_RESULT)

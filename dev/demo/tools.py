@@ -1,6 +1,7 @@
 """The tools that the demo's assistant has: a small model chooses better among few."""
 
 TOOLS = (
+    "convert_time",
     "echo",
     "get-structured-content",
     "get-sum",

@@ -1,0 +1,104 @@
+"""Exchanges that the embedded model is shown before the first question, as turns of the same form as the real ones.
+
+A model of 1.5 billion parameters follows an example better than an instruction: which tool it takes, how it says a
+time, in which script it answers. An example that calls a tool is shown only where a tool of that name is offered, by
+the name under which it is offered. Nothing in here is an answer to a question of ``make bench-demo``: other places,
+other times, other numbers.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+
+class Example(NamedTuple):
+    """``tool`` is the end of a tool's name, ``""`` where the answer needs none."""
+
+    question: str
+    answer: str
+    tool: str = ""
+    arguments: dict[str, Any] = {}
+    result: str = ""
+
+
+def _moment(zone: str, moment: str) -> dict[str, Any]:
+    return {"timezone": zone, "datetime": moment, "day_of_week": "Thursday", "is_dst": False}
+
+
+def _now(zone: str, moment: str) -> dict[str, Any]:
+    """Call and result of mcp-server-time."""
+    result = json.dumps(_moment(zone, moment), indent=2)
+    return {"tool": "get_current_time", "arguments": {"timezone": zone}, "result": result}
+
+
+def _elsewhere(here: str, there: str, before: str, after: str, difference: str) -> dict[str, Any]:
+    arguments = {"source_timezone": here, "time": before[11:16], "target_timezone": there}
+    result = {
+        "source": _moment(here, before),
+        "target": _moment(there, after),
+        "time_difference": difference,
+    }
+    return {
+        "tool": "convert_time",
+        "arguments": arguments,
+        "result": json.dumps(result, indent=2),
+    }
+
+
+CAIRO, LIMA, MUMBAI, NAIROBI = "Africa/Cairo", "America/Lima", "Asia/Kolkata", "Africa/Nairobi"
+EXAMPLES = (
+    Example("早安！", "早安！"),
+    Example("查一下开罗的时间", "开罗现在是 18:27。", **_now(CAIRO, "2026-03-05T18:27:41+02:00")),
+    Example("Good morning!", "Good morning! How can I help you?"),
+    Example(
+        "A call starts at 16:00 in Nairobi. When is that for someone in Lima?",
+        "16:00 in Nairobi is 08:00 in Lima.",
+        **_elsewhere(
+            NAIROBI, LIMA, "2026-03-05T16:00:00+03:00", "2026-03-05T08:00:00-05:00", "-8.0h"
+        ),
+    ),
+    Example(
+        "How many products are there?",
+        "There are 34 products.",
+        "aggregate_records",
+        {"model": "product.product"},
+        "product.product (Product Variant)\n__count\n34",
+    ),
+    Example("太好了！", "很高興能幫上忙！"),
+    Example(
+        "孟買 10:45 開會，開羅那邊是幾點？",
+        "孟買的 10:45 是開羅的 07:15。",
+        **_elsewhere(
+            MUMBAI, CAIRO, "2026-03-05T10:45:00+05:30", "2026-03-05T07:15:00+02:00", "-3.5h"
+        ),
+    ),
+)
+
+
+def as_jinja() -> str:
+    """What a chat template in ChatML says before the first message; it knows the request's ``tools``."""
+    return "".join(map(_as_jinja, EXAMPLES))
+
+
+def _as_jinja(example: Example) -> str:
+    asked = _said("user", example.question)
+    answered = _said("assistant", example.answer)
+    if not example.tool:
+        return _literal(asked + answered)
+    arguments = json.dumps(example.arguments, ensure_ascii=False)
+    result = f"<tool_response>\n{example.result}\n</tool_response>"
+    return (
+        f"{{%- for tool in tools if tool.function.name.endswith({json.dumps(example.tool)}) %}}"
+        + _literal(f'{asked}<|im_start|>assistant\n```json\n{{"name": "')
+        + "{{- tool.function.name }}"
+        + _literal(f'", "arguments": {arguments}}}\n```<|im_end|>\n' + _said("user", result))
+        + _literal(answered)
+        + "{%- endfor %}"
+    )
+
+
+def _said(role: str, words: str) -> str:
+    return f"<|im_start|>{role}\n{words}<|im_end|>\n"
+
+
+def _literal(words: str) -> str:
+    return f"{{{{- {json.dumps(words, ensure_ascii=False)} }}}}"
