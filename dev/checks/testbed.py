@@ -106,7 +106,7 @@ def with_demo_servers(source: Instance, facts: Mapping[str, str], name: str = "d
     unread = f"SELECT name FROM woow_paas_platform_mcp_server WHERE url IN ({urls}) AND state <> 'connected'"
     for _try in range(TRIES):
         settings = {**facts, "WOOW_AI_EGRESS_ALLOW": LOOPBACK}
-        done = addon.refresh_demo(base, settings) is not None
+        done = bool(addon.refresh_demo(base, settings))
         if done and not source.postgres.sql(base.database, unread):
             return base
     raise DevError("The demo's records are not what the tests expect: see above.")

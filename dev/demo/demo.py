@@ -102,11 +102,11 @@ class Demo:
         for server in servers:
             server.wait()
         with step("Telling the database where the model and the tools answer"):
-            opening = addon.refresh_demo(self.instance, environment)
-        if self.llm_port and opening:
+            openings = addon.refresh_demo(self.instance, environment)
+        if self.llm_port and openings:
             # Nobody has to wait for it: a question that comes earlier is answered too, only later.
             warm_up = threading.Thread(
-                target=self._warm_up, args=(self.llm_port, opening), daemon=True
+                target=self._warm_up, args=(self.llm_port, openings), daemon=True
             )
             warm_up.start()
         with step("Waiting for the first page"):
@@ -168,8 +168,8 @@ class Demo:
         self.llm_port = port
 
     @staticmethod
-    def _warm_up(port: int, opening: str) -> None:
-        if llm.warm_up(port, json.loads(opening)):
+    def _warm_up(port: int, openings: list[str]) -> None:
+        if all(llm.warm_up(port, json.loads(opening)) for opening in openings):
             say(f"  The embedded model {llm.MODEL} is warmed up.")
 
     def _use_provider(self) -> None:

@@ -63,6 +63,23 @@ EXAMPLES = (
         {"model": "product.product"},
         "product.product (Product Variant)\n__count\n34",
     ),
+    Example(
+        "哪些商機在新增階段？",
+        "有兩筆：辦公室設計（Acme），展場家具（Lumen）。",
+        "search_records",
+        {
+            "model": "crm.lead",
+            "filters": [{"field": "stage_id", "operator": "=", "value": "New"}],
+        },
+        "crm.lead (Lead)\nid | name | partner_id\n41 | 辦公室設計 | Acme (7)\n43 | 展場家具 | Lumen (9)",
+    ),
+    Example(
+        "Expected revenue of the leads by salesperson?",
+        "Ann: 5200, Bob: 1800.",
+        "aggregate_records",
+        {"model": "crm.lead", "group_by": ["user_id"], "measures": ["expected_revenue:sum"]},
+        "crm.lead (Lead)\nuser_id | expected_revenue:sum\nAnn (5) | 5200\nBob (6) | 1800",
+    ),
     Example("太好了！", "很高興能幫上忙！"),
     Example(
         "孟買 10:45 開會，開羅那邊是幾點？",

@@ -1,7 +1,7 @@
 """A script for ``odoo-bin shell``: the demo's records follow this start's model and MCP servers.
 
-Reads the environment's ``WOOW_AI_DEMO_*`` variables and prints, after a mark, what every question to the demo's
-assistant begins with, as an OpenAI request.
+Reads the environment's ``WOOW_AI_DEMO_*`` variables and prints, after a mark each, what every question to one of
+the demo's assistants begins with, as an OpenAI request.
 """
 
 import json
@@ -9,8 +9,10 @@ import logging
 import os
 from types import SimpleNamespace
 
+from odoo import fields
 from odoo.addons.woow_paas_platform.runtime import process
 from odoo.addons.woow_paas_platform.services.errors import EngineError
+from odoo.addons.woow_paas_platform.services.records import catalog
 from odoo.addons.woow_paas_platform.services.specs import Limits
 from odoo.addons.woow_paas_platform.services.turn.tools import TurnTools
 
@@ -21,6 +23,12 @@ ASSISTANTS = {
         "name": "Sales Assistant",
         "description": "Knows contacts, leads and orders; makes activities and quotations when you allow it.",
         "sequence": 5,
+        "system_prompt": "You are a helpful assistant for salespeople. Look things up with the tools instead of"
+        " guessing. Contacts and customers are in res.partner, leads and opportunities in crm.lead, quotations and"
+        " orders in sale.order, their lines in sale.order.line, products in product.product. The state of a quotation"
+        " is draft or sent, that of an order is sale. Count and add up with aggregate_records, list with"
+        " search_records. Answer briefly and in the language of the question:"
+        " 用繁體中文問的，用繁體中文回答；用简体中文问的，用简体中文回答。",
         "group_ids": "sales_team.group_sale_salesman",
         "record_access_ids": [
             (0, 0, {"model": "res.partner", "can_schedule": True}),
@@ -34,6 +42,10 @@ ASSISTANTS = {
         "name": "Order Assistant",
         "description": "Knows your quotations and orders.",
         "sequence": 20,
+        "system_prompt": "You are a helpful assistant for customers. Look things up with the tools instead of"
+        " guessing. Quotations and orders are in sale.order, their lines in sale.order.line. The state of a quotation"
+        " is draft or sent, that of an order is sale. Answer briefly and in the language of the question:"
+        " 用繁體中文問的，用繁體中文回答；用简体中文问的，用简体中文回答。",
         "group_ids": "base.group_portal",
         "record_access_ids": [
             (0, 0, {"model": "sale.order"}),
@@ -63,6 +75,24 @@ def demo(name):
 
 def variable(name, default=""):
     return os.environ.get(f"WOOW_AI_DEMO_{name}", default)
+
+
+def opening(assistant):
+    """What every question to it begins with, as an OpenAI request."""
+    may = {name for one in assistant._record_access().values() for name in one.operations}
+    own = [tool.spec for tool in catalog.TOOLS.values() if tool.operation in may]
+    tools = assistant._system_tools() - assistant.mcp_tool_disabled_ids
+    servers = tuple(server._server_spec() for server in tools.server_id)
+    limits = Limits(definition_tokens=assistant.definition_tokens)
+    specs = (*own, *tools._tool_specs())
+    request = SimpleNamespace(servers=servers, tools=specs, history=(), limits=limits)
+    prompt = [assistant.system_prompt]
+    prompt += [catalog.PROMPT.format(today=fields.Date.today().isoformat())] if own else []
+    messages = [
+        {"role": "system", "content": "\n\n".join(prompt)},
+        {"role": "user", "content": "Hi"},
+    ]
+    return {"messages": messages, "tools": TurnTools(request, None).functions}
 
 
 wanted = [code for code in variable("LANGUAGES").split(",") if code]
@@ -96,14 +126,8 @@ if assistant := demo("ai_assistant_demo"):
     assistant.definition_tokens = 2_500  # its model has a small context
     tools, kept = assistant.mcp_server_ids.tool_ids, variable("TOOLS").split(",")
     assistant.mcp_tool_disabled_ids = tools.filtered(lambda tool: tool.name not in kept)
-    tools = assistant._system_tools() - assistant.mcp_tool_disabled_ids
-    servers = tuple(server._server_spec() for server in tools.server_id)
-    limits = Limits(definition_tokens=assistant.definition_tokens)
-    request = SimpleNamespace(servers=servers, tools=tools._tool_specs(), history=(), limits=limits)
-    offered = TurnTools(request, None)
-    messages = [
-        {"role": "system", "content": assistant.system_prompt},
-        {"role": "user", "content": "Hi"},
-    ]
-    print(MARK + json.dumps({"messages": messages, "tools": offered.functions}))
 env.cr.commit()  # noqa: F821
+# The model keeps what it read last: whom everybody meets comes at the end.
+for name in (*ASSISTANTS, "ai_assistant_demo"):
+    if assistant := demo(name):
+        print(MARK + json.dumps(opening(assistant)))

@@ -140,10 +140,10 @@ def _odoo(instance: Instance, flag: str, modules: str, environment: Mapping[str,
     )
 
 
-def refresh_demo(instance: Instance, environment: Mapping[str, str]) -> str | None:
+def refresh_demo(instance: Instance, environment: Mapping[str, str]) -> list[str]:
     """Point the demo's records at the servers that ``environment`` names, and sync their tools.
 
-    Gives the opening of every request to the demo's assistant as JSON, to warm a model up with.
+    Gives the opening of every request to each of the demo's assistants as JSON, to warm a model up with.
     What fails here is said and does not end the demo: the pages show it, and an admin can sync again.
     """
     done = _script(instance, RECORDS.read_text(), environment)
@@ -154,14 +154,8 @@ def refresh_demo(instance: Instance, environment: Mapping[str, str]) -> str | No
         warn(
             f"The demo's records could not be refreshed (log: {log.relative_to(ROOT)}): {''.join(reason)}"
         )
-    return next(
-        (
-            line.removeprefix(OPENING_MARK)
-            for line in done.stdout.splitlines()
-            if line.startswith(OPENING_MARK)
-        ),
-        None,
-    )
+    lines = done.stdout.splitlines()
+    return [line.removeprefix(OPENING_MARK) for line in lines if line.startswith(OPENING_MARK)]
 
 
 def _script(
