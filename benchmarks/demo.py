@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import itertools
 import json
+import os
 import re
 import sys
 import tempfile
@@ -163,6 +164,7 @@ class Demo:
             "called": [[event["tool"], event["args"]] for event in journal.of("tool_call")],
             "wrong": wrong,
             "seconds": round(time.monotonic() - begun, 1),
+            "load": round(os.getloadavg()[0], 1),
             "first_text": round((journal.first_text or time.monotonic()) - begun, 1),
         }
 
@@ -202,9 +204,11 @@ async def main(demo: Demo, arguments: list[str]) -> None:
         right = sum(not row["wrong"] for row in of_it)
         if of_it:
             slow = sorted(row["seconds"] for row in of_it)
+            load = sorted(row.get("load", 0) for row in of_it)
             print(
                 f"{language:<6} {right} of {len(of_it)} right (aim {AIM} of 20), "
-                f"answered in {slow[len(slow) // 2]} s, the slowest in {slow[-1]} s (aim {SECONDS} s)"
+                f"answered in {slow[len(slow) // 2]} s, the slowest in {slow[-1]} s (aim {SECONDS} s), "
+                f"load average {load[len(load) // 2]}"
             )
 
 

@@ -2,7 +2,7 @@
 
 The template asks for ``<tool_call>`` tags, but the small model answers in a JSON code fence, and llama.cpp builds its
 parser of tool calls from the template. So the template that the model file carries is changed in four places when the
-server starts; it is not copied into this project.
+server starts, and shows it the exchanges of `dev/demo/examples.py` first; it is not copied into this project.
 """
 
 from typing import NamedTuple
@@ -33,7 +33,7 @@ ANSWER_FROM_RESULT = Change(
     old=r"""{{- '\n</tool_response>' }}""",
     new=r"""{{- '\n</tool_response>' }}
         {%- if loop.last %}
-            {{- '\nUsing this result, answer my question in one short sentence, in its language. """
+            {{- '\nUsing this result, answer my question in one short sentence, in the language of my question. """
     r"""Copy numbers and names exactly as they are in the result, times as HH:MM.' }}
         {%- endif %}""",
 )
