@@ -1,9 +1,9 @@
 """Exchanges that the embedded model is shown before the first question, as turns of the same form as the real ones.
 
 A model of 1.5 billion parameters follows an example better than an instruction: which tool it takes, how it says a
-time, in which script it answers. An example that calls a tool is shown only where a tool of that name is offered, by
-the name under which it is offered. Nothing in here is an answer to a question of ``make bench-demo``: other places,
-other times, other numbers.
+time, in which script it answers. The answer to a conversion names one place and time only: with both, the model has
+swapped them. An example that calls a tool is shown only where a tool of that name is offered, by the name under which
+it is offered. None of them answers a question of ``make bench-demo``: other places, other times, other numbers.
 """
 
 import json
@@ -51,7 +51,7 @@ EXAMPLES = (
     Example("Good morning!", "Good morning! How can I help you?"),
     Example(
         "A call starts at 16:00 in Nairobi. When is that for someone in Lima?",
-        "16:00 in Nairobi is 08:00 in Lima.",
+        "It is 08:00 in Lima.",
         **_elsewhere(
             NAIROBI, LIMA, "2026-03-05T16:00:00+03:00", "2026-03-05T08:00:00-05:00", "-8.0h"
         ),
@@ -83,7 +83,7 @@ EXAMPLES = (
     Example("太好了！", "很高興能幫上忙！"),
     Example(
         "孟買 10:45 開會，開羅那邊是幾點？",
-        "孟買的 10:45 是開羅的 07:15。",
+        "開羅是 07:15。",
         **_elsewhere(
             MUMBAI, CAIRO, "2026-03-05T10:45:00+05:30", "2026-03-05T07:15:00+02:00", "-3.5h"
         ),
