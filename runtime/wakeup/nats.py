@@ -51,7 +51,7 @@ class NatsTransport:
             self._wire.send(b"PUB %b %d\r\n%b\r\n" % (CHANNEL.encode(), len(data), data))
         heard = []
         if wire.ready([self._wire], timeout, wake):
-            for name, payload in self._decoder.feed(self._wire.read()):
+            for name, payload in self._decoder.feed(self._wire.receive()):
                 if name == "PING":
                     self._wire.send(b"PONG\r\n")
                 elif name == "MSG":

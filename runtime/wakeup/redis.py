@@ -29,7 +29,7 @@ class RedisTransport:
         heard = []
         for one in wire.ready(self._wires, timeout, wake):
             line = self._ear if one is self._ear.wire else self._mouth
-            heard += [answer[2] for answer in line.read() if answer[0] == b"message"]
+            heard += [answer[2] for answer in line.receive() if answer[0] == b"message"]
         return [payload.decode(errors="replace") for payload in heard]
 
     def explain(self) -> Reason:
@@ -59,5 +59,5 @@ class _Line:
         self.send(*parts)
         return next(wire.answers(self.wire, self._decoder))
 
-    def read(self) -> list[list]:
-        return self._decoder.feed(self.wire.read())
+    def receive(self) -> list[list]:
+        return self._decoder.feed(self.wire.receive())

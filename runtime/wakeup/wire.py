@@ -37,7 +37,7 @@ class Wire:
         with _typed():
             self._socket.sendall(data)
 
-    def read(self) -> bytes:
+    def receive(self) -> bytes:
         """What has come; waits for the first of it."""
         with _typed():
             data = self._socket.recv(CHUNK)
@@ -73,7 +73,7 @@ def answers(wire: Wire, decoder):
     """
     until = time.monotonic() + PATIENCE
     while ready([wire], until - time.monotonic()):
-        yield from decoder.feed(wire.read())
+        yield from decoder.feed(wire.receive())
     raise ConnectionError(f"no answer within {PATIENCE:.0f} s")
 
 
