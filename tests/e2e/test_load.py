@@ -24,7 +24,8 @@ SEED = 20_260
 CUTS = 100
 BURST = 300
 # By Odoo, since it stood still.
-KILLED = re.compile(r"WorkerHTTP \(\d+\) timeout")
+KILLED = re.compile(r"WorkerHTTP \((\d+)\) timeout")
+REPLACED = re.compile(r"Worker \((\d+)\) exiting")
 
 
 def cookie_of(odoo, login="user"):
@@ -215,8 +216,10 @@ class TestLimits:
         begun = time.monotonic()
         assert turn.wait_ended() == "done"
         assert time.monotonic() - begun > 12
-        # Its worker may have answered enough requests meanwhile: then another one goes on.
-        assert not KILLED.search(limited.log_text()[before:])
+        # Its worker may have answered enough requests meanwhile: then another one goes on, and on a busy machine
+        # the one that ends needs longer than this limit.
+        said = limited.log_text()[before:]
+        assert set(KILLED.findall(said)) <= set(REPLACED.findall(said))
 
     def test_a_direct_call_ends_before_its_worker_is_killed(self, limited, counter):
         """The tool may take 30 s, a request 8 s: the call ends in between, and no worker does."""
