@@ -1,6 +1,7 @@
 from odoo import http
 from odoo.http import request
 from odoo.modules.module import get_manifest
+from werkzeug.exceptions import NotFound
 
 from ..runtime import process
 from ..runtime.metrics import exporter
@@ -56,7 +57,7 @@ class HealthController(http.Controller):
     def metrics(self):
         """For Prometheus, with the operator's token; nobody else learns that there is anything."""
         if not exporter.is_on():
-            raise ApiError(404, "not_found", "There is nothing at this address.")
+            raise NotFound
         if not exporter.allows(request.httprequest.headers.get("Authorization", "")):
             raise ApiError(
                 401,
