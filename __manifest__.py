@@ -91,6 +91,7 @@
             "woow_paas_platform/static/src/records/**/*",
             "woow_paas_platform/static/src/tool_call/**/*",
             "woow_paas_platform/static/src/questions/**/*",
+            "woow_paas_platform/static/src/context/**/*",
             "woow_paas_platform/static/src/turn/**/*",
             "woow_paas_platform/static/src/thread/**/*",
             "woow_paas_platform/static/src/conversations/**/*",

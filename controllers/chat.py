@@ -49,10 +49,10 @@ def visible_service(service_id):
     return visible_or_404(model, service_id, request.env._("This cloud service does not exist."))
 
 
-def message_text(content, *, has_files=False):
-    """What is sent; only files may come without a text."""
+def message_text(content, *, may_be_empty=False):
+    """What is sent; only files and commands may come without a text."""
     content = content.strip()
-    if not content and not has_files:
+    if not content and not may_be_empty:
         raise ApiError(400, "empty_message", request.env._("Write a message first."))
     return content
 
@@ -227,7 +227,8 @@ class ChatController(http.Controller):
         channel = channel.with_context(
             woow_ai_companies=companies[:MAX_COMPANIES], woow_ai_in_browser=is_in_browser()
         )
-        content = message_text(values["content"], has_files=bool(values["attachment_ids"]))
+        may_be_empty = bool(values["attachment_ids"] or values["compact"])
+        content = message_text(values["content"], may_be_empty=may_be_empty)
         turn = channel._turn_of_token(values["client_token"])
         if not turn:
             # another wording needs a conversation at rest
@@ -237,6 +238,8 @@ class ChatController(http.Controller):
         return accepted(turn)
 
     def _ask(self, channel, content, values):
+        if values["compact"]:
+            return channel._compact(content, values["client_token"])
         attachments = channel._files_to_send(values["attachment_ids"] or [])
         if values["edit_of"] is None:
             steers = values["when"] == "steer" and bool(channel._running_turn())

@@ -217,7 +217,7 @@ class ProviderController(http.Controller):
                 problem = error
                 data = check.in_new_cursor(lambda env, _provider: error_data(env, problem))
                 return error_body(ApiError(502, data["code"], data["message"])), 502
-            return {"models": names or []}, 200
+            return {"models": list(names or ())}, 200
 
         return check.response(listed)
 

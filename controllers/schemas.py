@@ -405,8 +405,13 @@ SCHEMAS = {
                     {"id": INT, "message_id": _or_null(INT), "stream_url": TEXT, "steers": BOOL}
                 )
             ),
+            "context": _or_null(ref("Context")),
         }
     ),
+    "Context": {
+        **_object(dict.fromkeys(("used", "limit", "definitions", "summary", "messages"), INT)),
+        "description": "About how many tokens the last request to the model had, and how many it takes",
+    },
     "Message": _object(
         {
             "id": _or_null(INT),
@@ -518,6 +523,11 @@ SCHEMAS = {
             "when": {
                 **_one_of("queue", "steer"),
                 "description": "What becomes of it while another message is being answered",
+            },
+            "compact": {
+                **BOOL,
+                "description": "Sums up what was said so far instead of answering; `content`, which may be empty,"
+                " says what to keep in mind",
             },
             "attachment_ids": {"type": "array", "description": "Ids of files that were attached"},
             "company_ids": {

@@ -16,6 +16,7 @@ from . import statistics
 from . import approval
 from . import question
 from . import conversation
+from . import context
 from . import records
 from . import discuss
 from . import base

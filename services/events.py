@@ -50,6 +50,25 @@ def notice(code: str, message: str) -> Event:
     return {"type": "notice", "code": code, "message": message}
 
 
+def conversation_summary(
+    content: str, *, until: int, messages: int, tokens_before: int, tokens_after: int, model: str
+) -> Event:
+    """The model has summed up the earlier part of the conversation, which it is not shown any more.
+
+    :param until: the last turn that was summed up
+    :param messages: how many messages were summed up now, whatever a former summary stands for
+    """
+    return {
+        "type": "conversation_summary",
+        "content": content,
+        "until": until,
+        "messages": messages,
+        "tokens_before": tokens_before,
+        "tokens_after": tokens_after,
+        "model": model,
+    }
+
+
 def steered(turn_id: int, content: str, message_id: int | None = None) -> Event:
     """What the person has sent meanwhile has entered the turn.
 

@@ -249,6 +249,44 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """Earlier turns that the model is to sum up before it is asked.
+
+    `messages` are theirs, `former` stands for those that were summed up before, `kept` is the history that follows.
+    `until` is the last of these turns and `path` the key of all up to it, see `context.summary.path_key`;
+    `count` is how many messages people see of them, `room` how many tokens the model may be given to read.
+    `note` is what the person wants kept in mind, `failures` how many attempts in a row have failed before,
+    `left_out` whether the history without a new summary has lost its beginning.
+    """
+
+    messages: tuple[Mapping[str, Any], ...]
+    kept: tuple[Mapping[str, Any], ...]
+    until: int
+    path: str
+    count: int
+    room: int
+    former: tuple[Mapping[str, Any], ...] = ()
+    note: str = ""
+    failures: int = 0
+    left_out: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """How much a request to the model may hold: `limit` tokens, 0 if nobody measures it.
+
+    `ratio` is how many tokens the provider counts for one that is estimated, `summary` about how many of the history
+    are a summary. `is_command`: nothing is asked but to sum up.
+    """
+
+    limit: int = 0
+    ratio: float = 1.0
+    summary: int = 0
+    compaction: Compaction | None = None
+    is_command: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
     """Everything a turn needs, read in one transaction.
 
@@ -269,6 +307,7 @@ class TurnRequest:
     servers: tuple[ServerSpec, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
     limits: Limits = Limits()
+    context: Context = Context()
     pictures: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict, repr=False)
 
 
@@ -282,6 +321,9 @@ class TurnProgress:
     `found_protocol` is how the model turned out to call tools, where that had to be found out; the host remembers it.
     `llm` is the id of the endpoint that is asked, where it is no longer the first one, and `llm_faults` what was wrong
     with those that were left: ``{"id", "code", "message", "detail"}``.
+    `summary` is what the turn has made of the earlier ones: ``{"path": see `Compaction`, "event": as the stream told
+    it}``; `summary_failures` counts the attempts in a row that have failed. `context` is what the last request held,
+    ``{"limit", "used", "definitions", "summary", "messages", "ratio"}`` in tokens.
     The host sets `confirmed` to the round that the person let go on, or `sum_up` when it said “stop and answer”.
     `epoch` is the claim that saved it: what was claimed since then got no step further.
     """
@@ -298,6 +340,9 @@ class TurnProgress:
     confirmed: int = 0
     sum_up: bool = False
     asides: list[dict[str, Any]] = field(default_factory=list)
+    summary: dict[str, Any] = field(default_factory=dict)
+    summary_failures: int = 0
+    context: dict[str, Any] = field(default_factory=dict)
     epoch: int = 0
 
 

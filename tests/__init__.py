@@ -15,6 +15,7 @@ from . import test_cloud_service
 from . import test_collisions
 from . import test_commands
 from . import test_companies
+from . import test_context
 from . import test_conversation_branch
 from . import test_copies
 from . import test_data

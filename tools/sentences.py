@@ -32,6 +32,10 @@ _KNOWN = (
     _lt("Values that this MCP server requires are missing. Enter them again."),
     _lt("A value is too long or contains invalid characters."),
     _lt("This address is not allowed: only public addresses can be reached."),
+    _lt(
+        "The earlier part of the conversation could not be summed up, so the assistant does not see its beginning."
+    ),
+    _lt("There is nothing to sum up yet."),
     _lt("The stored secret cannot be read with the current key. Enter it again."),
     _lt(
         "This MCP server requires your own key. Add it in your AI settings, under Keys and permissions."

@@ -164,6 +164,7 @@ class Demo:
             "WOOW_AI_DEMO_LLM_URL": f"http://127.0.0.1:{port}/v1",
             "WOOW_AI_DEMO_LLM_MODEL": llm.MODEL,
             "WOOW_AI_DEMO_LLM_KEY": "none",
+            "WOOW_AI_DEMO_LLM_CONTEXT": str(llm.CONTEXT_TOKENS),
         }
         self.llm_port = port
 

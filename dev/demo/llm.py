@@ -23,6 +23,7 @@ from dev.paths import LOGS, REQUIREMENTS
 from dev.progress import DevError, step
 from dev.setup import venvs
 
+CONTEXT_TOKENS = 8192
 MODEL = "qwen2.5-coder-1.5b-instruct"
 MODEL_FILE = f"{MODEL}-q4_k_m.gguf"
 MODEL_SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
@@ -121,7 +122,13 @@ def start(port: int, folder: Path, log: Path = LOGS / "llm.log") -> processes.Pr
     )
     return processes.start(
         "the embedded LLM",
-        [venvs.extra("llm") / "bin/python", SERVER, model, template, "--port", str(port)],
+        [
+            venvs.extra("llm") / "bin/python",
+            SERVER,
+            model,
+            template,
+            *("--port", str(port), "--context", str(CONTEXT_TOKENS)),
+        ],
         log=log,
         env=processes.bare_environment(),
     )

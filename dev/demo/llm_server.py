@@ -8,7 +8,6 @@ from pathlib import Path
 
 import xllamacpp
 
-CONTEXT_TOKENS = 8192
 # Prompt caches beside the running one; llama.cpp's own default is 8192.
 CACHE_MIB = 256
 
@@ -18,6 +17,7 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("template", type=Path)
     parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--context", type=int, required=True, help="tokens")
     options = parser.parse_args()
 
     params = xllamacpp.CommonParams()
@@ -25,7 +25,7 @@ def main() -> None:
     params.model_alias = {options.model.stem}
     params.hostnames = ["127.0.0.1"]
     params.port = options.port
-    params.n_ctx = CONTEXT_TOKENS
+    params.n_ctx = options.context
     params.n_parallel = 1
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = os.cpu_count() or 2
     params.use_jinja = True

@@ -101,7 +101,8 @@ if missing := set(wanted) - {code for code, _name in env["res.lang"].get_install
     env["base.language.install"].create({"lang_ids": langs.ids}).lang_install()  # noqa: F821
 if (provider := demo("ai_config_demo")) and (url := variable("LLM_URL")):
     model, key = variable("LLM_MODEL", provider.model), variable("LLM_KEY")
-    provider.write({"api_base_url": url, "model": model, "api_key": key})
+    length = int(variable("LLM_CONTEXT", "0"))
+    provider.write({"api_base_url": url, "model": model, "api_key": key, "context_length": length})
 for name in ("everything", "time"):
     server, url = demo(f"mcp_server_demo_{name}"), variable(f"MCP_{name.upper()}_URL")
     if server and url:

@@ -43,3 +43,5 @@ class AiTurn(models.Model):
         elif self.state == "failed":
             fallback = self.env._("The assistant could not answer.")
             channel._post_ending(self.assistant_id, self.error_message or fallback)
+        elif self.is_compact:
+            channel._post_ending(self.assistant_id, self._summary_sentence())

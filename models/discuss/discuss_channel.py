@@ -5,6 +5,7 @@ from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError
 from odoo.tools import html2plaintext
 
+from ..context.ai_turn import COMPACT
 from ..conversation.ai_assistant_commands import as_html
 from ..conversation.discuss_channel import CONVERSATION
 
@@ -110,18 +111,33 @@ class DiscussChannel(models.Model):
 
     # ------------------------------------------------------------ slash commands
 
+    def _check_command(self):
+        self.ensure_one()
+        if self.channel_type != CONVERSATION or self.woow_user_id != self.env.user:
+            raise UserError(
+                self.env._("This command works in your conversations with an assistant.")
+            )
+
+    def execute_command_compact(self, **kwargs):
+        """`/compact` in Discuss stands there like a question; the assistant says what came of it.
+
+        :param kwargs: ``body``, the whole line
+        """
+        self._check_command()
+        line = " ".join(kwargs.get("body", "").split()) or COMPACT
+        message = self.with_context(woow_ai_no_turn=True).message_post(
+            body=line, message_type="comment", subtype_xmlid="mail.mt_comment"
+        )
+        self._compact(line.removeprefix(COMPACT).strip(), message=message)
+
     def execute_command_mcp(self, **kwargs):
         """`/mcp`, `/mcp tools` and `/mcp reload` in Discuss; only who typed it sees the answer.
 
         :param kwargs: ``body``, the whole line
         """
-        self.ensure_one()
+        self._check_command()
         # sudo: ai.assistant - `_mcp_servers` checks what its person may use
         assistant = self.sudo().woow_assistant_id
-        if self.channel_type != CONVERSATION or self.woow_user_id != self.env.user:
-            raise UserError(
-                self.env._("This command works in your conversations with an assistant.")
-            )
         servers = self._mcp_servers()
         command = " ".join(kwargs.get("body", "").lower().split())
         if command == "/mcp reload":

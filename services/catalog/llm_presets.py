@@ -18,6 +18,21 @@ PRESETS = {
 }
 """``{code: (name, address)}``; in Azure's address people put their resource."""
 
+CONTEXT_LENGTHS = {
+    "openai": 128_000,
+    "azure": 128_000,
+    "anthropic": 200_000,
+    "gemini": 1_000_000,
+    "mistral": 128_000,
+    "deepseek": 64_000,
+    "groq": 128_000,
+    "ollama": 16_384,
+    "llama_cpp": 16_384,
+    "lm_studio": 16_384,
+}
+"""Tokens that the usual models of a provider take, or with which one's own servers run; brokers and vLLM list
+it for each model."""
+
 
 def of_url(url: str) -> str:
     """The preset whose address this is, ``""`` if there is none.
@@ -33,3 +48,12 @@ def of_url(url: str) -> str:
     return next(
         (code for code, (_, known) in PRESETS.items() if egress.origin(known) == origin), ""
     )
+
+
+def context_length(url: str) -> int:
+    """What is usual for the provider at this address, 0 if nothing is.
+
+    >>> context_length("https://api.mistral.ai/v1"), context_length("http://localhost:11434/v1")
+    (128000, 16384)
+    """
+    return CONTEXT_LENGTHS.get(of_url(url), 0)

@@ -52,9 +52,10 @@ MEANT = "The provider does not know this model. Similar names: {}."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a test has learnt: names from `/models`, and how the model calls tools."""
+    """What a test has learnt: names from `/models`, what is said there of this model, and how it calls tools."""
 
     models: list[str] = field(default_factory=list)
+    context_length: int = 0
     protocol: str = ""
 
 
@@ -72,20 +73,20 @@ class _ProviderCourse(Course):
         super().__init__(STEPS, ADVICE)
         self.spec = spec
         self.connections = connections
-        self.models: list[str] = []
+        self.models: dict[str, int] = {}
         self.deadline = time.monotonic() + timeout
         self.result.found = Found()
 
     async def take(self) -> None:
         await self._reach()
         self.models = await self._listed()
-        self.result.found = Found(models=self.models)
+        self.result.found = self._found()
         self.done("http")
         async with client.open_model(self.spec, self.connections) as model:
             protocol = await self._ask_with_tools(model)
             self.done("key")
             self.done("model", self.spec.model)
-            self.result.found = Found(models=self.models, protocol=protocol)
+            self.result.found = self._found(protocol)
             if protocol != "native" and self.spec.tool_protocol == "native":
                 raise LlmNoTools
             self.done("tools", CALLS[protocol])
@@ -102,12 +103,16 @@ class _ProviderCourse(Course):
             step = self.names[len(self.result.steps)]
             raise LlmUnavailable(AT_CONNECTION[step], detail=error.detail) from error
 
-    async def _listed(self) -> list[str]:
+    def _found(self, protocol: str = "") -> Found:
+        length = self.models.get(self.spec.model, 0)
+        return Found(models=list(self.models), context_length=length, protocol=protocol)
+
+    async def _listed(self) -> dict[str, int]:
         """A list that is refused says nothing: some endpoints want other headers for it than for a question."""
         try:
-            return await model_names.read(self.spec, self.connections) or []
+            return await model_names.read(self.spec, self.connections) or {}
         except (LlmAuthFailed, LlmRejected, LlmRateLimited, LlmModelNotFound):
-            return []
+            return {}
 
     async def _ask_with_tools(self, model) -> str:
         """What is asked first proves the key and the model's name, too: lists of models may be open to all.

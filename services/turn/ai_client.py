@@ -12,13 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import events, measures, text
+from ..context import budget, summary
 from ..errors import LlmError, LlmNoTools, LlmProtocolError, LlmTimeout
 from ..llm import client, dialect, failover, files, tool_protocol, transcript
 from ..llm.answer import Answer
 from ..llm.connections import Connections
 from ..openapi import recall
 from ..render import markdown
-from ..specs import LlmSpec, ToolCall, TurnProgress, TurnRequest, TurnResult
+from ..specs import Compaction, LlmSpec, ToolCall, TurnProgress, TurnRequest, TurnResult
 from .calls import Calls, Reports
 from .ports import Journal
 from .tools import TurnTools
@@ -27,6 +28,11 @@ MAX_NOTICES = 10  # sentences about tools that were left out, at the start of a 
 MAX_CALLS = 20  # calls of one answer; what a model asks beyond it is refused
 DEADLINE_MARGIN = 0.5  # s before the turn's own limit, so that the turn ends in order
 ANOTHER_ANSWERS = "The language model did not answer, so another one does."
+NOT_SUMMED_UP = (
+    "The earlier part of the conversation could not be summed up,"
+    " so the assistant does not see its beginning."
+)
+NOTHING_TO_SUM_UP = "There is nothing to sum up yet."
 SUM_UP = (
     "You have used all rounds of tool calls. Do not call tools any more. "
     "Answer the user now with what you have found and say plainly what is missing."
@@ -95,6 +101,8 @@ class _Turn:
         self.model: Any = None
         self._open_model = open_model
         self.clock = clock
+        self.history = request.history
+        self.summary_tokens = request.context.summary
         self.pictures = dict(request.pictures)
         self.reports = Reports(journal, clock)
         self.answer = Answer()
@@ -105,6 +113,8 @@ class _Turn:
     async def run(self) -> TurnResult:
         self._begin()
         self.model = await self._open_model(self.llm)
+        if ended := await self._compact():
+            return ended
         self.tools.take_in(self.progress.messages)
         if calls := transcript.open_calls(self.progress, self.tools.find):
             if not await self._run_calls(calls):
@@ -187,6 +197,77 @@ class _Turn:
             m["content"] for m in reversed(self.progress.messages) if m["role"] == "assistant"
         )
         return next(answers, "")
+
+    # ------------------------------------------------------------ earlier turns
+
+    async def _compact(self) -> TurnResult | None:
+        """Have earlier turns summed up where it is time for that; a failure costs their beginning, not the turn.
+
+        :return: the end of a turn that is asked for nothing else
+        """
+        context, failed = self.request.context, None
+        if context.compaction and not self.progress.messages:
+            try:
+                await self._sum_up_earlier(context.compaction)
+            except LlmError as error:
+                failed = error
+                self.progress.summary_failures = context.compaction.failures + 1
+                if context.compaction.left_out and not context.is_command:
+                    self._notice("not_summed_up", NOT_SUMMED_UP)
+                await self.journal.save_step(self.progress)
+        if not context.is_command:
+            return None
+        if self.stop.is_set() and not self.progress.summary:
+            return TurnResult(state="stopped")
+        if failed:
+            return TurnResult(state="failed", error=failed)
+        if not self.progress.summary:
+            self._notice("nothing_to_sum_up", NOTHING_TO_SUM_UP)
+        return TurnResult(state="done")
+
+    async def _sum_up_earlier(self, wanted: Compaction) -> None:
+        """The summary is on disk, with its event, before anything is asked that builds on it.
+
+        :raises LlmError: there is none
+        """
+        answer = await summary.write(
+            self.model, self.llm, wanted, stop=self.stop, deadline=self.deadline, clock=self.clock
+        )
+        if answer.stopped:
+            return
+        self._count(answer.usage)
+        event = summary.event_of(answer, wanted, self.llm, self.request.context.ratio)
+        self.progress.summary = {"path": wanted.path, "event": event}
+        shown = summary.as_messages(answer.text)
+        self.history = (*shown, *wanted.kept)
+        self.summary_tokens = budget.tokens_of(shown)
+        self._measure({})
+        await self.journal.save_step(self.progress, more_events=[event])
+
+    def _measure(self, usage: dict[str, int]) -> None:
+        """How full the request was that the transcript goes on from.
+
+        :param usage: that the provider has reported for it, if it has
+        """
+        context = self.request.context
+        if not context.limit:
+            return
+        held = {
+            "definitions": budget.tokens_of_rest(self.request.system_prompt, self.tools.functions),
+            "summary": self.summary_tokens,
+            "messages": budget.tokens_of((*self.history, *self.progress.messages))
+            - self.summary_tokens,
+        }
+        former = self.progress.context.get("ratio", context.ratio)
+        ratio = budget.ratio(sum(held.values()), usage.get("input_tokens", 0), former)
+        held = {name: round(tokens * ratio) for name, tokens in held.items()}
+        held["messages"] += usage.get("output_tokens", 0)
+        self.progress.context = {
+            "limit": context.limit,
+            "used": sum(held.values()),
+            **held,
+            "ratio": ratio,
+        }
 
     # ------------------------------------------------------------ LLM
 
@@ -277,7 +358,7 @@ class _Turn:
         if self._is_last_word():
             instruction = STOP_AND_ANSWER if self.progress.sum_up else SUM_UP
             prompt, functions = f"{prompt}\n\n{instruction}".strip(), []
-        messages = [*self.request.history, *self.progress.messages, *repair]
+        messages = [*self.history, *self.progress.messages, *repair]
         if self.llm.supports_vision:
             messages = transcript.with_pictures(messages, self.pictures, files.MAX_PICTURES)
         else:
@@ -354,6 +435,7 @@ class _Turn:
 
     async def _save_answer(self, answer: Answer, calls: list[ToolCall]) -> None:
         progress = self.progress
+        self._measure(answer.usage)
         progress.messages.append(
             transcript.assistant_message(answer.text, calls, answer.thinking, answer.thought_ms)
         )

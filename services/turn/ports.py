@@ -113,7 +113,7 @@ class Ending:
 
     state: str
     html: str = ""
-    usage: dict[str, int] = field(default_factory=dict)
+    usage: dict[str, Any] = field(default_factory=dict)
     progress: dict[str, Any] | None = None
     error_code: str = ""
     error_message: str = ""

@@ -315,6 +315,8 @@ class QueueHost:
         if error is not None and error.detail:
             _logger.warning("A turn failed: %s (%s)", error.code, error.detail)
         usage = dict(progress.usage) if progress else {}
+        if progress and progress.context:
+            usage["context"] = {k: v for k, v in progress.context.items() if k != "ratio"}
         seconds = self._runner.clock() - begun
         usage["duration_ms"] = usage.get("duration_ms", 0) + int(seconds * 1000)
         usage["rounds"] = progress.round if progress else 0

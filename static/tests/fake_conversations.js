@@ -23,6 +23,7 @@ export class FakeConversations {
             queued: [],
             unseen: false,
             closed: "",
+            context: null,
             ...values,
         };
         this.conversations.unshift(conversation);
@@ -118,6 +119,7 @@ export class FakeConversations {
             has_more: visible.length > limit,
             unseen: conversation.unseen,
             closed: conversation.closed,
+            context: conversation.context,
             turn: turn && {
                 id: turn.id,
                 state: turn.state,

@@ -32,9 +32,10 @@ ARROWS = {
     "services.documents": "services",
     "services.llm": "services services.net services.documents",
     "services.toolset": "services services.schemas services.openapi",
+    "services.context": "services services.llm services.toolset",
     "services.turn": (
         "services services.schemas services.render services.mcp.session services.mcp.discovery services.mcp.pool"
-        " services.openapi services.llm services.records services.toolset"
+        " services.openapi services.llm services.records services.toolset services.context"
     ),
 }
 # Between the features of models: whom they import, extend, relate to or look up by name.
@@ -57,8 +58,9 @@ FEATURES = {
     "review": "mcp assistant recall approval",
     "question": "oauth turn",
     "conversation": "tenancy mcp assistant control turn statistics",
+    "context": "assistant turn",
     "records": "assistant turn approval",
-    "discuss": "assistant turn conversation",
+    "discuss": "assistant turn conversation context",
     "base": "mcp oauth statistics",
 }
 # models ask the process through the port in tools/host.py

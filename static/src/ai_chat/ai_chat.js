@@ -15,6 +15,7 @@ import { uniqueId } from "@web/core/utils/functions";
 import { useService } from "@web/core/utils/hooks";
 import { chatKey } from "../core/chat_ref";
 import { ChatHeader } from "../conversations/chat_header";
+import { ContextGauge } from "../context/context_gauge";
 import { CommandPanel } from "../commands/command_panel";
 import { Composer } from "../composer/composer";
 import { ConversationList } from "../conversations/conversation_list";
@@ -31,6 +32,7 @@ export class AiChat extends Component {
         ChatHeader,
         CommandPanel,
         Composer,
+        ContextGauge,
         ConversationList,
         NewChat,
         ResourcePicker,

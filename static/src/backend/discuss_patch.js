@@ -38,6 +38,12 @@ registry.category("discuss.channel_commands").add("mcp", {
     methodName: "execute_command_mcp",
 });
 
+registry.category("discuss.channel_commands").add("compact", {
+    channel_types: [CONVERSATION],
+    help: _t("Sum up the conversation so far; words behind it say what to keep"),
+    methodName: "execute_command_compact",
+});
+
 patch(DiscussAppCategory.prototype, {
     sortThreads(t1, t2) {
         if (this.id === CATEGORY) {

@@ -7,6 +7,11 @@ import { commandName, commandOf, matchingCommands, promptCommand } from "./slash
 const COMMANDS = [
     { name: "/help", about: _t("Show the commands") },
     { name: "/clear", about: _t("Start a new conversation with the same assistant") },
+    {
+        name: "/compact",
+        about: _t("Sum up the conversation so far; words behind it say what to keep"),
+        takesWords: true,
+    },
     { name: "/mcp", about: _t("The MCP servers of this conversation") },
     { name: "/mcp tools", about: _t("The tools of these servers") },
     { name: "/mcp reload", about: _t("Reload the tools of these servers") },
@@ -93,7 +98,7 @@ export class CommandCenter extends Reactive {
                 ? this.ask(command.prompt)
                 : this.fill(command.prompt, {});
         }
-        await this.attempt(() => this.perform(command.name));
+        await this.attempt(() => this.perform(command.name, command.words));
     }
 
     async attempt(action) {
@@ -107,7 +112,10 @@ export class CommandCenter extends Reactive {
         }
     }
 
-    async perform(name) {
+    async perform(name, words = "") {
+        if (name === "/compact") {
+            return this.compact(words);
+        }
         if (name === "/clear") {
             const { assistant, cloudService, record } = this.chat.thread || {};
             return this.chat.prepare({
@@ -126,6 +134,17 @@ export class CommandCenter extends Reactive {
         if (name === "/mcp reload") {
             this.readPrompts(chatRef);
             await servers.load();
+        }
+    }
+
+    /** Asked for, seen and stopped like a question. */
+    async compact(words) {
+        const { thread } = this.chat;
+        if (thread?.messages.length) {
+            await thread.compact(words);
+        } else {
+            const rows = COMMANDS.filter(({ name }) => name === "/compact");
+            this.answer = { title: _t("There is nothing to sum up yet."), rows };
         }
     }
 

@@ -4,6 +4,7 @@
  * @typedef {Object} SlashCommand
  * @property {string} name with its slash; what completes to it
  * @property {string} about
+ * @property {boolean} [takesWords] what stands behind it is for it
  * @property {Object|null} prompt of a server, as `GET …/prompts` lists it
  */
 
@@ -27,8 +28,14 @@ export function commandName(text) {
     return /^\/[\w:.-]+(?=[^\S\n]|$)/.exec(text)?.[0] ?? "";
 }
 
-/** @returns {SlashCommand|undefined} the command that the text is */
+/** @returns {SlashCommand|undefined} the command that the text is, with the `words` behind it if it takes some */
 export function commandOf(commands, text) {
-    const typed = text.trim().toLowerCase();
-    return commands.find(({ name }) => name.toLowerCase() === typed);
+    const typed = text.trim();
+    const found = commands.find(({ name }) => name.toLowerCase() === typed.toLowerCase());
+    if (found) {
+        return found;
+    }
+    const name = commandName(typed);
+    const command = commands.find((one) => one.takesWords && one.name === name.toLowerCase());
+    return command && { ...command, words: typed.slice(name.length).trim() };
 }

@@ -243,12 +243,16 @@ export class AiApi {
     }
 
     /** The same `clientToken` again never starts a second turn: a retry after a failure is safe. */
-    sendMessage(conversationId, { content, clientToken, editOf, when, attachmentIds = [] }) {
+    sendMessage(
+        conversationId,
+        { content, clientToken, editOf, when, isCompact, attachmentIds = [] }
+    ) {
         return this.request("POST", `/api/ai/conversations/${conversationId}/messages`, {
             content,
             client_token: clientToken,
             ...(editOf ? { edit_of: editOf } : {}),
             ...(when ? { when } : {}),
+            ...(isCompact ? { compact: true } : {}),
             ...(attachmentIds.length ? { attachment_ids: attachmentIds } : {}),
         });
     }

@@ -21,6 +21,7 @@ import { hasOpenText, isFinal, newTurnState } from "../turn/turn_state";
  * @property {{turnId: number, url: string, steers: boolean}|null} queued the turn of a question that waits; with
  *  `steers` it may enter the answer that is being written
  * @property {boolean} steers it is to enter the answer that is being written
+ * @property {string|null} note of the command that sums up the conversation: what to keep in mind
  * @property {number|null} editOf the message that this one asks in other words
  * @property {string|null} token the client token, until the history has the message
  * @property {import("../core/ai_api").AiApiError|null} error why it was not sent
@@ -43,6 +44,7 @@ export function chatMessage(values) {
         versions: [],
         queued: null,
         steers: false,
+        note: null,
         editOf: null,
         status: "sent",
         token: null,

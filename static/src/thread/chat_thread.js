@@ -28,10 +28,19 @@ export class ChatThread extends WatchedThread {
     }
 
     /** @returns {Promise<void>} never rejects: a failure stands at the message */
-    async send(text, { editOf = null, pending = [], steers = false } = {}) {
-        const message = { token: uuid(), text, editOf, pending, steers };
+    async send(text, { editOf = null, pending = [], steers = false, note = null } = {}) {
+        const message = { token: uuid(), text, editOf, pending, steers, note };
         this.outbox.add(this.id, message);
         await this.push(message);
+    }
+
+    /**
+     * Has what was said so far summed up.
+     *
+     * @param {string} note what to keep in mind
+     */
+    compact(note) {
+        return this.send(`/compact ${note}`.trim(), { note });
     }
 
     /** Sends once more what the page before this one sent without hearing of its arrival. */
@@ -98,7 +107,8 @@ export class ChatThread extends WatchedThread {
         try {
             const files = message.pending.map(({ kept }) => kept);
             const answer = await this.api.sendMessage(this.id, {
-                content: message.text,
+                content: message.note ?? message.text,
+                isCompact: typeof message.note === "string",
                 clientToken: message.token,
                 editOf: message.editOf,
                 when: this.isRunning && !message.editOf ? this.whenOf(message) : undefined,

@@ -28,6 +28,8 @@ export class WatchedThread extends Reactive {
         this.record = conversation.record || null;
         /** @type {import("./chat_message").ChatMessage[]} oldest first */
         this.messages = [];
+        /** How full the last request to the model was, see ContextUse; null where nobody knows. */
+        this.context = null;
         this.hasMore = false;
         /** Why nothing can be asked here any more, empty while it can. */
         this.closed = "";
@@ -86,6 +88,7 @@ export class WatchedThread extends Reactive {
             this.cloudService = data.cloud_service;
             this.record = data.record;
             this.closed = data.closed;
+            this.context = data.context;
             this.mergeLatest(data);
             this.isLoaded = true;
         } catch (error) {
@@ -183,6 +186,7 @@ export class WatchedThread extends Reactive {
             {
                 onTurn: (turn) => {
                     message.turn = turn;
+                    this.context = turn.usage?.context || this.context;
                     this.removeEntered(turn);
                 },
                 onAsk: () => this.onNews("waiting"),

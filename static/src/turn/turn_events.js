@@ -86,6 +86,11 @@ const HANDLERS = {
         return { ...turn, items };
     },
 
+    /** The model has summed up what was said before this turn. */
+    conversation_summary(turn, event) {
+        return addItem(turn, { type: "summary", key: `summary-${event.until}`, summary: event });
+    },
+
     /** What the person has sent meanwhile has entered the turn. */
     steered(turn, event) {
         const { turn_id: turnId, content: text } = event;

@@ -29,6 +29,11 @@ const ITEMS = {
         text,
     }),
     tool_call: ({ id }, index, calls) => ({ type: "tool", key: `tool-${id}`, call: calls.get(id) }),
+    conversation_summary: (event) => ({
+        type: "summary",
+        key: `summary-${event.until}`,
+        summary: event,
+    }),
     notice: ({ code, message }, index) => ({
         type: "notice",
         key: `notice-${index}`,

@@ -18,6 +18,7 @@
  * @typedef {{type: "steered", key: string, turnId: number|null, text: string}} SteeredItem what the person has sent meanwhile
  * @typedef {{type: "block", key: string, step: number, html: string, text: string}} BlockItem
  * @typedef {{type: "tool", key: string, call: ToolCall}} ToolItem
+ * @typedef {{type: "summary", key: string, summary: Object}} SummaryItem the event `conversation_summary`
  * @typedef {{type: "notice", key: string, code: string, message: string}} NoticeItem
  * @typedef {{type: "confirm", key: string, round: number, approval: Approval}} ConfirmItem
  *

@@ -7,6 +7,7 @@ import { Elapsed } from "./elapsed";
 import { CopyButton } from "../markdown/copy_button";
 import { citationsOf } from "../records/citations";
 import { Markdown, OpenBlock } from "../markdown/markdown";
+import { SummaryDivider } from "../context/summary_divider";
 import { ToolCallCard } from "../tool_call/tool_call_card";
 
 /** Milliseconds from which it is worth saying how long a model has thought. */
@@ -22,6 +23,7 @@ export class TurnView extends Component {
         Markdown,
         OpenBlock,
         RoundCard,
+        SummaryDivider,
         ToolCallCard,
     };
     static props = {

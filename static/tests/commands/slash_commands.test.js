@@ -41,6 +41,14 @@ test("a whole name is the command", () => {
     expect(commandOf(COMMANDS, "/mc")).toBe(undefined);
 });
 
+test("words go to the command that takes some", () => {
+    const commands = [...COMMANDS, { name: "/compact", about: "", takesWords: true }];
+    expect(commandOf(commands, "/compact").words).toBe(undefined);
+    expect(commandOf(commands, "/Compact Keep the ids").words).toBe("Keep the ids");
+    expect(commandOf(commands, "/help me")).toBe(undefined);
+    expect(commandOf(commands, "/compacted")).toBe(undefined);
+});
+
 test("what looks like a command is told from a path and from a sentence", () => {
     expect(commandName("/nonsense")).toBe("/nonsense");
     expect(commandName("/mcp tool")).toBe("/mcp");

@@ -1,0 +1,109 @@
+"""What of a conversation the model is shown: a summary of its beginning, and the turns since then."""
+
+from dataclasses import replace
+
+from odoo import models
+
+from ...services.context import budget, summary
+from ...services.llm import files
+from ...services.specs import Compaction, Context
+
+BATCH = 20  # turns that are read at once
+RATIO_OF = 5  # latest turns of which one may know what the provider counts
+READ = 2  # times what fits is read: of a conversation that was never summed up, only the end is
+
+
+class AiTurn(models.Model):
+    _inherit = "woow_paas_platform.ai_turn"
+
+    def _turn_request(self):
+        request = super()._turn_request()
+        (question,) = request.history
+        pictures = files.MAX_PICTURES if request.llm.supports_vision else 0
+        pictures -= len(question.get("pictures", ()))
+        limit = self._context_limit()
+        path = self._earlier_turns()[::-1].ids
+        event, failures, since = self._former_summary(path)
+        former = summary.as_messages(event["content"]) if event else ()
+        path_since = [turn_id for turn_id in path if not event or turn_id > event["until"]]
+
+        ratio = self._token_ratio(path)
+        rest = budget.tokens_of_rest(request.system_prompt, ()) + self._definition_tokens(request)
+        answer = request.llm.max_tokens or 0
+        # in tokens as they are estimated
+        room = int(budget.for_messages(limit, rest, answer) / ratio)
+        around = budget.tokens_of((*former, question))
+        turns = self._read_turns(path_since, READ * room, pictures)
+        sizes = [budget.tokens_of(messages) for messages in turns]
+        most = min(summary.MAX_TOKENS, room // 4)
+        plan = budget.plan(sizes, around, room, most, at_once=self.is_compact)
+
+        shown = _joined(turns[len(turns) - plan.shown :])
+        compaction = None
+        if plan.summed_up and (self.is_compact or not budget.is_paused(failures, since)):
+            last = plan.summed_up - len(turns) - 1  # the path may begin before what was read
+            until = path_since[last]
+            messages = _joined(turns[: plan.summed_up])
+            compaction = Compaction(
+                messages=messages,
+                kept=(*_joined(turns[plan.summed_up :]), *(() if self.is_compact else (question,))),
+                until=until,
+                path=summary.path_key(turn_id for turn_id in path if turn_id <= until),
+                count=summary.count(messages),
+                room=room,
+                former=former,
+                note=self._compact_note(),
+                failures=failures,
+                left_out=plan.shown < len(path_since),
+            )
+        return replace(
+            request,
+            history=(*former, *shown, question),
+            context=Context(
+                limit=limit,
+                ratio=ratio,
+                summary=budget.tokens_of(former),
+                compaction=compaction,
+                is_command=self.is_compact,
+            ),
+        )
+
+    def _context_limit(self):
+        """What every provider takes that this turn may ask."""
+        first = self.assistant_id.config_id
+        return min(config._context_tokens() for config in first | first.fallback_id)
+
+    def _definition_tokens(self, request):
+        known = sum(tool.tokens for tool in request.tools if not tool.is_blocked)
+        return min(known, request.limits.definition_tokens)
+
+    def _token_ratio(self, path):
+        """What the provider last reported in this conversation, in proportion to what was estimated."""
+        for turn_id in reversed(path[-RATIO_OF:]):
+            transcript = self.browse(turn_id).transcript or {}
+            if held := transcript.get("context"):
+                return held["ratio"]
+        return 1.0
+
+    def _read_turns(self, path, room, pictures):
+        """The messages of each turn, oldest first; of more than fits, or than are shown, those of the latest.
+
+        :param path: ids of the turns, oldest first
+        :param pictures: how many of the latest questions the model may be shown
+        """
+        turns = []
+        for end in range(len(path), 0, -BATCH):
+            for turn in self.browse(path[max(0, end - BATCH) : end])[::-1]:
+                question = turn._question_message(pictures)
+                pictures -= len(question.get("pictures", ()))
+                messages = turn._history_messages(with_calls=turn.user_id == self.user_id)
+                messages = (question, *messages)
+                turns.append(messages)
+                room -= budget.tokens_of(messages)
+                if room < 0 or len(turns) == budget.MOST_TURNS:
+                    return turns[::-1]
+        return turns[::-1]
+
+
+def _joined(turns):
+    return tuple(message for messages in turns for message in messages)

@@ -1,0 +1,23 @@
+from odoo import models
+
+from .ai_turn import COMPACT
+
+
+class DiscussChannel(models.Model):
+    """A conversation that can be summed up, and tells how full it is."""
+
+    _inherit = "discuss.channel"
+
+    def _compact(self, note, client_token=None, message=None):
+        """Queue a turn that sums up what was said so far; it is asked for, and seen, like a question.
+
+        :param note: what the person wants kept in mind
+        :param message: the message, when it was posted already (Discuss)
+        """
+        turn = self._ask(f"{COMPACT} {note}".strip(), client_token, message)
+        turn._become_compact()
+        return turn
+
+    def _conversation_page(self, limit, before=None):
+        context = self.env["woow_paas_platform.ai_turn"]._context_of(self)
+        return {**super()._conversation_page(limit, before), "context": context}
