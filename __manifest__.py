@@ -96,6 +96,7 @@
             "woow_paas_platform/static/src/thread/**/*",
             "woow_paas_platform/static/src/conversations/**/*",
             "woow_paas_platform/static/src/commands/**/*",
+            "woow_paas_platform/static/src/mentions/**/*",
             "woow_paas_platform/static/src/composer/**/*",
             "woow_paas_platform/static/src/ai_chat/**/*",
         ],

@@ -1,4 +1,4 @@
-"""Attachments of conversations: files that people attach or tools send."""
+"""Attachments of conversations: files that people attach or tools send, and Odoo records."""
 
 import base64
 import binascii
@@ -6,11 +6,12 @@ import binascii
 from odoo import http
 from odoo.http import request
 
+from ..runtime.records import mentions
 from ..runtime.web import uploads
 from ..runtime.web.api_error import ApiError
 from ..services.llm import files
 from ..tools.refusals import NotThere
-from .chat import ROUTE, conversation_or_404
+from .chat import ROUTE, active_companies, assistant_or_404, conversation_or_404
 from .dispatcher import body
 
 MAX_UPLOAD = files.MAX_BYTES * 4 // 3 + 4096  # bytes of a JSON body that carries a file as base64
@@ -85,3 +86,13 @@ class AttachmentController(http.Controller):
 
     def _not_found(self):
         return ApiError.not_found(request.env._("This file does not exist."))
+
+    @http.route(
+        "/api/ai/assistants/<int:assistant_id>/records", methods=["GET"], readonly=True, **ROUTE
+    )
+    def records(self, assistant_id):
+        """Odoo records that a question to this assistant can attach, by a part of their names."""
+        assistant = assistant_or_404(assistant_id)
+        words = request.httprequest.args.get("q", "")
+        found = mentions.search(request.env.user, assistant, words, active_companies())
+        return {"records": found}

@@ -6,6 +6,7 @@ from odoo.exceptions import AccessError, ConcurrencyError
 from odoo.http import request
 
 from ..runtime import process
+from ..runtime.records import mentions
 from ..runtime.web.api_error import ApiError
 from .dispatcher import body, query_int
 
@@ -234,7 +235,8 @@ class ChatController(http.Controller):
             # another wording needs a conversation at rest
             refuse_while_busy(channel, values["when"] if values["edit_of"] is None else None)
             with starting_a_turn():
-                turn = self._ask(channel, content, values)
+                attached = mentions.attached(channel, values["records"] or [], companies)
+                turn = self._ask(channel.with_context(woow_ai_mentions=attached), content, values)
         return accepted(turn)
 
     def _ask(self, channel, content, values):

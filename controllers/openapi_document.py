@@ -113,6 +113,13 @@ OPERATIONS = {
         "Config",
         ("cloud_service_id",),
     ),
+    ("get", f"{AI}/assistants/{{assistant_id}}/records"): (
+        "Odoo records that a question to an assistant can attach; `q` is a part of their names",
+        "",
+        200,
+        "Records",
+        ("q",),
+    ),
     ("put", SESSION): ("Choose the servers by name", "ConfigChange", 200, "Config", ()),
     ("get", f"{AI}/assistants"): ("Assistants of the caller", "", 200, "Assistants", ()),
     ("get", f"{AI}/cloud-services"): ("Cloud services of the caller", "", 200, "CloudServices", ()),

@@ -216,6 +216,7 @@ CONNECTION = {
     "has_key": BOOL,
     "key_since": MOMENT,
 }
+RECORD = {"model": TEXT, "id": INT, "name": TEXT}
 NAMED = _object({"id": INT, "name": TEXT})
 IMAGE_URL = {**_or_null(TEXT), "description": "Of its image, null without one"}
 STARTERS = {**_list(TEXT), "description": "Questions that a chat may begin with"}
@@ -225,7 +226,7 @@ CONVERSATION = {
     "name": TEXT,
     "assistant": _object({"id": INT, "name": TEXT, "image_url": IMAGE_URL}),
     "cloud_service": _or_null(NAMED),
-    "record": _or_null(_object({"model": TEXT, "id": INT, "name": TEXT})),
+    "record": _or_null(_object(RECORD)),
     "last_message_at": MOMENT,
     "turn": _or_null(_open({"id": INT, "state": TURN_STATE})),
 }
@@ -423,7 +424,17 @@ SCHEMAS = {
             "attachments": _list(ref("File")),
             "turn": _or_null(ref("EndedTurn")),
         },
-        {"turn_id": _or_null(INT), "versions": _list(INT)},
+        {
+            "turn_id": _or_null(INT),
+            "versions": _list(INT),
+            "records": {
+                **_list(_object({**RECORD, "url": _or_null(TEXT)})),
+                "description": "Odoo records that are attached to a question",
+            },
+        },
+    ),
+    "Records": _object(
+        {"records": _list(_object({**RECORD, "label": TEXT, "image": _or_null(TEXT)}))}
     ),
     "File": _open(FILE),
     "UnsentFile": _object(
@@ -530,6 +541,10 @@ SCHEMAS = {
                 " says what to keep in mind",
             },
             "attachment_ids": {"type": "array", "description": "Ids of files that were attached"},
+            "records": {
+                **_list(_object({"model": TEXT, "id": INT})),
+                "description": "Odoo records that are attached, at most 8",
+            },
             "company_ids": {
                 **_list(INT),
                 "description": "Active companies; those of the browser if left out",

@@ -59,6 +59,7 @@ from . import test_recall_proxy
 from . import test_records_api
 from . import test_records_apps
 from . import test_records_matrix
+from . import test_records_mentions
 from . import test_records_offered
 from . import test_records_read
 from . import test_records_rehearsal

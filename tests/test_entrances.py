@@ -81,6 +81,7 @@ AT_ONCE = {
     f"{CHAT}/messages",
     f"{CHAT}/seen",
     f"{NEW}/mcp-config",
+    f"{NEW}/records",
     SERVER,
     f"{SERVER}/lock",
     f"{SERVER}/my-policy",

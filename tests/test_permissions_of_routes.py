@@ -162,6 +162,7 @@ ROUTES = [
     ("GET", "/api/ai/cloud-services", None, {"in": SIGNED_IN}, None),
     ("GET", f"{NEW_CHAT}/mcp-config", None, {"in": SIGNED_IN}, None),
     ("GET", f"{NEW_CHAT}/mcp-config?cloud_service_id={{service}}", None, {"in": SEERS}, 404),
+    ("GET", f"{NEW_CHAT}/records?q=a", None, {"in": SIGNED_IN}, None),
     ("POST", f"{NEW_CHAT}/command", TOOLS, {"in": SIGNED_IN}, None),
     ("POST", f"{NEW_CHAT}/command?cloud_service_id={{service}}", TOOLS, {"in": SEERS}, 404),
     ("GET", f"{NEW_CHAT}/prompts", None, {"in": SIGNED_IN}, None),

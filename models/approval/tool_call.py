@@ -125,7 +125,7 @@ class ToolCall(models.Model):
         """Whether the model has read untrusted content, in this turn or an earlier one."""
         turn = self.turn_id
         earlier_turns = turn._earlier_turns()
-        if (turn | earlier_turns)._has_untrusted_files():
+        if (turn | earlier_turns)._has_untrusted_attachments():
             return True
         read = turn._calls_with_taken_over().filtered(lambda call: call.round < self.round)
         for earlier in earlier_turns:

@@ -24,7 +24,8 @@ class AiTurn(models.Model):
             limits.get(self.env, "file_characters_per_message"),
         )
 
-    def _has_untrusted_files(self):
+    def _has_untrusted_attachments(self):
+        """A file from an untrusted server is."""
         # sudo: ir.attachment, mcp_server - where the files of questions come from, and how that is trusted
         sent = self.sudo().attachment_ids.filtered("woow_source_uri")
         servers = self.env["woow_paas_platform.mcp_server"].sudo().with_context(active_test=False)
@@ -32,7 +33,7 @@ class AiTurn(models.Model):
             levels = servers.search([("name", "=", name)]).mapped("trust_level")
             if not levels or "none" in levels:  # of several with this name any may have sent it
                 return True
-        return super()._has_untrusted_files()
+        return super()._has_untrusted_attachments()
 
     def _pictures_of_calls(self):
         """``{call id: pictures}`` that tools of this turn have returned, for models with vision."""

@@ -88,15 +88,16 @@ class DiscussChannel(models.Model):
         data = []
         for message in page:
             turn = by_answer.get(message.id)
+            question = by_question.get(message.id)
             ended = self._turn_data(turn, timelines)
             data.append(
                 {
                     **self._message_data(message, bodies[message.id], ended),
                     "turn_id": asked_first.get(message.id),
                     "versions": versions.get(asked_first.get(message.id), []),
+                    "records": question._attached_records() if question else [],
                 }
             )
-            question = by_question.get(message.id)
             if question and not question.answer_message_id and question.ended_at:
                 data.append(self._unanswered_data(question, timelines))
         open_turns = self._open_turns()

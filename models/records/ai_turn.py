@@ -1,6 +1,6 @@
 from odoo import api, fields, models
 
-from ...services.records import catalog
+from ...services.records import catalog, mentions
 
 
 class AiTurn(models.Model):
@@ -9,21 +9,48 @@ class AiTurn(models.Model):
     companies = fields.Json(
         readonly=True, help="IDs of the companies that were active when the question was asked."
     )
+    mentions = fields.Json(
+        "Attached Records",
+        readonly=True,
+        help="Records that the user attached to the question: model, ID and name.",
+    )
 
     @api.model_create_multi
     def create(self, vals_list):
         asked = self.env.context.get("woow_ai_companies")
+        attached = self.env.context.get("woow_ai_mentions")
         for vals in vals_list:
             vals.setdefault("companies", asked or self.env.context.get("allowed_company_ids"))
+            vals.setdefault("mentions", attached or self._mentions_of_retried(vals))
+            if vals["mentions"]:
+                vals["steers"] = False  # what the records say is read when a turn begins
         return super().create(vals_list)
 
+    @api.model
+    def _mentions_of_retried(self, vals):
+        return self.browse(vals.get("retry_of_id") or ()).mentions
+
+    def _question_message(self, pictures=0):
+        message = super()._question_message(pictures)
+        if not self.mentions:
+            return message
+        content = "\n\n".join(filter(None, (message["content"], mentions.named(self.mentions))))
+        return {**message, "content": content}
+
+    def _has_untrusted_attachments(self):
+        # what stands in records, others may have written
+        return any(turn.mentions for turn in self) or super()._has_untrusted_attachments()
+
+    def _attached_records(self):
+        is_internal = self.user_id._is_internal()
+        return [
+            {**one, "url": f"/odoo/{one['model']}/{one['id']}" if is_internal else None}
+            for one in self.mentions or ()
+        ]
+
     def _allowed_companies(self):
-        """Those that were active, as far as the person still belongs to them; else all of the person's."""
         self.ensure_one()
-        mine = self.user_id.company_ids
-        main = self.user_id.company_id
-        asked = [i for i in self.companies or () if i in mine.ids]
-        return mine.browse(asked) if asked else main | mine
+        return self.user_id._woow_ai_companies(self.companies)
 
     def _record_access(self):
         """What the assistant may do with Odoo's records here; nothing where others read along."""

@@ -58,9 +58,13 @@ class AiTurn(models.Model):
         """Tools that the host itself answers, which come from no server. A hook."""
         return ()
 
-    def _has_untrusted_files(self):
-        """Whether one of these questions holds a file from an untrusted server. A hook."""
+    def _has_untrusted_attachments(self):
+        """Whether one of these questions holds what a stranger may have written. A hook."""
         return False
+
+    def _attached_records(self):
+        """Odoo records that the person attached to the question, for the chat to show. A hook."""
+        return []
 
     def _check_still_allowed(self):
         """:return: a sentence when the person may no longer use this chat, else ``""``"""

@@ -29,12 +29,16 @@ GONE = ("08", "57P")  # PostgreSQL's classes of a lost connection
 
 
 def env_of(env, turn):
-    """The environment of the turn's person: rights, companies, language and time zone; never sudo."""
-    user = turn.user_id
+    """The environment of the turn's person."""
+    return env_of_person(env, turn.user_id, turn._allowed_companies())
+
+
+def env_of_person(env, user, companies):
+    """A person's rights, companies, language and time zone; never sudo."""
     context = {
         "lang": user.lang,
         "tz": user.tz,
-        "allowed_company_ids": turn._allowed_companies().ids,
+        "allowed_company_ids": companies.ids,
         **db.SEND_LATER,
     }
     return env(user=user.id, su=False, context=context)
@@ -117,11 +121,11 @@ def result_of(answer, data, begun):
 
 
 @contextmanager
-def limited(cr):
-    """No statement runs longer than `STATEMENT_TIMEOUT`, none waits longer than `LOCK_TIMEOUT`."""
+def limited(cr, statement=None):
+    """No statement runs longer than so many ms (`STATEMENT_TIMEOUT`), none waits longer than `LOCK_TIMEOUT`."""
     cr.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")
     before = cr.fetchone()
-    _limit(cr, f"{STATEMENT_TIMEOUT}ms", f"{LOCK_TIMEOUT}ms")
+    _limit(cr, f"{statement or STATEMENT_TIMEOUT}ms", f"{LOCK_TIMEOUT}ms")
     yield
     _limit(cr, *before)
 

@@ -238,6 +238,15 @@ class Reach:
         combine = Domain.AND if operator in ("!=", "not in", "not like", "not ilike") else Domain.OR
         return combine([Domain(name, operator, value) for name in names])
 
+    def named(self, model, words, limit):
+        """Records with these words in their names; first those whose names begin so."""
+        begins = self._named(model, "=ilike", f"{convert.literal(words)}%")
+        first = model.search(begins, limit=limit)
+        if len(first) == limit:
+            return first
+        inside = self._named(model, "ilike", words) & Domain("id", "not in", first.ids)
+        return first + model.search(inside, limit=limit - len(first))
+
     def one(self, comodel, value, field_name):
         """The one record that an id or a name means.
 

@@ -6,12 +6,14 @@ Each is safe to repeat after a lost connection.
 """
 
 import time
+from dataclasses import replace
 
 from ...services import text
 from ...services.errors import EngineError
 from ...services.specs import TurnProgress
 from ...services.turn.ports import Claim, Loaded
 from ...tools import db, notify
+from ..records import mentions
 from ..records.record_calls import RecordCalls
 from .turn_calls import TurnCalls
 from .turn_log import TurnLog
@@ -39,14 +41,19 @@ class OdooStore(TurnCalls, RecordCalls, TurnLog, TurnQueue):
                 raise EngineError(reason)
             turn._note_provider()
             progress = TurnProgress(**(turn.transcript or {}))
-            return Loaded(
+            loaded = Loaded(
                 # sudo: the user may use the assistant (checked above), not read its servers' secrets
                 request=turn.with_user(user).sudo()._turn_request(),
                 progress=progress,
                 stop_requested=turn._is_stop_requested(),
             )
+            return loaded, bool(turn.mentions)
 
-        return db.transaction(self.name, work)
+        loaded, has_records = db.transaction(self.name, work)
+        if not has_records:
+            return loaded
+        # In a transaction of its own, which only reads and locks nothing.
+        return replace(loaded, request=mentions.with_contents(self.name, loaded.request))
 
     def take_steering(self, claim, known) -> list[dict]:
         """Messages that the person has sent meanwhile and that enter the turn; theirs are the same, asked again,

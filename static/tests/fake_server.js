@@ -29,6 +29,8 @@ export class FakeServer extends FakeConversations {
         /** What is read of a file, by its name: {mimetype, pages, pages_read}. */
         this.documents = {};
         this.prompts = [];
+        /** Odoo records that the assistants may read: {model, id, name, label, image}. */
+        this.records = [];
         /** Answers that come before the regular one: {match, answer}. */
         this.interrupts = [];
         // not `mockFetch`, which belongs to the mock server of the models
@@ -100,6 +102,11 @@ export class FakeServer extends FakeConversations {
         }
         if (action === "resources" && method === "GET") {
             return json(this.resources);
+        }
+        if (action === "records") {
+            const words = url.searchParams.get("q").toLowerCase();
+            const fits = ({ name }) => name.toLowerCase().includes(words);
+            return json({ records: this.records.filter(fits).slice(0, 8) });
         }
         if (kind === "assistants") {
             const bare = { image_url: null, greeting: "", starters: [] };

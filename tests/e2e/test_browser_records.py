@@ -85,6 +85,31 @@ def test_three_questions_in_the_backend(odoo, zebras, scripted_llm, page_of):
     assert not errors
 
 
+@pytest.mark.parametrize("width", [1280, 390], ids=["wide", "phone"])
+def test_a_record_is_attached_by_its_name(odoo, zebras, scripted_llm, page_of, width):
+    scripted_llm.script(first("Where is", {"content": "In Graz."}))
+    page = page_of(odoo, "admin", viewport={"width": width, "height": 844})
+    page.goto("/odoo/ai-chat")
+    written = page.locator(".o_ai_chat_input")
+    written.press_sequentially("Where is @zebra w")
+    offered = page.get_by_role("listbox", name="Records to attach").get_by_role("option")
+    expect(offered).to_have_count(1)
+    expect(offered).to_contain_text("Zebra Works")
+    expect(offered).to_contain_text("Contact")
+    written.press("Enter")
+    expect(written).to_have_value("Where is @Zebra Works ")
+    expect(page.locator(".o_ai_chat_foot .o_ai_chat_mentioned li")).to_have_text("Zebra Works")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    written.press("Enter")
+    expect(page.locator(".o_ai_chat_turn").last).to_have_attribute("data-state", "done")
+    told = scripted_llm.requests()[-1]["body"]["messages"][-1]["content"]
+    assert f"model res.partner, id {zebras[0]}" in told and "city: Graz" in told
+    page.reload()
+    attached = page.locator(".o_ai_chat_message_user .o_ai_chat_mentioned a")
+    expect(attached).to_have_text("Zebra Works")
+    expect(attached).to_have_attribute("href", f"/odoo/res.partner/{zebras[0]}")
+
+
 def test_three_questions_in_the_portal(odoo, zebras, scripted_llm, page_of):
     me = odoo.rpc("res.users", "search_read", [("login", "=", "user")], ["partner_id"])[0]
     mine, name = me["partner_id"]

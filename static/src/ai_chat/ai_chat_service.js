@@ -8,6 +8,7 @@ import { CommandCenter } from "../commands/command_center";
 import { ChatThread } from "../thread/chat_thread";
 import { ConversationIndex } from "../conversations/conversation_index";
 import { Drafts } from "../composer/drafts";
+import { MentionCenter } from "../mentions/mention_center";
 import { NewChatState } from "./new_chat_state";
 import { Outbox } from "../composer/outbox";
 import { PendingFiles } from "../composer/pending_files";
@@ -53,6 +54,7 @@ export class AiChatStore extends Reactive {
         this.listTimer = null;
         this.commands = new CommandCenter(this);
         this.resources = new ResourceCenter(this);
+        this.mentions = new MentionCenter(this);
     }
 
     /** @returns {ChatThread|null} null: a new chat is being prepared */
@@ -162,6 +164,7 @@ export class AiChatStore extends Reactive {
     leave() {
         this.commands.dismiss();
         this.resources.dismiss();
+        this.mentions.search("");
         this.thread?.hide();
     }
 
@@ -177,6 +180,7 @@ export class AiChatStore extends Reactive {
         await this.api.deleteConversation(id);
         this.list.remove(id);
         this.drafts.set(id, "");
+        this.mentions.take(id);
         if (this.currentId === id) {
             await this.prepare();
         }
@@ -264,7 +268,9 @@ export class AiChatStore extends Reactive {
         const thread = this.thread || (await this.startConversation());
         if (thread) {
             this.drafts.set(this.currentId, "");
-            await thread.send(content, { pending: this.files.take(this.currentId), steers });
+            const pending = this.files.take(this.currentId);
+            const records = this.mentions.take(this.currentId);
+            await thread.send(content, { pending, records, steers });
         }
     }
 
@@ -290,6 +296,7 @@ export class AiChatStore extends Reactive {
         thread.isLoaded = true;
         this.drafts.adopt(conversation.id);
         this.files.restore(conversation.id, this.files.take(null));
+        this.mentions.restore(conversation.id, this.mentions.take(null));
         this.currentId = this.startedId = conversation.id;
         return thread;
     }
@@ -298,6 +305,7 @@ export class AiChatStore extends Reactive {
     editFailed(message) {
         const text = this.thread.withdraw(message);
         this.files.restore(this.currentId, message.pending);
+        this.mentions.restore(this.currentId, message.records);
         const draft = this.draft;
         this.setDraft(draft ? `${text}\n${draft}` : text);
     }
@@ -309,6 +317,7 @@ export class AiChatStore extends Reactive {
 
     setDraft(text) {
         this.drafts.set(this.currentId, text);
+        this.mentions.keepNamed(this.currentId, text);
     }
 }
 

@@ -1,6 +1,8 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
+import { MentionChips } from "../mentions/mention_chips";
+import { mentionAt, withMention } from "../mentions/mention_text";
 import { AttachMenu } from "./attach_menu";
 import { FileChip } from "./file_chip";
 import { FileDrop } from "./file_drop";
@@ -8,7 +10,7 @@ import { FileDrop } from "./file_drop";
 /** Where the person writes. The text belongs to the owner, so that a draft outlives the view. */
 export class Composer extends Component {
     static template = "woow_paas_platform.Composer";
-    static components = { AttachMenu, FileChip, FileDrop };
+    static components = { AttachMenu, FileChip, FileDrop, MentionChips };
     static props = {
         text: String,
         /** Files that wait to be sent, see PendingFiles; without `onAttach` none can be added. */
@@ -40,6 +42,8 @@ export class Composer extends Component {
         onStop: { type: Function, optional: true },
         /** See CommandCenter; without it a slash is a slash. */
         commands: { type: Object, optional: true },
+        /** See MentionCenter; without it an `@` is an `@`. */
+        mentions: { type: Object, optional: true },
     };
 
     setup() {
@@ -80,7 +84,7 @@ export class Composer extends Component {
 
     get canSteer() {
         const { commands, files, text, onSteer, isRunning } = this.props;
-        const isText = Boolean(text.trim()) && !files?.length;
+        const isText = Boolean(text.trim()) && !files?.length && !this.records.length;
         return Boolean(onSteer) && isRunning && isText && !commands?.find(text);
     }
 
@@ -121,8 +125,13 @@ export class Composer extends Component {
         return commands && !this.menu.isClosed ? commands.matching(text) : [];
     }
 
+    /** Of what is open: commands or records. */
+    get menuLength() {
+        return this.offers.length || this.choices.length;
+    }
+
     get activeOfferId() {
-        return this.offers.length ? `${this.menuId}_${this.menu.index}` : undefined;
+        return this.menuLength ? `${this.menuId}_${this.menu.index}` : undefined;
     }
 
     onInput(ev) {
@@ -131,6 +140,9 @@ export class Composer extends Component {
             this.props.commands?.loadPrompts();
         }
         this.props.onInput(ev.target.value);
+        if (!ev.isComposing) {
+            this.findMention();
+        }
     }
 
     pick(command) {
@@ -139,23 +151,71 @@ export class Composer extends Component {
         this.props.commands.run(command);
     }
 
+    pickActive() {
+        const { offers, choices, menu } = this;
+        if (offers.length) {
+            this.pick(this.props.commands.find(this.props.text) || offers[menu.index]);
+        } else {
+            this.mention(choices[Math.min(menu.index, choices.length - 1)]);
+        }
+    }
+
     /** @returns {boolean} whether the key was for the menu */
     onMenuKey(key) {
-        const { offers } = this;
+        const { menuLength } = this;
         const step = { ArrowDown: 1, ArrowUp: -1 }[key];
-        if (!offers.length) {
+        if (!menuLength) {
             return false;
         }
         if (step) {
-            this.menu.index = (this.menu.index + step + offers.length) % offers.length;
+            this.menu.index = (this.menu.index + step + menuLength) % menuLength;
         } else if (key === "Tab" || key === "Enter") {
-            this.pick(this.props.commands.find(this.props.text) || offers[this.menu.index]);
+            this.pickActive();
         } else if (key === "Escape") {
             this.menu.isClosed = true;
         } else {
             return false;
         }
         return true;
+    }
+
+    // Records ----------------------------------------------------------------
+
+    get records() {
+        return this.props.mentions?.attached || [];
+    }
+
+    /** Those that what is written behind an `@` may mean. */
+    get choices() {
+        return this.menu.isClosed ? [] : this.props.mentions?.found || [];
+    }
+
+    findMention() {
+        const { el } = this.input;
+        this.props.mentions?.search(mentionAt(el.value, el.selectionStart)?.query || "");
+    }
+
+    leaveMention() {
+        this.props.mentions?.search("");
+    }
+
+    mention(record) {
+        const { el } = this.input;
+        const place = mentionAt(el.value, el.selectionStart);
+        if (!place) {
+            return this.leaveMention(); // the caret is elsewhere by now
+        }
+        const { text, caret } = withMention(el.value, place, el.selectionStart, record);
+        this.menu.index = 0;
+        this.props.mentions.attach(record);
+        this.props.onInput(text);
+        el.value = text; // before the view does it, which would move the caret
+        el.setSelectionRange(caret, caret);
+    }
+
+    detachRecord(record) {
+        this.props.onInput(this.props.mentions.remove(record, this.props.text));
+        this.input.el.focus({ preventScroll: true });
     }
 
     send() {

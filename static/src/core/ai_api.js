@@ -210,6 +210,12 @@ export class AiApi {
         return (await this.request("GET", "/api/ai/assistants")).assistants;
     }
 
+    /** @returns {Promise<{model, id, name, label, image}[]>} those with these letters in their names */
+    async records(assistantId, words) {
+        const url = withQuery(`/api/ai/assistants/${assistantId}/records`, { q: words });
+        return (await this.request("GET", url)).records;
+    }
+
     async cloudServices() {
         return (await this.request("GET", "/api/ai/cloud-services")).cloud_services;
     }
@@ -245,7 +251,7 @@ export class AiApi {
     /** The same `clientToken` again never starts a second turn: a retry after a failure is safe. */
     sendMessage(
         conversationId,
-        { content, clientToken, editOf, when, isCompact, attachmentIds = [] }
+        { content, clientToken, editOf, when, isCompact, attachmentIds = [], records = [] }
     ) {
         return this.request("POST", `/api/ai/conversations/${conversationId}/messages`, {
             content,
@@ -254,6 +260,7 @@ export class AiApi {
             ...(when ? { when } : {}),
             ...(isCompact ? { compact: true } : {}),
             ...(attachmentIds.length ? { attachment_ids: attachmentIds } : {}),
+            ...(records.length ? { records } : {}),
         });
     }
 

@@ -13,6 +13,7 @@ import { hasOpenText, isFinal, newTurnState } from "../turn/turn_state";
  * @property {string} html
  * @property {Object[]} files attached and kept by the server: {id, name, mimetype, url}
  * @property {import("./pending_files").PendingFile[]} pending attached and not yet kept by the server
+ * @property {import("../mentions/mention_center").MentionedRecord[]} records attached
  * @property {string|null} date ISO
  * @property {import("../core/turn_state").TurnState|null} turn of an assistant's message
  * @property {"sending"|"sent"|"failed"} status
@@ -38,6 +39,7 @@ export function chatMessage(values) {
         author: null,
         files: [],
         pending: [],
+        records: [],
         date: null,
         turn: null,
         turnId: null,
@@ -83,8 +85,9 @@ export function messageFromServer(values, known = new Map()) {
     const isTurn = role === "assistant" && values.turn;
     const message = known.get(id) || (isTurn && known.get(turnKey(values.turn.id)));
     const { turn_id: turnId = null, versions = [] } = values;
-    const files = values.attachments || [];
-    const content = { id, role, text, html, author, date, turnId, versions, files, pending: [] };
+    const { attachments: files = [], records = [] } = values;
+    const attached = { files, records, pending: [] };
+    const content = { id, role, text, html, author, date, turnId, versions, ...attached };
     const fields = { ...content, status: "sent", error: null };
     if (!message) {
         const turn = role === "assistant" ? markRaw(turnStateFromMessage(values)) : null;

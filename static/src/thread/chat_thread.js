@@ -28,8 +28,11 @@ export class ChatThread extends WatchedThread {
     }
 
     /** @returns {Promise<void>} never rejects: a failure stands at the message */
-    async send(text, { editOf = null, pending = [], steers = false, note = null } = {}) {
-        const message = { token: uuid(), text, editOf, pending, steers, note };
+    async send(
+        text,
+        { editOf = null, pending = [], records = [], steers = false, note = null } = {}
+    ) {
+        const message = { token: uuid(), text, editOf, pending, records, steers, note };
         this.outbox.add(this.id, message);
         await this.push(message);
     }
@@ -113,6 +116,7 @@ export class ChatThread extends WatchedThread {
                 editOf: message.editOf,
                 when: this.isRunning && !message.editOf ? this.whenOf(message) : undefined,
                 attachmentIds: files.map(({ id }) => id),
+                records: message.records.map(({ model, id }) => ({ model, id })),
             });
             this.version++;
             this.outbox.remove(this.id, message);

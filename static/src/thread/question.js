@@ -2,13 +2,14 @@ import { Component, markup, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { formatMomentFull } from "../core/format";
 import { Attachments } from "../composer/attachments";
+import { MentionChips } from "../mentions/mention_chips";
 import { CopyButton } from "../markdown/copy_button";
 import { Versions } from "../turn/versions";
 
 /** What the person said; it can be asked in other words, and the earlier wordings looked at. */
 export class Question extends Component {
     static template = "woow_paas_platform.Question";
-    static components = { Attachments, CopyButton, Versions };
+    static components = { Attachments, CopyButton, MentionChips, Versions };
     static props = {
         message: Object,
         /** Whether nothing is under way that a new wording would disturb. */

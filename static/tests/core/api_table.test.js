@@ -69,6 +69,7 @@ test("each request of the client is one that the API takes", async () => {
     const content = "Hi";
     const requests = {
         assistants: [[]],
+        records: [[1, "azure"]],
         cloudServices: [[]],
         conversations: [[{ limit: 5, before: 7, words: "a", cloudServiceId: 2 }]],
         conversation: [[5, { limit: 5 }]],
@@ -84,6 +85,7 @@ test("each request of the client is one that the API takes", async () => {
             [5, { content, clientToken: "t", when: "queue" }],
             [5, { content, clientToken: "t", when: "steer" }],
             [5, { content, clientToken: "t", editOf: 6, attachmentIds: [8] }],
+            [5, { content, clientToken: "t", records: [record] }],
         ],
         upload: [[new File(["a"], "a.txt")]],
         discard: [[8]],

@@ -1,0 +1,115 @@
+"""Mentions: records that a person attaches to a question, found and read with that person's own rights."""
+
+import time
+from dataclasses import replace
+
+from ...services import text
+from ...services.records import mentions
+from ...services.records.errors import RecordError
+from ...tools import db
+from ...tools.refusals import NotThere, Refusal
+from . import executor, read, values
+from .reach import Reach
+
+STATEMENT_TIMEOUT = 1_000  # ms of one search while somebody types
+SEARCH_TIME = 2.0  # s of all of them
+TURN = "woow_paas_platform.ai_turn"
+
+
+def search(user, assistant, query, companies=()):
+    """Records that the assistant and this person may read, by what stands in their names.
+
+    :return: ``[{"model", "id", "name", "label", "image"}]``, the best first
+    """
+    return offered(_reach(user, assistant, companies), query)
+
+
+def offered(reach, query):
+    query = text.one_line(query, mentions.QUERY_CHARS)
+    until, found = time.monotonic() + SEARCH_TIME, []
+    for name in reach.models() if query else ():
+        if time.monotonic() > until:
+            break
+        try:
+            with executor.record_errors(), reach.env.cr.savepoint(flush=False):
+                found.append(_found(reach, reach.env[name], query))
+        except RecordError:  # of this model nothing can be offered
+            continue
+    return mentions.best(found, query)
+
+
+def _found(reach, model, query):
+    with executor.limited(reach.env.cr, STATEMENT_TIMEOUT):
+        records = reach.named(model, query, mentions.MAX_RECORDS)
+        names = values.names_of(records)
+        return [
+            {
+                **_mention(one, names[one.id]),
+                "label": model._description,
+                "image": values.picture(reach, one),
+            }
+            for one in records
+        ]
+
+
+def attached(channel, refs, companies=()):
+    """What a question in the caller's own conversation keeps of the records that it names.
+
+    :raises Refusal: one is not there for this person and this assistant, or they are too many
+    """
+    _, named = channel.env._, mentions.distinct(refs)
+    if len(named) > mentions.MAX_RECORDS:
+        limit = mentions.MAX_RECORDS
+        sentence = _("At most %(limit)s records can be attached to one message.", limit=limit)
+        raise Refusal(sentence, "too_many_records", max_records=limit)
+    reach = _reach(channel.env.user, channel.woow_assistant_id, companies)
+    try:
+        with executor.record_errors(), reach.env.cr.savepoint(), executor.limited(reach.env.cr):
+            return [kept(reach, *ref) for ref in named]
+    except RecordError as error:
+        sentence = _(
+            "An attached record no longer exists, or it is not open to you and this assistant. Remove it and send"
+            " the message again."
+        )
+        raise NotThere(sentence, "record_not_found") from error
+
+
+def kept(reach, model, record_id):
+    """:raises RecordError: it is not there for this person and this assistant"""
+    record = reach.records(reach.model(model), [record_id])
+    return _mention(record, values.names_of(record)[record_id])
+
+
+def with_contents(dbname, request):
+    """A turn's request, with what the records of its question say now."""
+    *earlier, question = request.history
+
+    def work(env):
+        turn = env[TURN].browse(request.turn_id).exists()
+        return [_sheet(env, turn, one) for one in turn.mentions or ()]
+
+    content = f"{question['content']}\n\n{mentions.told(db.read_only(dbname, work))}"
+    return replace(request, history=(*earlier, {**question, "content": content}))
+
+
+def _sheet(env, turn, mention):
+    try:
+        with executor.record_errors(), env.cr.savepoint(flush=False), executor.limited(env.cr):
+            reach = Reach(executor.env_of(env, turn), turn._record_access())
+            wanted = {"model": mention["model"], "ids": [mention["id"]]}
+            return read.read_records(reach, wanted)[0]
+    except RecordError:
+        return mentions.gone(mention)
+
+
+def _reach(user, assistant, companies):
+    env = executor.env_of_person(user.env, user, user._woow_ai_companies(companies))
+    return Reach(env, assistant._record_access())
+
+
+def _mention(record, name):
+    return {
+        "model": record._name,
+        "id": record.id,
+        "name": text.one_line(name, mentions.NAME_CHARS) or f"#{record.id}",
+    }
