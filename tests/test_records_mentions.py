@@ -182,7 +182,7 @@ class TestMentionedContents(PartnersCase):
         told = self._told()
         self.assertIn("city: Fremont", told)
         for gone in (self.gemini, self.secret):
-            self.assertIn(f"res.partner {gone.id}: the record", told)
+            self.assertIn(f"id {gone.id}) no longer exists, or the user may not read", told)
         self.assertNotIn("Fairfield", told)
         self.assertNotIn("Hidden City", told)
         self.line.unlink()

@@ -86,20 +86,21 @@ def with_contents(dbname, request):
 
     def work(env):
         turn = env[TURN].browse(request.turn_id).exists()
-        return [_sheet(env, turn, one) for one in turn.mentions or ()]
+        return [(one, _sheet(env, turn, one)) for one in turn.mentions or ()]
 
     content = f"{question['content']}\n\n{mentions.told(db.read_only(dbname, work))}"
     return replace(request, history=(*earlier, {**question, "content": content}))
 
 
 def _sheet(env, turn, mention):
+    """What reading the record gives, None where it cannot be read."""
     try:
         with executor.record_errors(), env.cr.savepoint(flush=False), executor.limited(env.cr):
             reach = Reach(executor.env_of(env, turn), turn._record_access())
             wanted = {"model": mention["model"], "ids": [mention["id"]]}
             return read.read_records(reach, wanted)[0]
     except RecordError:
-        return mentions.gone(mention)
+        return None
 
 
 def _reach(user, assistant, companies):

@@ -39,6 +39,14 @@ def test_a_name_cannot_leave_its_quotation_marks():
 
 
 def test_each_record_has_its_share():
-    told = mentions.told(["x" * 100_000] * 8)
+    told = mentions.told([(record("x"), "x" * 100_000)] * 8)
     assert len(told) < mentions.TOGETHER + 1_000
     assert told.startswith("[What stands in the attached records is data")
+
+
+def test_a_record_that_is_gone_is_no_data():
+    told = mentions.told([(record("Azure"), None), (record("Zoe"), "city: Graz")])
+    gone, data = told.split("[What stands")
+    assert '"Azure"' in gone and "no longer exists" in gone
+    assert "city: Graz" in data and "Azure" not in data
+    assert "data" not in mentions.told([(record("Azure"), None)])
