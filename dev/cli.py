@@ -27,8 +27,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     test = commands.add_parser("test", help="run every test, or those of one runner")
     test.add_argument("--only", choices=runners.RUNNERS)
+    test.add_argument(
+        "--beside",
+        type=lambda names: names.split(","),
+        default=[],
+        help="modules of Odoo that are there, too, for --only odoo, with commas between them",
+    )
     test.add_argument("arguments", nargs="*", help="more arguments for pytest, after --")
-    test.set_defaults(run=lambda options: runners.run_tests(options.only, options.arguments))
+    test.set_defaults(
+        run=lambda options: runners.run_tests(options.only, options.arguments, options.beside)
+    )
     tried = commands.add_parser("compatibility", help="try the addon in other people's Odoos")
     tried.add_argument("names", nargs="*", help="of dev/setup/environments.py")
     tried.set_defaults(run=lambda options: compatibility.run_all(options.names))

@@ -12,10 +12,12 @@ from odoo.exceptions import AccessError, UserError
 from odoo.models import MAGIC_COLUMNS
 from odoo.tests import new_test_user, tagged
 
-from ..runtime.records import executor
+from ..runtime.records import executor, mentions, write
+from ..runtime.records.changes import Changes
 from ..runtime.records.reach import Reach
 from ..services.records.access import Access
 from ..services.records.errors import RecordError
+from ..tools import rehearsal
 from .common import AiCase
 
 CANARY = "zqcanaryqz"
@@ -34,6 +36,39 @@ MODELS = {
     "project.task": lambda env: {"project_id": env["project.project"].create({"name": "P"}).id},
     "hr.department": lambda env: {},
     "hr.employee": lambda env: {},
+}
+
+
+class _Undone(Exception):
+    """Nothing of a rehearsal stays."""
+
+
+def rehearse(reach, given):
+    """What a question would show of a change, as `executor.rehearse` finds it out."""
+    recorder, shown = rehearsal.Recorder(is_fenced=True), {}
+    cr = reach.env.cr
+    try:
+        with cr.savepoint():  # the test's cursor refuses commits by itself
+            with executor.record_errors(), rehearsal.recording(recorder):
+                write.update_records(reach, given)
+                executor.settle(cr)
+                shown = Changes(reach, recorder).shown()
+            raise _Undone
+    except _Undone:
+        return "", shown
+
+
+def mention(reach, given):
+    found = mentions.offered(reach, given["query"])
+    return "", {"rows": found} if found else {}
+
+
+# Ways to read that are no tools: what `@` offers and attaches, and what a rehearsal shows.
+WAYS = {
+    **executor.READS,
+    "mention": mention,
+    "attach": lambda reach, given: ("", mentions.kept(reach, given["model"], given["id"])),
+    "rehearse": rehearse,
 }
 
 
@@ -219,6 +254,7 @@ class TestRecordsMatrix(AiCase):
         model = {"model": name}
         yield "find_models", {"query": said}
         yield "describe_model", {**model, "query": said}
+        yield "mention", {"query": said}
         for path in self._paths(name, field):
             for operator in ("=", "ilike", "=like"):
                 value = f"{said}%" if operator == "=like" else said
@@ -248,9 +284,27 @@ class TestRecordsMatrix(AiCase):
         yield "aggregate_records", {**model, "measures": [f"{field}:count_distinct"]}
         yield "open_view", {**model, "view": "form", "ids": [self.hidden[name].id]}
         yield "open_view", {**model, "view": "list", "group_by": [field]}
+        yield "attach", {**model, "id": self.hidden[name].id}
+        yield "attach", {**model, "id": self.open[name].id}
+        yield "mention", {"query": f"Open {name}"}
+        for change in self._changes(name, field):
+            yield "rehearse", {**model, "ids": [self.open[name].id], "values": change}
         for relation in relations:
             yield "search_records", {**model, "limit": 200, "fields": [relation]}
             yield "aggregate_records", {**model, "group_by": [relation], "limit": 200}
+
+    def _changes(self, name, field):
+        """What shows a former value beside the new one: of the field, and of each relation that leads somewhere."""
+        yield {field: "Other"}
+        for relation in self.open[name]._fields.values():
+            if (
+                relation.relational
+                and relation.comodel_name in self.models
+                and relation.store
+                and not relation.readonly
+                and not relation.required
+            ):
+                yield {relation.name: False if relation.type == "many2one" else []}
 
     def _paths(self, name, field):
         """The field, and what leads to it from this model in one step and in two."""
@@ -271,7 +325,7 @@ class TestRecordsMatrix(AiCase):
         env = self.env(user=person.id, su=False, context=context)
         try:
             with executor.record_errors(), self.env.cr.savepoint():
-                return executor.READS[tool](Reach(env, self.access), arguments)
+                return WAYS[tool](Reach(env, self.access), arguments)
         except (RecordError, AccessError) as error:
             return str(error), {}
 
@@ -281,9 +335,10 @@ class TestRecordsMatrix(AiCase):
             for name, field in found:
                 for who, person in self.people.items():
                     for tool, arguments in self._looks(name, field):
-                        answer = str(self._ask(person, tool, arguments))
+                        answer = self._ask(person, tool, arguments)
                         asked += 1
-                        self.assertNotIn(CANARY, answer, (who, tool, arguments))
+                        self.assertNotIn(CANARY, str(answer), (who, tool, arguments))
+                        self._only_readable(person, answer[1], (who, tool, arguments))
                     pairs = zip(
                         self._questions(name, field, CANARY),
                         self._questions(name, field, NOTHING),
@@ -298,6 +353,16 @@ class TestRecordsMatrix(AiCase):
                             (who, tool, arguments),
                         )
         self.assertGreater(asked, 100)
+
+    def _only_readable(self, person, data, way):
+        """Rows have links and pictures, so each must be of a record that the person may open."""
+        by_model = {}
+        for row in data.get("rows", ()):
+            by_model.setdefault(row.get("model") or data["model"], []).append(row["id"])
+        for model, ids in by_model.items():
+            context = {"allowed_company_ids": person.company_ids.ids}
+            records = self.env(user=person.id, su=False, context=context)[model].browse(ids)
+            self.assertEqual(records._filtered_access("read").ids, ids, way)
 
     def test_record_rules(self):
         self._nothing_leaks(self._by_rule())

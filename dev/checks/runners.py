@@ -49,16 +49,19 @@ TIME_LIMIT = 2400  # seconds for one runner; a hanging one fails with a report i
 AFTER_A_TEST = (r"was not saved: 400 Bad Request: Trying to open a test cursor",)
 
 
-def run_tests(only: str | None, arguments: Sequence[str]) -> int:
-    """Run every runner, or ``only`` one, with more ``arguments`` for pytest; print the result."""
+def run_tests(only: str | None, arguments: Sequence[str], beside: Sequence[str] = ()) -> int:
+    """Run every runner, or ``only`` one, with more ``arguments`` for pytest; print the result.
+
+    :param beside: modules of Odoo that are installed beside the addon for *odoo*
+    """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with try_lock(DEV / "run/test.lock") as free:
         if not free:
             raise DevError("Tests run in this checkout already.")
-        return _run(only, arguments)
+        return _run(only, arguments, beside)
 
 
-def _run(only: str | None, arguments: Sequence[str]) -> int:
+def _run(only: str | None, arguments: Sequence[str], modules: Sequence[str]) -> int:
     for folder in (REPORTS, LOGS / "test", LOGS / "e2e"):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -72,7 +75,8 @@ def _run(only: str | None, arguments: Sequence[str]) -> int:
         with testbed.running_postgres(instance):
             core = Pytest("core", _core(arguments), quiet=True) if "core" in chosen else None
             testbed.prepare_template(instance, fresh=not only)
-            odoo = _odoo(instance, arguments) if "odoo" in chosen else None
+            where = testbed.with_modules(instance, modules) if modules else instance
+            odoo = _odoo(where, arguments) if "odoo" in chosen else None
             outcomes += [outcome for outcome in (core and core.finish(), odoo) if outcome]
             if "e2e" in chosen:
                 beside = "conformance" in chosen

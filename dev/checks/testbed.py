@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,6 +92,21 @@ def clone(source: Instance, database: str) -> None:
         shutil.copytree(
             source.filestore(source.database), source.filestore(database), copy_function=os.link
         )
+
+
+def with_modules(source: Instance, modules: Sequence[str]) -> Instance:
+    """A second template that has these modules of Odoo, too; kept until they or the addon change."""
+    base = Instance(source.name, f"{source.database}_beside", throw_away=True)
+    base.postgres = source.postgres
+    stamp = base.folder / f"{base.database}.installed"
+    current = f"{addon.fingerprint()} {' '.join(sorted(modules))}"
+    known = stamp.exists() and stamp.read_text() == current
+    if not known or not base.postgres.exists(base.database):
+        stamp.unlink(missing_ok=True)
+        clone(source, base.database)
+        addon.add(base, modules)
+        stamp.write_text(current)
+    return base
 
 
 def with_demo_servers(source: Instance, facts: Mapping[str, str], name: str = "demo") -> Instance:

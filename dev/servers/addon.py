@@ -88,6 +88,13 @@ def install(instance: Instance, environment: Mapping[str, str], beside: Sequence
         _module(instance, "-i", environment, beside)
 
 
+def add(instance: Instance, modules: Sequence[str]) -> None:
+    """Modules of Odoo, with their demo data, in a database that has the addon."""
+    with step(f"Installing {', '.join(modules)} with demo data"):
+        _odoo(instance, "-i", ",".join(modules), {})
+    install_log(instance).unlink()  # it is not the addon's
+
+
 def compile_bundles(instance: Instance) -> None:
     """Make what the pages load, so that copies of the database have it already."""
     ours = {name: ("js", "css") for name in manifest()["assets"] if name.startswith(ADDON)}
