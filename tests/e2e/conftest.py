@@ -42,6 +42,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="website",
         help="beside which of Odoo's and OCA's modules the addon is tried, see test_beside.py",
     )
+    parser.addoption(
+        "--kills",
+        type=int,
+        default=20,
+        help="how often runners of turns that write are killed, see test_records_crash.py",
+    )
 
 
 @pytest.fixture(scope="session")

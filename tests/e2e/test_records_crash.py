@@ -1,0 +1,124 @@
+"""Turns that write are killed at random moments: each write happened once or not at all, and its row says which.
+
+`--kills=300` kills as often as a run of its own should.
+"""
+
+import json
+import random
+import time
+
+import pytest
+from chat import Chat, calls, first, then
+from test_crash import CALLS, LEASE, TURNS, Fleet, serves, wait_for
+from test_records import use_partners
+
+SEED = 20_261
+RUNNERS = 3
+QUEUED = 12  # turns that are kept open
+COUNT_UP = """
+record.write({'ref': str(int(record.ref or 0) + 1)})
+env.cr.execute('SELECT pg_sleep(0.2)')
+"""
+IN_A_WRITE = "SELECT COUNT(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(0.2)' AND state = 'active'"
+
+
+@pytest.fixture(scope="module")
+def odoo_of_writers(new_odoo):
+    """An Odoo that runs no turn itself, whose assistants change contacts without asking."""
+    server = new_odoo(
+        "writers",
+        operator={"lease_seconds": LEASE, "in_process_runner": False, "runner_capacity": 4},
+    )
+    (model,) = server.rpc("ir.model", "search", [("model", "=", "res.partner")])
+    action = {"name": "Count up", "model_id": model, "state": "code", "code": COUNT_UP}
+    (action_id,) = server.rpc("ir.actions.server", "create", [action])
+    use_partners(server, can_create=True, policy="auto", action_ids=[(6, 0, [action_id])])
+    return server
+
+
+@pytest.fixture
+def writers(odoo_of_writers):
+    fleet = Fleet(odoo_of_writers)
+    yield fleet
+    fleet.end()
+
+
+class Writing:
+    """Turns of conversations of their own: each creates a contact, and counts another one up, in one step."""
+
+    def __init__(self, odoo, llm):
+        self.odoo = odoo
+        self.llm = llm
+        self.counted = {}  # turn id -> (what it is called, id of the contact that it counts up)
+
+    def fill(self, number):
+        names = [f"w{len(self.counted) + n}x" for n in range(max(number - self.left(), 0))]
+        partners = self.odoo.rpc("res.partner", "create", [{"name": f"of {n}"} for n in names])
+        for name, partner in zip(names, partners if names else (), strict=True):
+            create = ("create_record", {"model": "res.partner", "values": {"name": f"by {name}"}})
+            count = ("run_action", {"model": "res.partner", "ids": [partner], "action": "Count up"})
+            self.llm.script(
+                first(name, calls(create, count)), then(name, {"content": "It is written."})
+            )
+            self.counted[Chat(self.odoo, "admin").ask(name).id] = (name, partner)
+
+    def left(self):
+        sql = f"SELECT COUNT(*) FROM {TURNS} WHERE state NOT IN ('done', 'failed', 'stopped')"
+        return int(self.odoo.sql(sql))
+
+    def rows(self):
+        """``{turn id: {tool: outcome}}``"""
+        found = self.odoo.sql(
+            f"SELECT turn_id, json_object_agg(tool_name, outcome) FROM {CALLS} GROUP BY turn_id"
+        )
+        split = (row.split("|", 1) for row in found.splitlines())
+        return {int(turn): json.loads(outcomes) for turn, outcomes in split}
+
+    def happened(self):
+        """``{name: (contacts that were created, times that the other was counted up)}``"""
+        found = self.odoo.sql(
+            "SELECT substr(p.name, 4), COALESCE(p.ref, '0'),"
+            " (SELECT COUNT(*) FROM res_partner c WHERE c.name = 'by ' || substr(p.name, 4))"
+            " FROM res_partner p WHERE p.name LIKE 'of w%x'"
+        )
+        split = (row.split("|") for row in found.splitlines())
+        return {name: (int(created), int(counted)) for name, counted, created in split}
+
+
+def test_a_write_happened_once_or_not_at_all_and_its_row_says_which(
+    writers, scripted_llm, pytestconfig
+):
+    random_ = random.Random(SEED)
+    odoo = writers.odoo
+    writing = Writing(odoo, scripted_llm)
+    writing.fill(QUEUED)
+    for _runner in range(RUNNERS):
+        writers.start()
+    killed = in_a_write = 0
+    while killed < pytestconfig.getoption("kills") or not in_a_write:
+        writing.fill(QUEUED)
+        # The moment itself is what is random here; nothing is waited for.
+        time.sleep(random_.uniform(0.0, 0.3))
+        awake = [process for process in writers.processes if serves(process)]
+        if not awake:
+            continue
+        in_a_write += int(odoo.sql(IN_A_WRITE)) > 0
+        writers.kill(random_.choice(awake))
+        writers.start()
+        killed += 1
+    wait_for(lambda: not writing.left(), "all turns end")
+
+    states = odoo.sql(f"SELECT DISTINCT state FROM {TURNS}").split()
+    assert states == ["done"]
+    rows, happened = writing.rows(), writing.happened()
+    assert set(rows) == set(writing.counted)
+    for turn, (name, _partner) in writing.counted.items():
+        outcomes = rows[turn]
+        created, counted = happened[name]
+        assert set(outcomes) == {"create_record", "run_action"}, (name, outcomes)
+        assert (created, counted) == (
+            int(outcomes["create_record"] == "ok"),
+            int(outcomes["run_action"] == "ok"),
+        ), (name, outcomes)
+        assert not {"unknown", None} & set(outcomes.values()), (name, outcomes)
+    assert sum(outcomes["run_action"] == "ok" for outcomes in rows.values()) > len(rows) / 2
