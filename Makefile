@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m dev
 
-.PHONY: help demo pictures test simulate conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers bench-demo package deployment compatibility clean
+.PHONY: help demo pictures test simulate conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers bench-demo bench-records bench-browser package deployment compatibility clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -62,6 +62,14 @@ bench-answers:  ## Measure how tools are found and what they cost: ARGS=folder o
 bench-demo:  ## Ask the demo's embedded model 60 first questions: ARGS='zh_TW time' for some of them
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.demo $(ARGS)
+
+bench-records:  ## Ask 60 questions about Odoo's records, beside mcp-server-odoo: ARGS='ours zh_TW write' for some
+	@$(DEV) setup
+	@.dev/venv/bin/python -m benchmarks.records $(ARGS)
+
+bench-browser:  ## Ask six questions about Odoo's records in a browser, ten times each: ARGS=3 for three times
+	@$(DEV) setup
+	@.dev/venv/bin/python -m benchmarks.records.browser $(ARGS)
 
 pictures:  ## Take the pictures of README and docs again from a real browser
 	@$(DEV) pictures

@@ -1,0 +1,34 @@
+"""The model that is asked: the demo's embedded one, or the one that `OPENAI_BASE_URL` names."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dev import processes
+from dev.demo import llm as embedded
+
+
+@dataclass(frozen=True)
+class Llm:
+    base_url: str
+    model: str
+    key: str
+
+
+@contextlib.contextmanager
+def the_model() -> Iterator[Llm]:
+    if base_url := os.environ.get("OPENAI_BASE_URL"):
+        yield Llm(base_url, os.environ["OPENAI_MODEL"], os.environ.get("OPENAI_API_KEY", ""))
+        return
+    port = processes.free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        server = embedded.start(port, Path(folder), Path(folder) / "llm.log")
+        try:
+            if not embedded.warm_up(port, {"messages": [{"role": "user", "content": "Hi"}]}):
+                raise SystemExit("The model does not answer.")
+            yield Llm(f"http://127.0.0.1:{port}/v1", embedded.MODEL, "none")
+        finally:
+            server.stop()
