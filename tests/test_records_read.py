@@ -6,6 +6,7 @@ import psycopg2
 from odoo.tests import tagged
 
 from ..runtime.records import aggregate, executor
+from ..runtime.records.reach import Reach
 from .records_data import PartnersCase
 
 
@@ -52,6 +53,29 @@ class TestRecordsRead(PartnersCase):
         self.assertEqual((data["rows"][0]["name"], data["total"]), ("Gemini Furniture", 3))
         self.assertIn("1 of 3 records", said)
         self.assertEqual(data["rows"][0]["url"], f"/odoo/res.partner/{self.gemini.id}")
+
+    def test_what_is_not_shown_is_not_read_either(self):
+        fetched = set()
+        model = self.env.registry["res.partner"]
+        fetch_query = model._fetch_query
+
+        def spy(records, query, fields):
+            found = fetch_query(records, query, fields)
+            if self.azure.id in found.ids:  # Odoo reads the user's own contact as it likes
+                fetched.update(field.name for field in fields)
+            return found
+
+        turn = self._turn(self.internal)
+        reach = Reach(executor.env_of(self.env, turn), turn._record_access())
+        given = {"model": "res.partner", "fields": ["city"], "ids": self.azure.ids}
+        given["filters"] = [{"field": "id", "value": self.azure.id}]
+        for name in ("search_records", "read_records"):
+            self.env.flush_all()
+            self.env.invalidate_all()
+            with patch.object(model, "_fetch_query", spy):
+                executor.READS[name](reach, given)
+        self.assertIn("city", fetched)
+        self.assertFalse(fetched & {"comment", "barcode", "website", "ref", "email"})
 
     def test_read_and_aggregate(self):
         said, _data = self._read(

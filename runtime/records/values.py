@@ -64,7 +64,7 @@ def column(reach, records, field, limit):
 
 
 def _relations(reach, records, field):
-    comodel = reach.env[field.comodel_name]
+    comodel = reach.env[field.comodel_name].with_context(prefetch_fields=False)
     if not comodel.has_access("read"):
         return {
             one.id: NO_ACCESS if field.type == "many2one" and one[field.name] else None
