@@ -39,7 +39,7 @@ MODELS = (
     "langsmith",
     "markdown_it",
     "openai",
-    *map(SERVICES.format, ("turn.ai_client", "llm.reply", "llm.diagnose")),
+    *map(SERVICES.format, ("turn.ai_client", "llm.reply", "llm.diagnose", "meaning.vectors")),
 )
 
 
@@ -73,6 +73,7 @@ class Engine:
         self._capacity = capacity
         self._pool = None
         self._connections = None
+        self._vectors = None
         self._protocols = concurrent.futures.Future()
         self._models = concurrent.futures.Future()
 
@@ -133,11 +134,21 @@ class Engine:
             self._connections = Connections()
         return self._connections
 
+    @property
+    def vectors(self):
+        """Of what tools mean; live on the runner's loop."""
+        if self._vectors is None:
+            from ..services.meaning.vectors import Vectors  # noqa: PLC0415
+
+            self._vectors = Vectors(self.connections)
+        return self._vectors
+
     async def run(self, request, progress, journal, stop):
         await self._with(self._models)
         from ..services.turn import ai_client, tools  # noqa: PLC0415
 
-        turn_tools = await asyncio.to_thread(tools.TurnTools, request, self.pool)
+        turn_tools = await asyncio.to_thread(tools.TurnTools, request, self.pool, self.vectors)
+        turn_tools.prepare()
         return await ai_client.run_turn(
             request, progress, journal, turn_tools, stop, connections=self.connections
         )
@@ -192,8 +203,9 @@ class Engine:
         """See `services.llm.diagnose`."""
         await self._with(self._models)
         from ..services.llm import diagnose  # noqa: PLC0415
+        from ..services.meaning import embeddings  # noqa: PLC0415
 
-        return await diagnose.diagnose(spec, timeout, self.connections)
+        return await diagnose.diagnose(spec, timeout, self.connections, embeddings.size)
 
     async def model_names(self, spec):
         """See `services.llm.model_names`."""
@@ -259,5 +271,7 @@ class Engine:
     async def close(self):
         if self._pool is not None:
             await self._pool.close()
+        if self._vectors is not None:
+            await self._vectors.close()
         if self._connections is not None:
             await self._connections.close()

@@ -320,6 +320,11 @@ class LlmNoTools(LlmError):
     )
 
 
+class LlmNoEmbeddings(LlmError):
+    code = "llm_no_embeddings"
+    default_message = "The provider gives no embeddings by this model."
+
+
 class LlmTimeout(LlmError):
     code = "llm_timeout"
     default_message = "The language model did not answer in time. Try again."

@@ -29,6 +29,7 @@ class LlmSpec:
 
     `realm` is the host's database, as that of a `ServerSpec`.
     `fallback` is asked where this one is down before its first token, see `llm.failover`.
+    `embedding_model` is asked at the same endpoint for what texts mean, where it has a name.
     """
 
     id: int
@@ -42,6 +43,7 @@ class LlmSpec:
     found_protocol: Literal["", "native", "prompt"] = ""
     supports_vision: bool = False
     stream_usage: bool = True
+    embedding_model: str = ""
     first_token_timeout: float = const.LLM_FIRST_TOKEN_TIMEOUT
     idle_timeout: float = const.LLM_IDLE_TIMEOUT
     fallback: "LlmSpec | None" = None

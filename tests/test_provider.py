@@ -44,6 +44,7 @@ class TestProviderState(AiCase):
             {"api_base_url": "http://127.0.0.1:10/v1"},
             {"api_key": "sk-another"},
             {"supports_vision": True},
+            {"embedding_model": "embedder"},
             {"active": False},
         ):
             with self.subTest(change):
@@ -53,6 +54,11 @@ class TestProviderState(AiCase):
         self._record()
         self.provider.write({"name": "Another", "model": self.provider.model})
         self.assertEqual(self.provider.state, "connected")
+
+    def test_the_engine_is_told_the_embedding_model(self):
+        self.assertEqual(self.provider._llm_spec().embedding_model, "")
+        self.provider.embedding_model = " embedder "
+        self.assertEqual(self.provider._llm_spec().embedding_model, "embedder")
 
     def test_a_preset_fills_in_the_address_and_is_recognised(self):
         with Form(self.env["ai.config"].with_user(self.admin)) as form:

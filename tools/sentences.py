@@ -152,6 +152,7 @@ _KNOWN = (
     _lt(
         "This model does not support function calling. An administrator can enable tool calls in the prompt."
     ),
+    _lt("The provider gives no embeddings by this model."),
     _lt("The language model did not answer in time. Try again."),
     _lt("The answer took too long and was stopped. Try again."),
     _lt("The answer of the language model was cut off or damaged. Try again."),
@@ -168,6 +169,7 @@ _KNOWN = (
     _lt("Check the path of the address. It usually ends with the version, such as /v1."),
     _lt("Enter a valid API key of this provider."),
     _lt("Choose one of the models that the provider offers, and check that it is running."),
+    _lt("Choose one of the provider's embedding models, or leave the field empty."),
     _lt("Set tool calls to “Detect automatically” or “In the prompt”."),
     _lt("Switch off Supports Vision, or choose a model that sees pictures."),
     _lt('Paste a JSON object such as {"mcpServers": {"name": {"url": "…"}}}.'),

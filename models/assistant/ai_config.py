@@ -84,6 +84,10 @@ class AiConfig(models.Model):
         default=const.LLM_IDLE_TIMEOUT,
         help="Maximum time without a new token during an answer.",
     )
+    embedding_model = fields.Char(
+        help="Name of one of the provider's embedding models. With it, an assistant with many tools finds them also "
+        "by what they mean, for instance those with English descriptions by a question in Chinese.",
+    )
     fallback_id = fields.Many2one(
         "ai.config",
         "Fallback Provider",
@@ -183,6 +187,7 @@ class AiConfig(models.Model):
             found_protocol=self.found_protocol or "",
             supports_vision=self.supports_vision,
             stream_usage=self.stream_usage,
+            embedding_model=(self.embedding_model or "").strip(),
             first_token_timeout=self.first_token_timeout,
             idle_timeout=self.idle_timeout,
             fallback=fallback,

@@ -6,7 +6,15 @@ from ...services.net import egress
 from ...services.specs import LlmSpec
 from ...tools import sentences
 
-TESTED = {"api_base_url", "model", "api_key", "tool_protocol", "supports_vision", "active"}
+TESTED = {
+    "api_base_url",
+    "model",
+    "api_key",
+    "tool_protocol",
+    "supports_vision",
+    "embedding_model",
+    "active",
+}
 """What a test was about: with another value nothing is known any more."""
 
 

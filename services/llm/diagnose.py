@@ -1,10 +1,11 @@
-"""Test of a provider, step by step: name, connection, tls, http, key, model, tools, pictures."""
+"""Test of a provider, step by step: name, connection, tls, http, key, model, tools, pictures, embeddings."""
 
 import asyncio
 import base64
 import struct
 import time
 import zlib
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from ..errors import (
@@ -25,7 +26,7 @@ from . import client, llm_errors, model_names, tool_protocol, transcript
 from .answer import Answer
 from .connections import Connections
 
-STEPS = ("name", "connection", "tls", "http", "key", "model", "tools", "pictures")
+STEPS = ("name", "connection", "tls", "http", "key", "model", "tools", "pictures", "embeddings")
 ADVICE = {
     "name": "Check the spelling of the host in the address.",
     "connection": "Check the port, that the model's server is running, and that no firewall blocks the connection.",
@@ -35,6 +36,7 @@ ADVICE = {
     "model": "Choose one of the models that the provider offers, and check that it is running.",
     "tools": "Set tool calls to “Detect automatically” or “In the prompt”.",
     "pictures": "Switch off Supports Vision, or choose a model that sees pictures.",
+    "embeddings": "Choose one of the provider's embedding models, or leave the field empty.",
 }
 AT_CONNECTION = {
     "name": llm_errors.UNKNOWN_HOST,
@@ -59,20 +61,29 @@ class Found:
     protocol: str = ""
 
 
-async def diagnose(spec: LlmSpec, timeout: float, connections: Connections) -> Diagnosis:
+Embed = Callable[[LlmSpec, Connections, float], Awaitable[int]]
+
+
+async def diagnose(
+    spec: LlmSpec, timeout: float, connections: Connections, embed: Embed | None = None
+) -> Diagnosis:
     """Never raises for what an endpoint does.
 
     :param timeout: seconds for all steps
+    :param embed: how large the vectors of the spec's embedding model are, see `meaning.embeddings.size`
     :return: `found` is a `Found`, also when a later step fails
     """
-    return await _ProviderCourse(spec, timeout, connections).run(timeout)
+    return await _ProviderCourse(spec, timeout, connections, embed).run(timeout)
 
 
 class _ProviderCourse(Course):
-    def __init__(self, spec: LlmSpec, timeout: float, connections: Connections):
+    def __init__(
+        self, spec: LlmSpec, timeout: float, connections: Connections, embed: Embed | None
+    ):
         super().__init__(STEPS, ADVICE)
         self.spec = spec
         self.connections = connections
+        self.embed = embed
         self.models: dict[str, int] = {}
         self.deadline = time.monotonic() + timeout
         self.result.found = Found()
@@ -95,6 +106,12 @@ class _ProviderCourse(Course):
                 self.done("pictures")
             else:
                 self.skip("pictures")
+        if self.embed and self.spec.embedding_model:
+            left = self.deadline - time.monotonic()
+            await self.embed(self.spec, self.connections, left)
+            self.done("embeddings", self.spec.embedding_model)
+        else:
+            self.skip("embeddings")
 
     async def _reach(self) -> None:
         try:
@@ -151,10 +168,14 @@ class _ProviderCourse(Course):
 
     def explained(self, error: EngineError) -> EngineError:
         if isinstance(error, LlmModelNotFound) and (
-            meant := model_names.nearest(self.spec.model, self.models)
+            meant := model_names.nearest(self._asked_model(), self.models)
         ):
             return LlmModelNotFound(MEANT.format(", ".join(meant)), detail=error.detail)
         return error
+
+    def _asked_model(self) -> str:
+        at = len(self.result.steps)
+        return self.spec.embedding_model if STEPS[at] == "embeddings" else self.spec.model
 
     def step_of(self, error: EngineError) -> int:
         taken = len(self.result.steps)

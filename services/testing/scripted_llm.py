@@ -40,15 +40,18 @@ class ScriptedLlm:
     A script may also be one function from the request's body to a `Reply`.
 
     :ivar models: names that ``/models`` lists; None where there is no such list
+    :ivar embed: gives ``/embeddings`` the vector of each text; None where there is no such thing
     :ivar key: what every request has to carry, if anything
     """
 
     models: list[str] | None = None
+    embed: Callable[[str], list[float]] | None = None
     key = ""
 
     def __init__(self, *script: Reply | Callable[[dict], Reply]):
         self.script = list(script) or [Reply("Hello.")]
         self.requests: list[dict[str, Any]] = []
+        self.embedded: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.open_streams = 0
         self.connections = 0  # that were ever made
@@ -83,6 +86,9 @@ class ScriptedLlm:
                 if method == "GET":
                     await self._list(path, writer)
                     continue
+                if path.endswith("/embeddings"):
+                    await self._embed(json.loads(body), writer)
+                    continue
                 self.headers.append(headers)
                 self.requests.append(json.loads(body))
                 self.arrived.set()
@@ -99,6 +105,16 @@ class ScriptedLlm:
         if self.models is None or not path.endswith("/models"):
             return await respond(writer, 404, {"detail": "Not Found"})
         return await respond(writer, 200, {"data": [{"id": name} for name in self.models]})
+
+    async def _embed(self, body: dict[str, Any], writer) -> None:
+        self.embedded.append(body)
+        if self.embed is None:
+            return await respond(writer, 404, {"detail": "Not Found"})
+        data = [
+            {"index": number, "embedding": self.embed(one)}
+            for number, one in enumerate(body["input"])
+        ]
+        return await respond(writer, 200, {"object": "list", "data": data})
 
     def _next(self) -> Reply:
         step = self.script.pop(0) if len(self.script) > 1 else self.script[0]

@@ -7,17 +7,20 @@ so whoever takes the turn up offers the same.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import text
 from ..specs import OWN_RECORDS, CallResult, ServerSpec, ToolSpec
 from . import definition
+from .fusion import fused
 from .index import ToolIndex
 from .words import of_query, words
 
 MAX_QUERIES = 8
 MAX_FOUND = 8  # tools of one query
+DEPTH = 100  # places of a ranking that is joined with another
+MEANING = 1_200  # characters of a description that say what a tool means
 ABOUT = 120  # characters of a description in a list
 LINE = 200  # characters of a server's line in the catalogue at most
 
@@ -101,15 +104,35 @@ class Lookup:
         limit = min(LINE, room // max(1, len(owners)) - 1)
         return "\n".join(_line(name, tools, limit) for name, tools in owners.items())[:room]
 
-    def find(self, queries: Iterable[str], question: str = "") -> list[ToolSpec]:
+    @property
+    def meanings(self) -> list[str]:
+        """Of each tool, what is held against the meaning of a query."""
+        return [
+            f"{tool.name}: {text.one_line(f'{tool.title} {tool.description}', MEANING)}"
+            for tool in self._tools
+        ]
+
+    def find(
+        self,
+        queries: Sequence[str],
+        question: str = "",
+        by_meaning: Sequence[Sequence[int]] | None = None,
+    ) -> list[ToolSpec]:
         """What fits, of each query the best first, then the second of each.
 
         :param question: of the person; its words count a little
+        :param by_meaning: of each query the numbers of `meanings` that mean the same, the best first
         """
         if self._index is None:
             self._index = ToolIndex(map(self._texts, self._tools))
         context = of_query(question)
-        ranked = [self._index.search(query, MAX_FOUND, context) for query in queries]
+        if by_meaning is None:
+            ranked = [self._index.search(query, MAX_FOUND, context) for query in queries]
+        else:
+            ranked = [
+                fused((self._index.search(query, DEPTH, context), near), MAX_FOUND)
+                for query, near in zip(queries, by_meaning, strict=True)
+            ]
         numbers = dict.fromkeys(
             found[rank] for rank in range(MAX_FOUND) for found in ranked if rank < len(found)
         )

@@ -9,6 +9,7 @@ from .. import large
 from ..errors import EngineError
 from ..mcp.pool.pool import Pool
 from ..mcp.session.call_options import DEFAULTS, CallOptions
+from ..meaning.vectors import Vectors
 from ..specs import (
     CallResult,
     Executed,
@@ -31,13 +32,16 @@ class TurnTools:
 
     :ivar skipped: (tool, sentence) of those that cannot be offered
     :ivar lookup: None where all are offered
+    :param vectors: of what tools mean; without them they are found by words alone
     """
 
-    def __init__(self, request: TurnRequest, pool: Pool):
+    def __init__(self, request: TurnRequest, pool: Pool, vectors: Vectors | None = None):
         self.skipped: list[tuple[ToolSpec, str]] = []
         self.lookup: Lookup | None = None
         self._request = request
         self._pool = pool
+        self._vectors = vectors
+        self._meanings: list[str] = []
         self._servers = {server.id: server for server in request.servers}
         self._tools: dict[str, ToolSpec] = {}
         self._offered: dict[str, dict[str, Any]] = {}  # functions in the order of a request
@@ -101,6 +105,8 @@ class TurnTools:
                 self._offer(alias)
         hidden = [self._tools[alias] for alias in sizes if alias not in self._offered]
         self.lookup = Lookup(hidden, self._servers)
+        if self._vectors and self._request.llm.embedding_model:
+            self._meanings = self.lookup.meanings
         self._offered[lookup.FIND.alias] = self.lookup.function
         self._offered[lookup.DESCRIBE.alias] = definition.own(lookup.DESCRIBE)
         self._room = max(budget - sum(map(definition.tokens, self.functions)), budget // 4)
@@ -115,6 +121,11 @@ class TurnTools:
             self.skipped.append((self._tools.pop(alias), str(error)))
             return False
         return True
+
+    def prepare(self) -> None:
+        """Have made, beside the turn, what a look-up by meaning needs."""
+        if self._vectors and self._meanings:
+            self._vectors.prepare(self._request.llm, self._meanings)
 
     def take_in(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Offer from now on what the turn's messages have made known: tools that were found or called by their
@@ -211,15 +222,28 @@ class TurnTools:
         elif self.lookup is None:
             result = lookup.found((), ())
         else:
-            result = await large.beside(self._found, self.lookup, call.arguments["queries"])
+            queries = call.arguments["queries"]
+            near = await self._by_meaning(queries)
+            result = await large.beside(self._found, self.lookup, queries, near)
         return replace(result, duration_ms=elapsed_ms(begun))
 
-    def _found(self, hidden: Lookup, queries: list[str]) -> CallResult:
+    @property
+    def _question(self) -> str:
+        return self._request.history[-1]["content"] if self._request.history else ""
+
+    async def _by_meaning(self, queries: list[str]) -> list[list[int]] | None:
+        if not self._vectors or not self._meanings:
+            return None
+        spec = self._request.llm
+        return await self._vectors.rank(spec, self._meanings, queries, self._question)
+
+    def _found(
+        self, hidden: Lookup, queries: list[str], near: list[list[int]] | None
+    ) -> CallResult:
         """What of it can be offered together from now on, and what else there is."""
         ready, sizes, more = [], [], []
         budget = self._request.limits.definition_tokens
-        question = self._request.history[-1]["content"] if self._request.history else ""
-        for tool in hidden.find(queries, question):
+        for tool in hidden.find(queries, self._question, near):
             try:
                 size = definition.tokens(definition.function(tool))
             except EngineError:

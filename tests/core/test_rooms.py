@@ -31,11 +31,12 @@ ARROWS = {
     "services.openapi": "services services.net services.schemas services.mcp.discovery",
     "services.documents": "services",
     "services.llm": "services services.net services.documents",
+    "services.meaning": "services services.net services.llm",
     "services.toolset": "services services.schemas services.openapi",
     "services.context": "services services.llm services.toolset",
     "services.turn": (
         "services services.schemas services.render services.mcp.session services.mcp.discovery services.mcp.pool"
-        " services.openapi services.llm services.records services.toolset services.context"
+        " services.openapi services.llm services.records services.toolset services.context services.meaning"
     ),
 }
 # Between the features of models: whom they import, extend, relate to or look up by name.

@@ -44,8 +44,9 @@ def request_of(
 class Turn:
     """Runs a request and keeps everything that can be looked at afterwards."""
 
-    def __init__(self, request, *, journal=None, progress=None, connections=None):
+    def __init__(self, request, *, journal=None, progress=None, connections=None, vectors=None):
         self.request = request
+        self.vectors = vectors
         self.connections = connections
         self.journal = journal or MemoryJournal()
         self.progress = progress or TurnProgress()
@@ -55,7 +56,8 @@ class Turn:
     async def run(self):
         pool = Pool(POLICY, can_ask=True)
         try:
-            tools = TurnTools(self.request, pool)
+            tools = TurnTools(self.request, pool, self.vectors)
+            tools.prepare()
             self.result = await run_turn(
                 self.request,
                 self.progress,

@@ -24,6 +24,7 @@ export class TestSteps extends Component {
                 key: _t("API key"),
                 model: _t("Model"),
                 pictures: _t("Pictures"),
+                embeddings: _t("Embeddings"),
             }[step.name] || step.name
         );
     }

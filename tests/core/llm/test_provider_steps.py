@@ -9,6 +9,7 @@ import pytest
 
 from services.llm import client, diagnose, model_names
 from services.llm.connections import Connections
+from services.meaning import embeddings
 from services.specs import LlmSpec
 from services.testing.scripted_llm import Reply, ScriptedLlm
 
@@ -37,7 +38,7 @@ def spec_of(llm, **options):
 async def asked(spec, timeout):
     connections = Connections()
     try:
-        return await diagnose.diagnose(spec, timeout, connections)
+        return await diagnose.diagnose(spec, timeout, connections, embeddings.size)
     finally:
         await connections.close()
 
@@ -76,9 +77,25 @@ async def test_every_step_of_a_good_provider():
         "model": "ok",
         "tools": "ok",
         "pictures": "ok",
+        "embeddings": "skipped",
     }
     assert diagnosis.ok and diagnosis.found.models == ["scripted"]
     assert diagnosis.found.protocol == "native"
+
+
+async def test_an_embedding_model_is_asked_for_a_vector():
+    async with ScriptedLlm(replies) as llm:
+        llm.models, llm.embed = ["scripted", "embedder"], lambda _text: [3.0, 4.0]
+        good = await asked(spec_of(llm, embedding_model="embedder"), 60.0)
+        assert good.ok and good.steps[-1].state == "ok"
+        assert llm.embedded[0]["model"] == "embedder"
+        llm.embed = lambda _text: []
+        none = await asked(spec_of(llm, embedding_model="embedder"), 60.0)
+        assert failed(none) == ("embeddings", "The provider gives no embeddings by this model.")
+        llm.embed = None
+        assert (
+            failed(await asked(spec_of(llm, embedding_model="embedder"), 60.0))[0] == "embeddings"
+        )
 
 
 async def test_a_model_without_functions_passes_unless_functions_are_wanted():

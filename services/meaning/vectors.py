@@ -1,0 +1,147 @@
+"""Ranking of texts by meaning. Vectors are made beside the turns and kept in memory, so no turn waits for them."""
+
+import asyncio
+import hashlib
+import heapq
+import logging
+import time
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from operator import mul
+
+from .. import large
+from ..errors import LlmError
+from ..llm.connections import Connections
+from ..specs import LlmSpec
+from . import embeddings
+
+_logger = logging.getLogger(__name__)
+
+QUERY_TIMEOUT = 3.0  # s that a look-up waits for the vectors of its queries
+BATCH_TIMEOUT = 60.0  # s for those of one batch of tools
+PAUSE = 60.0  # s after a failure in which words alone decide
+MAX_TEXTS = 2_000  # of one turn; half of what is kept of the largest vectors
+MAX_KEPT = 64 * 1024 * 1024  # bytes of vectors: 40 000 of 384 numbers, 5 000 of 3 072
+DEPTH = 100  # places of a ranking
+
+
+class Vectors:
+    """Of one event loop. Databases, endpoints, keys and models share nothing."""
+
+    def __init__(self, connections: Connections, clock: Callable[[], float] = time.monotonic):
+        self._connections = connections
+        self._clock = clock
+        self._kept: OrderedDict[bytes, array] = OrderedDict()  # what was used last at the end
+        self._bytes = 0
+        self._resting: dict[bytes, float] = {}  # until when, by model
+        self._making: dict[bytes, asyncio.Task] = {}
+
+    def prepare(self, spec: LlmSpec, texts: Sequence[str]) -> None:
+        """Make the vectors that are missing, beside whatever else runs."""
+        key = _key(spec)
+        if not spec.embedding_model or key in self._making or self._is_resting(key):
+            return
+        missing = [
+            one for one in dict.fromkeys(texts[:MAX_TEXTS]) if _mark(key, one) not in self._kept
+        ]
+        if missing:
+            task = asyncio.ensure_future(self._make(spec, missing))
+            self._making[key] = task
+            task.add_done_callback(lambda _task: self._making.pop(key, None))
+
+    async def prepared(self) -> None:
+        """Wait for what is being made now."""
+        await asyncio.gather(*self._making.values(), return_exceptions=True)
+
+    async def rank(
+        self, spec: LlmSpec, texts: Sequence[str], queries: Sequence[str], about: str = ""
+    ) -> list[list[int]] | None:
+        """Numbers of the texts that mean most what each query means, the best first.
+
+        :param about: what all queries are about
+        :return: None where words alone have to decide
+        """
+        key = _key(spec)
+        if not spec.embedding_model or not queries or self._is_resting(key):
+            return None
+        marks = [_mark(key, one) for one in texts[:MAX_TEXTS]]
+        if not all(mark in self._kept for mark in marks):
+            self.prepare(spec, texts)
+            return None
+        for mark in marks:
+            self._kept.move_to_end(mark)
+        kept = [self._kept[mark] for mark in marks]
+        asked = [*queries, about] if about.strip() else queries
+        try:
+            vectors = await embeddings.embed(spec, asked, self._connections, QUERY_TIMEOUT)
+        except LlmError as error:
+            self._rest(key, error)
+            return None
+        if len(vectors[0]) != len(kept[0]):  # the endpoint has another model by this name now
+            self._forget(marks)
+            return None
+        wanted, context = vectors[: len(queries)], vectors[len(queries) :]
+        return await large.beside(_ranked, kept, wanted, context)
+
+    async def close(self) -> None:
+        for task in list(self._making.values()):
+            task.cancel()
+
+    async def _make(self, spec: LlmSpec, texts: Sequence[str]) -> None:
+        key = _key(spec)
+        try:
+            for start in range(0, len(texts), embeddings.MAX_TEXTS):
+                batch = texts[start : start + embeddings.MAX_TEXTS]
+                made = await embeddings.embed(spec, batch, self._connections, BATCH_TIMEOUT)
+                for one, vector in zip(batch, made, strict=True):
+                    self._keep(_mark(key, one), vector)
+        except LlmError as error:
+            self._rest(key, error)
+
+    def _keep(self, mark: bytes, vector: array) -> None:
+        self._forget([mark])
+        self._kept[mark] = vector
+        self._bytes += len(vector) * vector.itemsize
+        while self._bytes > MAX_KEPT:
+            self._forget([next(iter(self._kept))])
+
+    def _forget(self, marks: Iterable[bytes]) -> None:
+        for mark in marks:
+            if (vector := self._kept.pop(mark, None)) is not None:
+                self._bytes -= len(vector) * vector.itemsize
+
+    def _is_resting(self, key: bytes) -> bool:
+        return self._resting.get(key, 0.0) > self._clock()
+
+    def _rest(self, key: bytes, error: LlmError) -> None:
+        now = self._clock()
+        self._resting = {one: until for one, until in self._resting.items() if until > now}
+        self._resting[key] = now + PAUSE
+        _logger.warning("Tools are found by words alone for a while: %s %s", error, error.detail)
+
+
+def _key(spec: LlmSpec) -> bytes:
+    """Keeps no credential."""
+    return _digest(repr((spec.realm, spec.base_url, spec.api_key, spec.embedding_model)))
+
+
+def _mark(key: bytes, text: str) -> bytes:
+    return key + _digest(text)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _ranked(
+    kept: Sequence[array], wanted: Sequence[array], context: Sequence[array]
+) -> list[list[int]]:
+    ranked = []
+    for vector in wanted:
+        for other in context:
+            vector = array("f", map(sum, zip(vector, other, strict=True)))
+        near = [sum(map(mul, vector, one)) for one in kept]
+        best = heapq.nsmallest(DEPTH, range(len(near)), key=lambda n: (-near[n], n))
+        ranked.append(best)
+    return ranked
