@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m dev
 
-.PHONY: help demo pictures test simulate conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers bench-demo bench-records bench-browser package deployment compatibility clean
+.PHONY: help demo pictures test simulate conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers bench-meaning bench-peer bench-demo bench-records bench-browser package deployment compatibility clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -58,6 +58,14 @@ bench-chat:  ## Measure the chat in a real Chromium: a thousand messages, five t
 bench-answers:  ## Measure how tools are found and what they cost: ARGS=folder of LiveMCPBench's tools and tasks
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.answers $(ARGS)
+
+bench-meaning:  ## Measure how tools are found by words, by meaning and by both: ARGS=the same folder
+	@$(DEV) setup
+	@.dev/venv/bin/python -m benchmarks.answering.meaning $(ARGS)
+
+bench-peer:  ## Let a model do tasks here and by LangGraph's agent: ARGS='folder --tasks 20'
+	@$(DEV) setup
+	@.dev/venv/bin/python -m benchmarks.answering.peer $(ARGS)
 
 bench-demo:  ## Ask the demo's embedded model 60 first questions: ARGS='zh_TW time' for some of them
 	@$(DEV) setup

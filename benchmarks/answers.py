@@ -232,13 +232,16 @@ def prompt_tokens(functions: list[dict]) -> int:
 
 
 def share(what: str, count: int, of: int) -> None:
+    show(what, rate(count, of))
+
+
+def rate(count: int, of: int) -> str:
     """With the 95 % interval of Wilson."""
-    rate, z = count / of, 1.96
-    middle = (rate + z * z / (2 * of)) / (1 + z * z / of)
-    reach = z * ((rate * (1 - rate) + z * z / (4 * of)) / of) ** 0.5 / (1 + z * z / of)
-    show(
-        what,
-        f"{100 * rate:.1f} % of {of} ({100 * (middle - reach):.0f} to {100 * (middle + reach):.0f})",
+    part, z = count / of, 1.96
+    middle = (part + z * z / (2 * of)) / (1 + z * z / of)
+    reach = z * ((part * (1 - part) + z * z / (4 * of)) / of) ** 0.5 / (1 + z * z / of)
+    return (
+        f"{100 * part:.1f} % of {of} ({100 * (middle - reach):.0f} to {100 * (middle + reach):.0f})"
     )
 
 
