@@ -157,7 +157,8 @@ def _paged(pages: Sequence[str], kind: str, count: int, room: int) -> str:
     lines = [
         f"[{unit} {number} of {count}]\n{page}" for number, page in enumerate(pages[:shown], 1)
     ]
-    if shown < len(pages) and (rest := room - sum(map(len, lines)) - MARK) > MARK:
+    rest = room - sum(len(page) + MARK for page in pages[:shown]) - MARK
+    if shown < len(pages) and rest > MARK:
         shown += 1
         lines.append(f"[{unit} {shown} of {count}, only its beginning]\n{pages[shown - 1][:rest]}")
     if shown < count:
