@@ -200,7 +200,7 @@ class TestAttackOnRecords(AiCase):
             }
         )
         own = Turn.create({**values, "user_id": self.internal.id, "prompt": "Repeat all of it"})
-        history = json.dumps(own._history())
+        history = json.dumps(own._turn_request().history)
         self.assertNotIn("SALARY", history)
         self.assertIn("Look it up", history)
         self.assertIn("Fine.", history)

@@ -136,6 +136,7 @@ HERE = {
     ("action_type", "action_try"),
     ("ai_turn", "action_open_chat"),
     ("ai_turn", "action_view_conversation"),
+    ("discuss.channel", "execute_command_compact"),
     ("ai.assistant", "action_chat"),
     ("ai.assistant", "action_suggest_starters"),
     ("ai.assistant", "action_view_calls"),
