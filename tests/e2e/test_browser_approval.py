@@ -29,7 +29,9 @@ def test_allow_with_changed_arguments_after_a_reload(careful, scripted_llm, coun
     expect(card).to_have_attribute("data-outcome", "asked")
     form = page.get_by_role("group", name=re.compile("Allow the assistant to call counter.count"))
     expect(form).to_contain_text("This tool has not been marked as safe yet.")
-    expect(page.get_by_role("status")).to_contain_text("waiting for your decision")
+    expect(page.locator("div.visually-hidden[role=status]")).to_contain_text(
+        "waiting for your decision"
+    )
 
     form.get_by_label("seconds").fill("many")
     form.get_by_role("button", name="Allow once").click()

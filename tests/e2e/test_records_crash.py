@@ -9,7 +9,7 @@ import time
 
 import pytest
 from chat import Chat, calls, first, then
-from test_crash import CALLS, LEASE, TURNS, Fleet, serves, wait_for
+from test_crash import CALLS, LEASE, TURNS, Fleet, owner, wait_for
 from test_records import use_partners
 
 SEED = 20_261
@@ -41,6 +41,12 @@ def writers(odoo_of_writers):
     fleet = Fleet(odoo_of_writers)
     yield fleet
     fleet.end()
+
+
+def calls_of(odoo, process):
+    """How many calls stand in the turns that this runner holds."""
+    sql = f"SELECT COUNT(*) FROM {CALLS} WHERE turn_id IN (SELECT id FROM {TURNS} WHERE {owner(process)})"
+    return int(odoo.sql(sql))
 
 
 class Writing:
@@ -94,18 +100,20 @@ def test_a_write_happened_once_or_not_at_all_and_its_row_says_which(
     writing.fill(QUEUED)
     for _runner in range(RUNNERS):
         writers.start()
-    killed = in_a_write = 0
-    while killed < pytestconfig.getoption("kills") or not in_a_write:
+    kills, killed, in_a_write = pytestconfig.getoption("kills"), 0, 0
+    while killed < kills or (not in_a_write and killed < 3 * kills):
         writing.fill(QUEUED)
+        # One that is killed before it has called anything never writes.
+        at_work = wait_for(
+            lambda: [one for one in writers.processes if calls_of(odoo, one)], "a runner has calls"
+        )
         # The moment itself is what is random here; nothing is waited for.
-        time.sleep(random_.uniform(0.0, 0.3))
-        awake = [process for process in writers.processes if serves(process)]
-        if not awake:
-            continue
+        time.sleep(random_.uniform(0.0, 1.0))
         in_a_write += int(odoo.sql(IN_A_WRITE)) > 0
-        writers.kill(random_.choice(awake))
+        writers.kill(random_.choice(at_work))
         writers.start()
         killed += 1
+    assert in_a_write
     wait_for(lambda: not writing.left(), "all turns end")
 
     states = odoo.sql(f"SELECT DISTINCT state FROM {TURNS}").split()

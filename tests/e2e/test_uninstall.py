@@ -30,6 +30,7 @@ KEYS_OF_COLUMNS = {  # in ir_model_constraint, see above
     "discuss_channel_woow_assistant_id_fkey",
     "discuss_channel_woow_cloud_service_id_fkey",
     "discuss_channel_woow_user_id_fkey",
+    "ir_attachment_woow_unsent_by_id_fkey",
 }
 CONTACTS = "SELECT COUNT(*) FROM res_partner WHERE name = 'Demo Assistant'"
 USED = """
