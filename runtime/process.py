@@ -39,7 +39,8 @@ class _Process:
         self.dedicated = False
         self.is_ending = False
         self.sees_its_end = False
-        self.applied: dict[str, str | None] = {}  # by database, the digest of the servers' file
+        # by database, the version of the servers' file
+        self.applied: dict[str, tuple[object, ...] | None] = {}
 
 
 _process = forks.renewed(_Process())
@@ -160,7 +161,7 @@ def run_turns(dbname: str):
     return made
 
 
-def applied() -> dict[str, str | None]:
+def applied() -> dict[str, tuple[object, ...] | None]:
     return _process.applied
 
 

@@ -59,6 +59,11 @@ def current() -> ServerFile:
         return _known.content
 
 
+def version() -> tuple[object, ...]:
+    """Differs whenever the file was written, also with what it had before: in between, others may have read it."""
+    return current().digest, _known.stamp
+
+
 def reload() -> str:
     """Read the file again though it says ``auto_reload = false``; other processes of this data directory follow.
 

@@ -82,19 +82,19 @@ class ProcessHandler:
 
     def _look_at_server_file(self) -> None:
         """Bring the servers of the operator's file up to date; costs a look at its date when nothing changed."""
-        digest, applied = None, process.applied()
+        version, applied = None, process.applied()
         try:
-            digest = server_files.current().digest
-            if applied.get(self._dbname) != digest:
+            version = server_files.version()
+            if applied.get(self._dbname) != version:
                 ServerStore(self._dbname).apply_file(self._dbname not in applied)
-                applied[self._dbname] = digest
+                applied[self._dbname] = version
         except StoreGone:
             applied.pop(self._dbname, None)
         except ConnectionError as error:
             _logger.info("The servers' file is not applied to %s yet: %s", self._dbname, error)
         except Exception:
             _logger.exception("The operator's MCP servers cannot be applied to %s.", self._dbname)
-            applied[self._dbname] = digest  # not again before the file changes
+            applied[self._dbname] = version  # not again before the file changes
 
     def _check_health(self) -> None:
         """Where the operator wants the servers' health checked more often than a cron can."""
