@@ -170,7 +170,8 @@ class Demo:
 
     @staticmethod
     def _warm_up(port: int, openings: list[str]) -> None:
-        if all(llm.warm_up(port, json.loads(opening)) for opening in openings):
+        # Only whom everybody meets: the model reads one after the other, and a question waits behind all of them.
+        if llm.warm_up(port, json.loads(openings[-1])):
             say(f"  The embedded model {llm.MODEL} is warmed up.")
 
     def _use_provider(self) -> None:
