@@ -24,6 +24,7 @@ from dev.demo import llm, llm_template
 from dev.demo import tools as demo_tools
 from dev.paths import DEV, ROOT
 from dev.servers import mcp_servers
+from services.context import prompt
 from services.mcp.discovery import discovery
 from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
@@ -40,6 +41,12 @@ KEPT = DEV / "bench-demo.jsonl"
 AIM = 18  # of 20 in each language
 SECONDS = 8  # for an answer
 DEFINITION_TOKENS = 2_500  # as dev/demo/records.py gives the assistant
+# as Odoo calls them
+LANGUAGES = {
+    "en": "English (US)",
+    "zh_TW": "Chinese, Traditional (TW) / 繁體中文 (台灣)",
+    "zh_CN": "Chinese, Simplified (CN) / 简体中文",
+}
 POLICY = EgressPolicy.parse("127.0.0.1:*")
 
 
@@ -121,13 +128,13 @@ class Demo:
             for number, (server, tool), alias in numbered
         )
 
-    def request(self, question: str) -> TurnRequest:
+    def request(self, question: str, language: str = "en") -> TurnRequest:
         return TurnRequest(
             turn_id=1,
             conversation_id=1,
             assistant="Demo Assistant",
             llm=self.llm,
-            system_prompt=of_demo("system_prompt"),
+            system_prompt=prompt.with_language(of_demo("system_prompt"), LANGUAGES[language]),
             history=({"role": "user", "content": question},),
             servers=self.servers,
             tools=self.tools,
@@ -147,7 +154,7 @@ class Demo:
         pool, journal = Pool(POLICY), Journal()
         asked, begun = datetime.now(UTC), time.monotonic()
         try:
-            request = self.request(question)
+            request = self.request(question, language)
             tools = TurnTools(request, pool)
             result = await run_turn(request, TurnProgress(), journal, tools, asyncio.Event())
         finally:
@@ -177,7 +184,12 @@ class Demo:
             QUESTIONS[language][number - 1],
         ]
         parts += [(tool.name, tool.description, tool.input_schema) for tool in self.tools]
-        parts.append([(ROOT / path).read_text() for path in ("dev/demo/llm_server.py",)])
+        parts.append(
+            [
+                (ROOT / path).read_text()
+                for path in ("dev/demo/llm_server.py", "benchmarks/demo_judge.py")
+            ]
+        )
         return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
 
 

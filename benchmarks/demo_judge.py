@@ -6,12 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from dev.demo.languages import SIMPLIFIED, TRADITIONAL
+
 _CHINESE = re.compile("[\u4e00-\u9fff]")
-# of words that these answers use, the characters that only one of the two scripts has
-ONLY = {
-    "zh_TW": set("這個時間現點嗎麼們話說請幫與為會們對應該還沒"),
-    "zh_CN": set("这个时间现点吗么们话说请帮与为会对应该还没"),
-}
+# characters that only one of the two scripts has
+ONLY = {"zh_TW": set(TRADITIONAL.only), "zh_CN": set(SIMPLIFIED.only)}
 _TIME = re.compile(
     r"(?P<before>上午|下午|晚上|早上|凌晨|中午|傍晚|清晨)?\s*(?<![\d:.+-])(?P<hour>\d{1,2})"
     r"(?:[:：](?P<minute>\d{2})(?:[:：]\d{2})?|\s*[點点](?:鐘|钟)?\s*(?:(?P<spoken>\d{1,2})\s*分)?(?P<half>半)?|(?=\s*[ap]\.?\s?m\b))"

@@ -43,6 +43,13 @@ class TestTurn(AiCase):
         self.assertIn("Flows", request.system_prompt)
         self.assertNotIn("secret", repr(request))
 
+    def test_the_model_knows_the_language_of_the_page(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        for lang, name in (("zh_TW", "Chinese, Traditional"), ("en_US", "English (US)")):
+            channel = self._conversation(self.member).with_context(lang=lang)
+            request = channel._ask("你好").sudo()._turn_request()
+            self.assertIn(f"language is {name}", request.system_prompt)
+
     def test_history_holds_whole_calls_with_their_results(self):
         channel = self._conversation(self.member)
         first = channel._ask("One").sudo()

@@ -9,10 +9,13 @@ it is offered. None of them answers a question of ``make bench-demo``: other pla
 import json
 from typing import Any, NamedTuple
 
+from dev.demo.languages import ENGLISH, SIMPLIFIED, TRADITIONAL, Language
+
 
 class Example(NamedTuple):
     """``tool`` is the end of a tool's name, ``""`` where the answer needs none."""
 
+    language: Language
     question: str
     answer: str
     tool: str = ""
@@ -46,10 +49,24 @@ def _elsewhere(here: str, there: str, before: str, after: str, difference: str) 
 
 CAIRO, LIMA, MUMBAI, NAIROBI = "Africa/Cairo", "America/Lima", "Asia/Kolkata", "Africa/Nairobi"
 EXAMPLES = (
-    Example("早安！", "早安！"),
-    Example("查一下开罗的时间", "开罗现在是 18:27。", **_now(CAIRO, "2026-03-05T18:27:41+02:00")),
-    Example("Good morning!", "Good morning! How can I help you?"),
+    Example(TRADITIONAL, "早安！", "早安！"),
     Example(
+        SIMPLIFIED,
+        "查一下开罗的时间",
+        "开罗现在是 18:27。",
+        **_now(CAIRO, "2026-03-05T18:27:41+02:00"),
+    ),
+    Example(ENGLISH, "Good morning!", "Good morning! How can I help you?"),
+    Example(
+        ENGLISH,
+        "Echo sea and sky",
+        "sea and sky",
+        "echo",
+        {"message": "sea and sky"},
+        "Echo: sea and sky",
+    ),
+    Example(
+        ENGLISH,
         "A call starts at 16:00 in Nairobi. When is that for someone in Lima?",
         "It is 08:00 in Lima.",
         **_elsewhere(
@@ -57,6 +74,15 @@ EXAMPLES = (
         ),
     ),
     Example(
+        SIMPLIFIED,
+        "利马的 21:40 是内罗毕的几点？",
+        "内罗毕是 05:40。",
+        **_elsewhere(
+            LIMA, NAIROBI, "2026-03-05T21:40:00-05:00", "2026-03-06T05:40:00+03:00", "+8.0h"
+        ),
+    ),
+    Example(
+        ENGLISH,
         "How many products are there?",
         "There are 34 products.",
         "aggregate_records",
@@ -64,6 +90,7 @@ EXAMPLES = (
         "product.product (Product Variant)\n__count\n34",
     ),
     Example(
+        TRADITIONAL,
         "哪些商機在新增階段？",
         "有兩筆：辦公室設計（Acme），展場家具（Lumen）。",
         "search_records",
@@ -74,14 +101,16 @@ EXAMPLES = (
         "crm.lead (Lead)\nid | name | partner_id\n41 | 辦公室設計 | Acme (7)\n43 | 展場家具 | Lumen (9)",
     ),
     Example(
+        ENGLISH,
         "Expected revenue of the leads by salesperson?",
         "Ann: 5200, Bob: 1800.",
         "aggregate_records",
         {"model": "crm.lead", "group_by": ["user_id"], "measures": ["expected_revenue:sum"]},
         "crm.lead (Lead)\nuser_id | expected_revenue:sum\nAnn (5) | 5200\nBob (6) | 1800",
     ),
-    Example("太好了！", "很高興能幫上忙！"),
+    Example(SIMPLIFIED, "太好了！", "很高兴能帮上忙！"),
     Example(
+        TRADITIONAL,
         "孟買 10:45 開會，開羅那邊是幾點？",
         "開羅是 07:15。",
         **_elsewhere(
@@ -97,7 +126,7 @@ def as_jinja() -> str:
 
 
 def _as_jinja(example: Example) -> str:
-    asked = _said("user", example.question)
+    asked = _said("user", example.question + example.language.hint)
     answered = _said("assistant", example.answer)
     if not example.tool:
         return _literal(asked + answered)

@@ -1,13 +1,14 @@
 """Adapts the embedded model's own chat template to how this model really calls tools.
 
 The template asks for ``<tool_call>`` tags, but the small model answers in a JSON code fence, and llama.cpp builds its
-parser of tool calls from the template. So the template that the model file carries is changed in four places when the
-server starts, and shows it the exchanges of `dev/demo/examples.py` first; it is not copied into this project.
+parser of tool calls from the template. So the template that the model file carries is changed in a few places when the
+server starts; it is not copied into this project. It shows the model the exchanges of `dev/demo/examples.py` first, and
+says after each question in which language it is answered, see `dev/demo/languages.py`.
 """
 
 from typing import NamedTuple
 
-from dev.demo import examples
+from dev.demo import examples, languages
 from dev.progress import DevError
 
 
@@ -29,15 +30,41 @@ ASK_FOR_FENCE = Change(
 )
 OPEN_PAST_CALL = Change(old=r"""'\n<tool_call>\n{"name": "'""", new=r"""'\n```json\n{"name": "'""")
 CLOSE_PAST_CALL = Change(old=r"""'}\n</tool_call>'""", new=r"""'}\n```'""")
+BEGIN = Change(
+    old="{%- if tools %}\n    {{- '<|im_start|>system",
+    new=languages.BEGIN + "{%- if tools %}\n    {{- '<|im_start|>system",
+)
+SYSTEM_WITH_TOOLS = Change(
+    old="        {{- messages[0]['content'] }}\n", new="        {{- language.system }}\n"
+)
+SYSTEM_ALONE = Change(
+    old="messages[0]['content'] + '<|im_end|>", new="language.system + '<|im_end|>"
+)
+SAY_LANGUAGE = Change(
+    old="""        {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>' + '\\n' }}""",
+    new="""        {{- '<|im_start|>' + message.role + '\\n' + message.content }}
+        {%- if message.role == "user" %}"""
+    + languages.OF_MESSAGE
+    + """{{- language.hint }}{%- endif %}
+        {{- '<|im_end|>\\n' }}""",
+)
 ANSWER_FROM_RESULT = Change(
     old=r"""{{- '\n</tool_response>' }}""",
     new=r"""{{- '\n</tool_response>' }}
         {%- if loop.last %}
-            {{- '\nUsing this result, answer my question in one short sentence, in the language of my question. """
-    r"""Copy numbers and names exactly as they are in the result, times as HH:MM.' }}
+            {{- '\n' + language.from_result }}
         {%- endif %}""",
 )
-CHANGES = (ASK_FOR_FENCE, OPEN_PAST_CALL, CLOSE_PAST_CALL, ANSWER_FROM_RESULT)
+CHANGES = (
+    BEGIN,
+    SYSTEM_WITH_TOOLS,
+    SYSTEM_ALONE,
+    SAY_LANGUAGE,
+    ASK_FOR_FENCE,
+    OPEN_PAST_CALL,
+    CLOSE_PAST_CALL,
+    ANSWER_FROM_RESULT,
+)
 
 
 def for_code_fences(template: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from odoo import models
 
 from ...services import text
+from ...services.context import prompt
 from ...services.llm import dialect, files, thinking
 from ...services.specs import Limits, TurnRequest
 from ...services.turn import names, read_result
@@ -104,7 +105,7 @@ class AiTurn(models.Model):
             conversation_id=self.channel_id.id,
             assistant=assistant.name,
             llm=llm,
-            system_prompt=self._system_prompt(),
+            system_prompt=prompt.with_language(self._system_prompt(), self._language_name()),
             history=(question,),
             servers=tuple(servers.values()),
             tools=(
@@ -120,6 +121,11 @@ class AiTurn(models.Model):
             ),
             pictures=self._pictures_of_calls() if llm.supports_vision else {},
         )
+
+    def _language_name(self):
+        """In English, as models know it: ``Chinese, Traditional (TW) / 繁體中文 (台灣)``."""
+        lang = self.env["res.lang"].with_context(lang="en_US")
+        return lang._get_data(code=self._language()).name or ""
 
     def _system_prompt(self):
         parts = [self.assistant_id.system_prompt or ""]

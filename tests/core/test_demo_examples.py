@@ -1,10 +1,12 @@
-"""The examples that the demo's embedded model is shown: only of tools that it has, and none of what is measured."""
+"""What the demo's embedded model is shown: examples of tools that it has, not of what is measured, and the language."""
 
 import jinja2
 import pytest
 
 from benchmarks.demo_questions import QUESTIONS
+from dev.demo import languages
 from dev.demo.examples import EXAMPLES, as_jinja
+from services.context import prompt
 
 TALK = [example for example in EXAMPLES if not example.tool]
 
@@ -35,3 +37,44 @@ def test_no_example_is_a_question_that_is_measured(example):
             assert example.question != question
             places = {right.get("now"), *right.get("at", ())[1:]} - {None}
             assert not places & set(map(str, example.arguments.values()))
+
+
+def hint(question, person="English (US)"):
+    """The language that a template made of the two parts says after the question."""
+    system = {"role": "system", "content": prompt.with_language("Be kind.", person)}
+    template = languages.BEGIN + languages.OF_MESSAGE + "{{ language.system }}|{{ language.hint }}"
+    message = {"role": "user", "content": question}
+    said = jinja2.Template(template).render(messages=[system, message], message=message)
+    instructions, told = said.strip().split("|")
+    assert instructions == "Be kind."
+    return next((one for one in LANGUAGES if one.hint.strip() == told.strip()), None)
+
+
+LANGUAGES = (languages.ENGLISH, languages.SIMPLIFIED, languages.TRADITIONAL)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.question)
+def test_an_example_says_the_language_of_its_question(example):
+    person = example.language.name  # decides where the characters do not
+    assert hint(example.question, person) == example.language
+
+
+@pytest.mark.parametrize(
+    ("question", "person", "language"),
+    [
+        ("你好", "Chinese, Traditional (TW) / 繁體中文 (台灣)", languages.TRADITIONAL),
+        ("你好", "Chinese, Simplified (CN) / 简体中文", languages.SIMPLIFIED),
+        ("你好", "English (US)", None),
+        ("现在几点？", "Chinese, Traditional (TW) / 繁體中文 (台灣)", languages.SIMPLIFIED),
+        ("請用 echo 工具說 hi", "English (US)", languages.TRADITIONAL),
+        ("What time is it?", "Chinese, Traditional (TW) / 繁體中文 (台灣)", languages.ENGLISH),
+        ("Hi", "English (US)", languages.ENGLISH),
+        ("Bonjour", "French / Français", None),
+    ],
+)
+def test_the_question_decides_and_then_the_person(question, person, language):
+    assert hint(question, person) == language
+
+
+def test_no_character_is_of_two_languages():
+    assert not set(languages.TRADITIONAL.only) & set(languages.SIMPLIFIED.only)
