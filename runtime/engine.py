@@ -6,7 +6,7 @@ import contextlib
 import importlib
 import logging
 
-from ..services import const, packages
+from ..services import const, packages, traces
 from ..services.errors import PackageMissing, ServerTimeout
 from ..services.render import markdown
 
@@ -219,7 +219,12 @@ class Engine:
         await self._with(self._protocols)
         from ..services.turn import execution  # noqa: PLC0415
 
-        return await execution.execute(call, self.pool, conversation_id, timeout=timeout)
+        with traces.tool(call) as span:
+            executed = await execution.execute(call, self.pool, conversation_id, timeout=timeout)
+            if executed.error:
+                span.fail(executed.error)
+            span.end_call(executed.result)
+        return executed
 
     def features(self, spec, conversation_id):
         """Prompts and resources of a server, see `services.mcp.features.prompts_resources.ServerFeatures`."""

@@ -41,6 +41,11 @@ DOCUMENTS = {
 }
 # Without these a feature of the operator's is not there; see requirements-extras.txt.
 METRICS = {"prometheus_client": "prometheus-client"}
+TRACES = {
+    "opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-otlp-proto-http",
+    "opentelemetry.sdk": "opentelemetry-sdk",
+    "opentelemetry.trace": "opentelemetry-api",
+}
 
 
 def missing(*groups: Mapping[str, str]) -> list[str]:

@@ -298,6 +298,7 @@ class TurnRequest:
     ``{"role": "tool", "call_id": str, "content": str, "outcome": Outcome}``, with ``"truncated": True`` if the
     host can give more of the result, see `reading`.
     `pictures` are those that calls of this turn have returned, by call id; for models with vision only.
+    `key` is the turn's among those of all databases, and nobody outside can guess it.
     """
 
     turn_id: int
@@ -311,6 +312,7 @@ class TurnRequest:
     limits: Limits = Limits()
     context: Context = Context()
     pictures: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict, repr=False)
+    key: str = field(default="", repr=False)
 
 
 @dataclass(slots=True, kw_only=True)

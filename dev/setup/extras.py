@@ -8,7 +8,19 @@ from dev.paths import VENV
 from dev.progress import step
 from dev.setup import venvs
 
-PINS = ("prometheus-client==0.26.0",)
+PINS = (
+    "googleapis-common-protos==1.76.0",
+    "opentelemetry-api==1.45.2",
+    "opentelemetry-exporter-http-transport==0.66b2",
+    "opentelemetry-exporter-otlp-common==0.66b2",
+    "opentelemetry-exporter-otlp-proto-common==1.45.2",
+    "opentelemetry-exporter-otlp-proto-http==1.45.2",
+    "opentelemetry-proto==1.45.2",
+    "opentelemetry-sdk==1.45.2",
+    "opentelemetry-semantic-conventions==0.66b2",
+    "prometheus-client==0.26.0",
+    "protobuf==7.36.2",
+)
 
 
 def folder() -> Path:

@@ -120,12 +120,19 @@ class AiTurn(models.Model):
                 definition_tokens=assistant.definition_tokens,
             ),
             pictures=self._pictures_of_calls() if llm.supports_vision else {},
+            key=self._key(),
         )
 
     def _language_name(self):
         """In English, as models know it: ``Chinese, Traditional (TW) / 繁體中文 (台灣)``."""
         lang = self.env["res.lang"].with_context(lang="en_US")
         return lang._get_data(code=self._language()).name or ""
+
+    def _key(self):
+        """What names the turn among those of all databases of all servers."""
+        # sudo: parameters - only a hash of it leaves, see `services.telemetry.otel.identity`
+        uuid = self.env["ir.config_parameter"].sudo().get_param("database.uuid")
+        return f"{uuid}/{self.env.cr.dbname}/{self.id}"
 
     def _system_prompt(self):
         parts = [self.assistant_id.system_prompt or ""]

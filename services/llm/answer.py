@@ -43,6 +43,7 @@ class Answer:
     thought_ms: int = 0  # from the first to the last piece of it
     calls: list[AskedCall] = field(default_factory=list)
     finish_reason: str = ""
+    model: str = ""  # which one the provider says it is
     usage: dict[str, int] = field(default_factory=dict)
     begun: bool = False
     stopped: bool = False
@@ -62,6 +63,8 @@ class Answer:
         self.text += delta
         if reason := chunk.response_metadata.get("finish_reason"):
             self.finish_reason = str(reason)
+        if model := chunk.response_metadata.get("model_name"):
+            self.model = str(model)
         if chunk.usage_metadata:
             self.usage = _usage(chunk.usage_metadata)
         return delta

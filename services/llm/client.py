@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from .. import measures
+from .. import measures, traces
 from ..errors import LlmError, LlmProtocolError, LlmRateLimited, LlmTimeout, LlmUnavailable
 from ..specs import LlmSpec
 from . import dialect, llm_errors, thinking
@@ -99,7 +99,10 @@ async def stream(
     from langsmith import tracing_context  # noqa: PLC0415
 
     callbacks = (on_text or _untold, on_thought or _untold)
-    with tracing_context(enabled=False):
+    with (
+        tracing_context(enabled=False),
+        traces.model(spec, dialect.provider_of(spec.base_url)),
+    ):
         try:
             return await _measured(model, messages, spec, answer, callbacks, stop, deadline, clock)
         except LlmError as error:
@@ -110,6 +113,8 @@ async def stream(
                 await asyncio.wait_for(stop.wait(), delay)
             answer.finish_reason = ""
             return await _measured(model, messages, spec, answer, callbacks, stop, deadline, clock)
+        finally:
+            traces.note_answer(answer.model, answer.finish_reason, answer.usage)
 
 
 async def _measured(*args) -> None:

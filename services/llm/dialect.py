@@ -12,11 +12,36 @@ from . import thinking
 
 EXTRAS = "extra_content"  # of a streamed call, and of a LangChain message's `additional_kwargs`
 MAX_EXTRA = 64 * 1024  # bytes of it, as JSON
+# What OpenTelemetry calls whoever answers there; see `gen_ai.provider.name` of its conventions.
+PROVIDERS = {
+    ".openai.azure.com": "azure.ai.openai",
+    ".anthropic.com": "anthropic",
+    ".cohere.ai": "cohere",
+    ".cohere.com": "cohere",
+    ".deepseek.com": "deepseek",
+    ".groq.com": "groq",
+    ".mistral.ai": "mistral_ai",
+    ".moonshot.ai": "moonshot_ai",
+    ".perplexity.ai": "perplexity",
+    ".x.ai": "x_ai",
+    "-aiplatform.googleapis.com": "gcp.vertex_ai",
+    "generativelanguage.googleapis.com": "gcp.gemini",
+}
 RENAMED = (".openai.com", ".azure.com")  # take `max_completion_tokens`, everyone else the old name
 
 
 def host_of(base_url: str) -> str:
     return urlsplit(base_url).hostname or ""
+
+
+def provider_of(base_url: str) -> str:
+    """As the conventions want it, "openai" also for those that only speak like it.
+
+    >>> provider_of("https://api.mistral.ai/v1"), provider_of("http://localhost:11434/v1")
+    ('mistral_ai', 'openai')
+    """
+    host = "." + host_of(base_url)
+    return next((name for end, name in PROVIDERS.items() if host.endswith(end)), "openai")
 
 
 def length(base_url: str, max_tokens: int | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from .. import events
+from .. import events, traces
 from ..errors import ElicitationRequired, SignInRequired
 from ..mcp.session.call_options import CallOptions, OnProgress
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult, OnElicit
@@ -111,6 +111,12 @@ class Calls:
         verdict = await self._journal.begin_call(call)
         if verdict.kind == "done" and verdict.result is not None:
             return verdict.result
+        with traces.tool(call) as span:
+            result = await self._decided(call, verdict)
+            span.end_call(result)
+        return result
+
+    async def _decided(self, call: ToolCall, verdict: Verdict) -> CallResult | None:
         if verdict.kind == "answered" and verdict.result is not None:
             result = verdict.result
         elif verdict.kind == "deny":
@@ -176,6 +182,8 @@ class Calls:
             if not refused:
                 return None
             result = replace(result, text=refused, display=refused)
+        elif executed.error:
+            traces.current().fail(executed.error)
         if changed:
             result = approval.told_of_change(result, verdict.arguments)
         return result

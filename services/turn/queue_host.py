@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 
-from .. import const, events, large, measures
+from .. import const, events, large, measures, traces
 from ..errors import EngineError, LeaseLost, TurnGone
 from ..render import markdown
 from ..specs import TurnProgress, TurnResult
@@ -249,8 +249,10 @@ class QueueHost:
             if loaded.stop_requested:
                 running.stop.set()
             journal.emit(events.state("running", progress.step))
-            async with asyncio.timeout(request.limits.turn_timeout):
-                result = await self._runner.run_engine(request, progress, journal, running.stop)
+            with traces.turn(request, running.claim.epoch, self._runner.clock() - begun) as span:
+                async with asyncio.timeout(request.limits.turn_timeout):
+                    result = await self._runner.run_engine(request, progress, journal, running.stop)
+                span.end_turn(result)
         except (LeaseLost, TurnGone, StoreGone):
             raise
         except TimeoutError:

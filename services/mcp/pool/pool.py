@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ... import const, measures, packages
+from ... import const, measures, packages, traces
 from ...errors import (
     ConnectFailed,
     EngineError,
@@ -125,7 +125,9 @@ class Pool:
         :raises ElicitationRequired: `CallOptions.suspends`; the call goes on when it is made again with `resume`
         :raises EngineError: the call failed; a tool's own failure is a result with ``isError``
         """
-        params = {"name": tool_name, "arguments": dict(arguments)}
+        params: dict[str, Any] = {"name": tool_name, "arguments": dict(arguments)}
+        if carrier := traces.carrier():  # https://modelcontextprotocol.io/seps/414
+            params["_meta"] = carrier
         more = dict(options.resume or {})
         for _ in range(elicitation.MAX_ROUNDS):
             try:
@@ -221,6 +223,7 @@ class Pool:
                 reused,
             ):
                 left = max(0.0, deadline - self._deadline(0))
+                traces.note_request(method, session.info.transport, session.info.protocol_version)
                 try:
                     return await session.request(method, params, timeout=left, options=options)
                 except ServerError as error:
@@ -326,17 +329,18 @@ class Pool:
             process.on_start()
         first = self._variants.pop(spec.address, None) or spec.last_variant
         try:
-            session = await connect.open_session(
-                spec,
-                self.policy,
-                first=first,
-                idle=self._idle,
-                oauth=self.oauth(spec),
-                process=process,
-                can_ask=self._can_ask,
-                on_notification=self._on_list_changed and functools.partial(self._heard, spec),
-                on_begun=self._watch,
-            )
+            with traces.opening(spec):
+                session = await connect.open_session(
+                    spec,
+                    self.policy,
+                    first=first,
+                    idle=self._idle,
+                    oauth=self.oauth(spec),
+                    process=process,
+                    can_ask=self._can_ask,
+                    on_notification=self._on_list_changed and functools.partial(self._heard, spec),
+                    on_begun=self._watch,
+                )
         except EngineError:
             process.on_end(asked=False)
             raise

@@ -121,6 +121,8 @@ SHARED = {  # what databases of a process may share, and why
     "services/net/resolver.py _of_loops": "public names; shares are by database and server",
     "services/toolset/words.py stem": "what is left of a word",
     "services/documents/reader.py _places": "how many files are read at once, nothing else",
+    "services/traces.py _current": "the span of one task",
+    "services/traces.py _installed": "who is told of all of them, by name only where the operator says so",
     "services/large.py _worker": "one thread that reads large bodies, one after another",
     "tools/db.py _pools": "everything in it is by database",
     "runtime/turns/listener.py _readers": "how many connections at once, nothing else",
