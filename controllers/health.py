@@ -5,6 +5,7 @@ from werkzeug.exceptions import NotFound
 
 from ..runtime import process
 from ..runtime.metrics import exporter
+from ..runtime.traces import collector
 from ..runtime.turns import listeners
 from ..runtime.web.api_error import ApiError
 from ..services import packages
@@ -50,6 +51,7 @@ class HealthController(http.Controller):
             },
             "wakeup": listeners.channel().state(),
             "wakeup_reason": listeners.channel().reason(),
+            "traces": collector.state(),
             "servers": servers,
         }
 

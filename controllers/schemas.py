@@ -508,6 +508,10 @@ SCHEMAS = {
                 **_or_null(_one_of("unreachable", "pooler", "notify_function", "unknown")),
                 "description": "Why this process is deaf",
             },
+            "traces": {
+                **_one_of("off", "on", "package_missing", "unreachable"),
+                "description": "Whether this process sends traces to the operator's collector",
+            },
         }
     ),
     "Listed": _open({"problems": _list(OBJECT)}),

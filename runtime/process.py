@@ -20,6 +20,7 @@ from ..services.turn.ports import StoreGone
 from ..tools import settings
 from .servers import server_jobs
 from .servers.server_store import ServerStore
+from .traces import collector
 from .turns.store import OdooStore
 from .web.slots import at_most
 
@@ -93,10 +94,15 @@ def runner():
                 on_close=engine.close,
             )
             made.start()
-            threading.Thread(target=engine.load, name="woow-ai-load", daemon=True).start()
+            threading.Thread(target=_load, args=(engine,), name="woow-ai-load", daemon=True).start()
             _process.engine, _process.runner = engine, made
             see_the_end()
         return _process.runner
+
+
+def _load(engine):
+    collector.begin()
+    engine.load()
 
 
 def see_the_end():
@@ -127,6 +133,7 @@ def shutdown():
         # Odoo's master kills a worker that says nothing for longer.
         longest = config["limit_time_real"] / 2 if is_prefork_worker() else DRAIN_TIMEOUT
         _process.runner.stop(min(longest, DRAIN_TIMEOUT))
+        collector.end()
 
 
 def dedicate() -> None:

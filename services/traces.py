@@ -11,7 +11,7 @@ from contextvars import ContextVar, Token
 from typing import Any, Protocol
 
 from . import forks, text
-from .errors import EngineError
+from .errors import EngineError, ServerRefused
 from .specs import CallResult, LlmSpec, ServerSpec, ToolCall, TurnRequest, TurnResult
 
 MAX_NAME = 128  # characters of what others have named
@@ -81,6 +81,8 @@ class Span:
         """The first is the cause."""
         if not self._has_failed:
             self._has_failed = True
+            if isinstance(error, ServerRefused) and error.rpc_code:
+                self.note({"rpc.response.status_code": text.one_line(str(error.rpc_code), 20)})
             self._told.fail(error if isinstance(error, str) else _kind_of(error))
 
     def end_turn(self, result: TurnResult) -> None:

@@ -87,6 +87,7 @@ from . import test_tool_definition
 from . import test_tool_lookup
 from . import test_tool_protocol
 from . import test_tours
+from . import test_traces
 from . import test_translations
 from . import test_turn
 from . import test_turn_ends

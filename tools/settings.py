@@ -36,6 +36,8 @@ KEYS = frozenset(
         "metrics_token",
         "metrics_port",
         "metrics_tenants",
+        "traces",
+        "traces_tenants",
         "released_env",
         "mcp_servers_file",
         "container_runtime",
@@ -52,6 +54,8 @@ class Settings:
     `wakeup` is the address of what carries the wake-up channel, PostgreSQL does without one.
     Who knows `metrics_token` may read what is measured, nobody without one: at `/metrics`, and at `metrics_port` of a
     runner; with the name of the database if `metrics_tenants`.
+    `traces` is the address of the collector that they are sent to, nobody's without one; with the name of the database
+    if `traces_tenants`.
     A database that had no turn for `idle_seconds` is let go by a process that serves all of them.
     `released_env` names the variables of the environment that a server's form may take its key from.
     `container_runtime` runs images of stdio servers, `tool_cache` is the folder of packages for them.
@@ -71,6 +75,8 @@ class Settings:
     metrics_token: str
     metrics_port: int
     metrics_tenants: bool
+    traces: str
+    traces_tenants: bool
     released_env: frozenset[str]
     mcp_servers_file: str
     container_runtime: str
@@ -148,6 +154,8 @@ def get() -> Settings:
         metrics_token=values.get("metrics_token", "").strip(),
         metrics_port=int(values.get("metrics_port", 0)),
         metrics_tenants=_is_true(values.get("metrics_tenants", "False")),
+        traces=values.get("traces", "").strip(),
+        traces_tenants=_is_true(values.get("traces_tenants", "False")),
         mcp_servers_file=values.get("mcp_servers_file", "").strip(),
         container_runtime=values.get("container_runtime", "podman").strip(),
         tool_cache=values.get("tool_cache", "").strip()

@@ -21,6 +21,7 @@ SERVICE = "odoo-ai"
 CLOSE_TIMEOUT = 2.0  # s, for what was not sent yet
 # They repeat what `Exporter` says once.
 NOISY = (
+    "opentelemetry.exporter.otlp.common",
     "opentelemetry.exporter.otlp.proto.http",
     "opentelemetry.sdk._shared_internal",
     "opentelemetry.sdk.trace.export",

@@ -41,6 +41,11 @@ class Counter:
         path = self.folder / name
         return path.stat().st_size if path.exists() else 0
 
+    def traceparent(self, name) -> str:
+        """What came with the last call with this id."""
+        path = self.folder / f"{name}.traceparent"
+        return path.read_text() if path.exists() else ""
+
     def release(self, name):
         """End what waits for this file."""
         (self.folder / name).touch()

@@ -4,15 +4,17 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp.server.fastmcp import FastMCP
+from mcp.server.fastmcp import Context, FastMCP
 
 
 def main(port: int, folder: Path) -> None:
     server = FastMCP("counter", host="127.0.0.1", port=port, log_level="WARNING")
 
     @server.tool()
-    async def count(id: str, seconds: float = 0.0, until: str = "") -> str:
+    async def count(context: Context, id: str, seconds: float = 0.0, until: str = "") -> str:
         """Count one execution of `id`, then take some seconds, and wait for the file `until`."""
+        if traceparent := getattr(context.request_context.meta, "traceparent", ""):
+            (folder / f"{id}.traceparent").write_text(traceparent)
         with (folder / id).open("ab", buffering=0) as file:
             file.write(b".")
         await asyncio.sleep(seconds)

@@ -127,6 +127,7 @@ SHARED = {  # what databases of a process may share, and why
     "tools/db.py _pools": "everything in it is by database",
     "runtime/turns/listener.py _readers": "how many connections at once, nothing else",
     "runtime/turns/listeners.py _registry": "everything in it is by database, notes of the channel by its secret name",
+    "runtime/traces/collector.py _collector": "the operator's collector, as traces.py",
     "runtime/process.py _process": "everything in it is by database",
     "tools/host.py _installed": "the host, which is told the database",
     "tools/server_files.py _known": "the operator's file",
