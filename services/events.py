@@ -51,16 +51,26 @@ def notice(code: str, message: str) -> Event:
 
 
 def conversation_summary(
-    content: str, *, until: int, messages: int, tokens_before: int, tokens_after: int, model: str
+    content: str,
+    *,
+    html: str,
+    until: int,
+    messages: int,
+    tokens_before: int,
+    tokens_after: int,
+    model: str,
 ) -> Event:
     """The model has summed up the earlier part of the conversation, which it is not shown any more.
 
+    :param content: Markdown, as the model reads it
+    :param html: the same as people read it, without anything that runs
     :param until: the last turn that was summed up
     :param messages: how many messages were summed up now, whatever a former summary stands for
     """
     return {
         "type": "conversation_summary",
         "content": content,
+        "html": html,
         "until": until,
         "messages": messages,
         "tokens_before": tokens_before,

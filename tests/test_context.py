@@ -172,6 +172,11 @@ class TestContext(ContextCase):
         timeline = page["messages"][-1]["turn"]["timeline"]
         self.assertEqual([entry["type"] for entry in timeline], [EVENT, "text_block"])
         self.assertEqual(timeline[0]["content"], SUMMARY)
+        self.assertIn("<h2>Decided</h2>", timeline[0]["html"])
+        self.assertEqual(self._events(EVENT)[0]["html"], timeline[0]["html"])
+        del self.turn.transcript["summary"]["event"]["html"]  # as an earlier version left it
+        self.turn.transcript = {**self.turn.transcript}
+        self.assertEqual(self._page()["messages"][-1]["turn"]["timeline"], timeline)
         held = page["context"]
         self.assertEqual(held, self._events("usage")[0]["context"])
         self.assertEqual(held["limit"], 4096)

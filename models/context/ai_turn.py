@@ -4,6 +4,7 @@ from odoo import api, fields, models
 from odoo.tools import formatLang
 
 from ...services.context import summary
+from ...services.render import markdown
 
 COMPACT = "/compact"
 
@@ -15,6 +16,12 @@ def _about(tokens):
     (9400, 610, 7)
     """
     return round(tokens, 2 - len(str(tokens))) if tokens > 99 else tokens
+
+
+def _event_with_html(made):
+    """The event of a summary; one that an earlier version made is Markdown only."""
+    event = made["event"]
+    return event if "html" in event else {**event, "html": markdown.render(event["content"])}
 
 
 class AiTurn(models.Model):
@@ -126,7 +133,7 @@ class AiTurn(models.Model):
         parts = super()._transcript_parts()
         for turn in self.filtered("summary_until"):
             messages, asides = parts[turn.id]
-            aside = {"step": 0, "event": turn._own_summary()["event"]}
+            aside = {"step": 0, "event": _event_with_html(turn._own_summary())}
             parts[turn.id] = (messages, [aside, *asides])
         return parts
 
@@ -136,7 +143,7 @@ class AiTurn(models.Model):
 
     def _events_for_retry(self, transcript):
         made = transcript.get("summary")
-        return [*([made["event"]] if made else []), *super()._events_for_retry(transcript)]
+        return [*([_event_with_html(made)] if made else []), *super()._events_for_retry(transcript)]
 
     def _retry(self):
         turn = super()._retry()

@@ -99,10 +99,13 @@ async def write(
     return answer
 
 
-def event_of(answer: Answer, compaction: Compaction, spec: LlmSpec, ratio: float) -> events.Event:
+def event_of(
+    answer: Answer, html: str, compaction: Compaction, spec: LlmSpec, ratio: float
+) -> events.Event:
     before = budget.tokens_of((*compaction.former, *compaction.messages))
     return events.conversation_summary(
         answer.text,
+        html=html,
         until=compaction.until,
         messages=compaction.count,
         tokens_before=round(before * ratio),

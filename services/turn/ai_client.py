@@ -236,7 +236,8 @@ class _Turn:
         if answer.stopped:
             return
         self._count(answer.usage)
-        event = summary.event_of(answer, wanted, self.llm, self.request.context.ratio)
+        html = await markdown.rendered(answer.text)
+        event = summary.event_of(answer, html, wanted, self.llm, self.request.context.ratio)
         self.progress.summary = {"path": wanted.path, "event": event}
         shown = summary.as_messages(answer.text)
         self.history = (*shown, *wanted.kept)

@@ -9,7 +9,8 @@ defineMailModels();
 
 const SUMMARY = {
     type: "conversation_summary",
-    content: "S00042 goes to Tainan.",
+    content: "## Decided\n\n- S00042 goes to **Tainan**.",
+    html: "<h2>Decided</h2><ul><li>S00042 goes to <strong>Tainan</strong>.</li></ul>",
     until: 5,
     messages: 12,
     tokens_before: 9432,
@@ -79,7 +80,8 @@ test("a line stands where earlier messages were summed up, and unfolds", async (
     await click(".o_ai_chat_summary > summary");
     await settle();
     expect(".o_ai_chat_summary").toHaveAttribute("open");
-    expect(".o_ai_chat_summary_text").toHaveText(SUMMARY.content);
+    expect(".o_ai_chat_summary_text h2").toHaveText("Decided");
+    expect(".o_ai_chat_summary_text li").toHaveText("S00042 goes to Tainan.");
 });
 
 test("the history has the same line", async () => {

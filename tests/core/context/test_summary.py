@@ -50,6 +50,15 @@ async def test_what_is_asked_builds_on_it():
     assert done.progress.usage["input_tokens"] == 20, "both are paid for"
 
 
+async def test_people_read_it_as_markdown_without_what_runs():
+    said = "## Decided\n\n- <b onclick=x>Tainan</b> [now](javascript:x)"
+    async with ScriptedLlm(Reply(said), Reply("Fine.")) as llm:
+        done = await Turn(requested(llm)).run()
+    (event,) = [event for event in done.journal.events if event["type"] == EVENT]
+    assert event["content"] == said and "<h2>Decided</h2>" in event["html"]
+    assert "<b" not in event["html"] and "href" not in event["html"]
+
+
 async def test_a_failure_costs_the_turn_nothing():
     empty = Reply(" ")  # which is asked for once more
     for script in ([Reply(status=400, error="no")], [empty, empty], [Reply("x", cut=True)]):
