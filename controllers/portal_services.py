@@ -1,5 +1,6 @@
 from odoo import http
 from odoo.addons.portal.controllers.portal import CustomerPortal, pager
+from odoo.exceptions import UserError
 from odoo.fields import Domain
 from odoo.http import request
 
@@ -9,6 +10,7 @@ SERVICE = "woow_paas_platform.cloud_service"
 WORKSPACE = "woow_paas_platform.workspace"
 GONE = "/my/services?gone=1"
 ROLES = ("owner", "admin", "user", "guest")
+FORM = {**PAGE, "methods": ["POST"], "readonly": False}
 
 
 def readable_service(service_id):
@@ -51,26 +53,42 @@ class ServicePortal(CustomerPortal):
     @http.route("/my/services/<int:service_id>", **PAGE)
     def portal_my_service(self, service_id, gone=None, **_kw):
         service = readable_service(service_id)
-        if not service:
-            return request.redirect(GONE)
-        # sudo: res.users - members of a workspace know each other's names
-        access = service.workspace_id.access_ids.sudo()
-        labels = dict(access._fields["role"]._description_selection(request.env))
-        members = [
-            (
-                labels[role],
-                access.filtered(lambda a, role=role: a.role == role).mapped("user_id.name"),
-            )
-            for role in ROLES
-        ]
-        members = [(label, names) for label, names in members if names]
+        return self._overview(service, is_gone=bool(gone)) if service else request.redirect(GONE)
+
+    def _overview(self, service, **values):
+        workspace = service.workspace_id
         return render_service(
             "portal_my_service",
             service,
-            members=members,
+            # sudo: res.users - members of a workspace know each other's names
+            members=workspace.access_ids.sudo().sorted(lambda a: ROLES.index(a.role)),
+            is_owned=workspace._is_owned(),
             servers=service._own_servers(),
-            is_gone=bool(gone),
+            **values,
         )
+
+    @http.route("/my/services/<int:service_id>/members", **FORM)
+    def add_member(self, service_id, email="", **_form):
+        return self._change_members(
+            service_id, lambda workspace: workspace._add_member(email), email=email
+        )
+
+    @http.route("/my/services/<int:service_id>/members/<int:access_id>/remove", **FORM)
+    def remove_member(self, service_id, access_id, **_form):
+        return self._change_members(
+            service_id, lambda workspace: workspace._remove_member(access_id)
+        )
+
+    def _change_members(self, service_id, change, **typed):
+        """The page once more; with the reason, and what was typed, where the change is refused."""
+        service = readable_service(service_id)
+        if not (service and service.workspace_id._is_owned()):
+            return request.redirect(f"/my/services/{service.id}?gone=1" if service else GONE)
+        try:
+            change(service.workspace_id)
+        except UserError as error:
+            return self._overview(service, problem=str(error), **typed)
+        return request.redirect(f"/my/services/{service.id}#members")
 
     @http.route(
         [

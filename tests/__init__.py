@@ -37,6 +37,7 @@ from . import test_mcp_api
 from . import test_mcp_permissions
 from . import test_mcp_server
 from . import test_mcp_switch
+from . import test_members
 from . import test_metrics
 from . import test_neutralize
 from . import test_old_python

@@ -109,6 +109,8 @@ AT_ONCE = {
     "/my/services/<int:service_id>/chat",
     "/my/services/<int:service_id>/chat/<int:conversation_id>",
     "/my/services/<int:service_id>/mcp",
+    "/my/services/<int:service_id>/members",
+    "/my/services/<int:service_id>/members/<int:access_id>/remove",
 }
 # Methods that RPC reaches, beside Odoo's own create, write and unlink: these ask a server in the background …
 IN_BACKGROUND = {

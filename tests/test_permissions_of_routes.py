@@ -270,6 +270,8 @@ ELSEWHERE = {
     "/api/ai/turns/<int:turn_id>/stream": "e2e/test_stream",
     "/metrics": "test_metrics",
     "/my/ai/sign-ins/forget": "test_sign_in",
+    "/my/services/<int:service_id>/members": "test_members",
+    "/my/services/<int:service_id>/members/<int:access_id>/remove": "test_members",
 }
 
 

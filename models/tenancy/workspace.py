@@ -1,6 +1,10 @@
 import secrets
 
 from odoo import api, fields, models
+from odoo.exceptions import AccessError, UserError
+from odoo.tools import email_normalize
+
+MAX_ADDRESS = 254  # characters of an email address, RFC 5321
 
 
 class Workspace(models.Model):
@@ -80,3 +84,64 @@ class Workspace(models.Model):
         self.ensure_one()
         # sudo: workspace_access - answers for one user only
         return self.sudo().access_ids.filtered(lambda a: a.user_id == user).role
+
+    # ------------------------------------------------------------ members, as the owner changes them in the portal
+
+    def _is_owned(self):
+        """Whether the caller is the owner."""
+        return self._role_of(self.env.user) == "owner"
+
+    def _add_member(self, address):
+        """Let a user of the owner's company in; no account is made.
+
+        Nothing tells whether somebody elsewhere has this address.
+
+        :raises AccessError: the caller is not the owner
+        :raises UserError: nobody of the company has this address, or its user is a member already
+        """
+        self._check_owned()
+        person = self._colleague(address)
+        if not person:
+            raise UserError(self.env._("No user of your company has this email address."))
+        if self._role_of(person):
+            raise UserError(self.env._("%(person)s is already a member.", person=person.name))
+        # sudo: workspace_access - of a workspace that the caller owns
+        self.access_ids.sudo().create({"workspace_id": self.id, "user_id": person.id})
+
+    def _remove_member(self, access_id):
+        """
+        :raises AccessError: the caller is not the owner
+        :raises UserError: it is the owner who would be removed
+        """
+        self._check_owned()
+        # sudo: workspace_access - of a workspace that the caller owns
+        member = self.sudo().access_ids.filtered(lambda access: access.id == access_id)
+        if member.role == "owner":
+            raise UserError(self.env._("The owner cannot be removed."))
+        member.unlink()
+
+    def _check_owned(self):
+        if not self._is_owned():
+            raise AccessError(self.env._("Only the owner of a workspace can change its members."))
+
+    def _colleague(self, address):
+        """The one user of the caller's company with this address; a login counts before an address that
+        people enter for themselves."""
+        address = email_normalize((address or "")[: MAX_ADDRESS + 1])
+        company = self.env.user.commercial_partner_id
+        # sudo: res.users - of the caller's own company only
+        found = (
+            self.env["res.users"]
+            .sudo()
+            .search(
+                [
+                    ("commercial_partner_id", "=", company.id),
+                    "|",
+                    ("login", "=", address),
+                    ("email_normalized", "=", address),
+                ]
+            )
+            .filtered(lambda user: address and (user._is_portal() or user._is_internal()))
+        )
+        found = found.filtered(lambda user: user.login == address) or found
+        return found if len(found) == 1 else found.browse()
