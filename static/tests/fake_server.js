@@ -1,7 +1,7 @@
 import { expect } from "@odoo/hoot";
 import { patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { browser } from "@web/core/browser/browser";
-import { transport } from "@woow_paas_platform/core/ai_api";
+import { transport } from "@woow_paas_platform/core/upload";
 import { bodyOf, FakeRequest } from "./fake_request";
 import { misfitOfAnswer, misfitOfRequest } from "./api_check";
 import { FakeConversations } from "./fake_conversations";

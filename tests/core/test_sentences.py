@@ -129,7 +129,7 @@ def test_what_is_inside_a_sentence_has_one_name_each():
 ROUTES = [
     file for folder in ("controllers", "runtime/web") for file in (ROOT / folder).glob("*.py")
 ]
-CLIENT = ROOT / "static/src/core/ai_api.js"
+CLIENT = ROOT / "static/src/core/api_error.js"
 TYPED = {"name", "url", "uri", "api_key", "content", "reason"}  # fields that people fill in
 
 

@@ -25,7 +25,7 @@ import { hasOpenText, isFinal, newTurnState } from "../turn/turn_state";
  * @property {string|null} note of the command that sums up the conversation: what to keep in mind
  * @property {number|null} editOf the message that this one asks in other words
  * @property {string|null} token the client token, until the history has the message
- * @property {import("../core/ai_api").AiApiError|null} error why it was not sent
+ * @property {import("../core/api_error").AiApiError|null} error why it was not sent
  */
 
 /** @returns {ChatMessage} */

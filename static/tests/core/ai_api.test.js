@@ -1,6 +1,7 @@
 import { advanceTime, describe, expect, mockFetch, test } from "@odoo/hoot";
 import { patchTranslations } from "@web/../tests/web_test_helpers";
-import { AiApi, REQUEST_TIMEOUT } from "@woow_paas_platform/core/ai_api";
+import { AiApi } from "@woow_paas_platform/core/ai_api";
+import { REQUEST_TIMEOUT } from "@woow_paas_platform/core/api_client";
 
 describe.current.tags("headless");
 

@@ -1,5 +1,6 @@
 import { describe, expect, mockFetch, test } from "@odoo/hoot";
-import { AiApi, transport } from "@woow_paas_platform/core/ai_api";
+import { AiApi } from "@woow_paas_platform/core/ai_api";
+import { transport } from "@woow_paas_platform/core/upload";
 import { McpApi } from "@woow_paas_platform/core/mcp_api";
 import { patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { bodyOf, FakeRequest } from "../fake_request";

@@ -9,7 +9,7 @@ import {
     tick,
 } from "@odoo/hoot";
 import { patchWithCleanup } from "@web/../tests/web_test_helpers";
-import { AiApiError } from "@woow_paas_platform/core/ai_api";
+import { AiApiError } from "@woow_paas_platform/core/api_error";
 import {
     BACKOFF_MAX,
     backoffDelay,

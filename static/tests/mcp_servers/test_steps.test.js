@@ -3,7 +3,7 @@ import { animationFrame, Deferred } from "@odoo/hoot-mock";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { makeDialogMockEnv, mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { ConnectionTest } from "@woow_paas_platform/server_dialogs/connection_test";
-import { AiApiError } from "@woow_paas_platform/core/ai_api";
+import { AiApiError } from "@woow_paas_platform/core/api_error";
 
 defineMailModels();
 

@@ -11,7 +11,7 @@ import {
     mountWithCleanup,
     patchWithCleanup,
 } from "@web/../tests/web_test_helpers";
-import { AiApiError } from "@woow_paas_platform/core/ai_api";
+import { AiApiError } from "@woow_paas_platform/core/api_error";
 import { ModelField } from "@woow_paas_platform/providers/model_field";
 import { ModelChoice } from "@woow_paas_platform/server_dialogs/model_choice";
 

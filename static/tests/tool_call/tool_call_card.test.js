@@ -10,7 +10,7 @@ import {
 } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mockService, mountWithCleanup } from "@web/../tests/web_test_helpers";
-import { AiApiError } from "@woow_paas_platform/core/ai_api";
+import { AiApiError } from "@woow_paas_platform/core/api_error";
 import { ToolCallCard } from "@woow_paas_platform/tool_call/tool_call_card";
 
 defineMailModels();

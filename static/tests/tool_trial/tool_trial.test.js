@@ -2,7 +2,7 @@ import { click, edit, expect, test } from "@odoo/hoot";
 import { animationFrame } from "@odoo/hoot-mock";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup } from "@web/../tests/web_test_helpers";
-import { AiApiError } from "@woow_paas_platform/core/ai_api";
+import { AiApiError } from "@woow_paas_platform/core/api_error";
 import { ToolTrial } from "@woow_paas_platform/tool_trial/tool_trial";
 
 defineMailModels();

@@ -1,0 +1,79 @@
+import { browser } from "@web/core/browser/browser";
+import { localization } from "@web/core/l10n/localization";
+import { AiApiError, errorFromFailure, errorFromResponse, statusSentence } from "./api_error";
+
+/** Milliseconds that a JSON request may take before it counts as a network failure. */
+export const REQUEST_TIMEOUT = 30000;
+/** Milliseconds that a request may take which waits for an MCP server; its own limits are shorter. */
+export const SERVER_TIMEOUT = 60000;
+
+/** What the server says is part of this page, whatever language its person prefers elsewhere. */
+export function pageLanguage() {
+    try {
+        return localization.code;
+    } catch {
+        return ""; // not known yet: the person's own
+    }
+}
+
+export function withQuery(url, params) {
+    const query = new URLSearchParams();
+    for (const [key, value] of Object.entries(params)) {
+        if (value !== undefined && value !== null) {
+            query.set(key, value);
+        }
+    }
+    const text = query.toString();
+    return text ? url + (url.includes("?") ? "&" : "?") + text : url;
+}
+
+/**
+ * JSON over HTTP, in the language of the page.
+ *
+ * Every method resolves to the parsed JSON body and rejects with an {@link AiApiError}.
+ */
+export class ApiClient {
+    async fetch(method, url, { body, headers = {}, signal } = {}) {
+        let response;
+        try {
+            response = await browser.fetch(url, {
+                method,
+                headers: {
+                    Accept: "application/json",
+                    "X-Woow-Language": pageLanguage(),
+                    ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+                    ...headers,
+                },
+                body: body === undefined ? undefined : JSON.stringify(body),
+                credentials: "same-origin",
+                cache: "no-store",
+                signal,
+            });
+        } catch (failure) {
+            throw errorFromFailure(failure, signal);
+        }
+        if (!response.ok) {
+            throw await errorFromResponse(response);
+        }
+        return response;
+    }
+
+    async request(method, url, body, timeout = REQUEST_TIMEOUT) {
+        const controller = new AbortController();
+        const timer = browser.setTimeout(() => controller.abort(), timeout);
+        try {
+            const response = await this.fetch(method, url, { body, signal: controller.signal });
+            return response.status === 204 ? null : await response.json();
+        } catch (error) {
+            if (error instanceof AiApiError && !error.isAborted) {
+                throw error;
+            }
+            if (error instanceof SyntaxError) {
+                throw new AiApiError({ code: "bad_response", message: statusSentence(500) });
+            }
+            throw errorFromFailure(error);
+        } finally {
+            browser.clearTimeout(timer);
+        }
+    }
+}
