@@ -1,12 +1,12 @@
-import { AiApi } from "./ai_api";
+import { ApiClient } from "./api_client";
 
 const SERVERS = "/api/mcp/servers";
 const CONNECTIONS = "/api/mcp/connections";
 const PATIENCE = 120000; // ms; a tool may take as long as its server's time limit
 const GRANTS = "/api/ai/grants";
 
-/** The HTTP contract of servers and tools; errors as in {@link AiApi}. */
-export class McpApi extends AiApi {
+/** The HTTP contract of servers and tools; errors as in {@link ApiClient}. */
+export class McpApi extends ApiClient {
     servers(cloudServiceId) {
         const query = cloudServiceId ? `?cloud_service_id=${cloudServiceId}` : "";
         return this.request("GET", `${SERVERS}${query}`);
