@@ -1,7 +1,6 @@
 from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
-from odoo.fields import Domain
 from odoo.tools import SQL
 
 from ...tools import db, notify
@@ -112,32 +111,6 @@ class DiscussChannel(models.Model):
             }
         )
         return channel.sudo(False)
-
-    @api.model
-    def _ai_conversations(self, limit=30, before=None, cloud_service=None):
-        """The caller's own conversations, the one in which something happened last first.
-
-        :param before: id of the conversation that ends the page before
-        :param cloud_service: only those about it
-        """
-        domain = Domain("channel_type", "=", CONVERSATION) & Domain(
-            "woow_user_id", "=", self.env.uid
-        )
-        if before:
-            moment = self._last_activity(before)
-            domain &= Domain("last_interest_dt", "<", moment) | (
-                Domain("last_interest_dt", "=", moment) & Domain("id", "<", before)
-            )
-        if cloud_service:
-            domain &= Domain("woow_cloud_service_id", "=", cloud_service.id)
-        return self.search(domain, order="last_interest_dt desc, id desc", limit=limit)
-
-    @api.model
-    def _last_activity(self, conversation_id):
-        """When something happened last in a conversation of the caller; now for any other."""
-        return self.browse(conversation_id)._own_conversation().last_interest_dt or (
-            fields.Datetime.now()
-        )
 
     def _own_conversation(self):
         """The record when it is a conversation of the caller, else an empty set."""

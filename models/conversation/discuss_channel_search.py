@@ -1,6 +1,7 @@
-"""Search for conversations by name and messages."""
+"""Lists of a person's conversations: all of them, or those with some words in the name or in a message."""
 
-from odoo import api, models
+from odoo import api, fields, models
+from odoo.fields import Domain
 from odoo.tools import SQL, html2plaintext, html_escape
 
 from ..turn.ai_turn import CONVERSATION
@@ -19,6 +20,32 @@ def _says(words):
 
 class DiscussChannel(models.Model):
     _inherit = "discuss.channel"
+
+    @api.model
+    def _ai_conversations(self, limit=30, before=None, cloud_service=None):
+        """The caller's own conversations, the one in which something happened last first.
+
+        :param before: id of the conversation that ends the page before
+        :param cloud_service: only those about it
+        """
+        domain = Domain("channel_type", "=", CONVERSATION) & Domain(
+            "woow_user_id", "=", self.env.uid
+        )
+        if before:
+            moment = self._last_activity(before)
+            domain &= Domain("last_interest_dt", "<", moment) | (
+                Domain("last_interest_dt", "=", moment) & Domain("id", "<", before)
+            )
+        if cloud_service:
+            domain &= Domain("woow_cloud_service_id", "=", cloud_service.id)
+        return self.search(domain, order="last_interest_dt desc, id desc", limit=limit)
+
+    @api.model
+    def _last_activity(self, conversation_id):
+        """When something happened last in a conversation of the caller; now for any other."""
+        return self.browse(conversation_id)._own_conversation().last_interest_dt or (
+            fields.Datetime.now()
+        )
 
     @api.model
     def _ai_conversations_with(self, words, limit=30, before=None, cloud_service=None):
