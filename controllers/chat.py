@@ -68,18 +68,6 @@ def is_in_browser():
     return "Authorization" not in request.httprequest.headers
 
 
-def refuse_while_busy(channel, when=None):
-    """:param when: "queue" lets a message wait for what is under way, "steer" enter it while nobody has to decide"""
-    busy = channel._running_turn()
-    if busy and when != "queue" and (when != "steer" or busy.state == "waiting"):
-        raise ApiError(
-            409,
-            "turn_waiting" if busy.state == "waiting" else "turn_running",
-            request.env._("The assistant is still busy with the last message."),
-            details={"turn_id": busy.id, "stream_url": busy._stream_url()},
-        )
-
-
 @contextlib.contextmanager
 def starting_a_turn():
     """Of two requests that start the same turn at once, the second finds the turn of the first when it is repeated."""
@@ -233,7 +221,7 @@ class ChatController(http.Controller):
         turn = channel._turn_of_token(values["client_token"])
         if not turn:
             # another wording needs a conversation at rest
-            refuse_while_busy(channel, values["when"] if values["edit_of"] is None else None)
+            channel._refuse_while_busy(values["when"] if values["edit_of"] is None else None)
             with starting_a_turn():
                 attached = mentions.attached(channel, values["records"] or [], companies)
                 turn = self._ask(channel.with_context(woow_ai_mentions=attached), content, values)
@@ -264,7 +252,7 @@ class ChatController(http.Controller):
         """Show another wording of a question, and what followed it."""
         turn = turn_or_404(turn_id)
         channel = conversation_or_404(turn.channel_id.id)
-        refuse_while_busy(channel)
+        channel._refuse_while_busy()
         turn._show_version()
         return channel._conversation_data()
 
@@ -273,7 +261,7 @@ class ChatController(http.Controller):
         """Answer the same question once more without repeating a call."""
         turn = turn_or_404(turn_id)
         channel = conversation_or_404(turn.channel_id.id)
-        refuse_while_busy(channel)
+        channel._refuse_while_busy()
         if turn != channel._last_turn():
             raise ApiError(
                 409, "turn_outdated", request.env._("Only the last answer can be retried.")

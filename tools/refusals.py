@@ -53,6 +53,10 @@ class TooLate(Refusal):
     code = "already_decided"
 
 
+class Busy(Refusal):
+    """Something else has to end first."""
+
+
 class TooOften(Refusal):
     """:param retry_after: seconds until it may be tried again"""
 

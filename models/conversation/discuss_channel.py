@@ -4,6 +4,7 @@ from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tools import SQL
 
 from ...tools import db, notify
+from ...tools.refusals import Busy
 from ..turn.ai_turn import CONVERSATION
 
 NAME_CHARS = 120  # characters of a conversation's name
@@ -141,6 +142,20 @@ class DiscussChannel(models.Model):
             order="id",
             limit=limit,
         )
+
+    def _refuse_while_busy(self, when=None):
+        """
+        :param when: "queue" lets a message wait for what is under way, "steer" enter it while nobody has to decide
+        :raises Busy: an answer is under way, or waits for a decision
+        """
+        busy = self._running_turn()
+        if busy and when != "queue" and (when != "steer" or busy.state == "waiting"):
+            raise Busy(
+                self.env._("The assistant is still busy with the last message."),
+                "turn_waiting" if busy.state == "waiting" else "turn_running",
+                turn_id=busy.id,
+                stream_url=busy._stream_url(),
+            )
 
     def _last_turn(self):
         return self.env["woow_paas_platform.ai_turn"].search(

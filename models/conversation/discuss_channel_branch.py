@@ -1,7 +1,6 @@
 """Branches of a conversation: an edited question begins one, and what followed the former version is kept."""
 
 from odoo import models
-from odoo.exceptions import UserError
 
 
 class DiscussChannel(models.Model):
@@ -37,8 +36,7 @@ class DiscussChannel(models.Model):
         :param attachments: files of the new version; without any it keeps those of the former one
         """
         self.ensure_one()
-        if self._running_turn():
-            raise UserError(self.env._("The assistant is still busy with the last message."))
+        self._refuse_while_busy()
         self._leave_branch(asked.message_id.id)
         # sudo: ir.attachment - files of the caller's own question
         attachments = attachments or asked.sudo().attachment_ids
