@@ -161,6 +161,11 @@ def tool_result(
     }
 
 
+def result_of(call_id: str) -> Event:
+    """The place of a `tool_result` in the log: the store writes there what it has kept of the result."""
+    return {"type": "tool_result", "id": call_id}
+
+
 def approval_required(
     call_id: str,
     *,

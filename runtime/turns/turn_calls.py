@@ -7,6 +7,7 @@ from odoo.tools import SQL
 
 from ...services import text
 from ...services.errors import TurnGone
+from ...services.events import result_of
 from ...services.specs import Verdict
 from ...services.toolset import lookup
 from ...services.turn import read_result
@@ -164,7 +165,7 @@ class TurnCalls:
 
     def _insert_result(self, env, claim, row, events):
         """Write `events`; the one with the call's result tells what its row has kept."""
-        is_result = {"type": "tool_result", "id": row.call_id}.items()
+        is_result = result_of(row.call_id).items()
         replaced = [
             (seq, row._result_event() if is_result <= event.items() else event)
             for seq, event in events

@@ -185,10 +185,12 @@ class TurnJournal:
         await self._call_store(self.store.rehearse_call, call.id, lane=RECORDS)
 
     async def perform_call(self, call: ToolCall) -> CallResult | None:
-        event = {"type": "tool_result", "id": call.id}  # the store knows the rest
         try:
             result = await self._write(
-                self.store.perform_call, call.id, own_events=[event], lane=RECORDS
+                self.store.perform_call,
+                call.id,
+                own_events=[events.result_of(call.id)],
+                lane=RECORDS,
             )
         except RehearsalDiffers as differs:
             await self._call_store(self.store.ask_again, call.id, differs.rehearsal)
@@ -204,16 +206,9 @@ class TurnJournal:
             raise
 
     async def end_call(self, call: ToolCall, result: CallResult) -> None:
-        event = events.tool_result(  # the store keeps the files, and tells what it has kept
-            call.id,
-            tool=call.tool.name if call.tool else call.alias,
-            result=result.display if result.display != "" else result.text,
-            outcome=result.outcome,
-            is_error=result.is_error,
-            duration_ms=result.duration_ms,
-            truncated=result.truncated,
+        await self._write(
+            self.store.end_call, call.id, result, own_events=[events.result_of(call.id)]
         )
-        await self._write(self.store.end_call, call.id, result, own_events=[event])
         _measure(result)
 
     async def suspend_call(

@@ -84,7 +84,7 @@ class Journal(Protocol):
         """Ask while the server waits; after `const.SESSION_ASK_TIMEOUT`, or with nobody to ask, it is cancelled."""
 
     async def end_call(self, call: ToolCall, result: CallResult) -> None:
-        """Record the one result of the call and its `tool_result` event."""
+        """Record the one result of the call; the store writes the `tool_result` event of it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

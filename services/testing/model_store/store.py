@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from ...errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
+from ...events import result_of
 from ...mcp.session import elicitation
 from ...mcp.session.elicitation import ElicitRequest, ElicitResult
 from ...specs import CallResult, ToolCall, TurnProgress, Verdict
@@ -210,7 +211,7 @@ class ModelStore(TurnQueue):
         if not call.outcome:
             call.outcome, call.text = result.outcome, result.text
             close_questions(call)
-        is_result = {"type": "tool_result", "id": call_id}.items()
+        is_result = result_of(call_id).items()
         replayed = [
             (seq, {**event, "outcome": call.outcome} if is_result <= event.items() else event)
             for seq, event in events

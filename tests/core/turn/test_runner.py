@@ -180,17 +180,8 @@ def test_each_call_has_its_event_before_it_starts(store, start):
     store.wait_ended(1)
     assert "tool_call" in seen
     result = next(e for e in store.events[1].values() if e["type"] == "tool_result")
-    assert result == {
-        "type": "tool_result",
-        "id": "call_1",
-        "tool": "x",
-        "result": "1",
-        "is_error": False,
-        "outcome": "ok",
-        "duration_ms": 5,
-        "truncated": False,
-        "attachments": [],
-    }
+    assert result == {"type": "tool_result", "id": "call_1"}, "the store writes what it has kept"
+    assert store.calls["call_1"]["result"].text == "1"
 
 
 def test_a_child_process_makes_its_own(store, start):
