@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .. import events, traces
+from ..asked import Asked
 from ..errors import ElicitationRequired, SignInRequired
 from ..mcp.session.call_options import CallOptions, OnProgress
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult, OnElicit
@@ -212,7 +213,7 @@ class Calls:
             stopped.cancel()
             running.cancel()
 
-    def _asker(self, call: ToolCall, asked: "Asked") -> OnElicit:
+    def _asker(self, call: ToolCall, asked: Asked) -> OnElicit:
         """Asks while the server waits. The time in which a person is asked is not the tools'."""
 
         async def ask(request: ElicitRequest) -> ElicitResult:
@@ -220,30 +221,6 @@ class Calls:
                 return await self._journal.ask(call, request)
 
         return ask
-
-
-class Asked:
-    """The seconds in which a person is asked, once where questions overlap."""
-
-    def __init__(self, clock: Callable[[], float]):
-        self._clock = clock
-        self._open = 0
-        self._since = 0.0
-        self._before = 0.0
-
-    @property
-    def seconds(self) -> float:
-        return self._before + (self._clock() - self._since if self._open else 0.0)
-
-    def __enter__(self) -> None:
-        if not self._open:
-            self._since = self._clock()
-        self._open += 1
-
-    def __exit__(self, *_error: object) -> None:
-        self._open -= 1
-        if not self._open:
-            self._before += self._clock() - self._since
 
 
 def _without(asked: Asked, executed: Executed) -> Executed:
