@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .. import const, events, measures
+from ..asked import Asked
 from ..errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult
 from ..records.errors import RehearsalDiffers
@@ -29,6 +30,7 @@ class TurnJournal:
     :param db: runs a blocking store method in the executor and retries it while PostgreSQL is away
     :param wake: tells the writer that there is something to flush
     :param on_lost: called once, when nothing more may be written
+    :ivar asked: how long the person was asked something while a server waited
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class TurnJournal:
         self.max_rounds = max_rounds
         self.lock = asyncio.Lock()
         self.lost = False
+        self.asked = Asked(clock)
         self.next_seq = claim.next_seq
         self._db = db
         self._wake = wake
@@ -220,7 +223,8 @@ class TurnJournal:
         wakeup = asyncio.Event()
         self._wakeups.append(wakeup)
         try:
-            return await self._ask(call, request, wakeup)
+            with self.asked:
+                return await self._ask(call, request, wakeup)
         except (LeaseLost, TurnGone):  # who runs the call hears it by itself
             return ElicitResult(action="cancel")
         finally:

@@ -270,9 +270,10 @@ class QueueHost:
 
     async def _finish(self, running: Running, result, progress, begun) -> None:
         """It must end whatever refuses to be written, or runner after runner would ask the model again."""
+        journal, running.is_ending = running.journal, True
+        begun += journal.asked.seconds  # what a person takes is not the turn's
         measures.add("turns", state=result.state)
         measures.observe("turn_seconds", self._runner.clock() - begun)
-        journal, running.is_ending = running.journal, True
         if progress:
             progress.epoch = running.claim.epoch
         try:
@@ -321,6 +322,8 @@ class QueueHost:
             usage["context"] = {k: v for k, v in progress.context.items() if k != "ratio"}
         seconds = self._runner.clock() - begun
         usage["duration_ms"] = usage.get("duration_ms", 0) + int(seconds * 1000)
+        if progress:  # a turn that waits for a decision goes on counting from here
+            progress.usage["duration_ms"] = usage["duration_ms"]
         usage["rounds"] = progress.round if progress else 0
         usage.setdefault("input_tokens", 0)
         usage.setdefault("output_tokens", 0)

@@ -6,7 +6,11 @@ import threading
 
 from runners import answer
 
+from services.mcp.session.elicitation import ElicitRequest, ElicitResult
+from services.specs import ToolCall, TurnResult
 from services.turn.runner import Runner
+
+QUESTION = ElicitRequest(message="Who?", schema={})
 
 
 class AtOnce(concurrent.futures.Executor):
@@ -38,6 +42,43 @@ def test_a_turn_runs_without_any_thread(store):
     assert set(threading.enumerate()) <= before
     loop.run_until_complete(runner.drain(0.1))
     loop.close()
+
+
+def ended(store, engine, clock):
+    """How a turn ends, whoever else has run it before."""
+    loop = asyncio.new_event_loop()
+    runner = Runner(engine, str, loop=loop, executor=lambda _name: AtOnce(), clock=clock)
+    store.endings.clear()
+    runner.attach(store)
+    loop.run_until_complete(until(lambda: 1 in store.endings))
+    loop.run_until_complete(runner.drain(0.1))
+    loop.close()
+    return store.endings[1]
+
+
+def test_what_a_person_takes_is_not_the_turns_duration(store):
+    passed = [0.0]
+
+    def ask(*_question):
+        passed[0] += 60  # in which the person reads it, and answers
+        return {"type": "input_required", "id": "q1"}
+
+    async def asks_and_waits(_request, progress, journal, _stop):
+        passed[0] += 2
+        answer = await journal.ask(ToolCall(id="call_1", alias="x", round=1), QUESTION)
+        assert answer.action == "accept"
+        return TurnResult(state="done" if progress.usage else "waiting")
+
+    store.ask = ask
+    store.take_answer = lambda *_: (ElicitResult(action="accept"), {"type": "decided", "id": "q1"})
+    store.queue(1)
+    first = ended(store, asks_and_waits, lambda: passed[0])
+    assert (first.state, first.usage["duration_ms"]) == ("waiting", 2_000)
+
+    passed[0] += 3_600  # until the decision
+    store.turns[1].update(state="queued", progress=first.progress)
+    second = ended(store, asks_and_waits, lambda: passed[0])
+    assert (second.state, second.usage["duration_ms"]) == ("done", 4_000)
 
 
 def test_one_beat_of_the_heart_is_enough(store):
