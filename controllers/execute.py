@@ -13,6 +13,7 @@ from ..services.llm.files import PICTURES
 from ..services.schemas import arguments as checks
 from ..services.specs import CallResult, ToolCall
 from ..tools import mcp_switch, sentences
+from ..tools.refusals import InvalidArguments
 from .chat import ROUTE
 from .dispatcher import body
 from .mcp_servers import tool_or_404
@@ -183,7 +184,7 @@ class _RequestedCall:
     def refusal(self, *, is_confirmed=False):
         """An error if the call must not be made; the audit row of the refusal is written."""
         if wrong := checks.problem(self.arguments, self.direct.call.tool.input_schema):
-            return self._refuse("invalid_args", wrong, ApiError(422, "invalid_arguments", wrong))
+            return self._refuse("invalid_args", wrong, ApiError(422, InvalidArguments.code, wrong))
         if reason := self.tool._direct_call_refusal(self.arguments, is_confirmed=is_confirmed):
             return self._refuse("denied", reason, ApiError(403, "denied", reason))
         return None

@@ -19,6 +19,7 @@ from ..runtime.web.api_error import ApiError, error_body
 from ..services import text
 from ..services.schemas import arguments
 from ..services.specs import CallResult, ToolCall
+from ..tools.refusals import InvalidArguments
 from .chat import ROUTE
 from .dispatcher import body
 
@@ -148,7 +149,7 @@ class _Direct:
             arguments=given if field == "tool_id" else _layers(given, spec.input_schema),
         )
         if wrong := arguments.problem(call.arguments, spec.input_schema):
-            return self._refuse(call, values, "invalid_args", wrong, 400, "invalid_arguments")
+            return self._refuse(call, values, "invalid_args", wrong, 400, InvalidArguments.code)
         if reason := tool._direct_call_refusal(call.arguments, action):
             return self._refuse(call, values, "denied", reason, 403, "denied")
         _logger.debug("Direct call %s of %s begins.", call.id, self.names)

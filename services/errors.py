@@ -5,7 +5,8 @@
     │   ├── BlockedAddress      egress guard refused the address
     │   ├── SecretUnreadable    a stored secret does not decrypt
     │   ├── KeyMissing          the server wants a key of the person who asks
-    │   └── PackageMissing      something that is imported is not installed any more
+    │   ├── PackageMissing      something that is imported is not installed any more
+    │   └── ServerFileError     the operator's file of servers does not say what it must
     ├── ServerError             one MCP server, the others go on
     │   ├── ConnectFailed       the request never left us: safe to retry
     │   │   └── HostUnreachable host unknown, or not public: nobody learns which names exist inside
@@ -117,6 +118,12 @@ class PackageMissing(ConfigError):
             f"Python packages are missing on this host, or too old or too new: {names}. "
             "The operator can install them with this app's requirements.txt, then restart Odoo."
         )
+
+
+class ServerFileError(ConfigError):
+    """What is wrong with the file, and where: its name, the line and the key."""
+
+    code = "server_file"
 
 
 class ServerError(EngineError):

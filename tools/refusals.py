@@ -21,6 +21,18 @@ class Refusal(UserError):
         self.details = details
 
 
+class InvalidArguments(Refusal):
+    """Arguments of a call that its tool does not take."""
+
+    code = "invalid_arguments"
+
+
+class InvalidAnswer(Refusal):
+    """An answer that a server's question does not allow."""
+
+    code = "invalid_answer"
+
+
 class NotThere(Refusal):
     """There is no such thing, or nobody may know of it."""
 
@@ -63,6 +75,12 @@ class TooOften(Refusal):
     def __init__(self, message: str, code: str = "", *, retry_after: int):
         super().__init__(message, code)
         self.retry_after = retry_after
+
+
+class TooManyTurns(TooOften):
+    """The person has more messages waiting than anybody reads."""
+
+    code = "too_many_turns"
 
 
 class Broken(Refusal):

@@ -13,7 +13,8 @@ from pathlib import Path
 from odoo.tools import config
 
 from ..services.catalog import server_file_reader
-from ..services.catalog.server_file import FileError, ServerFile
+from ..services.catalog.server_file import ServerFile
+from ..services.errors import ServerFileError
 from . import settings
 
 _logger = logging.getLogger(__name__)
@@ -93,8 +94,8 @@ def _read(source: Path, *, is_first: bool) -> None:
     try:
         text = source.read_text("utf-8")
         _known.content = server_file_reader.parse(text, os.environ, source.name)
-    except (FileError, OSError, UnicodeDecodeError) as caught:
-        reason = caught if isinstance(caught, FileError) else f"{source.name}: {caught}."
+    except (ServerFileError, OSError, UnicodeDecodeError) as caught:
+        reason = caught if isinstance(caught, ServerFileError) else f"{source.name}: {caught}."
         _known.error = str(reason)
         _logger.error("%s The last good state stays.", _known.error)
         if is_first:
@@ -124,7 +125,7 @@ def _keep(text: str) -> None:
 
 
 def _read_last_good() -> None:
-    with contextlib.suppress(FileError, OSError, UnicodeDecodeError):
+    with contextlib.suppress(ServerFileError, OSError, UnicodeDecodeError):
         _known.content = server_file_reader.parse(
             _copy().read_text("utf-8"), os.environ, _copy().name
         )

@@ -2,7 +2,7 @@ from odoo import models
 
 from ...services import text
 from ...services.schemas import arguments as checks
-from ...tools.refusals import BadInput, NotThere, Refusal, TooLate
+from ...tools.refusals import BadInput, InvalidArguments, NotThere, Refusal, TooLate
 
 DECISIONS = ("approve_once", "approve_conversation", "approve_always", "deny")
 ALL = "all"
@@ -49,4 +49,4 @@ class AiTurn(models.Model):
         if not calls._keeps_fixed(arguments):
             problem = self.env._("Values filled in from the record cannot be changed.")
         if problem:
-            raise Refusal(problem, "invalid_arguments")
+            raise InvalidArguments(problem)

@@ -1,6 +1,6 @@
 from odoo import models
 
-from ...tools.refusals import NotThere, Refusal, TooLate
+from ...tools.refusals import InvalidAnswer, NotThere, Refusal, TooLate
 
 DECISIONS = ("accept", "decline", "cancel")
 
@@ -33,7 +33,7 @@ class AiTurn(models.Model):
             sentence = self.env._(
                 "These answers are not valid: %(fields)s.", fields=", ".join(problems)
             )
-            raise Refusal(sentence, "invalid_answer", fields=problems)
+            raise InvalidAnswer(sentence, fields=problems)
         return question._answer(decision, (content or {}) if decision == "accept" else None)
 
     def _is_undecided(self):

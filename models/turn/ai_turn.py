@@ -6,7 +6,7 @@ from ...services import events
 from ...services.errors import LlmError
 from ...tools import copies, host, notify
 from ...tools import sentences as known_sentences
-from ...tools.refusals import TooOften
+from ...tools.refusals import TooManyTurns
 
 PROMPT_CHARS = 32_000  # characters of one message
 
@@ -201,15 +201,14 @@ class AiTurn(models.Model):
         return self.env["res.lang"]._get_code(self.lang or "") or self.user_id.lang
 
     def _check_open_turns(self):
-        """:raises TooOften: the person has queued more than anybody reads"""
+        """:raises TooManyTurns: the person has queued more than anybody reads"""
         # sudo: ai_turn - the caller's own, counted
         mine = [("user_id", "=", self.env.uid), ("state", "in", ("queued", "running", "waiting"))]
         if self.sudo().search_count(mine, limit=MAX_OPEN_TURNS) >= MAX_OPEN_TURNS:
-            raise TooOften(
+            raise TooManyTurns(
                 self.env._(
                     "Too many of your messages are waiting for an answer. Try again in a moment."
                 ),
-                "too_many_turns",
                 retry_after=RETRY_AFTER,
             )
 

@@ -83,7 +83,7 @@ class ApiError(HTTPException):
     def of_refusal(cls, refusal: Refusal):
         wait = getattr(refusal, "retry_after", None)
         return cls(
-            STATUS.get(type(refusal), 422),
+            next((STATUS[kind] for kind in type(refusal).__mro__ if kind in STATUS), 422),
             refusal.code,
             str(refusal.args[0]),
             details=refusal.details,

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import const
-from ..errors import ConfigError
 
 SHORTEST_SECRET = 8  # characters; a shorter value may be part of any word
 # Keys that came later do not change the digests of entries without them: an update would switch their servers on again.
@@ -91,9 +90,3 @@ class ServerFile:
         entries = (*self.servers.values(), *self.templates.values())
         raw = json.dumps([self.enabled, *(entry.digest for entry in entries)])
         return hashlib.sha256(raw.encode()).hexdigest()
-
-
-class FileError(ConfigError):
-    """What is wrong with the file, and where: its name, the line and the key."""
-
-    code = "server_file"

@@ -7,9 +7,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from .. import const, text
-from ..errors import ConfigError
+from ..errors import ConfigError, ServerFileError
 from ..net import egress
-from .server_file import FileError, FileServer, ServerFile
+from .server_file import FileServer, ServerFile
 from .stdio_templates import TEMPLATES, StdioTemplate
 
 ENTRIES = {"servers": list, "templates": list}
@@ -67,7 +67,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 def parse(source: str, environ: Mapping[str, str], name: str) -> ServerFile:
     """:param environ: for ``${VAR}`` and ``${VAR:-default}``
     :param name: of the file, for the errors
-    :raises FileError: nothing of the file counts then
+    :raises ServerFileError: nothing of the file counts then
     """
     return _Reader(source, environ, name).whole()
 
@@ -95,7 +95,7 @@ class _Reader:
         try:
             document = tomllib.loads(self._source)
         except tomllib.TOMLDecodeError as error:
-            raise FileError(f"{self._name}: {error}") from error
+            raise ServerFileError(f"{self._name}: {error}") from error
         for key in document.keys() - {"mcp"}:
             raise self._error(
                 key, "is unknown; only [mcp], [[mcp.servers]] and [[mcp.templates]] are allowed"
@@ -294,8 +294,8 @@ class _Reader:
                 key, "must be a number with a unit (ms, s, m or h), such as “30s”"
             ) from error
 
-    def _error(self, key: str, problem: str) -> FileError:
-        return FileError(f"{self._name}, line {self._line(key)}: {key} {problem}.")
+    def _error(self, key: str, problem: str) -> ServerFileError:
+        return ServerFileError(f"{self._name}, line {self._line(key)}: {key} {problem}.")
 
     def _line(self, key: str) -> int:
         """Of the key in the entry that is read, else of the entry's head."""

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from services.catalog import environments
-from services.catalog.server_file import FileError
 from services.catalog.server_file_reader import parse
+from services.errors import ServerFileError
 
 GOOD = """
 [mcp]
@@ -127,14 +127,14 @@ def test_the_whole_can_be_switched_off():
     ],
 )
 def test_what_is_wrong_names_file_line_and_key(text, where):
-    with pytest.raises(FileError) as caught:
+    with pytest.raises(ServerFileError) as caught:
         read(text)
     assert str(caught.value).startswith("mcp_servers.toml")
     assert where in str(caught.value)
 
 
 def test_a_secret_is_not_in_an_error():
-    with pytest.raises(FileError) as caught:
+    with pytest.raises(ServerFileError) as caught:
         read(GOOD.replace('"45s"', '"${GITHUB_TOKEN}"'), GITHUB_TOKEN="t0ken")
     assert "t0ken" not in str(caught.value)
 
@@ -143,7 +143,7 @@ def test_a_name_stands_once():
     twice = entry(url='"https://a.example.com"') + entry(url='"https://b.example.com"').replace(
         "[mcp]", ""
     )
-    with pytest.raises(FileError, match="line 9: name “one” is defined twice"):
+    with pytest.raises(ServerFileError, match="line 9: name “one” is defined twice"):
         read(twice)
 
 

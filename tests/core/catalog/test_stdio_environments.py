@@ -4,9 +4,8 @@ import pytest
 from releases import command, released
 
 from services.catalog import stdio_templates
-from services.catalog.server_file import FileError
 from services.catalog.stdio_templates import filled
-from services.errors import ConfigError
+from services.errors import ConfigError, ServerFileError
 
 DSN = "postgresql://reader:s3cret-w0rd@db.example.com:5432/shop"
 
@@ -86,5 +85,5 @@ def test_no_other_environment_is_started(env_type, env_config):
     ],
 )
 def test_environments_are_checked_as_the_entry_is(entries, problem):
-    with pytest.raises(FileError, match=problem):
+    with pytest.raises(ServerFileError, match=problem):
         released("slack", environments=entries)

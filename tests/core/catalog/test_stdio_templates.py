@@ -10,10 +10,10 @@ import pytest
 from releases import command, read, released
 
 from services.catalog import environments
-from services.catalog.server_file import LATER, FileError, FileServer
+from services.catalog.server_file import LATER, FileServer
 from services.catalog.server_file_reader import PINNED
 from services.catalog.stdio_templates import TEMPLATES, filled, lines
-from services.errors import ConfigError
+from services.errors import ConfigError, ServerFileError
 
 DSN = "postgresql://reader:s3cret-w0rd@db.example.com:5432/shop"
 
@@ -68,14 +68,14 @@ DSN = "postgresql://reader:s3cret-w0rd@db.example.com:5432/shop"
     ],
 )
 def test_what_is_wrong_names_file_line_and_key(entry, where):
-    with pytest.raises(FileError) as caught:
+    with pytest.raises(ServerFileError) as caught:
         read(f"[mcp]\n\n[[mcp.templates]]\n{entry}\n")
     assert f"mcp_servers.toml, {where}" in str(caught.value)
 
 
 def test_a_template_is_released_once_and_the_whole_can_be_switched_off():
     one = '[[mcp.templates]]\nname = "slack"\n'
-    with pytest.raises(FileError, match="line 4: name “slack” is defined twice"):
+    with pytest.raises(ServerFileError, match="line 4: name “slack” is defined twice"):
         read(one * 2)
     assert read(one).templates
     assert not read("[mcp]\nenabled = false\n" + one).enabled
