@@ -40,7 +40,7 @@ RENAMED = {
             "zh_TW": "AI：重新讀取 MCP 伺服器的工具",
             "zh_CN": "AI：重新读取 MCP 服务器的工具",
         },
-        "AI: sync the tools of MCP servers",
+        "AI: reload the tools of MCP servers",
     ),
 }
 

@@ -66,7 +66,7 @@ def test_from_nothing_to_the_first_answer(nothing, mcp_time, scripted_llm, page_
     walk.fill("url", mcp_time.url)
     walk.save()
     expect(walk.step("tools")).to_have_attribute("data-done", "true")
-    walk.click("Make an assistant")
+    walk.click("Create an assistant")
     walk.save()
     expect(page.locator("[data-step='assistant'][data-done='false']")).to_have_count(0)
     page.goto("/odoo/ai-chat")

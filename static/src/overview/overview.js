@@ -30,9 +30,9 @@ const STEPS = [
     },
     {
         name: "assistant",
-        title: _t("Make an assistant"),
+        title: _t("Create an assistant"),
         about: _t("A model with instructions and tools, for the people you choose."),
-        button: _t("Make an assistant"),
+        button: _t("Create an assistant"),
         model: "ai.assistant",
     },
     {
@@ -113,7 +113,7 @@ export class Overview extends Component {
         const { days } = this.data;
         const labels = {
             turns: _t("Questions"),
-            failed: _t("Without an answer"),
+            failed: _t("Unanswered"),
             calls: _t("Tool calls"),
             errors: _t("Failed calls"),
             tokens: _t("Tokens"),
@@ -148,7 +148,7 @@ export class Overview extends Component {
                 title: _t("Questions per day"),
                 series: [
                     { name: "answered", label: _t("Answered"), color: good },
-                    { name: "failed", label: _t("Without an answer"), color: bad },
+                    { name: "failed", label: _t("Unanswered"), color: bad },
                 ],
             },
             {
