@@ -21,6 +21,7 @@ from . import test_copies
 from . import test_data
 from . import test_discuss
 from . import test_discuss_cards
+from . import test_discuss_files
 from . import test_documents
 from . import test_engine_loading
 from . import test_entrances

@@ -16,7 +16,7 @@ class IrAttachment(models.Model):
 
     woow_source_server = fields.Char("Source MCP Server", readonly=True)
     woow_source_uri = fields.Char("Source URI", readonly=True)
-    # {"kind", "count", "fitting", "characters", "tokens"}
+    # {"kind", "count", "fitting", "characters", "tokens"}, or {"problem"}
     woow_reading = fields.Json("File Reading", groups=fields.NO_ACCESS, copy=False)
     # of a document, with a form feed between pages
     woow_text = fields.Text("File Text", groups=fields.NO_ACCESS, copy=False)
@@ -81,6 +81,16 @@ class IrAttachment(models.Model):
             [("woow_unsent_by_id", "=", user.id), ("create_uid", "=", user.id)], order="id"
         )
 
+    def _ai_readable_by(self, user):
+        """Those that this person has made, or may read; portal users have no access to the model."""
+        # sudo: ir.attachment - who has made it
+        return self.filtered(
+            lambda file: (
+                file.sudo().create_uid == user
+                or file.with_user(user).sudo(False).has_access("read")
+            )
+        )
+
     @api.autovacuum
     def _gc_woow_unsent(self):
         """Files that were chosen and never sent do not stay."""
@@ -99,17 +109,20 @@ class IrAttachment(models.Model):
     def _ai_file(self):
         """The file as the engine takes it, see `services.llm.files`; the caller may read it."""
         self.ensure_one()
+        pages = self._ai_pages()
         return {
             "name": self.name or "",
             "mimetype": self.mimetype or "application/octet-stream",
-            "data": b"" if self.woow_text else self.raw or b"",
+            "data": b"" if pages else self.raw or b"",
             "size": self.file_size,
             **self._ai_source(),
-            **self._ai_pages(),
+            **pages,
         }
 
     def _ai_pages(self):
-        """What was read of a document; nothing for all other files."""
+        """What was read of a document, or why nothing can be; nothing for all other files."""
+        if problem := (self.woow_reading or {}).get("problem"):
+            return {"problem": problem}
         if not self.woow_text:
             return {}
         return {

@@ -19,10 +19,49 @@ class AiTurn(models.Model):
         attached = self.sudo().attachment_ids.sorted("id")[: files.MAX_FILES]
         return files.question(
             self.prompt or "",
-            (file._ai_file() for file in attached if file.file_size <= files.MAX_BYTES),
+            (
+                file._ai_file()
+                for file in attached
+                if file.file_size <= files.MAX_BYTES or file.woow_reading
+            ),
             pictures,
             limits.get(self.env, "file_characters_per_message"),
         )
+
+    def _unread_files(self):
+        """Files of the question that nobody has read: the chat reads them when they are chosen, Discuss does not."""
+        # sudo: ir.attachment - the person has sent them with this question
+        attached = self.sudo().attachment_ids.sorted("id")[: files.MAX_FILES]
+        return attached.filtered(lambda file: not file.woow_reading)
+
+    def _file_to_read(self, file_id):
+        """``(name, content)`` of an unread file; None of one that nobody need read any more.
+
+        :raises Refusal: it is empty or too large
+        """
+        file = self._unread_files().filtered(lambda file: file.id == file_id)
+        if not file:
+            return None
+        self.channel_id._check_size(file.file_size)
+        return file.name or "", file.raw or b""
+
+    def _keep_reading(self, file_id, reading=None, problem="", *, is_lasting=True):
+        """What was read of a file, for this turn and those that follow; the person is told where it cannot be read.
+
+        :param reading: `services.llm.files.Reading`
+        :param problem: a sentence that says why there is none
+        :param is_lasting: whether the next try would meet the same problem
+        """
+        file = self._unread_files().filtered(lambda file: file.id == file_id)
+        if reading:
+            file.write(file._ai_reading_values(reading))
+        elif file:
+            if is_lasting:
+                file.woow_reading = {"problem": problem}
+            self._tell_of_unread_file(file.name, problem)
+
+    def _tell_of_unread_file(self, name, problem):
+        """A hook."""
 
     def _has_untrusted_attachments(self):
         """A file from an untrusted server is."""

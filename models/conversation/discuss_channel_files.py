@@ -43,7 +43,7 @@ class DiscussChannel(models.Model):
         return self.sudo()._create_files([file], woow_unsent_by_id=self.env.uid).sudo(False)
 
     def _file_of(self, name, content, source, reading):
-        self._check_size(content)
+        self._check_size(len(content))
         name = text.one_line(name, NAME_CHARS) or self.env._("File")
         reading = reading or files.read(name, content)
         return {
@@ -54,10 +54,14 @@ class DiscussChannel(models.Model):
             "values": self.env["ir.attachment"]._ai_reading_values(reading),
         }
 
-    def _check_size(self, content):
-        if not content:
+    def _check_size(self, size):
+        """
+        :param size: bytes
+        :raises Refusal: the file is empty or too large
+        """
+        if not size:
             raise BadInput(self.env._("The file is empty."), "empty_file")
-        if len(content) > files.MAX_BYTES:
+        if size > files.MAX_BYTES:
             raise TooLarge(
                 self.env._(
                     "The file is too large: at most %(limit)s can be attached.",
@@ -89,7 +93,18 @@ class DiscussChannel(models.Model):
 
         :raises Refusal: one is not theirs, or they are too many
         """
-        if len(ids) > files.MAX_FILES:
+        self._check_count(len(ids))
+        unsent = self.env["ir.attachment"]._ai_unsent(self.env.user)
+        chosen = (self._own_files() | unsent).filtered(lambda file: file.id in ids)
+        if len(chosen) != len(set(ids)):
+            raise NotThere(self.env._("This file does not exist."))
+        here = {"res_model": self._name, "res_id": self.id, "woow_unsent_by_id": False}
+        (chosen & unsent).write(here)
+        return chosen.sorted("id")
+
+    def _check_count(self, count):
+        """:raises Refusal: these are too many files for one message"""
+        if count > files.MAX_FILES:
             raise Refusal(
                 self.env._(
                     "At most %(limit)s files can be attached to one message.",
@@ -98,10 +113,3 @@ class DiscussChannel(models.Model):
                 "too_many_files",
                 max_files=files.MAX_FILES,
             )
-        unsent = self.env["ir.attachment"]._ai_unsent(self.env.user)
-        chosen = (self._own_files() | unsent).filtered(lambda file: file.id in ids)
-        if len(chosen) != len(set(ids)):
-            raise NotThere(self.env._("This file does not exist."))
-        here = {"res_model": self._name, "res_id": self.id, "woow_unsent_by_id": False}
-        (chosen & unsent).write(here)
-        return chosen.sorted("id")

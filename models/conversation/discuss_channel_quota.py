@@ -42,7 +42,7 @@ class DiscussChannel(models.Model):
         """
         :raises Refusal: the file is too large, empty, or the caller keeps as many as one person may
         """
-        self._check_size(content)
+        self._check_size(len(content))
         count, size = self._room_for_files(self.env.user)
         if count < 1 or size < len(content):
             raise Refusal(

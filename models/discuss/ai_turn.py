@@ -35,7 +35,11 @@ class AiTurn(models.Model):
 
     def _start(self, *args, **kwargs):
         turn = super()._start(*args, **kwargs)
-        if not turn.is_from_discuss:
+        if turn.is_from_discuss:
+            # sudo: ai_turn - the turn was made for the caller just now
+            own = turn.sudo()
+            own.attachment_ids = own.attachment_ids._ai_readable_by(self.env.user)
+        else:
             turn._show_in_discuss(turn.message_id)
         return turn
 

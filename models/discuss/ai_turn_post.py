@@ -30,6 +30,14 @@ class AiTurn(models.Model):
             lines,
         )
 
+    def _tell_of_unread_file(self, name, problem):
+        if self.is_from_discuss:
+            sentence = self.env._(
+                "“%(file)s” cannot be read. %(reason)s", file=name, reason=problem
+            )
+            self.channel_id._post_ending(self.assistant_id, sentence)
+        return super()._tell_of_unread_file(name, problem)
+
     def _tell_discuss(self, message):
         """After the end: who asked in Discuss hears of it there, who asked in a chat has read it there."""
         channel = self.channel_id

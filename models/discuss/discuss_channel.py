@@ -67,6 +67,10 @@ class DiscussChannel(models.Model):
             return
         if not channel.sudo().woow_assistant_id.active:  # sudo: ai.assistant - whether it is there
             raise UserError(self.env._("This assistant is no longer available."))
+        # sudo: ir.attachment - how many there are and how large
+        channel._check_count(len(message.sudo().attachment_ids))
+        for file in message.sudo().attachment_ids:
+            channel._check_size(file.file_size)
         try:
             channel._ask(content, message=message)
         except AccessError as error:

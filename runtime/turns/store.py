@@ -15,6 +15,7 @@ from ...services.turn.ports import Claim, Loaded
 from ...tools import db, notify
 from ..records import mentions
 from ..records.record_calls import RecordCalls
+from . import question_files
 from .turn_calls import TurnCalls
 from .turn_log import TurnLog
 from .turn_queue import TURN, TurnQueue
@@ -46,6 +47,7 @@ class OdooStore(TurnCalls, RecordCalls, TurnLog, TurnQueue):
                 request=turn.with_user(user).sudo()._turn_request(),
                 progress=progress,
                 stop_requested=turn._is_stop_requested(),
+                has_unread_files=bool(turn._unread_files()),
             )
             return loaded, bool(turn.mentions)
 
@@ -54,6 +56,15 @@ class OdooStore(TurnCalls, RecordCalls, TurnLog, TurnQueue):
             return loaded
         # In a transaction of its own, which only reads and locks nothing.
         return replace(loaded, request=mentions.with_contents(self.name, loaded.request))
+
+    def read_files(self, claim: Claim) -> None:
+        """Read the files of the question that nobody has read yet, which takes seconds; no cursor is open meanwhile."""
+
+        def held(work):
+            return db.transaction(self.name, lambda env: work(self._in_its_language(env, claim)))
+
+        for file_id in held(lambda turn: turn._unread_files().ids):
+            question_files.read(file_id, held)
 
     def take_steering(self, claim, known) -> list[dict]:
         """Messages that the person has sent meanwhile and that enter the turn; theirs are the same, asked again,
@@ -80,9 +91,7 @@ class OdooStore(TurnCalls, RecordCalls, TurnLog, TurnQueue):
         """
 
         def work(env):
-            turn = self._held(env, claim)
-            user = turn.user_id
-            turn = turn.with_context(lang=turn._language(), tz=user.tz)
+            turn = self._in_its_language(env, claim)
             if ending.progress:
                 progress = text.storable(ending.progress)
                 turn.write({"transcript": progress, "round": progress["round"]})
@@ -103,6 +112,10 @@ class OdooStore(TurnCalls, RecordCalls, TurnLog, TurnQueue):
             notify.queued(env.cr, 0)  # the conversation's next turn may be waiting
 
         db.transaction(self.name, work)
+
+    def _in_its_language(self, env, claim):
+        turn = self._held(env, claim)
+        return turn.with_context(lang=turn._language(), tz=turn.user_id.tz)
 
     def request_stop(self, turn_id: int) -> str:
         """Stop a turn, whoever holds its row; answers within half a second.

@@ -1,8 +1,8 @@
 """Attachments: which files of a person are taken, and what the model reads of them.
 
 A file is ``{"name": str, "mimetype": str, "data": bytes, "size"?: int, "source"?: {"server": str, "uri": str}}``, of a
-document also ``{"kind": str, "count": int, "pages": [str]}``, a picture for the model
-``{"name": str, "mimetype": str, "data": base64 str}``. Pictures are never decoded here.
+document also ``{"kind": str, "count": int, "pages": [str]}``, of what cannot be read ``{"problem": str}``; a picture
+for the model is ``{"name": str, "mimetype": str, "data": base64 str}``. Pictures are never decoded here.
 """
 
 import base64
@@ -109,7 +109,9 @@ def question(
     parts, shown = [prompt] if prompt else [], []
     for file in files:
         about = _about(file)
-        if file["mimetype"] in PICTURES:
+        if problem := file.get("problem"):
+            parts.append(f"[The user attached the file {about}; it cannot be read: {problem}]")
+        elif file["mimetype"] in PICTURES:
             is_shown = len(shown) < pictures
             if is_shown:
                 shown.append(picture(file))

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from .. import const, events, large, measures, traces
 from ..errors import EngineError, LeaseLost, TurnGone
 from ..render import markdown
-from ..specs import TurnProgress, TurnResult
+from ..specs import TurnProgress, TurnRequest, TurnResult
 from .heartbeat import BEATS, Heartbeat
 from .journal import TurnJournal
 from .ports import Claim, Ending, Store, StoreGone
@@ -21,6 +21,7 @@ from .writer import Writer
 _logger = logging.getLogger(__name__)
 
 POLL_INTERVAL = 10.0  # s, looks for work without a notification
+FILES = "files"  # the lane of reading a question's files, which takes seconds
 MAX_TRIES = 50  # runners that may try a turn; one that kills each of them must end
 
 
@@ -251,6 +252,8 @@ class QueueHost:
             journal.emit(events.state("running", progress.step))
             with traces.turn(request, running.claim.epoch, self._runner.clock() - begun) as span:
                 async with asyncio.timeout(request.limits.turn_timeout):
+                    if loaded.has_unread_files:
+                        request = await self._with_files(running)
                     result = await self._runner.run_engine(request, progress, journal, running.stop)
                 span.end_turn(result)
         except (LeaseLost, TurnGone, StoreGone):
@@ -267,6 +270,24 @@ class QueueHost:
             )
             result = TurnResult(state="failed", error=error)
         await self._finish(running, result, progress, begun)
+
+    async def _with_files(self, running: Running) -> TurnRequest:
+        """Have the question's files read first; who stops does not wait for that."""
+        journal = running.journal
+        reading = asyncio.ensure_future(
+            self._held_db(
+                self.store.read_files, running.claim, is_over=lambda: journal.lost, lane=FILES
+            )
+        )
+        stopped = asyncio.ensure_future(running.stop.wait())
+        try:
+            await asyncio.wait({reading, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if reading.done():
+                reading.result()
+        finally:
+            reading.cancel()
+            stopped.cancel()
+        return (await self._held_db(self.store.load, running.claim)).request
 
     async def _finish(self, running: Running, result, progress, begun) -> None:
         """It must end whatever refuses to be written, or runner after runner would ask the model again."""

@@ -35,6 +35,8 @@ class MemoryStore:
         self.kept = set()  # claims whose lease was extended
         self.on_begin_call = lambda: None  # runs after a call's start was written
         self.limits = Limits()
+        self.unread = []  # files of each question
+        self.on_read_files = lambda: None  # runs while they are read
         self.away = False  # PostgreSQL does not answer
 
     # for the tests
@@ -118,7 +120,13 @@ class MemoryStore:
     def load(self, claim):
         with self.changed:
             progress = TurnProgress(**self._held(claim)["progress"])
-            return Loaded(replace(request_of(claim.turn_id), limits=self.limits), progress)
+            request = replace(request_of(claim.turn_id), limits=self.limits)
+            return Loaded(request, progress, has_unread_files=bool(self.unread))
+
+    def read_files(self, claim):
+        self._check()
+        self.on_read_files()
+        self.unread = []
 
     def append(self, batch):
         with self.changed:

@@ -5,6 +5,7 @@ import contextlib
 from chat import Chat, calls, first, then
 from playwright.sync_api import TimeoutError as PageTimeout
 from playwright.sync_api import expect
+from test_browser_files import pdf
 from waiting import eventually
 
 TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
@@ -50,6 +51,27 @@ def test_an_assistant_answers_in_discuss(odoo, scripted_llm, page_of):
     expect(answers.first.locator(".o_ai_chat_tool")).to_have_attribute("data-outcome", "ok")
     expect(answers.first).not_to_contain_text("Tools used")
     assert not errors
+
+
+def test_a_document_in_discuss_is_read(odoo, scripted_llm, page_of):
+    scripted_llm.script(first("Sum it up", {"content": "The rent is 900."}))
+    chat = Chat(odoo, "demo")
+    page = page_of(odoo, "demo")
+    open_discuss(page, chat.id)
+    page.locator(".o-mail-Composer input[type=file]").first.set_input_files(
+        [
+            {"name": "contract.pdf", "mimeType": "application/pdf", "buffer": pdf("Rent is 900")},
+            {"name": "scan.pdf", "mimeType": "application/pdf", "buffer": pdf("")},
+        ]
+    )
+    kept = page.locator(".o-mail-Composer .o-mail-AttachmentContainer:not(.o-isUploading)")
+    expect(kept).to_have_count(2)
+    say(page, "Sum it up")
+    messages = page.locator(".o-mail-Message, .o-mail-NotificationMessage")
+    expect(messages.filter(has_text="The rent is 900.")).to_have_count(1)
+    expect(messages.filter(has_text="“scan.pdf” cannot be read.")).to_have_count(1)
+    asked = str(scripted_llm.requests()[-1]["body"]["messages"])
+    assert "Rent is 900" in asked and "There is no text in the file" in asked
 
 
 def test_a_mention_is_answered_in_a_thread(odoo, scripted_llm, page_of):

@@ -33,6 +33,9 @@ class ModelStore(TurnQueue):
         progress = TurnProgress(**copied(turn.progress))
         return Loaded(self.request_of(turn), progress, self.is_stop_requested(turn))
 
+    def read_files(self, claim: Claim) -> None:
+        self.held(claim)
+
     def append(self, batch: dict[Claim, list]) -> set[Claim]:
         lost = set()
         for claim, events in batch.items():

@@ -184,6 +184,53 @@ def test_each_call_has_its_event_before_it_starts(store, start):
     assert store.calls["call_1"]["result"].text == "1"
 
 
+def test_files_are_read_before_the_turn_begins(store, start):
+    reading, go_on, seen = threading.Event(), threading.Event(), []
+
+    def read():
+        reading.set()
+        go_on.wait()
+
+    async def look(*_args):
+        seen.append(store.unread)
+        return TurnResult(state="done")
+
+    store.unread, store.on_read_files = ["contract.pdf"], read
+    store.queue(1)
+    runner = start(look)
+    assert reading.wait(60)
+    store.unread, unread = [], store.unread
+    store.queue(2)
+    runner.wake()
+    store.wait_ended(2)  # nobody waits for somebody else's files
+    assert 1 not in store.endings
+    store.unread = unread
+    go_on.set()
+    store.wait_ended(1)
+    assert seen == [[], []]
+
+
+def test_who_stops_does_not_wait_for_files(store, start):
+    reading, go_on = threading.Event(), threading.Event()
+
+    def read():
+        reading.set()
+        go_on.wait()
+
+    async def stopped(_request, _progress, _journal, stop):
+        return TurnResult(state="stopped" if stop.is_set() else "done")
+
+    store.unread, store.on_read_files = ["contract.pdf"], read
+    store.queue(1)
+    runner = start(stopped)
+    assert reading.wait(60)
+    runner.request_stop(store.name, 1)
+    try:
+        assert store.wait_ended(1).state == "stopped"
+    finally:
+        go_on.set()
+
+
 def test_a_child_process_makes_its_own(store, start):
     """A loop thread does not survive a fork: the child must be able to start one."""
     start(answer)
