@@ -8,7 +8,7 @@ from odoo.tools.translate import TranslationModuleReader
 
 from ..services import errors
 from ..services.llm import diagnose, llm_errors
-from ..services.turn.ai_client import ANOTHER_ANSWERS
+from ..services.turn.steps.asking import ANOTHER_ANSWERS
 from ..tools import sentences
 from .common import AiCase, AiHttpCase
 

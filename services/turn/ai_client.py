@@ -12,35 +12,22 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import events, measures, text
-from ..context import budget, summary
-from ..errors import LlmError, LlmNoTools, LlmProtocolError, LlmTimeout
-from ..llm import client, dialect, failover, files, tool_protocol, transcript
+from ..errors import LlmError, LlmProtocolError
+from ..llm import client, dialect, failover, files, transcript
 from ..llm.answer import Answer
 from ..llm.connections import Connections
 from ..openapi import recall
 from ..render import markdown
-from ..specs import Compaction, LlmSpec, ToolCall, TurnProgress, TurnRequest, TurnResult
+from ..specs import LlmSpec, ToolCall, TurnProgress, TurnRequest, TurnResult
 from .calls import Calls, Reports
 from .ports import Journal
+from .steps.asking import Asking
+from .steps.summing_up import SummingUp
 from .tools import TurnTools
 
 MAX_NOTICES = 10  # sentences about tools that were left out, at the start of a turn
 MAX_CALLS = 20  # calls of one answer; what a model asks beyond it is refused
 DEADLINE_MARGIN = 0.5  # s before the turn's own limit, so that the turn ends in order
-ANOTHER_ANSWERS = "The language model did not answer, so another one does."
-NOT_SUMMED_UP = (
-    "The earlier part of the conversation could not be summed up,"
-    " so the assistant does not see its beginning."
-)
-NOTHING_TO_SUM_UP = "There is nothing to sum up yet."
-SUM_UP = (
-    "You have used all rounds of tool calls. Do not call tools any more. "
-    "Answer the user now with what you have found and say plainly what is missing."
-)
-STOP_AND_ANSWER = (
-    "The user does not want you to call tools any more. "
-    "Answer the user now with what you have found and say plainly what is missing."
-)
 
 
 async def run_turn(
@@ -89,7 +76,7 @@ def _left_out(names):
     )
 
 
-class _Turn:
+class _Turn(Asking, SummingUp):
     def __init__(self, request, progress, journal, tools, stop, open_model, clock):
         self.request: TurnRequest = request
         self.progress: TurnProgress = progress
@@ -198,79 +185,7 @@ class _Turn:
         )
         return next(answers, "")
 
-    # ------------------------------------------------------------ earlier turns
-
-    async def _compact(self) -> TurnResult | None:
-        """Have earlier turns summed up where it is time for that; a failure costs their beginning, not the turn.
-
-        :return: the end of a turn that is asked for nothing else
-        """
-        context, failed = self.request.context, None
-        if context.compaction and not self.progress.messages:
-            try:
-                await self._sum_up_earlier(context.compaction)
-            except LlmError as error:
-                failed = error
-                self.progress.summary_failures = context.compaction.failures + 1
-                if context.compaction.left_out and not context.is_command:
-                    self._notice("not_summed_up", NOT_SUMMED_UP)
-                await self.journal.save_step(self.progress)
-        if not context.is_command:
-            return None
-        if self.stop.is_set() and not self.progress.summary:
-            return TurnResult(state="stopped")
-        if failed:
-            return TurnResult(state="failed", error=failed)
-        if not self.progress.summary:
-            self._notice("nothing_to_sum_up", NOTHING_TO_SUM_UP)
-        return TurnResult(state="done")
-
-    async def _sum_up_earlier(self, wanted: Compaction) -> None:
-        """The summary is on disk, with its event, before anything is asked that builds on it.
-
-        :raises LlmError: there is none
-        """
-        answer = await summary.write(
-            self.model, self.llm, wanted, stop=self.stop, deadline=self.deadline, clock=self.clock
-        )
-        if answer.stopped:
-            return
-        self._count(answer.usage)
-        html = await markdown.rendered(answer.text)
-        event = summary.event_of(answer, html, wanted, self.llm, self.request.context.ratio)
-        self.progress.summary = {"path": wanted.path, "event": event}
-        shown = summary.as_messages(answer.text)
-        self.history = (*shown, *wanted.kept)
-        self.summary_tokens = budget.tokens_of(shown)
-        self._measure({})
-        await self.journal.save_step(self.progress, more_events=[event])
-
-    def _measure(self, usage: dict[str, int]) -> None:
-        """How full the request was that the transcript goes on from.
-
-        :param usage: that the provider has reported for it, if it has
-        """
-        context = self.request.context
-        if not context.limit:
-            return
-        held = {
-            "definitions": budget.tokens_of_rest(self.request.system_prompt, self.tools.functions),
-            "summary": self.summary_tokens,
-            "messages": budget.tokens_of((*self.history, *self.progress.messages))
-            - self.summary_tokens,
-        }
-        former = self.progress.context.get("ratio", context.ratio)
-        ratio = budget.ratio(sum(held.values()), usage.get("input_tokens", 0), former)
-        held = {name: round(tokens * ratio) for name, tokens in held.items()}
-        held["messages"] += usage.get("output_tokens", 0)
-        self.progress.context = {
-            "limit": context.limit,
-            "used": sum(held.values()),
-            **held,
-            "ratio": ratio,
-        }
-
-    # ------------------------------------------------------------ LLM
+    # ------------------------------------------------------------ steps
 
     def _is_last_word(self) -> bool:
         return self.progress.sum_up or self.progress.round >= self.request.limits.max_rounds
@@ -280,46 +195,6 @@ class _Turn:
         round_ = self.progress.round + 1
         is_named = round_ == self.request.limits.confirm_round
         return is_named and self.progress.confirmed != round_ and not self._is_last_word()
-
-    async def _ask(self) -> Answer:
-        """One step: what the model says, or another where it is down before its first token.
-
-        :raises LlmError: with what was said before in `self.answer`
-        """
-        while True:
-            self.answer = Answer()
-            try:
-                return await self._ask_this()
-            except LlmError as error:
-                instead = failover.next_spec(self.llm, error, self.answer)
-                if instead is None or self.stop.is_set() or self.clock() >= self.deadline:
-                    raise
-                await self._fall_back(instead, error)
-
-    async def _fall_back(self, instead: LlmSpec, error: LlmError) -> None:
-        """On disk before the other one is asked: whoever takes the turn up goes on there."""
-        self.progress.llm_faults.append(failover.fault(self.llm, error))
-        self.progress.llm, self.progress.found_protocol = instead.id, ""
-        self.llm, self.host = instead, dialect.host_of(instead.base_url)
-        self._notice("provider_fallback", ANOTHER_ANSWERS)
-        await self.journal.save_step(self.progress)
-        self.model = await self._open_model(instead)
-
-    async def _ask_this(self) -> Answer:
-        """What this model says, asked once more if nobody can read it."""
-        try:
-            answer = await self._say(await self._protocol())
-        except LlmNoTools:
-            is_found = self.llm.tool_protocol == "auto"
-            if not is_found or self.progress.found_protocol == "prompt":
-                raise
-            self.progress.found_protocol = "prompt"
-            answer = await self._say(await self._protocol())
-        if answer.repair and not answer.stopped:
-            self._count(answer.usage)
-            self._withdraw()
-            answer = await self._say(await self._protocol(), answer.repair)
-        return answer
 
     async def _take_steering(self) -> None:
         """What the person has sent since the last step, between two steps, where all calls have their results."""
@@ -337,80 +212,6 @@ class _Turn:
                 for sent in entering
             ]
             await self.journal.save_step(self.progress, more_events=entered)
-
-    async def _protocol(self) -> tool_protocol.ToolProtocol:
-        """How this model is told of tools; found out when nobody knows."""
-        spec, progress = self.llm, self.progress
-        if spec.tool_protocol != "auto":
-            return tool_protocol.PROTOCOLS[spec.tool_protocol]
-        progress.found_protocol = progress.found_protocol or spec.found_protocol
-        if not progress.found_protocol and self.tools.functions:
-            progress.found_protocol, usage = await tool_protocol.find(
-                self.model, spec, stop=self.stop, deadline=self.deadline
-            )
-            self._count(usage)
-        return tool_protocol.PROTOCOLS[progress.found_protocol or "native"]
-
-    async def _say(self, protocol: tool_protocol.ToolProtocol, repair=()) -> Answer:
-        """:param repair: messages behind the transcript, see `Answer`"""
-        prompt, functions = self.request.system_prompt, self.tools.functions
-        self.first_block = self.blocks
-        self.answer = protocol.answer(functions, is_last=bool(repair) or self._is_last_word())
-        if self._is_last_word():
-            instruction = STOP_AND_ANSWER if self.progress.sum_up else SUM_UP
-            prompt, functions = f"{prompt}\n\n{instruction}".strip(), []
-        messages = [*self.history, *self.progress.messages, *repair]
-        if self.llm.supports_vision:
-            messages = transcript.with_pictures(messages, self.pictures, files.MAX_PICTURES)
-        else:
-            messages = transcript.without_pictures(messages)
-        stream = markdown.BlockStream()
-
-        async def on_text(delta: str) -> None:
-            self.journal.emit(events.text(delta, self.progress.step))
-            await self._emit_blocks(stream.feed(delta))
-
-        begun: float | None = None
-
-        async def on_thought(delta: str) -> None:
-            nonlocal begun
-            begun = self.clock() if begun is None else begun
-            self.answer.thought_ms = round((self.clock() - begun) * 1000)
-            self.journal.emit(events.thinking(delta, self.progress.step, self.answer.thought_ms))
-
-        try:
-            await client.stream(
-                protocol.bound(self.model, functions),
-                protocol.messages(prompt, messages, functions, self.host),
-                self.llm,
-                self.answer,
-                on_text=on_text,
-                on_thought=on_thought,
-                stop=self.stop,
-                deadline=self.deadline,
-                clock=self.clock,
-            )
-        except LlmTimeout as error:
-            if self.clock() >= self.deadline:
-                raise LlmTimeout(
-                    "The answer took too long and was stopped. Try again.", detail=error.detail
-                ) from error
-            raise
-        finally:
-            await self._emit_blocks(stream.close())
-        return self.answer
-
-    def _withdraw(self) -> None:
-        """Take back what this step has said."""
-        if self.answer.text or self.answer.thinking:
-            self.journal.emit(events.state("running", self.progress.step))
-            self.blocks = self.first_block
-
-    async def _emit_blocks(self, sources) -> None:
-        for source in sources:
-            html = await markdown.rendered(source)
-            self.journal.emit(events.text_block(self.blocks, html, self.progress.step))
-            self.blocks += 1
 
     def _calls_of(self, answer: Answer) -> list[ToolCall]:
         calls = []

@@ -35,9 +35,10 @@ ARROWS = {
     "services.meaning": "services services.net services.llm",
     "services.toolset": "services services.schemas services.openapi",
     "services.context": "services services.llm services.toolset",
+    "services.turn.steps": "services services.render services.llm services.context",
     "services.turn": (
         "services services.schemas services.render services.mcp.session services.mcp.discovery services.mcp.pool"
-        " services.openapi services.llm services.records services.toolset services.context services.meaning"
+        " services.openapi services.llm services.records services.toolset services.meaning services.turn.steps"
     ),
 }
 # Between the features of models: whom they import, extend, relate to or look up by name.

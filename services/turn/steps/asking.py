@@ -1,0 +1,136 @@
+"""One step of the model: what it says, in whichever protocol, by whichever provider answers."""
+
+from ... import events
+from ...errors import LlmError, LlmNoTools, LlmTimeout
+from ...llm import client, dialect, failover, files, tool_protocol, transcript
+from ...llm.answer import Answer
+from ...render import markdown
+from ...specs import LlmSpec
+
+ANOTHER_ANSWERS = "The language model did not answer, so another one does."
+SUM_UP = (
+    "You have used all rounds of tool calls. Do not call tools any more. "
+    "Answer the user now with what you have found and say plainly what is missing."
+)
+STOP_AND_ANSWER = (
+    "The user does not want you to call tools any more. "
+    "Answer the user now with what you have found and say plainly what is missing."
+)
+
+
+class Asking:
+    """Part of the loop of a turn."""
+
+    async def _ask(self) -> Answer:
+        """One step: what the model says, or another where it is down before its first token.
+
+        :raises LlmError: with what was said before in `self.answer`
+        """
+        while True:
+            self.answer = Answer()
+            try:
+                return await self._ask_this()
+            except LlmError as error:
+                instead = failover.next_spec(self.llm, error, self.answer)
+                if instead is None or self.stop.is_set() or self.clock() >= self.deadline:
+                    raise
+                await self._fall_back(instead, error)
+
+    async def _fall_back(self, instead: LlmSpec, error: LlmError) -> None:
+        """On disk before the other one is asked: whoever takes the turn up goes on there."""
+        self.progress.llm_faults.append(failover.fault(self.llm, error))
+        self.progress.llm, self.progress.found_protocol = instead.id, ""
+        self.llm, self.host = instead, dialect.host_of(instead.base_url)
+        self._notice("provider_fallback", ANOTHER_ANSWERS)
+        await self.journal.save_step(self.progress)
+        self.model = await self._open_model(instead)
+
+    async def _ask_this(self) -> Answer:
+        """What this model says, asked once more if nobody can read it."""
+        try:
+            answer = await self._say(await self._protocol())
+        except LlmNoTools:
+            is_found = self.llm.tool_protocol == "auto"
+            if not is_found or self.progress.found_protocol == "prompt":
+                raise
+            self.progress.found_protocol = "prompt"
+            answer = await self._say(await self._protocol())
+        if answer.repair and not answer.stopped:
+            self._count(answer.usage)
+            self._withdraw()
+            answer = await self._say(await self._protocol(), answer.repair)
+        return answer
+
+    async def _protocol(self) -> tool_protocol.ToolProtocol:
+        """How this model is told of tools; found out when nobody knows."""
+        spec, progress = self.llm, self.progress
+        if spec.tool_protocol != "auto":
+            return tool_protocol.PROTOCOLS[spec.tool_protocol]
+        progress.found_protocol = progress.found_protocol or spec.found_protocol
+        if not progress.found_protocol and self.tools.functions:
+            progress.found_protocol, usage = await tool_protocol.find(
+                self.model, spec, stop=self.stop, deadline=self.deadline
+            )
+            self._count(usage)
+        return tool_protocol.PROTOCOLS[progress.found_protocol or "native"]
+
+    async def _say(self, protocol: tool_protocol.ToolProtocol, repair=()) -> Answer:
+        """:param repair: messages behind the transcript, see `Answer`"""
+        prompt, functions = self.request.system_prompt, self.tools.functions
+        self.first_block = self.blocks
+        self.answer = protocol.answer(functions, is_last=bool(repair) or self._is_last_word())
+        if self._is_last_word():
+            instruction = STOP_AND_ANSWER if self.progress.sum_up else SUM_UP
+            prompt, functions = f"{prompt}\n\n{instruction}".strip(), []
+        messages = [*self.history, *self.progress.messages, *repair]
+        if self.llm.supports_vision:
+            messages = transcript.with_pictures(messages, self.pictures, files.MAX_PICTURES)
+        else:
+            messages = transcript.without_pictures(messages)
+        stream = markdown.BlockStream()
+
+        async def on_text(delta: str) -> None:
+            self.journal.emit(events.text(delta, self.progress.step))
+            await self._emit_blocks(stream.feed(delta))
+
+        begun: float | None = None
+
+        async def on_thought(delta: str) -> None:
+            nonlocal begun
+            begun = self.clock() if begun is None else begun
+            self.answer.thought_ms = round((self.clock() - begun) * 1000)
+            self.journal.emit(events.thinking(delta, self.progress.step, self.answer.thought_ms))
+
+        try:
+            await client.stream(
+                protocol.bound(self.model, functions),
+                protocol.messages(prompt, messages, functions, self.host),
+                self.llm,
+                self.answer,
+                on_text=on_text,
+                on_thought=on_thought,
+                stop=self.stop,
+                deadline=self.deadline,
+                clock=self.clock,
+            )
+        except LlmTimeout as error:
+            if self.clock() >= self.deadline:
+                raise LlmTimeout(
+                    "The answer took too long and was stopped. Try again.", detail=error.detail
+                ) from error
+            raise
+        finally:
+            await self._emit_blocks(stream.close())
+        return self.answer
+
+    def _withdraw(self) -> None:
+        """Take back what this step has said."""
+        if self.answer.text or self.answer.thinking:
+            self.journal.emit(events.state("running", self.progress.step))
+            self.blocks = self.first_block
+
+    async def _emit_blocks(self, sources) -> None:
+        for source in sources:
+            html = await markdown.rendered(source)
+            self.journal.emit(events.text_block(self.blocks, html, self.progress.step))
+            self.blocks += 1
