@@ -31,6 +31,8 @@ def test_the_chat(chinese, scripted_llm, page_of, login, path):
     page.context.add_cookies([{"name": "color_scheme", "value": "dark", "url": chinese.url}])
     page.goto(path)
     expect(page.locator(".o_ai_chat_new")).to_have_text("新對話")
+    # What the server says is in the page's language, not in that of the browser.
+    expect(page.locator(".o_ai_chat_start")).to_contain_text("示範助理")
     page.locator(".o_ai_chat_input").fill("現在幾點")
     page.keyboard.press("Enter")
     expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("現在是下午茶時間。")

@@ -1,5 +1,7 @@
 import { browser } from "@web/core/browser/browser";
 import { localization } from "@web/core/l10n/localization";
+import { jsToPyLocale } from "@web/core/l10n/utils";
+import { user } from "@web/core/user";
 import { AiApiError, errorFromFailure, errorFromResponse, statusSentence } from "./api_error";
 
 /** Milliseconds that a JSON request may take before it counts as a network failure. */
@@ -9,6 +11,11 @@ export const SERVER_TIMEOUT = 60000;
 
 /** What the server says is part of this page, whatever language its person prefers elsewhere. */
 export function pageLanguage() {
+    // A page of the portal knows no user; there `localization` has the language of the browser.
+    const { lang } = document.documentElement;
+    if (!user.lang && lang) {
+        return jsToPyLocale(lang);
+    }
     try {
         return localization.code;
     } catch {
