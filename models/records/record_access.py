@@ -79,8 +79,10 @@ class RecordAccess(models.Model):
     @api.model
     def _selection_model(self):
         """Every model that can be chosen at all, with its label."""
+        # sudo: ir.model - what administrators choose from, in one query
+        names = {one.model: one.name for one in self.env["ir.model"].sudo().search([])}
         options = [
-            (name, f"{model._description} ({name})")
+            (name, f"{names.get(name) or model._description} ({name})")
             for name, model in self.env.items()
             if not (model._abstract or model._transient or reach.is_denied(name))
         ]

@@ -5,6 +5,8 @@ import json
 
 from odoo import api, fields, models
 
+from ...tools import labels
+
 
 class ToolGrant(models.Model):
     _inherit = "woow_paas_platform.tool_grant"
@@ -31,7 +33,7 @@ class ToolGrant(models.Model):
         given, definition = tool.arguments or {}, tool._record_tool()
         named = [definition.name, given.get("model"), given.get("action")]
         model = self.env.get(given.get("model"))
-        label = given.get("model") if model is None else model._description
+        label = given.get("model") if model is None else labels.of_model(model)
         source = json.dumps([definition.schema, definition.description])
         return {"records": " ".join(str(name) for name in named if name)}, {
             "name": f"{definition.title}: {label}",

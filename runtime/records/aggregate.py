@@ -2,6 +2,7 @@
 
 from ...services.records import render
 from ...services.records.errors import invalid, unknown
+from ...tools import labels
 from . import read, values
 
 LIMIT = 80  # groups when nobody asks for more
@@ -75,15 +76,15 @@ def aggregate_records(reach, given):
     found = model.formatted_read_group(
         domain, group_by, asked, limit=limit, order=_order(given.get("order"), group_by, asked)
     )
-    labels = {spec: _labels(reach, field, spec, found) for spec, field in groups}
+    shown = {spec: _labels(reach, field, spec, found) for spec, field in groups}
     rows = [
-        [*(labels[spec](row[spec]) for spec in group_by), *(row[spec] for spec in asked)]
+        [*(shown[spec](row[spec]) for spec in group_by), *(row[spec] for spec in asked)]
         for row in found
     ]
     columns = [*group_by, *asked]
     data = {
         "model": model._name,
-        "label": model._description,
+        "label": labels.of_model(model),
         "group_by": [
             {**values.described(reach, model, field), "spec": spec} for spec, field in groups
         ],
@@ -120,7 +121,7 @@ def _pivot(reach, model, domain, group_by, measures):
 def _window(model, view, domain, context):
     return {
         "type": "ir.actions.act_window",
-        "name": model._description,
+        "name": labels.of_model(model),
         "res_model": model._name,
         "view_mode": view,
         "views": [[False, view]],

@@ -13,6 +13,7 @@ from odoo.tools import SQL, html2plaintext
 from ...services import text
 from ...services.records import reach as limits
 from ...services.records.compare import comparable
+from ...tools import labels
 from ...tools.rehearsal import SKIPPED
 from . import convert, values
 
@@ -223,7 +224,7 @@ class Changes:
             if len(deletions) >= MAX_RECORDS or not self.reach.env[model].has_access("unlink"):
                 self._hidden += 1
                 continue
-            label = self.env[model]._description
+            label = labels.of_model(self.env[model])
             deletions.append({"model": model, "label": label, "id": record_id, "name": name})
         return deletions
 
@@ -240,7 +241,7 @@ class Changes:
             name = record.display_name
         except AccessError:
             name = f"#{record_id}"
-        return {"model": model, "label": record._description, "id": record_id, "name": name}
+        return {"model": model, "label": labels.of_model(record), "id": record_id, "name": name}
 
     def _value(self, field, raw):
         """What a column holds, as a person reads it."""

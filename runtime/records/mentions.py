@@ -6,7 +6,7 @@ from dataclasses import replace
 from ...services import text
 from ...services.records import mentions
 from ...services.records.errors import RecordError
-from ...tools import db
+from ...tools import db, labels
 from ...tools.refusals import NotThere, Refusal
 from . import executor, read, values
 from .reach import Reach
@@ -45,7 +45,7 @@ def _found(reach, model, query):
         return [
             {
                 **_mention(one, names[one.id]),
-                "label": model._description,
+                "label": labels.of_model(model),
                 "image": values.picture(reach, one),
             }
             for one in records

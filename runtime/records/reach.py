@@ -12,6 +12,7 @@ from ...services.records.access import Access
 from ...services.records.catalog import VERBS
 from ...services.records.conditions import OPERATORS, Condition, Group
 from ...services.records.errors import RecordError, invalid, unknown
+from ...tools import labels
 from . import convert
 
 # Of what is not named, the right to write. Chatter, activities and actions check more by themselves.
@@ -62,10 +63,11 @@ class Reach:
         """:raises RecordError: the assistant, or the person, may not use it so"""
         known = self.models()
         if name not in known:
-            labels = {self.env[one]._description: one for one in known}
-            if name not in labels:
-                raise unknown("model", name, [*known, *labels])
-            name = labels[name]
+            named = {self.env[one]._description: one for one in known}
+            named |= {labels.of_model(self.env[one]): one for one in known}
+            if name not in named:
+                raise unknown("model", name, [*known, *named])
+            name = named[name]
         does = VERBS.get(operation, operation)
         if operation not in self.access[name].operations:
             raise RecordError(f"This assistant may not {does} records of {name}.", outcome="denied")

@@ -13,6 +13,7 @@ from ...services import const, text
 from ...services.records import conditions, render
 from ...services.records.catalog import WRITES
 from ...services.records.errors import unknown
+from ...tools import labels
 from . import values
 
 LIMIT = 20  # records when nobody asks for more
@@ -166,7 +167,7 @@ def _fetched(records, fields):
 def _data(reach, model, fields, rows, total):
     return {
         "model": model._name,
-        "label": model._description,
+        "label": labels.of_model(model),
         "columns": [
             values.described(reach, model, field)
             | ({"key": True} if field.name in values.PREFERRED else {})

@@ -1,0 +1,7 @@
+"""What people call things of Odoo."""
+
+
+def of_model(model):
+    """The name of a model in the language of its environment; its `_description` is English."""
+    # `_get` reads it with sudo: the name of a model tells nothing of its records.
+    return model.env["ir.model"]._get(model._name).name or model._description
