@@ -78,3 +78,19 @@ def test_a_call_is_named_in_words(odoo, rich, page_of):
     expect(page.locator(".o_ai_chat_tool_title")).to_have_text("Get current time")
     expect(page.locator(".o_ai_chat_round")).to_have_count(0)
     assert axe.violations(page, ".o_ai_chat") == []
+
+
+def test_forms_can_be_read(odoo, page_of):
+    """What we draw in Odoo's forms and cards; Odoo's own grey is too pale."""
+    page = page_of(odoo, "admin")
+    assistant = odoo.rpc("ai.assistant", "search", [], limit=1)[0]
+    page.goto(f"/odoo/ai.assistant/{assistant}")
+    expect(page.locator(".o_woow_tool_server").first).to_be_visible()
+    assert axe.violations(page, ".o_woow_tool_switches") == []
+    page.goto("/odoo/mcp-servers?view_type=kanban")
+    expect(page.locator(".o_kanban_record").first).to_be_visible()
+    assert axe.violations(page, ".o_kanban_record") == []
+    provider = odoo.rpc("ai.config", "search", [], limit=1)[0]
+    page.goto(f"/odoo/ai.config/{provider}")
+    expect(page.locator(".o_woow_choose_model").first).to_be_visible()
+    assert axe.violations(page, ".o_woow_choose_model") == []
