@@ -75,7 +75,7 @@ bench-records:  ## Ask 60 questions about Odoo's records, beside mcp-server-odoo
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.records $(ARGS)
 
-bench-browser:  ## Ask six questions about Odoo's records in a browser, ten times each: ARGS=3 for three times
+bench-browser:  ## Ask six questions about Odoo's records in a browser, ten times each: ARGS="3 1" for the first one three times
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.records.browser $(ARGS)
 

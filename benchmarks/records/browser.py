@@ -2,8 +2,8 @@
 
 The demo's assistants and its embedded model, or with ``OPENAI_BASE_URL``, ``OPENAI_MODEL`` and ``OPENAI_API_KEY``
 any other, over the demo data of CRM and Sales. Each is asked ten times, in a new conversation; an argument is another
-number. What is right is read by the ORM before; what has to be seen beside it is a table, a chart, a rehearsed
-change that is allowed, and a link.
+number of times, further ones are the questions to ask. What is right is read by the ORM before; what has to be seen
+beside it is a table, a chart, a rehearsed change that is allowed, and a link.
 """
 
 import contextlib
@@ -30,19 +30,25 @@ AIM = 9
 PATIENCE = 120_000  # ms of an answer
 PICTURES = LOGS / "bench-browser"
 SALES, CUSTOMER = "demo", "portal"
+ASSISTANTS = {SALES: "Sales Assistant", CUSTOMER: "Order Assistant"}
 
 
 @dataclass(frozen=True)
 class Question:
-    """:ivar check: what is wrong with the turn that the browser shows, ``""`` if nothing is"""
+    """A question to the assistant that the person chooses, or meets first.
+
+    :ivar check: what is wrong with the turn that the browser shows, ``""`` if nothing is
+    :ivar mention: name of a record that the person attaches with ``@`` at the end of the text
+    """
 
     login: str
     text: str
     check: Callable[[OdooServer, Locator], str]
+    mention: str = ""
 
 
 def questions(odoo: OdooServer) -> list[Question]:
-    orders = ("sale.order", "search_read", [], ["name", "amount_total", "partner_id"])
+    orders = ("sale.order", "search_read", [], ["name", "amount_total", "state"])
     mine = odoo.rpc(*orders, as_login=CUSTOMER)
     stages = odoo.rpc(
         "crm.lead", "search_read", [("type", "=", "opportunity")], ["stage_id"], as_login=SALES
@@ -57,13 +63,16 @@ def questions(odoo: OdooServer) -> list[Question]:
         limit=1,
     )
     first = mine[0]
+    states = odoo.rpc("sale.order", "fields_get", ["state"], as_login=CUSTOMER)["state"]
+    state = dict(states["selection"])[first["state"]]
     return [
         Question(SALES, "Search the partners whose name contains “a”, with their city.", _table),
         Question(SALES, "Count the leads by stage.", _chart(len(names))),
         Question(
             SALES,
-            f"Schedule an activity “Call back” on the contact {partner['name']}.",
+            "Schedule an activity “Call back” on",
             _allowed(partner["id"]),
+            mention=partner["name"],
         ),
         Question(CUSTOMER, "Which orders do I have?", _links(len(mine))),
         Question(
@@ -71,7 +80,7 @@ def questions(odoo: OdooServer) -> list[Question]:
             f"What is the total of the order {first['name']}?",
             _number(first["amount_total"]),
         ),
-        Question(CUSTOMER, "How many orders do I have?", _number(len(mine))),
+        Question(CUSTOMER, f"What is the state of the order {first['name']}?", _words(state)),
     ]
 
 
@@ -115,10 +124,24 @@ def _number(wanted: float) -> Callable[[OdooServer, Locator], str]:
     return check
 
 
+def _words(wanted: str) -> Callable[[OdooServer, Locator], str]:
+    def check(_odoo: OdooServer, turn: Locator) -> str:
+        said = turn.locator(".o_ai_chat_html").last.inner_text().lower()
+        return "" if wanted.lower() in said else f"does not say {wanted}"
+
+    return check
+
+
 def ask(odoo: OdooServer, page: Page, question: Question) -> str:
     """:return: what is wrong"""
     page.goto("/odoo/ai-chat" if question.login == SALES else "/my/ai")
-    page.locator(".o_ai_chat_input").fill(question.text)
+    composer = page.locator(".o_ai_chat_input")
+    choice = page.locator(".o_ai_chat_choice", has_text=ASSISTANTS[question.login])
+    choice.click()
+    composer.fill(question.text)
+    if question.mention:
+        composer.press_sequentially(f" @{question.mention}")
+        page.get_by_role("option", name=question.mention).first.click()
     page.keyboard.press("Enter")
     turn = page.locator(".o_ai_chat_turn").last
     state = turn.get_attribute("data-state")
@@ -172,10 +195,12 @@ def demo(llm: Llm) -> Iterator[OdooServer]:
 
 
 def run(arguments: list[str]) -> None:
-    runs = int(arguments[0]) if arguments else RUNS
+    runs, *only = map(int, arguments or [RUNS])
     PICTURES.mkdir(parents=True, exist_ok=True)
     with the_model() as llm, demo(llm) as odoo, pages(odoo) as opened:
         for number, question in enumerate(questions(odoo), 1):
+            if only and number not in only:
+                continue
             wrong: Counter[Any] = Counter()
             for _run in range(runs):
                 page = opened[question.login]

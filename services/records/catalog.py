@@ -202,7 +202,7 @@ _TOOLS = (
             "summary": TEXT,
             "type": about(TEXT, "default To-Do"),
             "date": about(TEXT, "YYYY-MM-DD"),
-            "user": about(TEXT, "default the person"),
+            "user": about(TEXT, "only for somebody else: the name"),
             "note": TEXT,
         },
         ("model", "id", "summary"),

@@ -26,7 +26,7 @@ export class RecordTable extends Component {
 
     get columns() {
         return this.props.isOfRecords
-            ? [{ name: "", label: _t("Name"), type: "char" }, ...this.props.columns]
+            ? [{ name: "", label: this.props.label, type: "char" }, ...this.props.columns]
             : this.props.columns;
     }
 
