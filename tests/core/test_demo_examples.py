@@ -6,7 +6,6 @@ import pytest
 from benchmarks.demo_questions import QUESTIONS
 from dev.demo import languages
 from dev.demo.examples import EXAMPLES, as_jinja
-from services.context import prompt
 
 TALK = [example for example in EXAMPLES if not example.tool]
 
@@ -41,7 +40,7 @@ def test_no_example_is_a_question_that_is_measured(example):
 
 def hint(question, person="English (US)"):
     """The language that a template made of the two parts says after the question."""
-    system = {"role": "system", "content": prompt.with_language("Be kind.", person)}
+    system = {"role": "system", "content": f"Be kind.{languages.LANGUAGE}{person}."}
     template = languages.BEGIN + languages.OF_MESSAGE + "{{ language.system }}|{{ language.hint }}"
     message = {"role": "user", "content": question}
     said = jinja2.Template(template).render(messages=[system, message], message=message)
