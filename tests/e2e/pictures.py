@@ -86,6 +86,8 @@ def open_cards(page):
 
 
 def take(page, name, folder=IMAGES):
+    # A new browser is told once more what others were told a moment ago.
+    page.add_style_tag(content=".o_notification_manager { display: none }")
     page.mouse.move(0, 0)
     page.wait_for_function("document.fonts.ready.then(() => true)")
     page.screenshot(path=folder / f"{name}.png", animations="disabled", caret="hide")
@@ -324,6 +326,10 @@ def test_records(odoo, scripted_llm, open_page):
     ask(page, "Azure Interior moved to Linz, 4020.")
     expect(page.locator(".o_ai_chat_rehearsal")).to_be_visible()
     take(page, "user-rehearsal")
+    page.goto("/odoo/ai-chat")
+    page.locator(".o_ai_chat_input").press_sequentially("Where is @Azure")
+    expect(page.get_by_role("option", name="Azure Interior").first).to_be_visible()
+    take(page, "user-mention")
     assistant = odoo.rpc("ai.assistant", "search", [], limit=1)[0]
     page.goto(f"/odoo/ai.assistant/{assistant}")
     page.get_by_role("tab", name="Odoo Records").click()
