@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m dev
 
-.PHONY: help demo pictures test simulate conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers bench-meaning bench-peer bench-demo bench-records bench-browser package deployment compatibility clean
+.PHONY: help demo pictures test simulate failover conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers bench-meaning bench-peer bench-demo bench-records bench-browser package deployment compatibility clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -16,6 +16,10 @@ test:  ## Run all tests: ONLY=core|odoo|e2e|conformance for one runner, ARGS='-k
 
 simulate:  ## Run simulated worlds: SEEDS=0-10000, SEEDS=7 tells one of them, MUTANTS=300 breaks a rule at a time
 	@$(DEV) simulate $(if $(MUTANTS),$(MUTANTS) --mutants,$(or $(SEEDS),0-1000))
+
+failover:  ## Kill a primary PostgreSQL under load, again and again: TIMES=100
+	@$(DEV) test --only e2e -- -k test_failover --failovers=$(or $(TIMES),100) --timeout=7200
+	@cat .dev/reports/failovers.txt
 
 conformance:  ## Run the official suite of MCP against the engine
 	@$(DEV) test --only conformance

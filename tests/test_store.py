@@ -104,6 +104,13 @@ class TestStore(StoreCase):
         self.store.release("one")
         self.assertEqual(self._claim("two").epoch, 2)
 
+    def test_release_keeps_what_it_is_told_to(self):
+        claim = self._claim()
+        self.store.release("one", [claim])
+        self.assertEqual(self.store.claim("two", 1, LEASE), [])
+        self.store.release("one", [replace(claim, epoch=claim.epoch + 1)])
+        self.assertEqual(self._claim("two").epoch, 2)
+
     def test_repeating_a_write_changes_nothing(self):
         """After a lost connection nobody knows whether the commit arrived: doing it again is safe."""
         claim = self._claim()

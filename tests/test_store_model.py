@@ -144,9 +144,9 @@ class StoreMachine(PairMachine):
         if self.claims:
             self._both("heartbeat", "one", sorted(self.claims))
 
-    @rule(runner=st.sampled_from(["one", "two"]))
-    def release(self, runner):
-        self._both("release", runner)
+    @rule(runner=st.sampled_from(["one", "two"]), keeps=st.booleans())
+    def release(self, runner, keeps):
+        self._both("release", runner, sorted(self.claims) if keeps else [])
 
     @rule()
     def sweep_after_a_lease(self):

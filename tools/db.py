@@ -263,6 +263,21 @@ def forget(dbname) -> None:
         pool.close_all()
 
 
+def leave_replica(cr) -> None:
+    """Close what of Odoo's own connections leads where this cursor does, to a server that only reads: Odoo keeps them
+    for as long as they are used.
+    """
+    if not isinstance(cr, sql_db.Cursor) or cr.closed:  # a test's
+        return
+    cr.postrollback.add(cr._cnx.close)
+    pool = sql_db._Pool
+    with pool._lock:
+        for connection in pool._connections:
+            is_idle = not connection._pool_in_use and not connection.closed
+            if is_idle and connection.info.dbname == cr.dbname:
+                connection.close()
+
+
 class _Cursor(sql_db.Cursor):
     """Logs no statement that failed: who asked for the transaction repeats it, or has the error."""
 

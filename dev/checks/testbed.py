@@ -128,11 +128,14 @@ def with_demo_servers(source: Instance, facts: Mapping[str, str], name: str = "d
 
 
 @contextmanager
-def apart(source: Instance, folder: Path) -> Iterator[Instance]:
-    """A copy of ``source`` in a PostgreSQL of its own, which a test can stop without disturbing others."""
+def apart(source: Instance, folder: Path, postgres: Postgres | None = None) -> Iterator[Instance]:
+    """A copy of ``source`` in a PostgreSQL of its own, which a test can stop without disturbing others.
+
+    :param postgres: one in this folder, which is not started yet
+    """
     copy = Instance(source.name, source.database, throw_away=True)
     copy.data_dir = source.data_dir
-    copy.postgres = Postgres(folder, throw_away=True, own=True)
+    copy.postgres = postgres or Postgres(folder, throw_away=True, own=True)
     copy.postgres.start()
     try:
         copy.postgres.restore(copy.database, source.postgres.dump(source.database))

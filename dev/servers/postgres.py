@@ -11,7 +11,7 @@ import signal
 import stat
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dev import processes
@@ -45,15 +45,21 @@ class Postgres:
         throw_away: bool = False,
         programs: Path | None = None,
         own: bool = False,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         """:param programs: the folder of another version's programs
         :param own: never the person's own server
+        :param settings: more of its configuration
         """
         self.folder = folder
         self._programs = programs
         self.external = not own and os.environ.get("USE_PG") == "1"
         self.process: processes.Process | None = None
-        self._settings = {**SETTINGS, **(THROW_AWAY if throw_away else {})}
+        self._settings = {
+            **SETTINGS,
+            **(THROW_AWAY if throw_away else {}),
+            **(settings or {}),
+        }
         if self.external:
             self.host = os.environ.get("PGHOST", "")
             self.port = os.environ.get("PGPORT", "")

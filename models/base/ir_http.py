@@ -7,7 +7,7 @@ from odoo.exceptions import AccessDenied
 from odoo.http import request
 from werkzeug.exceptions import Forbidden
 
-from ...tools import host
+from ...tools import db, host
 
 LANGUAGE_HEADER = "X-Woow-Language"  # code of the language of the page that asks, such as zh_TW
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -76,6 +76,15 @@ class IrHttp(models.AbstractModel):
         # A page of the portal has a language of its own, which is not always that of its person.
         if lang := request.env["res.lang"]._get_code(headers.get(LANGUAGE_HEADER, "")):
             request.update_context(lang=lang)
+
+    @classmethod
+    def _handle_error(cls, exception):
+        """Connections to what is a replica by now are not kept; a new one leads to the primary."""
+        try:
+            return super()._handle_error(exception)
+        finally:
+            if isinstance(exception, psycopg2.errors.ReadOnlySqlTransaction):
+                db.leave_replica(request.env.cr)
 
     @classmethod
     def _pre_dispatch(cls, rule, args):

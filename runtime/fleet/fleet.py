@@ -29,11 +29,9 @@ _logger = logging.getLogger(__name__)
 
 INTERVAL = 10.0  # s between two looks into a database, and between two lists of them
 DEAF_INTERVAL = 1.0  # s, the same while the wake-up channel is not heard
-RETRY = (
-    10.0,
-    20.0,
-    60.0,
-)  # s, pauses between looks into one that cannot be served; the last one repeats
+AWAY_INTERVAL = 1.0  # s, the same of the list while it cannot be read
+RETRY = 10.0, 20.0, 60.0  # s between looks into one that cannot be served; the last one repeats
+PASSING_RETRY = 1.0, 2.0, 5.0, *RETRY  # s, the same of one that does not answer
 TICK = 1.0  # s, the longest that nothing is looked at
 DATABASES = """
     SELECT datname FROM pg_database
@@ -113,7 +111,8 @@ class Fleet:
         self._host.tick()
         self._measure()
         now = time.monotonic()
-        if not self._is_listing and now - self._listed >= INTERVAL:
+        interval = AWAY_INTERVAL if self._is_away else INTERVAL
+        if not self._is_listing and now - self._listed >= interval:
             self._is_listing = True
             others = ["postgres", config["db_template"]]
             self._looks.begin(CONTROL, DATABASES, (others,))
@@ -159,6 +158,9 @@ class Fleet:
                 _logger.warning("The databases cannot be listed: %s", _said(seen))
             self._is_away = True
             return
+        if self._is_away:  # what waits was told to nobody
+            for tenant in self._tenants.values():
+                tenant.due = 0.0
         self._is_away, self._listed_well = False, self._listed
         names = {name for (name,) in seen if is_wanted(name)}
         for name in names - self._tenants.keys():
@@ -210,7 +212,8 @@ class Fleet:
     def _refuse(self, tenant: Tenant, reason: str, is_passing: bool) -> None:
         """Say it once; what may be the fault of PostgreSQL as a whole once it answers for others."""
         now = time.monotonic()
-        tenant.due = now + RETRY[min(tenant.failures, len(RETRY) - 1)]
+        pauses = PASSING_RETRY if is_passing else RETRY
+        tenant.due = now + pauses[min(tenant.failures, len(pauses) - 1)]
         tenant.failed = tenant.failed if tenant.failures else now
         tenant.failures += 1
         self._leave(tenant)

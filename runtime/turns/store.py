@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 
 from ...services import text
-from ...services.errors import EngineError
+from ...services.errors import EngineError, LeaseLost
 from ...services.specs import TurnProgress
 from ...services.turn.ports import Claim, Loaded
 from ...tools import db, notify
@@ -111,7 +111,12 @@ class OdooStore(TurnCalls, RecordCalls, TurnLog, TurnQueue):
             self._insert(env, {claim: [*events, *enumerate(last, ending.next_seq)]})
             notify.queued(env.cr, 0)  # the conversation's next turn may be waiting
 
-        db.transaction(self.name, work)
+        try:
+            db.transaction(self.name, work)
+        except LeaseLost:
+            # It may have ended by a COMMIT whose answer was lost, of which nobody was told.
+            db.raw(self.name, lambda cr: (notify.events(cr), notify.queued(cr, 0)))
+            raise
 
     def _in_its_language(self, env, claim):
         turn = self._held(env, claim)

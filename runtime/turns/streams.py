@@ -3,6 +3,7 @@
 https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
 
+import contextlib
 import enum
 import time
 from collections.abc import Iterator
@@ -34,10 +35,16 @@ def mode() -> Mode:
 def tail(
     dbname: str, turn_id: int, after: int, mode: Mode, reader: int | None = None
 ) -> Iterator[bytes]:
-    """Events after `after`, each once, in order; ends after a final one.
+    """Events after `after`, each once, in order; ends after a final one, and where PostgreSQL goes away: the client
+    resumes.
 
     No cursor is open while this waits.
     """
+    with contextlib.suppress(ConnectionError):
+        yield from _tail(dbname, turn_id, after, mode, reader)
+
+
+def _tail(dbname, turn_id, after, mode, reader):
     if mode is Mode.SHORT:
         yield b"retry: 500\n\n"
         yield from map(_frame, _replay(dbname, turn_id, after))

@@ -5,6 +5,7 @@ lost connection. `heartbeat` has a thread and a connection of its own.
 """
 
 import time
+from collections.abc import Collection
 
 from odoo.modules import module as odoo_module
 from psycopg2.errors import UniqueViolation
@@ -176,17 +177,23 @@ class TurnQueue:
             [claim.lease, claim.turn_id],
         )
 
-    def release(self, runner_id: str) -> None:
-        """Give back what this runner still holds: another process goes on."""
+    def release(self, runner_id: str, keep: Collection[Claim] = ()) -> None:
+        """Give back what this runner still holds, but these: another process goes on."""
 
         def work(cr):
             cr.execute(
                 """
                 UPDATE woow_paas_platform_ai_turn
                    SET state = 'queued', lease_owner = NULL, lease_until = NULL
-                 WHERE state = 'running' AND lease_owner = %s RETURNING id
+                 WHERE state = 'running' AND lease_owner = %s
+                   AND (id, lease_epoch) NOT IN (SELECT * FROM unnest(%s::int[], %s::int[]))
+             RETURNING id
                 """,
-                [runner_id],
+                [
+                    runner_id,
+                    [claim.turn_id for claim in keep],
+                    [claim.epoch for claim in keep],
+                ],
             )
             if cr.rowcount:
                 notify.queued(cr, 0)

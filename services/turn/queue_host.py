@@ -22,6 +22,7 @@ _logger = logging.getLogger(__name__)
 
 POLL_INTERVAL = 10.0  # s, looks for work without a notification
 FILES = "files"  # the lane of reading a question's files, which takes seconds
+AWAY_INTERVAL = 1.0  # s, the same while its database does not answer
 MAX_TRIES = 50  # runners that may try a turn; one that kills each of them must end
 
 
@@ -104,21 +105,25 @@ class QueueHost:
     async def _claim_forever(self) -> None:
         while not self._runner.is_stopping:
             self.wakeup.clear()
+            pause = POLL_INTERVAL
             try:
                 await self._claim()
             except StoreGone:
                 return self._gone()
             except ConnectionError as error:
                 self._say_away(error)
+                pause = AWAY_INTERVAL
             except Exception:
                 _logger.exception("Claiming turns of %s failed.", self.store.name)
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.wakeup.wait(), POLL_INTERVAL)
+                await asyncio.wait_for(self.wakeup.wait(), pause)
 
     async def _claim(self) -> None:
         with self._runner.reserve(self.store.name, self._is_doubtful) as slots:
             if not slots or self._runner.is_stopping:
                 return
+            if self._is_doubtful:  # it may have taken turns that this process was never told of
+                await self._once(self.store.release, self._runner.id, sorted(self.running))
             self._is_doubtful = True
             claims = await self._once(self.store.claim, self._runner.id, slots, self._runner.lease)
             self._is_doubtful = False

@@ -107,10 +107,13 @@ class MemoryStore:
     def close(self):
         pass
 
-    def release(self, runner_id):
+    def release(self, runner_id, keep=()):
+        kept = {(claim.turn_id, claim.epoch) for claim in keep}
         with self.changed:
-            for turn in self.turns.values():
-                if turn["owner"] == runner_id and turn["state"] == "running":
+            self._check()
+            for turn_id, turn in self.turns.items():
+                is_mine = turn["owner"] == runner_id and turn["state"] == "running"
+                if is_mine and (turn_id, turn["epoch"]) not in kept:
                     turn.update(state="queued", owner=None)
             self.changed.notify_all()
 

@@ -48,6 +48,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=20,
         help="how often runners of turns that write are killed, see test_records_crash.py",
     )
+    parser.addoption(
+        "--failovers",
+        type=int,
+        default=3,
+        help="how often a primary PostgreSQL is killed, see test_failover.py",
+    )
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """The queue and the lease."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from ...errors import LeaseLost, TurnGone
 from ...turn.ports import Claim
@@ -79,9 +79,11 @@ class TurnQueue:
     def renew(self, turn: Turn, claim: Claim) -> None:
         turn.until = self.now() + claim.lease
 
-    def release(self, runner_id: str) -> None:
+    def release(self, runner_id: str, keep: Collection[Claim] = ()) -> None:
+        kept = {(claim.turn_id, claim.epoch) for claim in keep}
         for turn in self.turns.values():
-            if turn.state == "running" and turn.owner == runner_id:
+            is_held = turn.state == "running" and turn.owner == runner_id
+            if is_held and (turn.id, turn.epoch) not in kept:
                 self._requeue(turn)
 
     def sweep(self) -> None:

@@ -2,10 +2,14 @@
 
 
 class Plan:
-    """The size of a world and its faults, drawn from its seed."""
+    """The size of a world and its faults, drawn from its seed.
 
-    def __init__(self, rng):
+    :param other: dice of its own for what came later, so that it changes nothing of what they showed before
+    """
+
+    def __init__(self, rng, other):
         self.rng = rng
+        self.other = other
         self.has_faults = rng.random() < 0.9
         self.processes = rng.choice((1, 2, 2, 3))
         self.databases = rng.choice((1, 1, 2))
@@ -15,13 +19,18 @@ class Plan:
         self.turn_timeout = rng.choice((30.0, 120.0, 900.0))
         self.confirm = rng.choice((0, 0, 2))
         self.faults = rng.randint(1, 6) if self.has_faults else 0
+        self.databases += other.choice((0, 0, 0, 2))
+        self.failovers = other.choice((0, 0, 1, 2)) if self.has_faults else 0
 
     def __str__(self):
-        return ", ".join(f"{name} {value}" for name, value in vars(self).items() if name != "rng")
+        told = {name: value for name, value in vars(self).items() if name not in ("rng", "other")}
+        return ", ".join(f"{name} {value}" for name, value in told.items())
 
     def begin(self, world):
         for _ in range(self.faults):
             world.at(self.rng.uniform(1, 60), self._fault, world)
+        for _ in range(self.failovers):
+            world.at(self.other.uniform(1, 60), self._fail_over, world)
 
     def _fault(self, world):
         if world.is_calm:
@@ -75,6 +84,16 @@ class Plan:
         outage = world.outages[self.rng.choice(sorted(world.outages))]
         until = world.now + self.rng.uniform(0.5, longest)
         setattr(outage, kind, until)
+        world.troubles.append((world.now, until))
+
+    def _fail_over(self, world):
+        """The PostgreSQL of all databases is killed; after a while its standby has all that was committed."""
+        if world.is_calm:
+            return
+        world.tell("fate", "fail_over")
+        until = world.now + self.other.uniform(0.5, 20)
+        for outage in world.outages.values():
+            outage.died, outage.away = world.now, max(outage.away, until)
         world.troubles.append((world.now, until))
 
 

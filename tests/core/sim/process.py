@@ -23,7 +23,6 @@ class Process:
         self._stood = []  # from when to when its clock did, too
         self.opened = {}
         self.loop = SimLoop(self)
-        self.executor = Executor(self)
         with world.inside(self):
             self.pool = Pool(
                 POLICY, can_ask=True, max_sessions=world.plan.sessions, clock=self.clock
@@ -35,7 +34,7 @@ class Process:
                 lease=world.lease,
                 on_close=self.pool.close,
                 loop=self.loop,
-                executor=lambda _name: Executor(self),
+                executor=lambda name: Executor(self, world.outages[name.partition("-")[0]]),
                 clock=self.clock,
             )
         self.runner.id = self.name

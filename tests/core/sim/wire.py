@@ -11,11 +11,15 @@ class Hangs(BaseException):
 
 
 class Outage:
-    """How one database is: ``away`` refuses, ``hang`` waits. Until when, in the world's time."""
+    """How one database is: ``away`` refuses, ``hang`` waits. Until when, in the world's time.
+
+    ``died`` is when its server was killed: what was on its way then is answered to nobody.
+    """
 
     STATEMENT_TIMEOUT = 5.0  # s
 
     def __init__(self):
+        self.died = -1.0
         self.calm()
 
     def calm(self):
@@ -70,8 +74,9 @@ class Connection:
 class Executor:
     """Threads that wait for a database: so many at a time, the others queue. Passed to the runner."""
 
-    def __init__(self, process, workers=4):
+    def __init__(self, process, outage, workers=4):
         self._process = process
+        self._outage = outage
         self._free = workers
         self._queue = []
 
@@ -98,18 +103,21 @@ class Executor:
             if hangs.until <= late:
                 return world.at(hangs.until, self._run, future, work, asked)
             error = ConnectionError("canceling statement due to statement timeout")
-            return world.at(late, self._answer, future, result, error)
+            return world.at(late, self._answer, future, result, error, world.now)
         except Exception as caught:
             error = caught
-        world.after(world.latency() / 2, self._answer, future, result, error)
+        world.after(world.latency() / 2, self._answer, future, result, error, world.now)
 
-    def _answer(self, future, result, error):
+    def _answer(self, future, result, error, done):
         process = self._process
         if not process.is_alive:
             return
         if process.is_paused():
-            process.world.at(process.paused_until, self._answer, future, result, error)
+            process.world.at(process.paused_until, self._answer, future, result, error, done)
             return
+        if done <= self._outage.died:
+            process.world.tell(process, "is not answered", result, error)
+            result, error = None, ConnectionError("the server was killed")
         self._free += 1
         process.loop.call_soon(_settle, future, result, error)
         self._start()

@@ -48,7 +48,7 @@ class World(Record):
         self._processes = itertools.count(1)
         self.processes = []
         self.is_calm = False
-        self.plan = fate.Plan(self.rng)
+        self.plan = fate.Plan(self.rng, random.Random(f"more of {seed}"))
         self.lease, self.capacity, self.max_steps = 15.0, self.plan.capacity, 3
         self.databases = {f"db{n}": Database(self, f"db{n}") for n in range(self.plan.databases)}
         self.outages = {name: Outage() for name in self.databases}

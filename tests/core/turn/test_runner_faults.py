@@ -112,26 +112,6 @@ def test_a_call_in_flight_becomes_unknown_and_is_not_repeated(store, start):
     assert store.types(1).count("tool_result") == 1
 
 
-def test_a_claim_whose_answer_was_lost_is_left_to_the_sweep(store, start):
-    """The commit arrived, the connection broke: nobody runs the turn, so nobody may keep it."""
-
-    async def endless(*_args):
-        await asyncio.Event().wait()
-
-    def claim(*args):
-        del store.claim  # only the first time
-        store.claim(*args)
-        raise ConnectionError
-
-    store.claim = claim
-    store.queue(1)
-    runner = start(endless, lease=0.1)
-    store.wait(lambda s: s.turns[1]["owner"] == runner.id)
-    store.queue(2)
-    runner.wake()
-    store.wait(lambda s: {claim.turn_id for claim in s.kept} == {2})
-
-
 def test_a_turn_that_no_runner_survives_is_ended(store, start):
     store.queue(1)
     store.turns[1]["epoch"] = MAX_TRIES

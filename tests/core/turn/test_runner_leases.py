@@ -102,6 +102,31 @@ def test_an_outage_longer_than_the_lease_ends_nothing(store, start):
     assert saved == ["ok"]
 
 
+def test_a_claim_whose_answer_was_lost_waits_for_no_lease(store, start):
+    taken, claim = threading.Event(), store.claim
+
+    def lost(*args):
+        found = claim(*args)
+        if found and not taken.is_set():
+            taken.set()
+            raise ConnectionError("the answer of COMMIT was lost")
+        return found
+
+    async def steady(_request, _progress, _journal, stop):
+        await stop.wait()
+        return TurnResult(state="stopped")
+
+    store.claim = lost
+    store.queue(1)
+    runner = start(steady, lease=3600)
+    assert taken.wait(5)
+    store.wait(lambda s: s.turns[1]["epoch"] == 2)
+    store.queue(2)
+    runner.wake()
+    store.wait(lambda s: s.turns[2]["state"] == "running")
+    assert [store.turns[turn]["epoch"] for turn in (1, 2)] == [2, 1], "what runs is not given back"
+
+
 def test_who_was_taken_over_in_an_outage_hears_it(store, start):
     async def robbed(_request, progress, journal, _stop):
         store.away = True

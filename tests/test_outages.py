@@ -1,0 +1,74 @@
+"""PostgreSQL goes away, comes back as another server, or takes no writes: what is open to it, and who is told."""
+
+from contextlib import closing
+from unittest.mock import Mock, patch
+
+import psycopg2
+from odoo import sql_db
+from odoo.tests import tagged
+from odoo.tools import mute_logger
+
+from ..runtime.turns import listeners, streams
+from ..services.errors import LeaseLost
+from ..services.turn.ports import Ending
+from ..tools import db
+from .store_data import StoreCase
+
+
+@tagged("post_install", "-at_install")
+class TestOutages(StoreCase):
+    def test_the_end_of_a_turn_whose_commit_was_not_answered_is_told(self):
+        claim = self._claim()
+        ending = Ending(state="done", html="<p>Hi</p>", next_seq=2)
+        self.store.finish(claim, ending, [])
+        told = {}
+        with (
+            patch.object(listeners.channel(), "publish", lambda _token, notes: told.update(notes)),
+            self.assertRaises(LeaseLost),
+        ):
+            self.store.finish(claim, ending, [])
+            self.env.cr.postcommit.run()
+        self.assertEqual(told.keys(), {"events", "queued"})
+
+    def test_a_stream_ends_while_the_log_cannot_be_read(self):
+        """So that its client comes again; an error would be in the log once for each of them."""
+        for mode in (streams.Mode.SHORT, streams.Mode.TAIL):
+            with (
+                self.subTest(mode=mode),
+                patch.object(streams, "read_events", side_effect=db.DatabaseGone("away")),
+                patch.object(listeners, "subscribe", return_value=(Mock(), Mock())),
+            ):
+                parts = list(streams.tail(self.env.cr.dbname, self.turn.id, 0, mode))
+                self.assertEqual([part.partition(b":")[0] for part in parts], [b"retry"])
+
+    @mute_logger("odoo.sql_db")
+    def test_connections_to_a_replica_are_not_kept(self):
+        """Of Odoo's own pool those that nobody uses just now, and the one that has met it."""
+        dbname, pool = self.env.cr.dbname, sql_db.ConnectionPool(4)
+        line = db.line_to(dbname)
+        with (
+            patch.object(sql_db, "_Pool", pool),
+            closing(sql_db.Cursor(pool, dbname, line)) as used,
+        ):
+            with closing(sql_db.Cursor(pool, dbname, line)) as refused:
+                sql_db.Cursor(pool, dbname, line).close()
+                refused.execute("SET TRANSACTION READ ONLY")
+                with self.assertRaises(psycopg2.errors.ReadOnlySqlTransaction):
+                    refused.execute("DELETE FROM res_users")
+                self.assertEqual(len(pool._connections), 3)
+                db.leave_replica(refused)
+            left = [connection for connection in pool._connections if not connection.closed]
+            self.assertEqual(left, [used._cnx])
+        pool.close_all()
+
+    def test_a_request_that_met_a_replica_leaves_it(self):
+        self._sign_in(self.member)
+        refusal = psycopg2.errors.ReadOnlySqlTransaction("cannot execute UPDATE")
+        left = []
+        with (
+            patch.object(type(self.turn), "_is_streamed_until", side_effect=refusal),
+            patch.object(db, "leave_replica", left.append),
+            mute_logger("odoo.http", "odoo.addons.woow_paas_platform.controllers.dispatcher"),
+        ):
+            self.url_open(self.turn._stream_url())
+        self.assertEqual(len(left), 1)
