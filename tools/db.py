@@ -42,6 +42,7 @@ LINE = {
 SEND_LATER = {"woow_ai_send_later": True}
 MARK = "woow_paas_platform.ai_turn"
 TABLE = MARK.replace(".", "_")
+CONTROL = "postgres"  # a database without the addon, that all processes can reach
 
 
 class DatabaseGone(ConnectionError):
@@ -238,8 +239,9 @@ def passes(error: psycopg2.Error) -> bool:
 def is_gone(dbname) -> bool:
     """Whether PostgreSQL answers, and knows no such database or no such addon in it."""
     try:
-        is_there = _ask("postgres", "SELECT 1 FROM pg_database WHERE datname = %s", dbname)
-        return not is_there or not _ask(dbname, "SELECT to_regclass(%s)", TABLE)
+        if not _ask(CONTROL, "SELECT 1 FROM pg_database WHERE datname = %s", dbname):
+            return True
+        return dbname != CONTROL and not _ask(dbname, "SELECT to_regclass(%s)", TABLE)
     except psycopg2.Error:
         return False
 

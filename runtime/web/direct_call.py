@@ -127,6 +127,9 @@ def _close(dbname, results):
 
     try:
         db.transaction(dbname, close)
-    except db.DatabaseGone:
-        # The cron calls them unknown; who asked gets the results all the same.
-        _logger.exception("The results of %s cannot be kept.", ", ".join(results))
+    except db.DatabaseGone as error:
+        # Who asked gets the results all the same; those of which nothing can be kept the cron calls unknown.
+        _logger.info("The results of %s are kept later: %s", ", ".join(results), error)
+        process.in_background(
+            lambda _engine, runner: runner.db(dbname, db.transaction, dbname, close)
+        )
