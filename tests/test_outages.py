@@ -1,14 +1,16 @@
 """PostgreSQL goes away, comes back as another server, or takes no writes: what is open to it, and who is told."""
 
+import os
 from contextlib import closing
 from unittest.mock import Mock, patch
 
 import psycopg2
 from odoo import sql_db
+from odoo.service import server
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
-from ..runtime.turns import listeners, streams
+from ..runtime.turns import listeners, serving, streams
 from ..services.errors import LeaseLost
 from ..services.turn.ports import Ending
 from ..tools import db, notify
@@ -71,3 +73,21 @@ class TestOutages(StoreCase):
         ):
             self.url_open(self.turn._stream_url())
         self.assertEqual(len(left), 1)
+
+    def test_the_master_of_workers_outlives_an_outage(self):
+        """Odoo's own would end, and all workers with it."""
+        fates = [psycopg2.OperationalError("server closed the connection"), ValueError("else")]
+
+        def spawn(_master):
+            raise fates.pop(0)
+
+        with patch.object(server.PreforkServer, "process_spawn", spawn):
+            serving._outlive_outages()
+            serving._outlive_outages()
+            master = Mock(pid=os.getpid())
+            server.PreforkServer.process_spawn(master)
+            with self.assertRaises(ValueError):
+                server.PreforkServer.process_spawn(master)
+            fates.append(psycopg2.OperationalError("in a worker, which ends"))
+            with self.assertRaises(psycopg2.OperationalError):
+                server.PreforkServer.process_spawn(Mock(pid=os.getpid() + 1))

@@ -31,6 +31,16 @@ class Pair:
         self.standby: Postgres | None = None
         self._spare = _member(folder / "b")
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """The ``PG*`` variables by which a connection finds the one of the two that takes writes."""
+        addresses = sorted([self.primary.host, (self.standby or self._spare).host])
+        return {
+            **self.primary.environment,
+            "PGHOST": ",".join(addresses),
+            "PGTARGETSESSIONATTRS": "read-write",
+        }
+
     def add_standby(self) -> None:
         """Make a copy of the primary that follows it; then no commit ends before it is on both."""
         standby, primary = self._spare, self.primary

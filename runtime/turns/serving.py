@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 
+import psycopg2
 from odoo.modules import module as odoo_module
 from odoo.modules.registry import Registry
 from odoo.service import server
@@ -30,6 +31,7 @@ def registry_loaded(dbname: str) -> None:
         pool_timeout.install(Registry(dbname))
     elif isinstance(server.server, server.PreforkServer):
         _follow_workers()
+        _outlive_outages()
         if _is_master() and settings.get().in_process_runner:
             from .. import engine  # noqa: PLC0415
 
@@ -67,6 +69,27 @@ def _follow_workers() -> None:
                 listeners.ensure_listening(dbname)
 
     server.WorkerHTTP.start = start
+
+
+def _outlive_outages() -> None:
+    """Odoo's master asks its databases before it forks, and ends with all its workers where one does not answer.
+
+    It looks again a few seconds later; workers for crons, which end with their connection, are what it forks then.
+    """
+    spawn = server.PreforkServer.process_spawn
+    if hasattr(spawn, "__wrapped__"):
+        return
+
+    @functools.wraps(spawn)
+    def process_spawn(master):
+        try:
+            spawn(master)
+        except psycopg2.Error as error:
+            if os.getpid() != master.pid or not db.passes(error):
+                raise
+            _logger.info("No worker is started while a database is away: %s", error)
+
+    server.PreforkServer.process_spawn = process_spawn
 
 
 def turns_wait(dbname: str) -> None:

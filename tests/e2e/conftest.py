@@ -54,6 +54,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=3,
         help="how often a primary PostgreSQL is killed, see test_failover.py",
     )
+    parser.addoption(
+        "--direct",
+        action="store_true",
+        help="without PgBouncer there: connections look for the primary by themselves",
+    )
 
 
 @pytest.fixture(scope="session")

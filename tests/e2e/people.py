@@ -12,6 +12,7 @@ from chat import calls, first, then
 from counter import count
 from waiting import PATIENCE
 
+REQUEST = 30  # s until it is sent again
 TEXT = "It was counted. " * 12
 
 
@@ -60,7 +61,7 @@ class People:
     def _live(self):
         try:
             with httpx.Client(
-                base_url=self.odoo.url, cookies=self._cookies, timeout=PATIENCE
+                base_url=self.odoo.url, cookies=self._cookies, timeout=REQUEST
             ) as http:
                 while not self._is_over.is_set():
                     self._read(http, self._ask(http))

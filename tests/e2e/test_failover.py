@@ -30,10 +30,13 @@ IN_FLIGHT = f"SELECT COUNT(*) FROM {CALLS} WHERE started_at IS NOT NULL AND outc
 
 
 class Site:
-    """Odoo with workers and two runners, behind PgBouncer, on two clusters."""
+    """Odoo with workers and two runners on two clusters.
 
-    def __init__(self, pair, pooler, odoo):
-        self.pair, self.pooler, self.odoo = pair, pooler, odoo
+    :param lead_to: lets new connections lead to another server
+    """
+
+    def __init__(self, pair, odoo, lead_to):
+        self.pair, self.odoo, self._lead_to = pair, odoo, lead_to
 
     def fail_over(self, random_):
         """The primary dies, and a while later the standby takes its place.
@@ -43,11 +46,11 @@ class Site:
         self.pair.kill_primary()
         time.sleep(random_.uniform(0.0, 1.0))  # until somebody notices
         if random_.random() < 0.5:  # clients reach a server that only reads
-            self.pooler.lead_to(self.pair.standby)
+            self._lead_to(self.pair.standby)
             time.sleep(random_.uniform(0.0, 1.0))
         self.pair.promote()
         promoted = time.monotonic()
-        self.pooler.lead_to(self.pair.primary)
+        self._lead_to(self.pair.primary)
         self.odoo.instance.postgres = self.pair.primary
         rows = self.odoo.sql(f"SELECT turn_id, MAX(seq) FROM {EVENTS} GROUP BY turn_id")
         known = (row.split("|") for row in rows.splitlines())
@@ -71,25 +74,29 @@ class Site:
 
 
 @pytest.fixture
-def site(demo_template, demo_facts, tmp_path, scripted_llm, counter):
+def site(demo_template, demo_facts, tmp_path, scripted_llm, counter, pytestconfig):
     folder = tmp_path / "pg"
     pair = Pair(folder)
     with contextlib.ExitStack() as made:
         source = made.enter_context(testbed.apart(demo_template, folder, pair.primary))
         made.callback(pair.stop)
-        pooler = Pooler(pair.primary, tmp_path / "pooler", pool=POOL)
+        if pytestconfig.getoption("direct"):
+            lead_to, environment = _find_by_themselves, pair.environment
+        else:
+            pooler = Pooler(pair.primary, tmp_path / "pooler", pool=POOL)
+            pooler.start()
+            made.callback(pooler.stop)
+            lead_to, environment = pooler.lead_to, pooler.environment
         odoo = testbed.OdooServer(
             source,
             "failover",
             workers=2,
             operator={"in_process_runner": False},
-            environment={**demo_facts, **pooler.environment},
+            environment={**demo_facts, **environment},
         )
         for name in ("", "one", "all"):
             odoo.expect_log("psycopg2|bad query|cannot be listed", of=name)
         pair.primary.drop(source.database)
-        pooler.start()
-        made.callback(pooler.stop)
         made.callback(odoo.stop)
         odoo.process.start()
         made.callback(odoo.start_runner("one", in_process_runner=True).stop)
@@ -97,7 +104,11 @@ def site(demo_template, demo_facts, tmp_path, scripted_llm, counter):
         pair.add_standby()
         odoo.process.wait()
         counter.register(odoo, connect_timeout=60)
-        yield Site(pair, pooler, odoo)
+        yield Site(pair, odoo, lead_to)
+
+
+def _find_by_themselves(_server):
+    """libpq asks each address whether it takes writes."""
 
 
 def test_nothing_that_anybody_was_told_is_lost(site, scripted_llm, counter, pytestconfig):
