@@ -42,7 +42,6 @@ LINE = {
 SEND_LATER = {"woow_ai_send_later": True}
 MARK = "woow_paas_platform.ai_turn"
 TABLE = MARK.replace(".", "_")
-CONTROL = "postgres"  # a database without the addon, that all processes can reach
 
 
 class DatabaseGone(ConnectionError):
@@ -239,9 +238,8 @@ def passes(error: psycopg2.Error) -> bool:
 def is_gone(dbname) -> bool:
     """Whether PostgreSQL answers, and knows no such database or no such addon in it."""
     try:
-        if not _ask(CONTROL, "SELECT 1 FROM pg_database WHERE datname = %s", dbname):
-            return True
-        return dbname != CONTROL and not _ask(dbname, "SELECT to_regclass(%s)", TABLE)
+        is_there = _ask("postgres", "SELECT 1 FROM pg_database WHERE datname = %s", dbname)
+        return not is_there or not _ask(dbname, "SELECT to_regclass(%s)", TABLE)
     except psycopg2.Error:
         return False
 
