@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m dev
 
-.PHONY: help demo pictures test simulate failover conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers bench-meaning bench-peer bench-demo bench-records bench-browser package deployment compatibility clean
+.PHONY: help demo pictures test simulate failover conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers bench-meaning bench-peer bench-demo bench-records bench-browser bench-fleet package deployment compatibility clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -82,6 +82,10 @@ bench-records:  ## Ask 60 questions about Odoo's records, beside mcp-server-odoo
 bench-browser:  ## Ask six questions about Odoo's records in a browser, ten times each: ARGS="3 1" for the first one three times
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.records.browser $(ARGS)
+
+bench-fleet:  ## Measure 200 tenants on one PostgreSQL behind PgBouncer: ARGS=claims for one part
+	@$(DEV) setup
+	@.dev/venv/bin/python -m benchmarks.fleet $(ARGS)
 
 pictures:  ## Take the pictures of README and docs again from a real browser
 	@$(DEV) pictures

@@ -96,6 +96,7 @@ def main(chosen):
                 "in_process_runner": name != "runners",
                 "runner_capacity": WAITING,
                 "turns_per_person": 100,  # all belong to one user
+                "max_streams": 4 * turn_streams.STREAMS,  # of which one user has a quarter
             }
             with new_odoo(name, operator) as odoo:
                 PARTS[name](odoo, llm)

@@ -26,7 +26,7 @@ def streams(odoo, _llm):
             f"""
             INSERT INTO {TURN_TABLE} (channel_id, user_id, assistant_id, prompt, state, lease_owner,
                                       lease_epoch, lease_until, create_date)
-            SELECT c.id, c.woow_user_id, c.woow_assistant_id, 'bench', 'running', 'bench', 1,
+            SELECT c.id, c.woow_user_id, c.woow_assistant_id, 'bench', 'waiting', 'bench', 1,
                    now() + interval '1 day', now()
               FROM discuss_channel c, generate_series(1, {STREAMS}) WHERE c.id = {person.id}
             RETURNING id

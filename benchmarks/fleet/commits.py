@@ -1,0 +1,141 @@
+"""Events that one PostgreSQL takes: writers of many tenants, beside a NOTIFY inside each of their transactions.
+
+The statements are those of a runner's writes (`runtime/turns/turn_log.py`); pgbench sends them, so that writers cost
+little beside PostgreSQL. The first release is simulated: the same statements, its NOTIFY before the commit, and a
+connection of each process to each tenant that listens.
+"""
+
+import contextlib
+import re
+import select
+import statistics
+import subprocess
+import threading
+import time
+
+from tools import notify
+
+from ..bed import row
+from .bed import FOLDER
+
+WRITERS = 24  # tenants, each with one connection that writes as fast as it can
+PROCESSES = 4  # that would write and listen
+BATCH = 8  # events of a transaction, of as many turns
+SECONDS = 6
+ROUNDS = 3
+SEQS = 1_000_000  # numbers of events of one round
+FORMER_CHANNEL = "woow_ai"
+WRITE = """
+\\set seq :seq + 1
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SET LOCAL lock_timeout = 5000\\; SET LOCAL statement_timeout = 5000;
+SELECT id, lease_epoch FROM woow_paas_platform_ai_turn
+ WHERE id BETWEEN :first AND :first + {last} AND state = 'waiting' ORDER BY id FOR SHARE SKIP LOCKED;
+INSERT INTO woow_paas_platform_ai_turn_event (turn_id, seq, payload)
+SELECT :first + g, :seq, '{{"type": "text", "content": "word word word word "}}' FROM generate_series(0, {last}) g
+    ON CONFLICT (turn_id, seq) DO NOTHING RETURNING turn_id, seq;
+{tell}
+COMMIT;
+"""
+TODAY = notify.SECRET + ";"
+FORMER = (
+    f"SELECT pg_notify('{FORMER_CHANNEL}', '{{\"events\": [[' || :first || ', ' || :seq || ']]}}');"
+)
+FOUND = re.compile(r"actually processed: (\d+).*?latency average = ([\d.]+) ms", re.S)
+
+
+def commits(fleet):
+    tenants = fleet.tenants[:WRITERS]
+    firsts = {tenant: min(tenant.watched(BATCH)) for tenant in tenants}
+    now, before = [], []
+    for number in range(ROUNDS):
+        with _hears(fleet, ["postgres"] * PROCESSES, notify.CHANNEL), _speaks(fleet, tenants):
+            now.append(_written(fleet, firsts, TODAY, 2 * number))
+        with _hears(fleet, [one.db for one in tenants] * PROCESSES, FORMER_CHANNEL):
+            before.append(_written(fleet, firsts, FORMER, 2 * number + 1))
+    (events, wait), (former_events, former_wait) = (
+        [statistics.median(column) for column in zip(*found, strict=True)]
+        for found in (now, before)
+    )
+    row(
+        f"events a second, {WRITERS} tenants write, {BATCH} a commit",
+        f"{events:.0f}",
+        f"NOTIFY inside: {former_events:.0f}, ratio {events / former_events:.2f}",
+    )
+    row("  a transaction", f"{wait:.1f} ms", f"NOTIFY inside: {former_wait:.1f} ms")
+
+
+def _written(fleet, firsts, tell, number):
+    """Events a second, and milliseconds of a transaction."""
+    script = FOLDER / "write.sql"
+    script.write_text(WRITE.format(last=BATCH - 1, tell=tell))
+    programs = [
+        subprocess.Popen(
+            [
+                fleet.postgres.program("pgbench"),
+                *("-n", "-c", "1", "-T", str(SECONDS), "-f", script),
+                *("-D", f"first={first}", "-D", f"seq={number * SEQS}", tenant.db),
+            ],
+            env=fleet.postgres.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for tenant, first in firsts.items()
+    ]
+    told = [program.communicate()[0] for program in programs]
+    found = [FOUND.search(text) or _failed(text) for text in told]
+    events = sum(int(match[1]) for match in found) * BATCH / SECONDS
+    return events, statistics.mean(float(match[2]) for match in found)
+
+
+def _failed(text):
+    raise RuntimeError(f"pgbench failed:\n{text[-2000:]}")
+
+
+@contextlib.contextmanager
+def _speaks(fleet, tenants):
+    """What the processes say meanwhile, 25 times a second each."""
+    is_over = threading.Event()
+
+    def speak():
+        while not is_over.wait(0.04):
+            for _process in range(PROCESSES):
+                fleet.publish(tenants, "events", [0])
+
+    thread = threading.Thread(target=speak)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+@contextlib.contextmanager
+def _hears(fleet, databases, channel):
+    """Connections that listen, each to one of these."""
+    with contextlib.ExitStack() as made:
+        by_number = {}
+        for database in databases:
+            line = made.enter_context(contextlib.closing(fleet.connect(database)))
+            line.cursor().execute(f"LISTEN {channel}")
+            by_number[line.fileno()] = line
+        poll, is_over = select.poll(), threading.Event()
+        for number in by_number:
+            poll.register(number, select.POLLIN)
+
+        def hear():
+            while not is_over.is_set():
+                for number, _event in poll.poll(200):
+                    by_number[number].poll()
+                    by_number[number].notifies.clear()
+
+        thread = threading.Thread(target=hear)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
+            time.sleep(0.2)

@@ -1,0 +1,74 @@
+"""A fleet in which nobody asks anything: connections, statements, memory and processor time."""
+
+import statistics
+import time
+
+from ..bed import row
+from .bed import LOOKS, POOLER_IDLE, TENANTS
+
+FEW = 10  # tenants
+SECONDS = 3 * LOOKS
+DEFAULT_IDLE = 600  # s, PgBouncer's own
+
+
+def rest(fleet):
+    with fleet.runner("all") as runner:
+        with fleet.runner("few", f"--db-filter=^woow_fleet_00[0-{FEW - 1}]$") as other:
+            of_all, of_few = (one.memory_full_info() for one in (runner, other))
+        each = (of_all.uss - of_few.uss) / (TENANTS - FEW)
+        row(
+            f"memory of a runner, each tenant at rest ({FEW} → {TENANTS})",
+            f"{each / 1024:.1f} kB",
+            f"{of_few.rss >> 20} → {of_all.rss >> 20} MB in all",
+            "≤ 1 MB",
+        )
+        _watch(fleet, runner)
+        fleet.pool_idles(DEFAULT_IDLE)
+        time.sleep(2 * LOOKS)
+        row(
+            "PostgreSQL's processes, as PgBouncer comes",
+            str(_most(fleet.backends)),
+            f"server_idle_timeout {DEFAULT_IDLE} s",
+        )
+        fleet.pool_idles(POOLER_IDLE)
+
+
+def _watch(fleet, runner):
+    """A while of three looks into each tenant."""
+    watched = {"runner": runner, "HTTP worker": fleet.worker, "gevent": fleet.gevent}
+    lines = {name: [] for name in watched}
+    behind = []
+    before, used, begun = fleet.transactions(), sum(runner.cpu_times()[:2]), time.monotonic()
+    while time.monotonic() - begun < SECONDS:
+        for name, process in watched.items():
+            lines[name].append(fleet.connections(process))
+        behind.append(fleet.backends())
+        time.sleep(0.2)
+    took = time.monotonic() - begun
+    after, used = fleet.transactions(), sum(runner.cpu_times()[:2]) - used
+    rates = [(after[name] - before[name]) / took * 10 for name in before]
+    row(
+        "statements in a tenant at rest, in 10 s",
+        f"{statistics.median(rates):.1f}",
+        f"most {max(rates):.1f}; {used / took * 100:.1f} % of a core",
+        "≤ 1",
+    )
+    for name, seen in lines.items():
+        row(
+            f"connections of the {name} at rest",
+            f"{statistics.median(seen):.0f}",
+            f"at most {max(seen)}",
+        )
+    row(
+        f"PostgreSQL's processes at rest, {TENANTS} tenants",
+        f"{statistics.median(behind):.0f}",
+        f"at most {max(behind)}; server_idle_timeout {POOLER_IDLE} s",
+    )
+
+
+def _most(look, seconds=LOOKS):
+    until, seen = time.monotonic() + seconds, 0
+    while time.monotonic() < until:
+        seen = max(seen, look())
+        time.sleep(0.2)
+    return seen
