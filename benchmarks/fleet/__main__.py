@@ -1,4 +1,4 @@
-"""What a fleet of tenants costs one PostgreSQL and its processes: ``make bench-fleet``, or ``ARGS='claims'`` for one part.
+"""What a fleet of tenants costs PostgreSQL and its processes: ``make bench-fleet``, or ``ARGS='claims'`` for one part.
 
 Two hundred databases stand behind PgBouncer, with one runner of all of them, one HTTP worker and the gevent process.
 Figures stand beside those of the design of the first release (19.0.1.0.0): a NOTIFY inside each transaction and one
@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 
 from ..bed import deployment
 from .bed import fleet
@@ -18,15 +19,17 @@ from .before import before
 from .busy import busy
 from .claims import claims
 from .commits import commits
+from .cycles import cycles
 from .rest import rest
 from .streams import streams
 
 OF_THE_FLEET = {
     "rest": rest,
-    "claims": claims,
-    "streams": streams,
-    "busy": busy,
     "commits": commits,
+    "claims": claims,
+    "busy": busy,
+    "streams": streams,
+    "cycles": cycles,
 }
 PARTS = (*OF_THE_FLEET, "before")
 
@@ -42,11 +45,22 @@ def main(chosen):
         with contextlib.ExitStack() as made:
             parts = [OF_THE_FLEET[name] for name in wanted if name in OF_THE_FLEET]
             tenants = made.enter_context(fleet(llm, new_odoo)) if parts else None
-            for part in parts:
-                part(tenants)
-        if "before" in wanted:
-            before(llm, new_odoo)
+            failed = [part.__name__ for part in parts if not _went_well(part, tenants)]
+        if "before" in wanted and not _went_well(before, llm, new_odoo):
+            failed.append("before")
     print(f"{(time.monotonic() - begun) / 60:.0f} minutes", flush=True)
+    if failed:
+        sys.exit(f"Without figures: {', '.join(failed)}.")
+
+
+def _went_well(part, *bed):
+    """The figures of the other parts are worth having, whatever became of one."""
+    try:
+        part(*bed)
+    except Exception:
+        traceback.print_exc()
+        return False
+    return True
 
 
 if __name__ == "__main__":

@@ -3,10 +3,12 @@
 It stands in one folder, which the next run removes if this one could not. No other database is touched.
 """
 
+import configparser
 import contextlib
 import json
 import os
 import shutil
+import signal
 import time
 
 import httpx
@@ -29,7 +31,9 @@ FOLDER = DEV / "run/fleet"
 PREFIX = "woow_fleet_"
 MODEL = "woow_model"  # what all tenants are copies of
 LOOKS = 10  # s between two looks of a runner into a database that rests
-POOLER_IDLE = 5  # s that PgBouncer keeps a connection that nobody uses
+POOLER_IDLE = 1  # s that PgBouncer keeps a connection that nobody uses
+# As in docs/deployment.md: no process of Odoo may use up what PgBouncer has for a tenant.
+POOL = {"default_pool_size": "48", "query_wait_timeout": "10"}
 # Off for the copies only: figures are those of a server that loses nothing.
 SYNC = ("fsync", "full_page_writes")
 TRANSACTIONS = """
@@ -63,7 +67,12 @@ class Fleet:
             model,
             "fleet_000",
             workers=1,
-            options={"dbfilter": f"^{PREFIX}", "db_name": "", "max_cron_threads": 0},
+            options={
+                "dbfilter": f"^{PREFIX}",
+                "db_name": "",
+                "db_maxconn_gevent": 32,
+                "max_cron_threads": 0,
+            },
             operator={"in_process_runner": False},
             environment=self.pooler.environment,
         )
@@ -93,6 +102,7 @@ class Fleet:
             env={
                 **os.environ,
                 **self.pooler.environment,
+                "MALLOC_ARENA_MAX": "2",  # as in docs/deployment.md
                 **environment,
                 "ODOO_RC": str(instance.config),
             },
@@ -109,7 +119,8 @@ class Fleet:
             process.stop()
 
     def sign_in(self, database, login):
-        client = httpx.Client(base_url=self.odoo.url, timeout=120)
+        unkept = httpx.Limits(max_keepalive_connections=0)  # minutes may pass between two requests
+        client = httpx.Client(base_url=self.odoo.url, timeout=120, limits=unkept)
         params = {"db": database, "login": login, "password": login}
         answer = client.post("/web/session/authenticate", json={"params": params})
         assert answer.json().get("result", {}).get("uid"), answer.text[:500]
@@ -128,12 +139,12 @@ class Fleet:
 
     def pool_idles(self, seconds):
         """Let PgBouncer close connections that nobody has used for so long."""
-        console = psycopg2.connect(
-            host="127.0.0.1", port=self.pooler.port, user="odoo", dbname="pgbouncer"
-        )
-        console.autocommit = True
-        with contextlib.closing(console), console.cursor() as cr:
-            cr.execute(f"SET server_idle_timeout = {seconds}")
+        config, parser = FOLDER / "pgbouncer/pgbouncer.ini", configparser.RawConfigParser()
+        parser.read(config)
+        parser["pgbouncer"].update(POOL, server_idle_timeout=str(seconds))
+        with config.open("w") as file:
+            parser.write(file)
+        self.pooler._process.popen.send_signal(signal.SIGHUP)  # it reads it again
 
     def publish(self, tenants, kind, ids):
         """What a process says after its commit."""
@@ -158,7 +169,7 @@ class Fleet:
         """By tenant, all that PostgreSQL has ended there."""
         return dict(self._asked(TRANSACTIONS))
 
-    def _asked(self, statement, values=()):
+    def _asked(self, statement, values=None):
         with self._control.cursor() as cr:
             cr.execute(statement, values)
             return cr.fetchall()

@@ -9,8 +9,8 @@ from services.testing.scripted_llm import Reply
 from ..bed import TURN_TABLE, ms, row
 from .tenants import ear
 
-TURNS = 80
-PAUSE = 1.5  # s between two questions, each in another tenant
+TURNS = 60
+PAUSE = 1.2  # s between two questions, each in another tenant
 REST = 10  # s without turns, then a tenant is let go
 CLAIMED = f"SELECT EXTRACT(EPOCH FROM started_at - create_date)::float FROM {TURN_TABLE} WHERE id = ANY(%s)"
 DEAF = {

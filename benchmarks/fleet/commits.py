@@ -46,13 +46,16 @@ FOUND = re.compile(r"actually processed: (\d+).*?latency average = ([\d.]+) ms",
 
 def commits(fleet):
     tenants = fleet.tenants[:WRITERS]
-    firsts = {tenant: min(tenant.watched(BATCH)) for tenant in tenants}
+    turns = {tenant: tenant.watched(BATCH) for tenant in tenants}
+    firsts = {tenant: min(ids) for tenant, ids in turns.items()}
     now, before = [], []
     for number in range(ROUNDS):
         with _hears(fleet, ["postgres"] * PROCESSES, notify.CHANNEL), _speaks(fleet, tenants):
             now.append(_written(fleet, firsts, TODAY, 2 * number))
         with _hears(fleet, [one.db for one in tenants] * PROCESSES, FORMER_CHANNEL):
             before.append(_written(fleet, firsts, FORMER, 2 * number + 1))
+    for tenant, ids in turns.items():
+        tenant.forget(ids)
     (events, wait), (former_events, former_wait) = (
         [statistics.median(column) for column in zip(*found, strict=True)]
         for found in (now, before)

@@ -40,7 +40,7 @@ class Tenant:
         """A client of a person who has signed in."""
         return self.fleet.sign_in(self.db, login)
 
-    def sql(self, statement, values=()):
+    def sql(self, statement, values=None):
         if self._connection is None:
             self._connection = self.fleet.connect(self.db)
         with self._connection.cursor() as cr:
