@@ -4,7 +4,8 @@ import logging
 import os
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
+from types import SimpleNamespace
 
 import psycopg2
 from odoo import sql_db
@@ -13,7 +14,7 @@ from odoo.tests import TransactionCase, tagged
 from odoo.tools import mute_logger
 from psycopg2.errors import UndefinedTable
 
-from ..runtime.fleet import fleet, looks
+from ..runtime.fleet import fleet, looks, process_host
 from ..tools import db
 from .test_listening import Mute
 
@@ -186,6 +187,41 @@ class TestFleet(TransactionCase):
             with self.subTest(pattern):
                 self.patch(fleet, "config", {"dbfilter": pattern})
                 self.assertEqual(fleet.is_wanted("acme_1"), allowed)
+
+
+@tagged("post_install", "-at_install")
+class TestProcessHost(TransactionCase):
+    """While another registry is being loaded, which holds the lock of all."""
+
+    def setUp(self):
+        super().setUp()
+        self.deleted = []
+        self.registry = SimpleNamespace(_lock=threading.RLock(), delete=self.deleted.append)
+        self.patch(process_host, "Registry", self.registry)
+        self.patch(process_host.process, "submit", lambda _work: None)
+        self.patch(process_host.listeners, "serve", lambda _name, _rest: None)
+        self.host = process_host.ProcessHost()
+
+    @contextmanager
+    def _loading(self):
+        with self.registry._lock:
+            yield
+            self.assertFalse(self.deleted)
+        for thread in threading.enumerate():
+            if thread.name == "woow-ai-unload":
+                thread.join()
+
+    def test_who_lets_go_does_not_wait(self):
+        with self._loading():
+            self.host.let_go("woow_none_a")
+        self.assertEqual(self.deleted, ["woow_none_a"])
+
+    def test_what_has_turns_again_is_kept(self):
+        with self._loading():
+            self.host.let_go("woow_none_a")
+            self.host.let_go("woow_none_b")
+            self.host.serve("woow_none_a")
+        self.assertEqual(self.deleted, ["woow_none_b"])
 
 
 @tagged("post_install", "-at_install")

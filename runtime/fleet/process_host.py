@@ -1,6 +1,7 @@
 """What the fleet does in this process: begin to run a database's turns, and keep nothing of one that rests."""
 
 import logging
+import threading
 
 from odoo import sql_db
 from odoo.modules.registry import Registry
@@ -16,7 +17,11 @@ LOAD_LIMIT = 120.0  # s that a registry may take to load
 
 
 class ProcessHost:
+    def __init__(self):
+        self._resting: set[str] = set()  # let go of, as far as they are not unloaded yet
+
     def serve(self, name: str) -> None:
+        self._resting.discard(name)
         try:
             listeners.serve(name, settings.get().idle_seconds)
         except EngineError as error:  # the process ends
@@ -26,10 +31,21 @@ class ProcessHost:
         return listeners.is_listening(name)
 
     def let_go(self, name: str) -> None:
+        """The fleet does not wait for the lock of all registries, which is held while another one is loaded."""
         process.submit(lambda engine: engine.leave(name))
-        Registry.delete(name)
-        sql_db.close_db(name)
-        db.forget(name)
+        self._resting.add(name)
+        threading.Thread(
+            target=self._unload, args=(name,), name="woow-ai-unload", daemon=True
+        ).start()
+
+    def _unload(self, name: str) -> None:
+        with Registry._lock:
+            if name not in self._resting:  # it has turns again
+                return
+            self._resting.discard(name)
+            Registry.delete(name)
+            sql_db.close_db(name)
+            db.forget(name)
         _logger.debug("Nothing of %s is kept.", name)
 
     def tick(self) -> None:
