@@ -311,7 +311,9 @@ class LlmUnavailable(LlmError):
 
 class LlmContextTooLong(LlmError):
     code = "llm_context_too_long"
-    default_message = "The conversation is too long for this model. Start a new one."
+    default_message = (
+        "The conversation is too long for this model. Try again: its beginning is summed up then."
+    )
 
 
 class LlmRejected(LlmError):

@@ -154,6 +154,15 @@ class TestContext(ContextCase):
         self.assertTrue("S00043" in self._said()[0])
         self.assertFalse(SUMMARY in str(self.requests[1]))
 
+    def test_after_a_refusal_the_beginning_is_summed_up(self):
+        self.provider.context_length = 0
+        past = self._past(24)
+        refusal = "maximum context length is 4096 tokens"
+        refused = self._say(Reply(status=400, error=refusal))
+        self.assertEqual((refused.state, refused.error_code), ("failed", "llm_context_too_long"))
+        turn = self._say(Reply(SUMMARY), Reply("Fine."))
+        self.assertEqual((turn.state, turn.summary_until in past.ids), ("done", True))
+
     def test_two_hundred_turns_that_were_never_summed_up(self):
         past = self._past(200, chars=100)
         turn = self._say(Reply(SUMMARY), Reply("Fine."))
@@ -380,3 +389,15 @@ class TestContextLength(TurnByHandCase):
         self.assertEqual(provider._context_tokens(), 8_000)
         provider.write({"context_length": 0, "model": "other"})
         self.assertEqual(provider._context_tokens(), 128_000, "nothing was found of this one")
+
+    def test_what_a_provider_refuses_is_not_sent_again(self):
+        provider = self.provider
+        provider._note_refusal("This model's maximum context length is 8192 tokens, you sent 9000.")
+        self.assertEqual(provider._context_tokens(), 8_192)
+        provider._note_refusal("Too many tokens.")
+        self.assertEqual(provider._context_tokens(), 6_144)
+        for _time in range(9):
+            provider._note_refusal("maximum context length is 12 tokens")
+        self.assertEqual(provider._context_tokens(), 2_048)
+        provider.model = "other"
+        self.assertEqual(provider._context_tokens(), 32_768)

@@ -146,7 +146,7 @@ _KNOWN = (
         "The certificate of the language model's host is not valid. An administrator must check it."
     ),
     _lt("The provider of the language model reported an error. Try again in a moment."),
-    _lt("The conversation is too long for this model. Start a new one."),
+    _lt("The conversation is too long for this model. Try again: its beginning is summed up then."),
     _lt("The language model rejected the request."),
     _lt("The provider of the language model withheld the answer."),
     _lt(

@@ -2,6 +2,9 @@ from odoo import api, fields, models
 
 from ...services.catalog import llm_presets
 from ...services.context import budget
+from ...services.llm import llm_errors
+
+LEAST = 2_048  # tokens; less is no model's length
 
 
 class AiConfig(models.Model):
@@ -21,6 +24,14 @@ class AiConfig(models.Model):
         help="What the provider listed for this model when it was tested.",
     )
 
+    refused_context_length = fields.Integer(
+        "Refused Above",
+        compute="_compute_refused_context_length",
+        store=True,
+        copy=False,
+        help="Tokens: the provider has refused a longer request. Another address, model or context length forgets it.",
+    )
+
     _context_length_range = models.Constraint(
         "CHECK (context_length = 0 OR context_length >= 2048)",
         "The context length must be at least 2,048 tokens, or 0.",
@@ -30,6 +41,22 @@ class AiConfig(models.Model):
     def _compute_found_context_length(self):
         """What was found out about one model says nothing about another."""
         self.found_context_length = 0
+
+    @api.depends("api_base_url", "model", "context_length")
+    def _compute_refused_context_length(self):
+        self.refused_context_length = 0
+
+    def _note_refusal(self, detail):
+        """Sum up sooner from now on.
+
+        :param detail: how the provider has said that a request was too long
+        """
+        used = self._context_tokens()
+        told = llm_errors.context_length(detail)
+        # Of what nobody knows, less at each refusal.
+        length = max(told if 0 < told < used else used * 3 // 4, LEAST)
+        if length < used:
+            self.refused_context_length = length
 
     def _record_test(self, diagnosis):
         result = super()._record_test(diagnosis)
@@ -44,4 +71,5 @@ class AiConfig(models.Model):
             or self.found_context_length
             or llm_presets.context_length(self.api_base_url or "")
         )
-        return budget.length(known)
+        used = budget.length(known)
+        return min(used, self.refused_context_length or used)

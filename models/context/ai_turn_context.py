@@ -5,6 +5,7 @@ from dataclasses import replace
 from odoo import models
 
 from ...services.context import budget, summary
+from ...services.errors import LlmContextTooLong
 from ...services.llm import files
 from ...services.specs import Compaction, Context
 
@@ -67,6 +68,12 @@ class AiTurn(models.Model):
                 is_command=self.is_compact,
             ),
         )
+
+    def _record_cause(self, code, message, detail):
+        result = super()._record_cause(code, message, detail)
+        if code == LlmContextTooLong.code:
+            self._provider()._note_refusal(detail)
+        return result
 
     def _context_limit(self):
         """What every provider takes that this turn may ask."""

@@ -22,7 +22,14 @@ from ..net.faults import chain, retry_after
 
 MAX_MESSAGE = 20_000  # characters of an endpoint's words that are looked at
 _CONTEXT = re.compile(
-    r"context.?(length|size|window)|maximum context|too many tokens|prompt is too long|exceeds? the available context",
+    r"context.?(length|size|window)|maximum context|too many tokens|prompt is too long|exceeds? the available context"
+    r"|maximum number of tokens",
+    re.IGNORECASE,
+)
+# "maximum context length is 8192", "context size (8192", "205123 tokens > 200000 maximum"
+_LIMIT = re.compile(
+    r"(?:max|limit|available|allowed|context.(?:length|size|window))\D{0,60}?(?P<after>\d{4,8})(?!\d)"
+    r"|(?<!\d)(?P<before>\d{4,8}) max",
     re.IGNORECASE,
 )
 _NO_TOOLS = re.compile(
@@ -95,6 +102,18 @@ def _of_exception(error: BaseException) -> LlmError:
     if isinstance(error, httpx.ConnectError | httpx.UnsupportedProtocol | httpx.InvalidURL):
         return of_connection(error, detail)
     return LlmProtocolError(detail=detail)
+
+
+def context_length(detail: str) -> int:
+    """The tokens that a model takes, as its provider says where it refuses a request as too long; 0 if it does not.
+
+    >>> context_length("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.")
+    8192
+    >>> context_length("prompt is too long: 205123 tokens > 200000 maximum"), context_length("Too long.")
+    (200000, 0)
+    """
+    found = _LIMIT.search(detail[:MAX_MESSAGE])
+    return int(found["after"] or found["before"]) if found else 0
 
 
 def of_status(status: int, message: str, headers, detail: str) -> LlmError:

@@ -166,6 +166,11 @@ PATTERNS = {
         of(llm_errors._CONTEXT),
         ("context", "too many "),
     ),
+    "services.llm.llm_errors._LIMIT": (
+        llm_errors.MAX_MESSAGE,
+        of(llm_errors._LIMIT),
+        ("max", "max ", "context length", "1", "1234"),
+    ),
     "services.llm.llm_errors._NO_TOOLS": (
         llm_errors.MAX_MESSAGE,
         of(llm_errors._NO_TOOLS),
