@@ -1,10 +1,13 @@
 """The wake-up channel: who hears what, how often, and what becomes of it when it hears nothing."""
 
+import contextlib
 import json
+import os
 import queue
 import select
 import threading
 from contextlib import closing
+from types import SimpleNamespace
 
 from odoo import sql_db
 from odoo.tests import TransactionCase, tagged
@@ -109,6 +112,34 @@ class TestWakeup(TransactionCase):
             for token, notes in message["to"].items():
                 told.setdefault(token, set()).update(notes["stop"])
         self.assertLess(messages, 30)
+
+    def test_what_follows_a_pause_is_told_at_once_and_no_second_has_more_than_25(self):
+        """A turn is queued, taken and begins to answer within moments, and none of it waits for the next message."""
+        clock, times = [100.0], []
+        self.patch(channel, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+        here = Channel(Wire(), "here")
+        here._outbox["token"] = {"queued": {1}}
+        here._wake = os.pipe()
+        for end in here._wake:
+            os.set_blocking(end, False)
+            self.addCleanup(os.close, end)
+
+        class Paced:
+            def exchange(self, payloads, timeout, _wake):
+                times.extend(clock[0] for _payload in payloads)
+                if clock[0] > 103:
+                    raise ConnectionError
+                clock[0] += min(timeout, 0.005)
+                here._echoed = here._sent
+                here._outbox["token"] = {"events": {0}}
+                return []
+
+        with contextlib.suppress(ConnectionError):
+            here._serve(Paced())
+        self.assertLess(times[channel.BURST] - times[0], channel.INTERVAL / 2)
+        for begun in times:
+            self.assertLessEqual(sum(begun <= at < begun + 1 for at in times), 25)
+        self.assertGreater(len(times), 60)
 
     def test_no_message_is_larger_than_postgresql_takes(self):
         here = self._channel(Wire())
