@@ -223,6 +223,22 @@ class TestProcessHost(TransactionCase):
             self.host.serve("woow_none_a")
         self.assertEqual(self.deleted, ["woow_none_b"])
 
+    def test_what_is_left_of_them_is_collected_together(self):
+        collections = []
+        self.patch(process_host, "gc", SimpleNamespace(collect=lambda: collections.append(1)))
+        self.host.tick()
+        self.assertFalse(collections, "nothing was let go")
+        with self._loading():
+            self.host.let_go("woow_none_a")
+            self.host.let_go("woow_none_b")
+        self.host.tick()
+        self.assertEqual(len(collections), 1)
+        self.deleted.clear()
+        with self._loading():
+            self.host.let_go("woow_none_a")
+        self.host.tick()
+        self.assertEqual(len(collections), 1, "not again so soon")
+
 
 @tagged("post_install", "-at_install")
 class TestLooks(TransactionCase):

@@ -1,7 +1,9 @@
 """What the fleet does in this process: begin to run a database's turns, and keep nothing of one that rests."""
 
+import gc
 import logging
 import threading
+import time
 
 from odoo import sql_db
 from odoo.modules.registry import Registry
@@ -14,11 +16,14 @@ from ..turns import listeners
 _logger = logging.getLogger(__name__)
 
 LOAD_LIMIT = 120.0  # s that a registry may take to load
+COLLECT_INTERVAL = 30.0  # s; a collection stops every thread for a quarter of one
 
 
 class ProcessHost:
     def __init__(self):
         self._resting: set[str] = set()  # let go of, as far as they are not unloaded yet
+        self._has_garbage = False
+        self._collected = float("-inf")
 
     def serve(self, name: str) -> None:
         self._resting.discard(name)
@@ -46,7 +51,16 @@ class ProcessHost:
             Registry.delete(name)
             sql_db.close_db(name)
             db.forget(name)
+        self._has_garbage = True
         _logger.debug("Nothing of %s is kept.", name)
 
     def tick(self) -> None:
         db.end_long_loads(LOAD_LIMIT)
+        self._collect()
+
+    def _collect(self) -> None:
+        """A registry refers to itself, and Python looks for such garbage the more seldom the more there is."""
+        if self._has_garbage and time.monotonic() - self._collected >= COLLECT_INTERVAL:
+            self._has_garbage = False
+            gc.collect()
+            self._collected = time.monotonic()
