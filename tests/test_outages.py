@@ -76,7 +76,12 @@ class TestOutages(StoreCase):
 
     def test_the_master_of_workers_outlives_an_outage(self):
         """Odoo's own would end, and all workers with it."""
-        fates = [psycopg2.OperationalError("server closed the connection"), ValueError("else")]
+        replica = "cannot set transaction read-write mode during recovery"
+        fates = [
+            psycopg2.OperationalError("server closed the connection"),
+            psycopg2.errors.FeatureNotSupported(replica),
+            ValueError("else"),
+        ]
 
         def spawn(_master):
             raise fates.pop(0)
@@ -85,6 +90,7 @@ class TestOutages(StoreCase):
             serving._outlive_outages()
             serving._outlive_outages()
             master = Mock(pid=os.getpid())
+            server.PreforkServer.process_spawn(master)
             server.PreforkServer.process_spawn(master)
             with self.assertRaises(ValueError):
                 server.PreforkServer.process_spawn(master)

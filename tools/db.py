@@ -17,7 +17,13 @@ from odoo.modules import module as odoo_module
 from odoo.modules.registry import Registry
 from odoo.service.model import PG_CONCURRENCY_EXCEPTIONS_TO_RETRY
 from odoo.tools import config
-from psycopg2.errors import LockNotAvailable, UndefinedColumn, UndefinedTable
+from psycopg2.errors import (
+    FeatureNotSupported,
+    LockNotAvailable,
+    ReadOnlySqlTransaction,
+    UndefinedColumn,
+    UndefinedTable,
+)
 
 from ..services import forks
 from ..services.turn.ports import StoreGone
@@ -27,9 +33,9 @@ _logger = logging.getLogger(__name__)
 
 MAX_TRIES = 10
 MIN_PATIENCE = 2.0  # s
-# PostgreSQL's classes of errors that pass: connection, rollback, resources, operator; then a server that
-# became a replica, and a session that idled. https://www.postgresql.org/docs/current/errcodes-appendix.html
-PASSING = ("08", "40", "53", "57", "25006", "25P03", "55P03")
+# PostgreSQL's classes of errors that pass: connection, rollback, resources, operator; then a session
+# that idled, and a lock that was not had. https://www.postgresql.org/docs/current/errcodes-appendix.html
+PASSING = ("08", "40", "53", "57", "25P03", "55P03")
 # A peer that vanished is noticed within 10 s, not after the system's quarter of an hour.
 LINE = {
     "connect_timeout": 5,  # s
@@ -220,7 +226,7 @@ def typed_errors(dbname):
     except psycopg2.Error as error:
         if not passes(error):
             raise
-        if error.pgcode == "25006":
+        if is_of_replica(error):
             forget(dbname)  # its connections lead to what is a replica now
         if error.pgcode is None and is_gone(dbname):
             raise StoreGone(dbname) from error
@@ -229,10 +235,19 @@ def typed_errors(dbname):
 
 def passes(error: psycopg2.Error) -> bool:
     """Whether it says that PostgreSQL cannot be reached, or cannot do this now; False if it never will."""
+    if is_of_replica(error):
+        return True
     if error.pgcode is None:
         passing = psycopg2.OperationalError | psycopg2.InterfaceError | sql_db.PoolError
         return isinstance(error, passing)
     return error.pgcode.startswith(PASSING)
+
+
+def is_of_replica(error: psycopg2.Error) -> bool:
+    """Whether a server said it that only reads, until it is promoted: to a write, or to the begin of a transaction."""
+    if isinstance(error, FeatureNotSupported):
+        return "recovery" in str(error)
+    return isinstance(error, ReadOnlySqlTransaction) or error.pgcode == "25006"
 
 
 def is_gone(dbname) -> bool:

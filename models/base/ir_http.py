@@ -83,7 +83,7 @@ class IrHttp(models.AbstractModel):
         try:
             return super()._handle_error(exception)
         finally:
-            if isinstance(exception, psycopg2.errors.ReadOnlySqlTransaction):
+            if isinstance(exception, psycopg2.Error) and db.is_of_replica(exception):
                 db.leave_replica(request.env.cr)
 
     @classmethod
