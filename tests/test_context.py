@@ -392,12 +392,15 @@ class TestContextLength(TurnByHandCase):
 
     def test_what_a_provider_refuses_is_not_sent_again(self):
         provider = self.provider
-        provider._note_refusal("This model's maximum context length is 8192 tokens, you sent 9000.")
-        self.assertEqual(provider._context_tokens(), 8_192)
-        provider._note_refusal("Too many tokens.")
-        self.assertEqual(provider._context_tokens(), 6_144)
-        for _time in range(9):
-            provider._note_refusal("maximum context length is 12 tokens")
+        for length in (24_576, 18_432, 13_824, 10_368, 8_192, 8_192):
+            provider._note_refusal("Too many tokens.")
+            self.assertEqual(provider._context_tokens(), length)
+        for _time in range(3):  # by messages that are too long by themselves
+            provider._note_refusal(
+                "This model's maximum context length is 4096 tokens, you sent 9000."
+            )
+            self.assertEqual(provider._context_tokens(), 4_096)
+        provider._note_refusal("maximum context length is 1024 tokens")
         self.assertEqual(provider._context_tokens(), 2_048)
         provider.model = "other"
         self.assertEqual(provider._context_tokens(), 32_768)

@@ -5,6 +5,7 @@ from ...services.context import budget
 from ...services.llm import llm_errors
 
 LEAST = 2_048  # tokens; less is no model's length
+GUESSED = 8_192  # tokens; less is not assumed of a provider that does not say it
 
 
 class AiConfig(models.Model):
@@ -53,8 +54,8 @@ class AiConfig(models.Model):
         """
         used = self._context_tokens()
         told = llm_errors.context_length(detail)
-        # Of what nobody knows, less at each refusal.
-        length = max(told if 0 < told < used else used * 3 // 4, LEAST)
+        # Not below what is plausible: a message that is too long by itself must not shorten everybody's conversations.
+        length = max(told, LEAST) if told else max(used * 3 // 4, GUESSED)
         if length < used:
             self.refused_context_length = length
 
