@@ -71,7 +71,8 @@ class McpTool(models.Model):
 
     def _manage_path(self, user):
         """The page on which this person changes what is asked about the tool, None for who may not."""
-        if not self.with_user(user).sudo(False).has_access("write"):
+        # sudo: mcp_server - who manages it, read to decide
+        if not self.sudo().server_id._is_managed_by(user):
             return None
         if user.has_group("woow_paas_platform.group_admin"):
             return f"/odoo/mcp-tools/{self.id}"

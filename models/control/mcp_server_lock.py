@@ -26,12 +26,8 @@ class McpServer(models.Model):
 
     def _is_run_by(self, user):
         self.ensure_one()
-        # sudo: workspace_access - who owns the server, read to decide
-        server = self.sudo()
-        if server.scope == "system" or server.owner_user_id == user:
-            return True
-        access = server.cloud_service_id.workspace_id.access_ids
-        return user in access.filtered(lambda a: a.role in ("owner", "admin")).user_id
+        # sudo: mcp_server - whose it is, read to decide
+        return self.sudo().scope == "system" or user in self._managers()
 
     @api.model_create_multi
     def create(self, vals_list):
@@ -53,7 +49,7 @@ class McpServer(models.Model):
     def _after_write(self, vals):
         self._lock_for_owners(vals)
         if "is_locked" in vals:
-            self._tell_admins()
+            self._tell_managers()
         return super()._after_write(vals)
 
     def _before_unlink(self):

@@ -22,5 +22,5 @@ class McpTool(models.Model):
         self._lock_for_owners(vals)
         if "is_locked" in vals:
             # sudo: mcp_server - only to tell those who show it
-            self.sudo().server_id._tell_admins()
+            self.sudo().server_id._tell_managers()
         return super()._after_write(vals)

@@ -78,7 +78,7 @@ class McpServer(models.Model):
             vals = {"state": state, "state_message": message, "state_inside": inside}
             server.write({**values, **vals})
             if is_news:
-                server._tell_admins()
+                server._tell_managers()
 
     def _reset_state(self):
         """Nothing is known any more: it was switched, or something about the connection has changed."""
@@ -141,9 +141,7 @@ class McpServer(models.Model):
         self.ensure_one()
         if self.scope == "system":
             admins = self.env.ref("woow_paas_platform.group_admin").all_user_ids
-            users = admins.filtered(
-                lambda user: self.with_user(user).sudo(False).has_access("read")
-            )
+            users = admins.filtered(self._is_managed_by)
         elif self.owner_user_id:
             users = self.owner_user_id
         else:
@@ -210,13 +208,6 @@ class McpServer(models.Model):
         """The page of the portal on which its owner looks after it."""
         service = self.cloud_service_id
         return f"/my/services/{service.id}/mcp" if service else "/my/ai-servers"
-
-    def _tell_admins(self):
-        """Forms that show the server read it again."""
-        # sudo: res.groups - only to address its members on the bus
-        admins = self.env.ref("woow_paas_platform.group_admin").sudo()
-        for server in self:
-            admins._bus_send("woow_ai/mcp_server", {"id": server.id})
 
     # ------------------------------------------------------------ cron
 

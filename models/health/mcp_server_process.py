@@ -60,7 +60,7 @@ class McpServerProcess(models.Model):
             row.write(values)
         else:
             self.create({"server_id": server_id, "name": name, **values})
-        server._tell_admins()
+        server._tell_managers()
 
     @api.model
     def _put_state(self, server_id, name, state, reason):

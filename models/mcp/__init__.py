@@ -1,5 +1,6 @@
 from . import cloud_service
 from . import mcp_server
+from . import mcp_server_managers
 from . import mcp_server_discovery
 from . import mcp_server_api
 from . import mcp_server_actions

@@ -11,8 +11,8 @@ from ...tools.moments import utc
 class McpServer(models.Model):
     """Servers as the API and the portal show them, and to whom.
 
-    Rules decide who manages a server. Of system servers everybody of their company who signs in sees name and
-    tools (document 004, §4.2), never address, headers or errors: they may tell of the inside of a network.
+    Who manages a server is told all but secrets. Of system servers everybody of their company who signs in sees
+    name and tools (document 004, §4.2), never address, headers or errors: they may tell of the inside of a network.
     """
 
     _inherit = "woow_paas_platform.mcp_server"
@@ -96,17 +96,6 @@ class McpServer(models.Model):
 
     def _header_names(self):
         return [name for name in (self.header_names or "").split(", ") if name]
-
-    def _tell_admins(self):
-        """The pages of owners read a server again, too."""
-        result = super()._tell_admins()
-        # sudo: workspace_access - only to address its owner and admins on the bus
-        for server in self.sudo():
-            access = server.cloud_service_id.workspace_id.access_ids
-            managers = access.filtered(lambda a: a.role in ("owner", "admin")).user_id
-            for partner in (managers | server.owner_user_id).partner_id:
-                partner._bus_send("woow_ai/mcp_server", {"id": server.id})
-        return result
 
     def _remove_api_key(self):
         self.check_access("write")

@@ -115,7 +115,7 @@ class McpServer(models.Model):
             )
         message = " ".join(notes) or False
         self.sudo().write({"last_sync": fields.Datetime.now(), "state_message": message})
-        self._tell_admins()
+        self._tell_managers()
         return added, changed, len(gone)
 
     def _with_room(self, known, names):

@@ -1,6 +1,7 @@
 from odoo import api, fields, models
 
 from ...services import text
+from .workspace import MANAGING
 
 
 class CloudService(models.Model):
@@ -45,9 +46,8 @@ class CloudService(models.Model):
     @api.depends_context("uid")
     def _compute_is_manager(self):
         for service in self:
-            # sudo: workspace - reads only the caller's own role
-            role = service.sudo().workspace_id._role_of(self.env.user)
-            service.is_manager = role in ("owner", "admin")
+            # sudo: workspace - answers for the caller only
+            service.is_manager = self.env.user in service.sudo().workspace_id._managers()
 
     def _compute_conversation_count(self):
         # sudo: discuss.channel - a number for administrators, not what was said
@@ -68,7 +68,7 @@ class CloudService(models.Model):
             (
                 "workspace_id.access_ids",
                 "any!",
-                [("user_id", "=", self.env.uid), ("role", "in", ("owner", "admin"))],
+                [("user_id", "=", self.env.uid), ("role", "in", MANAGING)],
             )
         ]
         return managed if True in value else ["!", *managed]

@@ -4,6 +4,7 @@ from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError
 from odoo.tools import email_normalize
 
+MANAGING = ("owner", "admin")  # roles of who manages what the workspace's services have
 MAX_ADDRESS = 254  # characters of an email address, RFC 5321
 
 
@@ -84,6 +85,11 @@ class Workspace(models.Model):
         self.ensure_one()
         # sudo: workspace_access - answers for one user only
         return self.sudo().access_ids.filtered(lambda a: a.user_id == user).role
+
+    def _managers(self):
+        """The people who manage what its services have."""
+        # sudo: workspace_access - who they are, read to decide
+        return self.sudo().access_ids.filtered(lambda a: a.role in MANAGING).user_id
 
     # ------------------------------------------------------------ members, as the owner changes them in the portal
 
