@@ -224,7 +224,7 @@ def ask(odoo: testbed.OdooServer, llm: mock_llms.ScriptedLlm, url: str) -> str:
 def follow(
     way: str,
     services: list[Service],
-    template: testbed.Instance,
+    template: Instance,
     llm: mock_llms.ScriptedLlm,
     facts: Mapping[str, str],
 ) -> None:
