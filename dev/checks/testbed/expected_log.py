@@ -5,6 +5,12 @@ from dev.paths import REPORTS
 EXPECTED_LOG = REPORTS / "expected-log.txt"
 
 
+def expect(log_name: str, pattern: str) -> None:
+    EXPECTED_LOG.parent.mkdir(parents=True, exist_ok=True)
+    with EXPECTED_LOG.open("a") as file:
+        file.write(f"{log_name}\t{pattern}\n")
+
+
 def expected_patterns(log_name: str) -> tuple[str, ...]:
     """What tests said to expect in this log."""
     if not EXPECTED_LOG.exists():

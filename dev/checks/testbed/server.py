@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dev import processes
-from dev.checks.testbed.expected_log import EXPECTED_LOG
+from dev.checks.testbed import expected_log
 from dev.checks.testbed.sessions import Sessions
 from dev.checks.testbed.templates import LOOPBACK, clone
 from dev.commands import run
@@ -190,10 +190,7 @@ class OdooServer(Sessions):
 
         :param of: the name of a runner of this server, instead of the server itself
         """
-        log = self._log_of(of) if of else self.log
-        EXPECTED_LOG.parent.mkdir(parents=True, exist_ok=True)
-        with EXPECTED_LOG.open("a") as file:
-            file.write(f"{log.name}\t{pattern}\n")
+        expected_log.expect((self._log_of(of) if of else self.log).name, pattern)
 
     def _log_of(self, name: str) -> Path:
         return self.log.with_name(f"{self.log.stem}-{name}.log")
