@@ -80,14 +80,16 @@ class ServicePortal(CustomerPortal):
         )
 
     def _change_members(self, service_id, change, **typed):
-        """The page once more; with the reason, and what was typed, where the change is refused."""
+        """The page once more; where the change is refused with the reason and what was typed, as 422."""
         service = readable_service(service_id)
         if not (service and service.workspace_id._is_owned()):
             return request.redirect(f"/my/services/{service.id}?gone=1" if service else GONE)
         try:
             change(service.workspace_id)
         except UserError as error:
-            return self._overview(service, problem=str(error), **typed)
+            page = self._overview(service, problem=str(error), **typed)
+            page.status_code = 422
+            return page
         return request.redirect(f"/my/services/{service.id}#members")
 
     @http.route(

@@ -111,8 +111,26 @@ class Workspace(models.Model):
             raise UserError(self.env._("No user of your company has this email address."))
         if self._role_of(person):
             raise UserError(self.env._("%(person)s is already a member.", person=person.name))
-        # sudo: workspace_access - of a workspace that the caller owns
-        self.access_ids.sudo().create({"workspace_id": self.id, "user_id": person.id})
+        self._let_in(person)
+
+    def _let_in(self, person):
+        # In SQL, because somebody may add the same person now: the loser is repeated and meets a member.
+        self.env.cr.execute(
+            """
+            INSERT INTO woow_paas_platform_workspace_access
+                        (workspace_id, user_id, role, create_uid, create_date, write_uid, write_date)
+                 VALUES (%(workspace)s, %(person)s, 'user', %(by)s, %(now)s, %(by)s, %(now)s)
+            ON CONFLICT DO NOTHING
+            """,
+            {
+                "workspace": self.id,
+                "person": person.id,
+                "by": self.env.uid,
+                "now": self.env.cr.now(),
+            },
+            log_exceptions=False,
+        )
+        self.invalidate_recordset(["access_ids"])
 
     def _remove_member(self, access_id):
         """
