@@ -29,6 +29,7 @@ LOGINS = (
     ("demo", "demo", "salesperson, in the backend, with the Sales Assistant"),
     ("portal", "portal", "portal, a customer: the Order Assistant knows the orders"),
     ("owner", "owner", "portal, owns the demo workspace and its cloud service"),
+    ("colleague", "colleague", "portal, whom the owner can add as a member"),
     ("user", "user", "portal, end user in the demo workspace"),
     ("stranger", "stranger", "portal, another workspace"),
 )
