@@ -76,7 +76,7 @@ def runner():
         if _process.is_ending:
             raise EngineError(ENDS)
         if _process.runner is None:
-            from ..services.turn.runner import Runner  # noqa: PLC0415
+            from ..services.turn.queue.runner import Runner  # noqa: PLC0415
             from .engine import Engine  # noqa: PLC0415
             from .servers.tokens import OdooTokens  # noqa: PLC0415
             from .servers.watch import ServerWatch  # noqa: PLC0415
@@ -128,7 +128,7 @@ def shutdown():
     with _process.making:
         _process.is_ending = True
     if _process.runner is not None:
-        from ..services.turn.runner import DRAIN_TIMEOUT  # noqa: PLC0415
+        from ..services.turn.queue.runner import DRAIN_TIMEOUT  # noqa: PLC0415
 
         # Odoo's master kills a worker that says nothing for longer.
         longest = config["limit_time_real"] / 2 if is_prefork_worker() else DRAIN_TIMEOUT

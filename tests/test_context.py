@@ -15,7 +15,7 @@ from ..services.net.course import Diagnosis
 from ..services.testing.scripted_llm import Reply, ScriptedLlm
 from ..services.turn import ai_client
 from ..services.turn.journal import TurnJournal
-from ..services.turn.queue_host import QueueHost
+from ..services.turn.queue.queue_host import QueueHost
 from ..services.turn.tools import TurnTools
 from .common import TAIPEI, TurnByHandCase
 
@@ -62,7 +62,7 @@ class ContextCase(TurnByHandCase):
         """
         self.turn = turn
         self.env.flush_all()
-        with mute_logger("odoo.addons.woow_paas_platform.services.turn.queue_host"):
+        with mute_logger("odoo.addons.woow_paas_platform.services.turn.queue.queue_host"):
             asyncio.run(self._run_async(script, dies, stops))
         self.env.invalidate_all()
         return turn

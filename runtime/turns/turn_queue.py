@@ -10,8 +10,8 @@ from collections.abc import Collection
 from odoo.modules import module as odoo_module
 from psycopg2.errors import UniqueViolation
 
-from ...services.turn.heartbeat import BEATS
 from ...services.turn.ports import Claim
+from ...services.turn.queue.heartbeat import BEATS
 from ...tools import copies, db, notify, settings
 from ...tools.line import Line
 

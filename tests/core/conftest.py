@@ -12,7 +12,7 @@ from services.specs import ServerSpec
 from services.testing.fake_mcp import FakeMcp
 from services.testing.fake_oauth import FakeOAuth
 from services.testing.memory_tokens import MemoryTokens
-from services.turn.runner import Runner
+from services.turn.queue.runner import Runner
 
 POLICY = EgressPolicy.parse("127.0.0.1:*")
 

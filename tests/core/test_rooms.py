@@ -40,6 +40,7 @@ ARROWS = {
         "services services.schemas services.render services.mcp.session services.mcp.discovery services.mcp.pool"
         " services.openapi services.llm services.records services.toolset services.meaning services.turn.steps"
     ),
+    "services.turn.queue": "services services.render services.turn",
 }
 # Between the features of models: whom they import, extend, relate to or look up by name.
 FEATURES = {

@@ -8,7 +8,8 @@ from unittest import mock
 
 from services import specs
 from services.testing.model_store import Database, store, turn_queue
-from services.turn import heartbeat, queue_host, runner, tools
+from services.turn import tools
+from services.turn.queue import heartbeat, queue_host, runner
 
 from . import run
 

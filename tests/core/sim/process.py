@@ -4,7 +4,7 @@ from services import const
 from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
 from services.turn import ai_client, tools
-from services.turn.runner import DRAIN_TIMEOUT, Runner
+from services.turn.queue.runner import DRAIN_TIMEOUT, Runner
 
 from .chat_model import ChatModel
 from .loop import SimLoop

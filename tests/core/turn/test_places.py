@@ -4,7 +4,7 @@ import collections
 
 import pytest
 
-from services.turn.places import Places
+from services.turn.queue.places import Places
 
 
 class Process:

@@ -10,7 +10,7 @@ from runners import answer
 
 from services import events
 from services.specs import CallResult, ToolCall, TurnResult
-from services.turn.runner import Runner
+from services.turn.queue.runner import Runner
 
 
 def test_runs_a_turn_to_its_end(store, start):

@@ -8,7 +8,7 @@ from runners import answer
 
 from services.mcp.session.elicitation import ElicitRequest, ElicitResult
 from services.specs import ToolCall, TurnResult
-from services.turn.runner import Runner
+from services.turn.queue.runner import Runner
 
 QUESTION = ElicitRequest(message="Who?", schema={})
 

@@ -16,9 +16,9 @@ import uuid
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures.thread import ThreadPoolExecutor
 
-from .. import const
+from ... import const
+from ..ports import Store
 from .places import Places
-from .ports import Store
 from .queue_host import Engine, QueueHost
 
 _logger = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from .. import const, measures
-from .ports import Claim, Store, StoreGone
+from ... import const, measures
+from ..ports import Claim, Store, StoreGone
 
 _logger = logging.getLogger(__name__)
 

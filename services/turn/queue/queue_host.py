@@ -9,14 +9,14 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 
-from .. import const, events, large, measures, traces
-from ..errors import EngineError, LeaseLost, TurnGone
-from ..render import markdown
-from ..specs import TurnProgress, TurnRequest, TurnResult
+from ... import const, events, large, measures, traces
+from ...errors import EngineError, LeaseLost, TurnGone
+from ...render import markdown
+from ...specs import TurnProgress, TurnRequest, TurnResult
+from ..journal import TurnJournal
+from ..ports import Claim, Ending, Store, StoreGone
+from ..writer import Writer
 from .heartbeat import BEATS, Heartbeat
-from .journal import TurnJournal
-from .ports import Claim, Ending, Store, StoreGone
-from .writer import Writer
 
 _logger = logging.getLogger(__name__)
 
