@@ -15,13 +15,12 @@ from ..services.net.course import Diagnosis
 from ..services.testing.scripted_llm import Reply, ScriptedLlm
 from ..services.turn import ai_client
 from ..services.turn.journal import TurnJournal
-from ..services.turn.queue.queue_host import QueueHost
+from ..services.turn.queue.held_turn import ending
 from ..services.turn.tools import TurnTools
 from .common import TAIPEI, TurnByHandCase
 
 SUMMARY = "## Decided\nThe order S00042 goes to Tainan."
 EVENT = "conversation_summary"
-HOST = SimpleNamespace(_runner=SimpleNamespace(clock=lambda: 0.0))
 
 
 class ContextCase(TurnByHandCase):
@@ -62,7 +61,7 @@ class ContextCase(TurnByHandCase):
         """
         self.turn = turn
         self.env.flush_all()
-        with mute_logger("odoo.addons.woow_paas_platform.services.turn.queue.queue_host"):
+        with mute_logger("odoo.addons.woow_paas_platform.services.turn.queue.held_turn"):
             asyncio.run(self._run_async(script, dies, stops))
         self.env.invalidate_all()
         return turn
@@ -92,9 +91,7 @@ class ContextCase(TurnByHandCase):
                 return self.store.release("one")
             html = f"<p>{result.text}</p>" if result.text else ""
             loaded.progress.epoch = claim.epoch
-            await journal.finish(
-                lambda seq: QueueHost._ending(HOST, result, loaded.progress, 0.0, seq, html)
-            )
+            await journal.finish(lambda seq: ending(result, loaded.progress, 0.0, seq, html))
 
     def _spec_at(self, address):
         """Not by a change of the provider: of another address other things would be known."""

@@ -1,4 +1,4 @@
-"""Queue worker: what a runner does for one queue: claim, keep, run, sweep, give back.
+"""Queue worker: what a runner does for one queue: claim, keep, sweep, give back.
 
 Each database has one of these with tasks and threads of its own: one that is away or hangs costs the others nothing.
 """
@@ -6,37 +6,20 @@ Each database has one of these with tasks and threads of its own: one that is aw
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
 
-from ... import const, events, large, measures, traces
-from ...errors import EngineError, LeaseLost, TurnGone
-from ...render import markdown
-from ...specs import TurnProgress, TurnRequest, TurnResult
+from ... import const, measures
+from ...errors import LeaseLost, TurnGone
 from ..journal import TurnJournal
-from ..ports import Claim, Ending, Store, StoreGone
+from ..ports import Claim, Store, StoreGone
 from ..writer import Writer
 from .heartbeat import BEATS, Heartbeat
+from .held_turn import HeldTurn
 
 _logger = logging.getLogger(__name__)
 
 POLL_INTERVAL = 10.0  # s, looks for work without a notification
-FILES = "files"  # the lane of reading a question's files, which takes seconds
 AWAY_INTERVAL = 1.0  # s, the same while its database does not answer
-MAX_TRIES = 50  # runners that may try a turn; one that kills each of them must end
-
-
-Engine = Callable[..., Awaitable[TurnResult]]
-"""``run(request, progress, journal, stop) -> TurnResult``, see `ai_client.run_turn`."""
-
-
-@dataclass(slots=True)
-class Running:
-    claim: Claim
-    stop: asyncio.Event
-    journal: TurnJournal
-    task: asyncio.Task | None = None
-    is_ending: bool = False
 
 
 class QueueHost:
@@ -44,7 +27,7 @@ class QueueHost:
 
     def __init__(self, runner, store: Store):
         self.store = store
-        self.running: dict[Claim, Running] = {}
+        self.running: dict[Claim, HeldTurn] = {}
         self.wakeup = asyncio.Event()
         self._runner = runner
         self._writer = Writer(
@@ -77,7 +60,7 @@ class QueueHost:
         for running in self._of_turn(turn_id):
             running.journal.look_for_answers()
 
-    def _of_turn(self, turn_id: int) -> list[Running]:
+    def _of_turn(self, turn_id: int) -> list[HeldTurn]:
         """One, or two for the moment in which this process took the turn from itself."""
         return [running for claim, running in self.running.items() if claim.turn_id == turn_id]
 
@@ -146,10 +129,30 @@ class QueueHost:
         )
         for former in self._of_turn(claim.turn_id):
             self._lose(former.claim)
-        running = self.running[claim] = Running(claim, asyncio.Event(), journal)
+        running = self.running[claim] = HeldTurn(
+            claim, journal, self.store, self._held_db, self._runner
+        )
         self.heartbeat.hold(claim)
         running.task = self._runner.spawn(self._run(running))
         measures.add("turns_running")
+
+    async def _run(self, running: HeldTurn) -> None:
+        claim = running.claim
+        try:
+            await running.run()
+        except (LeaseLost, TurnGone) as lost:
+            _logger.info("Turn %s of %s: %s", claim.turn_id, self.store.name, lost)
+        except StoreGone:
+            self._gone()
+        except asyncio.CancelledError:
+            _logger.info("Turn %s of %s goes on elsewhere.", claim.turn_id, self.store.name)
+        except Exception:
+            _logger.exception("Turn %s of %s could not be closed.", claim.turn_id, self.store.name)
+        finally:
+            running.journal.lose()
+            del self.running[claim]
+            measures.add("turns_running", -1)
+            self._runner.ring()
 
     async def _sweep_forever(self) -> None:
         while not self._runner.is_stopping:
@@ -219,151 +222,3 @@ class QueueHost:
         self.heartbeat.stop()
         for task in self._tasks:
             task.cancel()
-
-    # ------------------------------------------------------------ one turn
-
-    async def _run(self, running: Running) -> None:
-        claim = running.claim
-        try:
-            await self._run_held(running)
-        except (LeaseLost, TurnGone) as lost:
-            _logger.info("Turn %s of %s: %s", claim.turn_id, self.store.name, lost)
-        except StoreGone:
-            self._gone()
-        except asyncio.CancelledError:
-            _logger.info("Turn %s of %s goes on elsewhere.", claim.turn_id, self.store.name)
-        except Exception:
-            _logger.exception("Turn %s of %s could not be closed.", claim.turn_id, self.store.name)
-        finally:
-            running.journal.lose()
-            del self.running[claim]
-            measures.add("turns_running", -1)
-            self._runner.ring()
-
-    async def _run_held(self, running: Running) -> None:
-        begun = self._runner.clock()
-        journal = running.journal
-        progress = None
-        try:
-            loaded = await self._held_db(self.store.load, running.claim)
-            request, progress = loaded.request, loaded.progress
-            if running.claim.epoch - progress.epoch > MAX_TRIES:
-                error = EngineError(detail=f"no runner survived it, {MAX_TRIES} tries")
-                error.code = "internal_error"
-                raise error
-            journal.max_rounds = request.limits.max_rounds
-            if loaded.stop_requested:
-                running.stop.set()
-            journal.emit(events.state("running", progress.step))
-            with traces.turn(request, running.claim.epoch, self._runner.clock() - begun) as span:
-                async with asyncio.timeout(request.limits.turn_timeout):
-                    if loaded.has_unread_files:
-                        request = await self._with_files(running)
-                    result = await self._runner.run_engine(request, progress, journal, running.stop)
-                span.end_turn(result)
-        except (LeaseLost, TurnGone, StoreGone):
-            raise
-        except TimeoutError:
-            error = EngineError("The answer took too long and was stopped. Try again.")
-            error.code = "turn_timeout"
-            result = TurnResult(state="failed", error=error)
-        except EngineError as error:
-            result = TurnResult(state="failed", error=error)
-        except Exception as error:
-            _logger.exception(
-                "Turn %s of %s failed unexpectedly.", running.claim.turn_id, self.store.name
-            )
-            result = TurnResult(state="failed", error=error)
-        await self._finish(running, result, progress, begun)
-
-    async def _with_files(self, running: Running) -> TurnRequest:
-        """Have the question's files read first; who stops does not wait for that."""
-        journal = running.journal
-        reading = asyncio.ensure_future(
-            self._held_db(
-                self.store.read_files, running.claim, is_over=lambda: journal.lost, lane=FILES
-            )
-        )
-        stopped = asyncio.ensure_future(running.stop.wait())
-        try:
-            await asyncio.wait({reading, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            if reading.done():
-                reading.result()
-        finally:
-            reading.cancel()
-            stopped.cancel()
-        return (await self._held_db(self.store.load, running.claim)).request
-
-    async def _finish(self, running: Running, result, progress, begun) -> None:
-        """It must end whatever refuses to be written, or runner after runner would ask the model again."""
-        journal, running.is_ending = running.journal, True
-        begun += journal.asked.seconds  # what a person takes is not the turn's
-        measures.add("turns", state=result.state)
-        measures.observe("turn_seconds", self._runner.clock() - begun)
-        if progress:
-            progress.epoch = running.claim.epoch
-        try:
-            html = await self._html(result.text)
-            return await journal.finish(
-                lambda seq: self._ending(result, progress, begun, seq, html)
-            )
-        except (LeaseLost, TurnGone, StoreGone):
-            raise
-        except Exception as error:
-            _logger.exception(
-                "The end of turn %s of %s cannot be written.",
-                running.claim.turn_id,
-                self.store.name,
-            )
-            failed = TurnResult(state="failed", error=error)
-        try:
-            return await journal.finish(lambda seq: self._ending(failed, None, begun, seq))
-        except (LeaseLost, TurnGone, StoreGone):
-            raise
-        except Exception:
-            journal.forget()
-            return await journal.finish(lambda seq: self._ending(failed, None, begun, seq))
-
-    async def _html(self, source: str) -> str:
-        if len(source) > markdown.AT_ONCE:
-            return await large.beside(self._runner.render, source)
-        return self._runner.render(source) if source else ""
-
-    def _ending(
-        self,
-        result: TurnResult,
-        progress: TurnProgress | None,
-        begun: float,
-        next_seq: int,
-        html: str = "",
-    ) -> Ending:
-        error = result.error
-        if error is not None and not isinstance(error, EngineError):
-            error = EngineError()
-            error.code = "internal_error"
-        if error is not None and error.detail:
-            _logger.warning("A turn failed: %s (%s)", error.code, error.detail)
-        usage = dict(progress.usage) if progress else {}
-        if progress and progress.context:
-            usage["context"] = {k: v for k, v in progress.context.items() if k != "ratio"}
-        seconds = self._runner.clock() - begun
-        usage["duration_ms"] = usage.get("duration_ms", 0) + int(seconds * 1000)
-        if progress:  # a turn that waits for a decision goes on counting from here
-            progress.usage["duration_ms"] = usage["duration_ms"]
-        usage["rounds"] = progress.round if progress else 0
-        usage.setdefault("input_tokens", 0)
-        usage.setdefault("output_tokens", 0)
-        usage["tool_calls"] = (
-            sum(message["role"] == "tool" for message in progress.messages) if progress else 0
-        )
-        return Ending(
-            state=result.state,
-            html=html,
-            usage=usage,
-            progress=asdict(progress) if progress else None,
-            error_code=error.code if error is not None else "",
-            error_message=str(error) if error is not None else "",
-            error_detail=error.detail if error is not None else "",
-            confirm=result.confirm,
-            next_seq=next_seq,
-        )

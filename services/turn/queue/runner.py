@@ -17,15 +17,19 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures.thread import ThreadPoolExecutor
 
 from ... import const
+from ...specs import TurnResult
 from ..ports import Store
 from .places import Places
-from .queue_host import Engine, QueueHost
+from .queue_host import QueueHost
 
 _logger = logging.getLogger(__name__)
 
 DRAIN_TIMEOUT = 10.0  # s, a stopping runner lets its turns end this long
 REST_TIMEOUT = 1.0  # s for what else runs on its loop to clean up
 DB_THREADS = 4  # of each database
+
+Engine = Callable[..., Awaitable[TurnResult]]
+"""``run(request, progress, journal, stop) -> TurnResult``, see `ai_client.run_turn`."""
 
 
 # `ThreadPoolExecutor` comes with this module, not with its first use: Python ends executors before whatever was

@@ -10,7 +10,7 @@ from runners import answer
 from services import events
 from services.errors import LlmRateLimited
 from services.specs import Limits, ToolCall, TurnResult
-from services.turn.queue.queue_host import MAX_TRIES
+from services.turn.queue.held_turn import MAX_TRIES
 
 
 def test_a_failure_ends_the_turn_with_its_code(store, start):

@@ -11,7 +11,7 @@ from runners import answer
 from services import events
 from services.specs import CallResult, Limits, ToolCall, TurnResult
 from services.turn.ports import TurnsLocked
-from services.turn.queue.queue_host import MAX_TRIES
+from services.turn.queue.held_turn import MAX_TRIES
 from services.turn.queue.runner import Runner
 
 CALL = ToolCall(id="call_1", alias="x", round=1, arguments={})
