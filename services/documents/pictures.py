@@ -1,15 +1,18 @@
 """Picture sizes: how many pixels a picture claims to have, read from its first bytes; nothing is decoded."""
 
+import sys
+
 _JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {
     0xC4,
     0xC8,
     0xCC,
 }  # SOF0 … SOF15, ISO/IEC 10918-1, B.1.1.3
+_MAX_MARKERS = 10_000  # before the size of a JPEG; those of cameras have a few dozen
 _JPEG_ALONE = frozenset({0x01, *range(0xD0, 0xD8)})  # markers without a length
 
 
 def pixels(data: bytes) -> int:
-    """Width times height; 0 where the picture does not say.
+    """Width times height; 0 where the picture does not say, and more than any has where it takes too long to find.
 
     >>> pixels(b"GIF89a" + bytes([16, 0, 2, 0])), pixels(b"GIF89a"), pixels(b"")
     (32, 0, 0)
@@ -29,7 +32,9 @@ def _product(width: bytes, height: bytes, order) -> int:
 
 def _of_jpeg(data: bytes) -> int:
     at = 2
-    while at + 9 <= len(data) and data[at] == 0xFF:
+    for _ in range(_MAX_MARKERS):
+        if at + 9 > len(data) or data[at] != 0xFF:
+            return 0
         marker = data[at + 1]
         if marker in _JPEG_SIZES:
             return _product(data[at + 7 : at + 9], data[at + 5 : at + 7], "big")
@@ -39,7 +44,7 @@ def _of_jpeg(data: bytes) -> int:
             at += 2
         else:
             at += 2 + max(2, int.from_bytes(data[at + 2 : at + 4], "big"))
-    return 0
+    return sys.maxsize
 
 
 def _of_webp(data: bytes) -> int:

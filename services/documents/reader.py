@@ -112,6 +112,10 @@ def read(data: bytes) -> Document:
         raise ReaderBusy
     try:
         said = _said_of(data)
+    except (
+        OSError
+    ) as error:  # no room for its copy, no process or no memory: it may be had in a moment
+        raise ReaderBusy(detail=str(error)) from error
     finally:
         _places.free.release()
     return _document(map(json.loads, said))

@@ -7,6 +7,7 @@ import zlib
 
 import pytest
 import samples
+from processor_time import moments
 
 from services import errors, packages
 from services.documents import limits, pictures, reader
@@ -270,3 +271,19 @@ def test_each_library_is_named_for_pip():
 )
 def test_a_picture_says_how_large_it_is(data, expected):
     assert pictures.pixels(data) == expected
+
+
+@pytest.mark.parametrize("filler", [b"\xff", b"\xff\x01", b"\xff\xe0\0\x02"])
+def test_a_picture_that_hides_its_size_is_not_searched_for_long(filler):
+    data = b"\xff\xd8" + filler * (8 * 1024 * 1024 // len(filler))
+    assert pictures.pixels(data) > limits.MAX_PIXELS
+    assert moments(lambda: pictures.pixels(data), 0.05)
+
+
+def test_a_machine_without_room_for_a_reader_is_busy(monkeypatch):
+    def refuse(*_args, **_options):
+        raise BlockingIOError("Resource temporarily unavailable")
+
+    monkeypatch.setattr(reader.subprocess, "Popen", refuse)
+    with pytest.raises(errors.ReaderBusy):
+        reader.read(samples.pdf("One"))
