@@ -44,7 +44,11 @@ class TestDiscussFiles(AiHttpCase):
         return turns.search([("message_id", "=", message.id)])
 
     def _said(self):
-        """What the model is asked by the next turn, as a runner loads it."""
+        """What the model is asked by the next turn, as text."""
+        return self._next()["content"]
+
+    def _next(self):
+        """The message that the model is asked by the next turn, as a runner loads it."""
         self.env.flush_all()
         (claim,) = self.store.claim("one", 1, 15.0)
         loaded = self.store.load(claim)
@@ -53,7 +57,7 @@ class TestDiscussFiles(AiHttpCase):
             loaded = self.store.load(claim)
         self.store.release("one")
         self.env.invalidate_all()
-        return loaded.request.history[-1]["content"]
+        return loaded.request.history[-1]
 
     def _told(self):
         """What the assistant has said in Discuss beside its answers."""
@@ -165,6 +169,48 @@ class TestDiscussFiles(AiHttpCase):
         mine = self._attach("contract.pdf", pdf("Rent is XYLOPHONE"), user=self.member)
         self._post(mine, user=self.member)
         self.assertIn("XYLOPHONE", self._said())
+
+    def test_the_content_decides_what_a_file_is(self):
+        self.provider.supports_vision = True
+        self._post(
+            self._attach("photo.png", b"\xff\xd8\xff\xe0 photo"),
+            self._attach("contract.jpg", pdf("Rent is XYLOPHONE")),
+            self._attach("notes.gif", b"Bring tea."),
+            self._attach("cat.txt", PNG),
+        )
+        self._said()
+        asked = self._next()
+        self.assertEqual(
+            [picture["mimetype"] for picture in asked["pictures"]], ["image/jpeg", "image/png"]
+        )
+        self.assertIn("XYLOPHONE", asked["content"])
+        self.assertIn("Bring tea.", asked["content"])
+
+    def test_what_replaces_a_file_after_it_was_read_has_the_same_limits(self):
+        notes = self._attach("notes.txt", b"Bring tea.")
+        self._post(notes)
+        self._said()
+        notes.raw = b"a" * (files.MAX_BYTES + 1)
+        self.assertNotIn("aaa", self._said())
+
+    def test_a_file_of_which_only_the_name_is_left_is_empty(self):
+        notes = self._attach("notes.txt", b"Bring tea.")
+        self._post(notes)
+        with patch.object(type(notes), "_file_read", return_value=b""):
+            notes.invalidate_recordset()
+            self.assertIn("it cannot be read: The file is empty.", self._said())
+
+    def test_the_text_of_a_document_is_read_only_where_it_is_shown(self):
+        contract = self._attach("contract.pdf", pdf("Rent is XYLOPHONE"))
+        self._post(contract)
+        self._said()
+        with patch.object(type(contract), "_ai_pages", return_value=["Its pages"]) as asked:
+            self.assertIn("Its pages", self._said())
+            self.assertEqual(asked.call_count, 1)
+        contract.invalidate_recordset()
+        self.assertEqual(contract.sudo().name, "contract.pdf")
+        cached = contract._fields["woow_text"]._get_cache(contract.env)
+        self.assertNotIn(contract.id, cached, "long, and only for models")
 
     def test_pictures_are_judged_by_their_size_in_pixels(self):
         bomb = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (60_000).to_bytes(4) * 2 + b"\x08\x02\0\0\0"

@@ -3,6 +3,7 @@ from datetime import timedelta
 from odoo import api, fields, models
 
 from ...services.documents.limits import MAX_CHARACTERS
+from ...services.documents.reader import UNITS
 from ...services.llm import files
 from ...tools import limits
 
@@ -16,10 +17,10 @@ class IrAttachment(models.Model):
 
     woow_source_server = fields.Char("Source MCP Server", readonly=True)
     woow_source_uri = fields.Char("Source URI", readonly=True)
-    # {"kind", "count", "fitting", "characters", "tokens"}, or {"problem"}
+    # {"mimetype", "kind", "count", "fitting", "characters", "tokens"}, or {"problem"}
     woow_reading = fields.Json("File Reading", groups=fields.NO_ACCESS, copy=False)
     # of a document, with a form feed between pages
-    woow_text = fields.Text("File Text", groups=fields.NO_ACCESS, copy=False)
+    woow_text = fields.Text("File Text", groups=fields.NO_ACCESS, copy=False, prefetch=False)
     woow_unsent_by_id = fields.Many2one(
         "res.users",
         "Waits for a Message of",
@@ -64,6 +65,7 @@ class IrAttachment(models.Model):
         room = limits.get(self.env, "file_characters_per_message")
         return {
             "woow_reading": {
+                "mimetype": reading.mimetype,
                 "kind": reading.kind,
                 "count": reading.count,
                 "fitting": files.fitting(pages, room),
@@ -107,26 +109,31 @@ class IrAttachment(models.Model):
         return {"source": {"server": self.woow_source_server, "uri": self.woow_source_uri}}
 
     def _ai_file(self):
-        """The file as the engine takes it, see `services.llm.files`; the caller may read it."""
+        """The file as the engine takes it, see `services.llm.files`; the caller may read it.
+
+        Its content decides what it is, as far as it was read: Odoo goes by its name.
+        """
         self.ensure_one()
-        pages = self._ai_pages()
+        reading = self.woow_reading or {}
         return {
             "name": self.name or "",
-            "mimetype": self.mimetype or "application/octet-stream",
-            "data": b"" if pages else self.raw or b"",
+            "mimetype": reading.get("mimetype") or self.mimetype or "application/octet-stream",
+            "data": self._ai_content,
             "size": self.file_size,
             **self._ai_source(),
-            **pages,
+            **self._ai_read(reading),
         }
 
-    def _ai_pages(self):
+    def _ai_content(self):
+        return self.raw or b""
+
+    def _ai_read(self, reading):
         """What was read of a document, or why nothing can be; nothing for all other files."""
-        if problem := (self.woow_reading or {}).get("problem"):
+        if problem := reading.get("problem"):
             return {"problem": problem}
-        if not self.woow_text:
+        if reading.get("kind") not in UNITS:
             return {}
-        return {
-            "kind": self.woow_reading["kind"],
-            "count": self.woow_reading["count"],
-            "pages": self.woow_text.split(PAGE_BREAK),
-        }
+        return {"kind": reading["kind"], "count": reading["count"], "pages": self._ai_pages}
+
+    def _ai_pages(self):
+        return (self.woow_text or "").split(PAGE_BREAK)

@@ -98,11 +98,12 @@ class AiTurn(models.Model):
         :param path: ids of the turns, oldest first
         :param pictures: how many of the latest questions the model may be shown
         """
-        turns = []
+        turns, picture_room = [], files.PICTURES_CAP
         for end in range(len(path), 0, -BATCH):
             for turn in self.browse(path[max(0, end - BATCH) : end])[::-1]:
-                question = turn._question_message(pictures)
+                question = turn._question_message(pictures if picture_room > 0 else 0)
                 pictures -= len(question.get("pictures", ()))
+                picture_room -= sum(len(one["data"]) for one in question.get("pictures", ()))
                 messages = turn._history_messages(with_calls=turn.user_id == self.user_id)
                 messages = (question, *messages)
                 turns.append(messages)

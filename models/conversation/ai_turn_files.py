@@ -17,13 +17,11 @@ class AiTurn(models.Model):
         """
         # sudo: ir.attachment - the person has sent them with this question
         attached = self.sudo().attachment_ids.sorted("id")[: files.MAX_FILES]
+        found = (file._ai_file() for file in attached)
         return files.question(
             self.prompt or "",
-            (
-                file._ai_file()
-                for file in attached
-                if file.file_size <= files.MAX_BYTES or file.woow_reading
-            ),
+            # what was read may have been replaced by something larger
+            (file for file in found if file["size"] <= files.MAX_BYTES or "problem" in file),
             pictures,
             limits.get(self.env, "file_characters_per_message"),
         )
@@ -43,7 +41,9 @@ class AiTurn(models.Model):
         if not file:
             return None
         self.channel_id._check_size(file.file_size)
-        return file.name or "", file.raw or b""
+        content = file.raw or b""
+        self.channel_id._check_size(len(content))  # nothing, if it is gone from the disk
+        return file.name or "", content
 
     def _keep_reading(self, file_id, reading=None, problem="", *, is_lasting=True):
         """What was read of a file, for this turn and those that follow; the person is told where it cannot be read.
@@ -75,15 +75,14 @@ class AiTurn(models.Model):
         return super()._has_untrusted_attachments()
 
     def _pictures_of_calls(self):
-        """``{call id: pictures}`` that tools of this turn have returned, for models with vision."""
+        """``{call id: pictures}`` that tools of this turn returned, for models with vision: the latest that fit."""
         # sudo: ir.attachment - files of the turn's own calls
         calls = self._calls_with_taken_over().sudo()
-        shown = {
-            call.call_id: [
-                files.picture(file._ai_file())
-                for file in call.attachment_ids
-                if file.mimetype in files.PICTURES
-            ]
-            for call in calls.sorted("id", reverse=True)[: files.MAX_PICTURES]
-        }
-        return {call_id: pictures for call_id, pictures in shown.items() if pictures}
+        shown, count, room = {}, files.MAX_PICTURES, files.PICTURES_CAP
+        for call in calls.sorted("id", reverse=True):
+            for file in call.attachment_ids.filtered(lambda f: f.mimetype in files.PICTURES):
+                if count and room > 0:
+                    picture = files.picture(file._ai_file())
+                    count, room = count - 1, room - len(picture["data"])
+                    shown.setdefault(call.call_id, []).append(picture)
+        return shown

@@ -1,7 +1,9 @@
 from markupsafe import Markup
 from odoo import models
 
+from ...services import text
 from ...tools import sentences
+from ..conversation.discuss_channel_files import NAME_CHARS
 
 SUMMARY_CLASS = "o_ai_call_summary"
 
@@ -33,7 +35,9 @@ class AiTurn(models.Model):
     def _tell_of_unread_file(self, name, problem):
         if self.is_from_discuss:
             sentence = self.env._(
-                "“%(file)s” cannot be read. %(reason)s", file=name, reason=problem
+                "“%(file)s” cannot be read. %(reason)s",
+                file=text.one_line(name or "", NAME_CHARS),
+                reason=problem,
             )
             self.channel_id._post_ending(self.assistant_id, sentence)
         return super()._tell_of_unread_file(name, problem)

@@ -1,15 +1,16 @@
 """Attachments: which files of a person are taken, and what the model reads of them.
 
 A file is ``{"name": str, "mimetype": str, "data": bytes, "size"?: int, "source"?: {"server": str, "uri": str}}``, of a
-document also ``{"kind": str, "count": int, "pages": [str]}``, of what cannot be read ``{"problem": str}``; a picture
-for the model is ``{"name": str, "mimetype": str, "data": base64 str}``. Pictures are never decoded here.
+document also ``{"kind": str, "count": int, "pages": [str]}``, of what cannot be read ``{"problem": str}``; "data" and
+"pages" may be functions that read them, which are asked only for what is shown. A picture for the model is
+``{"name": str, "mimetype": str, "data": base64 str}``. Pictures are never decoded here.
 """
 
 import base64
 import mimetypes
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import const
 from .. import text as texts
@@ -22,12 +23,14 @@ MAX_PICTURES = 8  # of questions in one request to a model, and as many of resul
 PICTURES_CAP = 8 * 1024 * 1024  # characters of base64 of one request to a model
 TEXT_CAP = const.LLM_RESULT_CAP  # characters of all text files of one message
 MARK = 60  # characters, about, of the line above a page
+NO_ROOM = "its text is left out: the files before it fill the room that there is"
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF8", "image/gif"),
 )
+T = TypeVar("T")
 _TEXT_TYPES = ("application/json", "application/xml", "application/yaml", "application/sql")
 
 File = Mapping[str, Any]
@@ -106,25 +109,29 @@ def question(
     :param room: characters of all texts
     :return: a message as `TurnRequest.history` describes it
     """
-    parts, shown = [prompt] if prompt else [], []
+    parts, shown, picture_room = [prompt] if prompt else [], [], PICTURES_CAP
     for file in files:
         about = _about(file)
         if problem := file.get("problem"):
             parts.append(f"[The user attached the file {about}; it cannot be read: {problem}]")
         elif file["mimetype"] in PICTURES:
-            is_shown = len(shown) < pictures
+            is_shown = len(shown) < pictures and picture_room > 0
             if is_shown:
                 shown.append(picture(file))
+                picture_room -= len(shown[-1]["data"])
             note = "shown with this message" if is_shown else "its content is not shown to you"
             parts.append(f"[The user attached the picture {about}; {note}.]")
+        elif room < MARK:
+            parts.append(f"[The user attached the file {about}; {NO_ROOM}.]")
         elif pages := file.get("pages"):
-            text = _paged(pages, file["kind"], file["count"], room)
+            text = _paged(_asked(pages), file["kind"], file["count"], room)
             room -= min(len(text), room)
             parts.append(_as_data(about, text))
-        elif (text := _decoded(file["data"])) is None:
+        elif (text := _decoded(_asked(file["data"]))) is None:
             parts.append(f"[The user attached the file {about}; its content is not readable here.]")
         else:
-            text = texts.cap(texts.clean(text), room)
+            # Cut first: cleaning all of a long file takes a third of a second, for each turn that follows.
+            text = texts.clean(texts.cap(text, room))
             room -= min(len(text), room)
             parts.append(_as_data(about, text))
     message: dict[str, Any] = {"role": "user", "content": "\n\n".join(parts)}
@@ -154,22 +161,23 @@ def fitting(pages: Sequence[str], room: int = TEXT_CAP) -> int:
 def _paged(pages: Sequence[str], kind: str, count: int, room: int) -> str:
     """A document's text under the numbers of its pages, and what of it is left out."""
     unit = reader.UNITS[kind]
-    pages = [texts.clean(page) for page in pages]
     shown = fitting(pages, room)
     lines = [
-        f"[{unit} {number} of {count}]\n{page}" for number, page in enumerate(pages[:shown], 1)
+        f"[{unit} {number} of {count}]\n{texts.clean(page)}"
+        for number, page in enumerate(pages[:shown], 1)
     ]
     rest = room - sum(len(page) + MARK for page in pages[:shown]) - MARK
     if shown < len(pages) and rest > MARK:
         shown += 1
-        lines.append(f"[{unit} {shown} of {count}, only its beginning]\n{pages[shown - 1][:rest]}")
+        beginning = texts.clean(pages[shown - 1][:rest])
+        lines.append(f"[{unit} {shown} of {count}, only its beginning]\n{beginning}")
     if shown < count:
         lines.append(f"[The text from {unit} {shown + 1} on is left out: the file is too long.]")
     return "\n\n".join(lines)
 
 
 def picture(file: File) -> dict[str, str]:
-    data = base64.b64encode(file["data"]).decode()
+    data = base64.b64encode(_asked(file["data"])).decode()
     return {"name": file["name"], "mimetype": file["mimetype"], "data": data}
 
 
@@ -179,7 +187,7 @@ def pictures_of(attachments: Iterable[Mapping[str, str]]) -> list[Mapping[str, s
 
 
 def _about(file: File) -> str:
-    size = texts.size(file.get("size") or len(file["data"]))
+    size = texts.size(file.get("size") or len(_asked(file["data"])))
     about = f"{texts.quoted(file['name'], 100)} ({file['mimetype']}, {size})"
     if source := file.get("source"):
         about += (
@@ -187,6 +195,10 @@ def _about(file: File) -> str:
             f" of the MCP server {texts.quoted(source['server'], 100)}"
         )
     return about
+
+
+def _asked(content: T | Callable[[], T]) -> T:
+    return content() if callable(content) else content
 
 
 def _decoded(data: bytes) -> str | None:

@@ -105,8 +105,9 @@ def with_pictures(
         if wanted := message.get("pictures"):
             included = []
             for picture in wanted:
-                left -= len(picture["data"])
-                included += [picture] if left >= 0 else []
+                if len(picture["data"]) <= left:
+                    left -= len(picture["data"])
+                    included.append(picture)
             if len(included) < len(wanted):
                 content = f"{message['content']}\n{TOO_LARGE.format(len(wanted) - len(included))}"
                 message = {**message, "pictures": included, "content": content}

@@ -3,10 +3,11 @@
 import base64
 
 import pytest
+from processor_time import moments
 from turns import Turn, request_of
 
 from services.errors import FileTooComplex, UnsupportedFile
-from services.llm import files
+from services.llm import files, transcript
 from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm
 
@@ -57,7 +58,39 @@ def test_what_is_left_out_of_a_document_is_said():
     assert len(said) < files.TEXT_CAP + 1_000
     assert "[page 2 of 300]" in said and "[page 3 of 300, only its beginning]" in said
     assert "[The text from page 4 on is left out: the file is too long.]" in said
-    assert "Short." not in said and "[The text from page 1 on is left out" in said
+    assert "Short." not in said and files.NO_ROOM in said
+
+
+def test_only_what_is_shown_is_read():
+    asked = []
+
+    def lazy(name, content, **values):
+        return {"name": name, "size": 9, **values, "data": lambda: asked.append(name) or content}
+
+    text, picture = {"mimetype": "text/plain"}, {"mimetype": "image/png"}
+    long = lazy("long", b"x" * files.TEXT_CAP * 2, **text)
+    said = files.question(
+        "",
+        [
+            lazy("first", b"a", **text),
+            long,
+            lazy("late", b"b", **text),
+            lazy("cat", PNG, **picture),
+        ],
+        pictures=0,
+    )["content"]
+    assert asked == ["first", "long"]
+    assert f'"late" (text/plain, 9 bytes); {files.NO_ROOM}' in said
+    large = [lazy(f"{n}", bytes(files.MAX_BYTES), **picture) for n in range(3)]
+    assert len(files.question("", large, pictures=8)["pictures"]) == 1
+    assert asked == ["first", "long", "0"]
+
+
+def test_a_long_text_is_cut_before_it_is_cleaned():
+    file = {**NOTES, "data": "茶 \u202e\n".encode() * 1_000_000}
+    content = files.question("", [file], pictures=0)["content"]
+    assert "\u202e" not in content and "characters are left out here" in content
+    assert moments(lambda: files.question("", [file], pictures=0), 0.06)
 
 
 def test_a_picture_of_too_many_pixels_is_not_taken():
@@ -102,6 +135,13 @@ async def test_pictures_of_a_question_reach_a_model_with_vision():
             message = llm.requests[-1]["messages"][-1]
             assert message["content"][0]["text"].startswith("What is it?")
             assert shown_of(message) == ["data:image/png;base64," + base64.b64encode(PNG).decode()]
+
+
+def test_a_picture_that_is_too_large_costs_the_others_nothing():
+    large, small = ({"data": "x" * size} for size in (files.PICTURES_CAP + 1, 10))
+    question = {"role": "user", "content": "These?", "pictures": [large, small]}
+    (shown,) = transcript.with_pictures([question], {}, 8)
+    assert shown["pictures"] == [small]
 
 
 async def test_pictures_of_results_follow_them(fake):
