@@ -85,7 +85,7 @@ def rest(then):
     row(
         f"first release: connections of a runner, {MANY} tenants at rest",
         str(lines),
-        f"{ended / MANY / took * 10:.1f} statements of each in 10 s",
+        f"{ended / MANY / took * 10:.1f} transactions of each in 10 s",
     )
 
 

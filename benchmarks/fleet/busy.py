@@ -5,7 +5,7 @@ import time
 
 from services.testing.scripted_llm import Reply
 
-from ..bed import Person, row
+from ..bed import TURN_TABLE, Person, row
 from .bed import TENANTS
 from .tenants import ear
 
@@ -14,6 +14,7 @@ STREAMING = 30  # tenants, those among them
 SECONDS = 15.0
 ANSWER = Reply("word " * 800, gap=0.05)  # about 25 s
 TURNS = 10  # of each tenant, for the throughput
+RUNNING = f"SELECT COUNT(*) FROM {TURN_TABLE} WHERE state = 'running'"
 EVENTS = "SELECT COUNT(*), COUNT(DISTINCT xmin::text) FROM woow_paas_platform_ai_turn_event"
 
 
@@ -48,19 +49,20 @@ def _streaming(fleet, runner, tenants, people):
     time.sleep(5)  # until all answers flow
     watched = {"runner": runner, "HTTP worker": fleet.worker, "gevent": fleet.gevent}
     lines, behind = dict.fromkeys(watched, 0), 0
-    before = _written(tenants)
-    used = sum(runner.cpu_times()[:2])
+    _check_streaming(tenants)
+    counted, before = time.monotonic(), _written(tenants)
     with ear(fleet) as heard:
-        begun = time.monotonic()
+        begun, used = time.monotonic(), sum(runner.cpu_times()[:2])
         while (took := time.monotonic() - begun) < SECONDS:
             for name, process in watched.items():
                 lines[name] = max(lines[name], fleet.connections(process))
             behind = max(behind, fleet.backends())
             time.sleep(0.2)
-    used = (sum(runner.cpu_times()[:2]) - used) / took * 100
-    after = _written(tenants)
-    events, transactions = ((b - a) / took for a, b in zip(before, after, strict=True))
-    said = [message["by"] for _at, message in heard]
+        used = (sum(runner.cpu_times()[:2]) - used) / took * 100
+    counted, after = time.monotonic() - counted, _written(tenants)
+    _check_streaming(tenants)
+    events, transactions = ((b - a) / counted for a, b in zip(before, after, strict=True))
+    said = [message["by"] for at, message in heard if begun <= at <= begun + took]
     rates = {name: said.count(name) / took for name in set(said) - {"bench"}}
     row(
         f"messages a second of the busiest process, {STREAMING} tenants stream",
@@ -80,6 +82,12 @@ def _streaming(fleet, runner, tenants, people):
         reader.join(120)
     for tenant in tenants:
         tenant.wait_ended()
+
+
+def _check_streaming(tenants):
+    silent = [tenant.db for tenant in tenants if tenant.sql(RUNNING) != [(1,)]]
+    if silent:
+        raise RuntimeError(f"No answer is written in {', '.join(silent)}")
 
 
 def _written(tenants):

@@ -31,7 +31,7 @@ def claims(fleet):
         row(
             "  question → its first event, the tenant loaded",
             ms(statistics.median(firsts)),
-            f"slowest {ms(max(firsts))}",
+            f"slowest {ms(max(firsts))}, {len(firsts)} of {len(asked)} heard",
         )
         time.sleep(3 * REST)
         after = runner.memory_full_info().uss

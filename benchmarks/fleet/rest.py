@@ -1,4 +1,4 @@
-"""A fleet in which nobody asks anything: connections, statements, memory and processor time."""
+"""A fleet in which nobody asks anything: connections, transactions, memory and processor time."""
 
 import statistics
 import time
@@ -44,7 +44,7 @@ def _watch(fleet, runner, idle):
     rates = [(after[name] - before[name]) / took * 10 for name in before]
     if idle == DEFAULT_IDLE:  # else each look begins with a connection, whose start counts, too
         row(
-            "statements in a tenant at rest, in 10 s",
+            "transactions in a tenant at rest, in 10 s",
             f"{statistics.median(rates):.1f}",
             f"most {max(rates):.1f}; {used / took * 100:.1f} % of a core",
             "≤ 1",

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import time
@@ -29,13 +30,13 @@ def streams(fleet):
         tenant.forget(ids)
     watch.lags.sort()
     row(
-        f"{watch.opened} streams of {SHARED_BY} tenants at {RATE:g} events/s, lag p95",
+        f"{watch.opened} streams of {SHARED_BY} tenants at {watch.rate:.2f} events/s, lag p95",
         ms(watch.lags[len(watch.lags) * 95 // 100]),
         f"p50 {ms(watch.lags[len(watch.lags) // 2])}, {watch.cpu:.0f} % of a core",
         "2000 of a process",
     )
     row(
-        f"  of {watch.sent} events lost or doubled",
+        f"  of {watch.sent} events lost, doubled or out of order",
         str(watch.wrong()),
         f"{watch.refused} refused, {watch.memory} MB",
         "0",
@@ -79,10 +80,30 @@ class Watch:
         await asyncio.gather(*readers, return_exceptions=True)
 
     def wrong(self):
-        wanted = list(range(1, self._rounds + 1))
-        return sum(seen != wanted for seen in self._seen.values())
+        """Events, of all streams."""
+        wanted, wrong = set(range(1, self._rounds + 1)), 0
+        for seen in self._seen.values():
+            lost, doubled = len(wanted - set(seen)), len(seen) - len(set(seen))
+            late = sum(after < before for before, after in itertools.pairwise(seen))
+            wrong += lost + doubled + late
+        return wrong
 
-    async def _read(self, tenant, turn, gate):
+    async def _read(self, *which):
+        """A stream that ends before all is over has lost what follows, whatever ended it."""
+        is_open = False
+        try:
+            async for line in self._lines(*which):
+                if line.startswith(b"retry") and not is_open:
+                    is_open = True
+                    self.opened += 1
+                elif line.startswith(b"id: "):
+                    self._seen[which[:2]].append(int(line[4:]))
+                elif line.startswith(b"data: "):
+                    self.lags.append(time.time() - json.loads(line[6:])["at"])
+        finally:
+            self.refused += not is_open
+
+    async def _lines(self, tenant, turn, gate):
         async with gate:
             reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
             writer.write(
@@ -91,17 +112,8 @@ class Watch:
             )
             status = await reader.readline()
         with contextlib.closing(writer):
-            if b" 200 " not in status:
-                self.refused += 1
-                return
-            seen = self._seen[tenant, turn]
-            while line := await reader.readline():
-                if line.startswith(b"retry"):
-                    self.opened += 1
-                elif line.startswith(b"id: "):
-                    seen.append(int(line[4:]))
-                elif line.startswith(b"data: "):
-                    self.lags.append(time.time() - json.loads(line[6:])["at"])
+            while b" 200 " in status and (line := await reader.readline()):
+                yield line
 
     def _write(self):
         """What runners do: a transaction for the events of a tenant's turns, then a word to all processes."""
@@ -119,5 +131,6 @@ class Watch:
                 execute_values(lines[tenant].cursor(), INSERT, some, page_size=len(some))
                 self.sent += len(some)
             self._fleet.publish(self._turns, "events", [0])
+        self.rate = self.sent / len(self._seen) / max(SECONDS, time.monotonic() - begun)
         for line in lines.values():
             line.close()

@@ -22,6 +22,7 @@ WATCHED = f"""
     SELECT id, woow_user_id, woow_assistant_id, 'bench', 'waiting', 1, now() AT TIME ZONE 'UTC'
       FROM discuss_channel, generate_series(1, %s) WHERE id = %s RETURNING id
     """
+UNANSWERED = f"SELECT COUNT(*) FROM {TURN_TABLE} WHERE id = ANY(%s) AND state <> 'done'"
 OPEN = f"SELECT COUNT(*) FROM {TURN_TABLE} WHERE state IN ('queued', 'running')"
 
 
@@ -30,6 +31,7 @@ class Tenant:
         self.fleet = fleet
         self.db = db
         self._connection = None
+        self._queued = []
 
     @functools.cached_property
     def token(self):
@@ -58,6 +60,7 @@ class Tenant:
         :param tells: all processes of them, as a request does
         """
         ids = [number for (number,) in self.sql(ASK, [turns, self.fleet.channel])]
+        self._queued += ids
         if tells:
             self.fleet.publish([self], "queued", ids)
         return ids
@@ -71,22 +74,29 @@ class Tenant:
         self.sql(f"DELETE FROM {TURN_TABLE} WHERE id = ANY(%s)", [turns])
 
     def wait_ended(self, seconds=300):
-        """Until no turn is open."""
+        """Until no turn is open.
+
+        :raises RuntimeError: one that was queued has not been answered, and figures of it would say nothing
+        """
         until = time.monotonic() + seconds
         while self.sql(OPEN) != [(0,)]:
             if time.monotonic() > until:
                 raise TimeoutError(f"{self.db} has open turns after {seconds} s")
             time.sleep(0.1)
+        queued, self._queued = self._queued, []
+        if self.sql(UNANSWERED, [queued]) != [(0,)]:
+            raise RuntimeError(f"Turns of {self.db} have failed")
 
 
 @contextlib.contextmanager
 def ear(fleet):
     """What is said on the wake-up channel meanwhile: a list of (when, message) that grows."""
-    heard, is_over = [], threading.Event()
+    heard, is_over, listens = [], threading.Event(), threading.Event()
 
     def listen():
         with contextlib.closing(fleet.connect("postgres")) as line:
             line.cursor().execute(f"LISTEN {notify.CHANNEL}")
+            listens.set()
             while not is_over.is_set():
                 select.select([line], [], [], 0.2)
                 line.poll()
@@ -95,6 +105,8 @@ def ear(fleet):
 
     listening = threading.Thread(target=listen, daemon=True)
     listening.start()
+    if not listens.wait(30):
+        raise TimeoutError("nothing listens to the wake-up channel")
     try:
         yield heard
     finally:
