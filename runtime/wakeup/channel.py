@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple, Protocol
 
 from ...services import measures
+from ...services.pace import Pace
 from ...services.turn.ports import StoreGone
 from ...tools.notify import Notes, process_id
 
@@ -183,17 +184,17 @@ class Channel:
     def _serve(self, transport: Transport) -> None:
         """Send and hear until nobody needs it."""
         self._sent = self._echoed = 0
-        last_sent = may_send = float("-inf")
+        last_sent, pace = float("-inf"), Pace(INTERVAL, BURST)
         while True:
             now = time.monotonic()
             if now - last_sent >= SILENCE and self._may_rest():
                 return
             payloads = []
-            if now >= (may_send if self._outbox else last_sent + SILENCE):
+            if now >= (pace.due if self._outbox else last_sent + SILENCE):
                 payloads = self._take()
                 last_sent = now
-                may_send = max(may_send, now - BURST * INTERVAL) + INTERVAL
-            due = may_send if self._outbox else last_sent + SILENCE
+                pace.take(now)
+            due = pace.due if self._outbox else last_sent + SILENCE
             if self._echoed < self._sent:
                 due = min(due, self._asked_at + ECHO)
             try:

@@ -7,14 +7,17 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..errors import LeaseLost
+from ..pace import Pace
 from .journal import TurnJournal
 from .ports import Claim, StoreGone, TurnsLocked
 
 _logger = logging.getLogger(__name__)
 
+BURST = 1  # writes that may follow another at once after a pause: the first words wait for no interval
+
 
 class Writer:
-    """Flushes every 40 ms at most.
+    """Flushes every 40 ms at most; after a pause the first words follow what began the answer at once.
 
     :param append: the store's
     :param lose: called with each claim that is lost
@@ -32,6 +35,7 @@ class Writer:
         self._db = db
         self._lose = lose
         self._interval = interval
+        self._pace = Pace(interval, BURST)
         self._clock = clock
         self._dirty: dict[TurnJournal, None] = {}
         self._wakeup = asyncio.Event()
@@ -41,11 +45,10 @@ class Writer:
         self._wakeup.set()
 
     async def run(self) -> None:
-        last = 0.0
         while True:
             await self._wakeup.wait()
-            await asyncio.sleep(max(0.0, last + self._interval - self._clock()))
-            last = self._clock()
+            await asyncio.sleep(max(0.0, self._pace.due - self._clock()))
+            self._pace.take(self._clock())
             self._wakeup.clear()
             await self._flush()
 

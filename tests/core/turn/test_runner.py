@@ -8,7 +8,7 @@ import time
 from memory_store import MemoryStore
 from runners import answer
 
-from services import events
+from services import const, events
 from services.specs import CallResult, ToolCall, TurnResult
 from services.turn.queue.runner import Runner
 
@@ -37,6 +37,31 @@ def test_text_is_on_disk_while_the_turn_goes_on(store, start):
     assert 1 not in store.endings
     go_on.set()
     store.wait_ended(1)
+
+
+def test_the_first_words_do_not_wait_for_what_follows_them(store, start, monkeypatch):
+    monkeypatch.setattr(const, "TEXT_FLUSH_INTERVAL", 3600.0)
+    go_on = threading.Event()
+
+    async def talks(_request, _progress, journal, _stop):
+        await asyncio.get_running_loop().run_in_executor(None, began.wait)
+        for word in ("At once", ", later", " and later"):
+            journal.emit(events.text(word, 0))
+            await asyncio.get_running_loop().run_in_executor(None, written.wait)
+        await asyncio.get_running_loop().run_in_executor(None, go_on.wait)
+        return TurnResult(state="done")
+
+    began, written = threading.Event(), threading.Event()
+    store.queue(1)
+    start(talks)
+    store.wait(lambda s: len(s.types(1)) == 2)
+    began.set()
+    store.wait(lambda s: "text" in s.types(1))
+    written.set()
+    assert store.events[1][3]["content"] == "At once"
+    go_on.set()
+    store.wait_ended(1)
+    assert store.events[1][4]["content"] == ", later and later"
 
 
 def test_many_turns_share_one_thread(store, start):
