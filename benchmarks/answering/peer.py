@@ -65,7 +65,7 @@ def model(options: argparse.Namespace) -> Iterator[LlmSpec]:
         return
     port = processes.free_port()
     with tempfile.TemporaryDirectory() as folder:
-        served = llm.start(port, Path(folder), Path(folder) / "llm.log")
+        served = llm.start(port, Path(folder), Path(folder) / "llm.log", with_examples=False)
         try:
             if not llm.warm_up(port, {"messages": [{"role": "user", "content": "Hi"}]}):
                 raise SystemExit("The model does not answer.")

@@ -1,9 +1,9 @@
 """How well questions about Odoo's records are answered, beside `mcp-server-odoo`: ``make bench-records``.
 
 Sixty questions, twenty in each of three languages, over the demo data of CRM and Sales; see `questions`. The model is
-the demo's embedded one, or with ``OPENAI_BASE_URL``, ``OPENAI_MODEL`` and ``OPENAI_API_KEY`` any other. Answers are
-kept in ``.dev/bench-records.jsonl`` and not asked for again until what they depend on changes, so it may be
-interrupted; what was said and called stands in ``.dev/logs/bench-records``. Arguments: sides (``ours``,
+the demo's embedded one without its examples, or with ``OPENAI_BASE_URL``, ``OPENAI_MODEL`` and ``OPENAI_API_KEY`` any
+other. Answers are kept in ``.dev/bench-records.jsonl`` and not asked for again until what they depend on changes, so it
+may be interrupted; what was said and called stands in ``.dev/logs/bench-records``. Arguments: sides (``ours``,
 ``mcp-server-odoo``), languages (``zh_TW``), kinds (``write``) or numbers of questions (``3``) narrow it.
 """
 
@@ -45,10 +45,11 @@ def mark(side: str, llm: Llm, question: Question) -> str:
     """Changes with whatever an answer depends on."""
     files = {
         Ours.name: sorted((ROOT / "services/records").glob("*.py"))
-        + sorted((ROOT / "runtime/records").glob("*.py")),
+        + sorted((ROOT / "runtime/records").glob("*.py"))
+        + sorted((ROOT / "models/records").glob("*.py")),
         Theirs.name: [REQUIREMENTS / "records.txt"],
     }[side]
-    parts = [side, llm.model, database.PROMPT, SECONDS, ROUNDS, repr(question)]
+    parts = [side, llm.model, llm.template, database.PROMPT, SECONDS, ROUNDS, repr(question)]
     parts += [path.read_text() for path in files]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 

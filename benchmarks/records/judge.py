@@ -18,9 +18,11 @@ def problem(question: Question, answer: str, orm: Orm) -> str:
         count = orm(model, "search_count", domain)
         return "" if count == 1 else f"written {count} times"
     for wanted in question.says:
-        if isinstance(wanted, str):
-            if " ".join(wanted.lower().split()) not in " ".join(answer.lower().split()):
-                return f"does not say {wanted}"
+        if isinstance(wanted, str | tuple):
+            said = " ".join(answer.lower().split())
+            one_of = (wanted,) if isinstance(wanted, str) else wanted
+            if not any(" ".join(one.lower().split()) in said for one in one_of):
+                return f"does not say {one_of[0]}"
         elif not any(abs(number - wanted) <= NEAR for number in numbers(answer)):
             return f"does not say {wanted:g}"
     return ""

@@ -13,9 +13,12 @@ from dev.demo import llm as embedded
 
 @dataclass(frozen=True)
 class Llm:
+    """:ivar template: how the embedded model is told of what it reads"""
+
     base_url: str
     model: str
     key: str
+    template: str = ""
 
 
 @contextlib.contextmanager
@@ -25,10 +28,11 @@ def the_model() -> Iterator[Llm]:
         return
     port = processes.free_port()
     with tempfile.TemporaryDirectory() as folder:
-        server = embedded.start(port, Path(folder), Path(folder) / "llm.log")
+        server = embedded.start(port, Path(folder), Path(folder) / "llm.log", with_examples=False)
         try:
             if not embedded.warm_up(port, {"messages": [{"role": "user", "content": "Hi"}]}):
                 raise SystemExit("The model does not answer.")
-            yield Llm(f"http://127.0.0.1:{port}/v1", embedded.MODEL, "none")
+            template = (Path(folder) / embedded.TEMPLATE).read_text()
+            yield Llm(f"http://127.0.0.1:{port}/v1", embedded.MODEL, "none", template)
         finally:
             server.stop()

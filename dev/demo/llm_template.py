@@ -2,8 +2,9 @@
 
 The template asks for ``<tool_call>`` tags, but the small model answers in a JSON code fence, and llama.cpp builds its
 parser of tool calls from the template. So the template that the model file carries is changed in a few places when the
-server starts; it is not copied into this project. It shows the model the exchanges of `dev/demo/examples.py` first, and
-says after each question in which language it is answered, see `dev/demo/languages.py`.
+server starts; it is not copied into this project. It shows the model the exchanges of `dev/demo/examples.py` first
+(benchmarks that compare it with others go without), and says after each question in which language it is answered, see
+`dev/demo/languages.py`.
 """
 
 from typing import NamedTuple
@@ -19,15 +20,17 @@ class Change(NamedTuple):
     new: str
 
 
+HERE = "{#- before the first question #}"
 # Inside a template's string literal a line break is the two characters "\n".
 ASK_FOR_FENCE = Change(
     old=r"within <tool_call></tool_call> XML tags:\n<tool_call>\n"
     r'{{\"name\": <function-name>, \"arguments\": <args-json-object>}}\n</tool_call><|im_end|>\n"',
     new=r"in a ```json code block:\n```json\n"
     r'{\"name\": <function-name>, \"arguments\": <args-json-object>}\n```<|im_end|>\n" }}'
-    + examples.as_jinja()
+    + HERE
     + '{{- ""',
 )
+SHOW_EXAMPLES = Change(old=HERE, new=examples.as_jinja())
 OPEN_PAST_CALL = Change(old=r"""'\n<tool_call>\n{"name": "'""", new=r"""'\n```json\n{"name": "'""")
 CLOSE_PAST_CALL = Change(old=r"""'}\n</tool_call>'""", new=r"""'}\n```'""")
 BEGIN = Change(
@@ -67,9 +70,9 @@ CHANGES = (
 )
 
 
-def for_code_fences(template: str) -> str:
+def for_code_fences(template: str, with_examples: bool = True) -> str:
     """``template`` with every change of :data:`CHANGES`."""
-    for change in CHANGES:
+    for change in (*CHANGES, SHOW_EXAMPLES) if with_examples else CHANGES:
         if template.count(change.old) != 1:
             raise DevError(
                 f"The model's chat template is not the known one: no single {change.old!r} in it."
