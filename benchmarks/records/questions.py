@@ -251,7 +251,7 @@ def _spoken(stage: str) -> tuple[str, ...]:
 def _right(facts: Mapping[str, Any], own: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What is right of each question, in their order."""
     partner, order, lead = facts["partner"], facts["order"], facts["lead"]
-    orders, leads, customers = facts["orders"], facts["leads"], facts["customers"]
+    orders, customers = facts["orders"], facts["customers"]
     customer = customers[order["partner_id"][0]]
     best, busiest = orders[0], Counter(one["partner_id"][0] for one in orders).most_common(1)[0][0]
     names, first = own["names"], facts["every_lead"][0]
