@@ -13,7 +13,7 @@ from .ports import Claim, StoreGone, TurnsLocked
 
 _logger = logging.getLogger(__name__)
 
-BURST = 1  # writes that may follow another at once after a pause: the first words wait for no interval
+BURST = 1  # writes that may follow another at once after a pause: the first words wait for none
 
 
 class Writer:
