@@ -71,10 +71,16 @@ def run(arguments: list[str]) -> None:
                     if side == Ours.name
                     else Theirs(odoo, llm)
                 )
+                is_warm = False
                 for question in wanted(questions(odoo.rpc), arguments):
-                    row = known().get(mark(side, llm, question)) or _ask(
-                        asker, odoo.rpc, question, mark(side, llm, question)
-                    )
+                    row = known().get(mark(side, llm, question))
+                    if row is None:
+                        if (
+                            not is_warm
+                        ):  # the model reads how every question begins; none waits for that
+                            asker.ask("Hello.", lambda _entry: None)
+                            is_warm = True
+                        row = _ask(asker, odoo.rpc, question, mark(side, llm, question))
                     rows.append(row)
                     _print(row)
     table(rows)

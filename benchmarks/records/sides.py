@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import httpx
 from langchain_core.messages import ToolMessage
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from langchain_mcp_adapters.tools import load_mcp_tools
@@ -133,21 +134,25 @@ class Theirs:
         except TimeoutError:
             answer.error = "took too long"
         except Exception as error:
+            while isinstance(error, ExceptionGroup):  # the SDK's, of which one went wrong
+                error = error.exceptions[0]
             answer.error = f"{type(error).__name__}: {error}"[:300]
         answer.seconds = time.monotonic() - begun
         return answer
 
     async def _ask(self, question: str, answer: Answer, log: Any) -> None:
         client = MultiServerMCPClient({"odoo": self.server})
-        model = ChatOpenAI(
-            base_url=self.llm.base_url,
-            model=self.llm.model,
-            api_key=self.llm.key or "none",
-            temperature=0.0,
-            timeout=SECONDS,
-            max_retries=0,
-        )
-        async with client.session("odoo") as session:
+        # Of its own: the one that langchain-openai keeps belongs to the loop of an earlier question.
+        async with httpx.AsyncClient() as http, client.session("odoo") as session:
+            model = ChatOpenAI(
+                base_url=self.llm.base_url,
+                model=self.llm.model,
+                api_key=self.llm.key or "none",
+                temperature=0.0,
+                timeout=SECONDS,
+                max_retries=0,
+                http_async_client=http,
+            )
             tools = {tool.name: tool for tool in await load_mcp_tools(session)}
             asking = model.bind_tools(list(tools.values()))
             today = datetime.now(UTC).date().isoformat()
