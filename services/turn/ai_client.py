@@ -17,8 +17,9 @@ from ..llm import client, dialect, failover, files, transcript
 from ..llm.answer import Answer
 from ..llm.connections import Connections
 from ..openapi import recall
+from ..records import named
 from ..render import markdown
-from ..specs import LlmSpec, ToolCall, TurnProgress, TurnRequest, TurnResult
+from ..specs import LlmSpec, ToolCall, ToolSpec, TurnProgress, TurnRequest, TurnResult
 from .calls import Calls, Reports
 from .ports import Journal
 from .steps.asking import Asking
@@ -220,6 +221,7 @@ class _Turn(Asking, SummingUp):
             arguments, problem = answer.arguments_of(requested)
             if tool is not None and arguments is not None:
                 arguments = recall.merged(arguments, tool.fixed)
+                problem = problem or self._made_up(tool, arguments)
             calls.append(
                 ToolCall(
                     id=f"call_{uuid.uuid4().hex}",
@@ -234,6 +236,13 @@ class _Turn(Asking, SummingUp):
                 )
             )
         return calls
+
+    def _made_up(self, tool: ToolSpec, arguments: dict[str, Any]) -> str:
+        """What is wrong with the records that a call names."""
+        if not tool.records:
+            return ""
+        told = [one for one in self.progress.messages if one["role"] != "assistant"]
+        return named.made_up(arguments, self.request.system_prompt, self.history, told)
 
     async def _save_answer(self, answer: Answer, calls: list[ToolCall]) -> None:
         progress = self.progress

@@ -83,6 +83,8 @@ def refusal(call: ToolCall) -> CallResult | None:
         return failure("invalid_args", call.problem or "The arguments are not a JSON object.")
     if wrong := arguments.problem(call.arguments, call.tool.input_schema):
         return failure("invalid_args", wrong)
+    if call.problem:
+        return failure("invalid_args", call.problem)
     return None
 
 

@@ -16,7 +16,7 @@ from services.mcp.transport import param_headers
 from services.net import egress, faults
 from services.oauth import metadata
 from services.openapi import parser
-from services.records import compare
+from services.records import compare, named
 from services.render import markdown, markdown_rules
 from services.schemas import elicitation_form
 from services.toolset import words
@@ -324,6 +324,11 @@ PATTERNS = {
         words.MAX_TEXT,
         of(words._PATH),
         ("/", " /", " ~", "~.", "a.", "a.m", "a.doc", " ./"),
+    ),
+    "services.records.named.NUMBER": (
+        compare.MAX_TEXT,
+        named.NUMBER.findall,
+        ("1", "1 ", "12345678901"),
     ),
     "services.records.compare._ID": (
         compare.MAX_TEXT,

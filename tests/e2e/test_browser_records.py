@@ -125,7 +125,7 @@ def test_three_questions_in_the_portal(odoo, zebras, scripted_llm, page_of):
     page = page_of(odoo, "user", viewport={"width": 390, "height": 844})
     page.goto("/my/ai")
 
-    turn = ask(page, "Who am I")
+    turn = ask(page, f"Who am I, {mine}?")
     card = turn.locator(".o_ai_chat_record")
     expect(card.locator(".o_ai_chat_record_name")).to_have_text(name)
     expect(card.locator("a")).to_have_count(0)  # there is no page of it in the portal

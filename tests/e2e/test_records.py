@@ -76,7 +76,7 @@ def test_what_was_killed_in_the_middle_happens_once(new_odoo, scripted_llm):
     (partner,) = mortal.rpc("res.partner", "create", [{"name": "Counted"}])
     run = ("run_action", {"model": "res.partner", "ids": [partner], "action": "Count up"})
     scripted_llm.script(first("count up", calls(run)), then("count up", {"content": "Counted."}))
-    turn = Chat(mortal, client=mortal.login("admin")).ask("count up")
+    turn = Chat(mortal, client=mortal.login("admin")).ask(f"count up {partner}")
     eventually(
         lambda: mortal.sql(
             "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(3)'"

@@ -66,7 +66,7 @@ class Writing:
             self.llm.script(
                 first(name, calls(create, count)), then(name, {"content": "It is written."})
             )
-            self.counted[Chat(self.odoo, "admin").ask(name).id] = (name, partner)
+            self.counted[Chat(self.odoo, "admin").ask(f"{name} {partner}").id] = (name, partner)
 
     def left(self):
         sql = f"SELECT COUNT(*) FROM {TURNS} WHERE state NOT IN ('done', 'failed', 'stopped')"

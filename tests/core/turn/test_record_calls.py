@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import pytest
 from turns import Turn, request_of
 
 from services import text
@@ -23,7 +24,8 @@ def call(name, **arguments):
 
 async def in_turn(journal, *replies):
     async with ScriptedLlm(*replies) as llm:
-        return await Turn(request_of(llm, tools=ALL), journal=journal).run()
+        request = request_of(llm, tools=ALL, question="What about record 1?")
+        return await Turn(request, journal=journal).run()
 
 
 # ------------------------------------------------------------ what a model is told
@@ -78,7 +80,33 @@ async def test_what_cannot_be_carried_out_is_said_to_the_model():
     )
     assert done.result.state == "done"
     (result,) = journal.results
-    assert (result.outcome, "res.partner?" in result.text) == ("invalid_args", True)
+    assert (result.outcome, "res.partner." in result.text) == ("invalid_args", True)
+
+
+@pytest.mark.parametrize("name", ["read_records", "update_records", "post_message"])
+async def test_an_id_that_the_model_has_made_up_reaches_no_record(name):
+    """A small model that has not searched says 7, and means nothing by it."""
+    journal = MemoryJournal({name: Verdict(kind="ask")})
+
+    async def never(_call):
+        raise AssertionError
+
+    async def finds(_call):
+        return CallResult(outcome="ok", text="id | name\n7 | Azure")
+
+    journal.records |= {name: never, "search_records": finds}
+    given = {"id": 7, "body": "b"} if name == "post_message" else {"ids": [7], "values": {"a": 1}}
+    blind = call(name, model="a.b", **given)
+    done = await in_turn(journal, Reply(calls=[blind]), Reply("I said 7."), Reply("Well."))
+    assert done.result.state == "done"
+    (refused,) = journal.results
+    assert refused.outcome == "invalid_args" and "search_records" in refused.text
+
+    journal.records[name] = finds
+    seen = [Reply(calls=[call("search_records", model="a.b")]), Reply(calls=[blind])]
+    done = await in_turn(journal, *seen, Reply("Well."))
+    assert [one.outcome for one in journal.results[1:]] == ["ok"]
+    assert done.result.state == "waiting", "the person is asked about the record that was found"
 
 
 async def test_who_stops_does_not_wait_for_a_query():

@@ -1,0 +1,43 @@
+"""Ids that somebody has named: a record is read or changed by its id only if the id came from somewhere.
+
+A small model that does not know a record's id makes one up, and what it reads then, or asks a person to allow, is about
+another record. Domains may hold any id: they only find what is there.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+NUMBER = re.compile(r"[0-9]+")
+MAX_TOLD = 5  # ids that a sentence tells
+
+
+def made_up(arguments: Mapping[str, Any], prompt: str, *said: Iterable[Mapping[str, Any]]) -> str:
+    """What is wrong with the ids of a call, ``""`` if nothing is.
+
+    :param prompt: may name the record that a conversation is about
+    :param said: messages; of this turn's, what the model itself has said must not be among them
+
+    >>> made_up({"ids": [7, 8]}, "", [{"role": "tool", "content": "id | name\\n7 | Azure"}])
+    'Nobody has named the id 8. Find the record with search_records first.'
+    >>> made_up({"id": 7}, "This is sale.order with the id 7.")
+    ''
+    """
+    wanted = _ids(arguments)
+    if not wanted:
+        return ""
+    known = set(NUMBER.findall(prompt))
+    for messages in said:
+        for message in messages:
+            known.update(NUMBER.findall(str(message.get("content") or "")))
+    unknown = [one for one in wanted if one not in known]
+    if not unknown:
+        return ""
+    which = f"id {unknown[0]}" if len(unknown) == 1 else f"ids {', '.join(unknown[:MAX_TOLD])}"
+    return f"Nobody has named the {which}. Find the record with search_records first."
+
+
+def _ids(arguments: Mapping[str, Any]) -> list[str]:
+    given = arguments.get("ids")
+    ids = [*(given if isinstance(given, list) else ()), arguments.get("id")]
+    return [str(one) for one in dict.fromkeys(ids) if isinstance(one, int)]
