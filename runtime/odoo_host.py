@@ -4,6 +4,7 @@ import logging
 
 from ..tools import db, host
 from . import process
+from .records import known
 from .servers import background
 from .turns import listeners, serving, turn_queue
 
@@ -36,6 +37,9 @@ class OdooHost:
 
     def import_later(self, dbname, box_id, url, uid):
         background.import_later(dbname, box_id, url, uid)
+
+    def record_models(self, turn):
+        return known.models(turn)
 
     def revoke_later(self, token_sets):
         process.revoke_later(token_sets)

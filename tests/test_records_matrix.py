@@ -297,6 +297,10 @@ class TestRecordsMatrix(AiCase):
             yield "rehearse", {**model, "ids": [self.open[name].id], "values": change}
         for relation in relations:
             yield "search_records", {**model, "limit": 200, "fields": [relation]}
+            yield "search_records", {**model, "limit": 200, "fields": [f"{relation}.{field}"]}
+            shown = [f"{relation}.{field}", f"{relation}.{relation}.{field}"]
+            yield "read_records", {**model, "ids": [self.open[name].id], "fields": shown[:1]}
+            yield "read_records", {**model, "ids": [self.open[name].id], "fields": shown[1:]}
             yield "aggregate_records", {**model, "group_by": [relation], "limit": 200}
 
     def _changes(self, name, field):

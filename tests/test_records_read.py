@@ -33,6 +33,61 @@ class TestRecordsRead(PartnersCase):
             self._names(self.internal, model="res.partner", filters=filters), ["Azurite Interior"]
         )
 
+    def test_a_relation_may_be_compared_with_what_a_result_has_told_and_with_me(self):
+        def children(value):
+            filters = [{"field": "parent_id", "value": value}]
+            return self._names(self.internal, model="res.partner", filters=filters)
+
+        self.assertEqual(children(f"Azurite Interior ({self.azure.id})"), [self.child.display_name])
+        self.assertEqual(children(f"Gemini Furniture ({self.azure.id})"), [])
+        self.assertEqual(children("me"), [])
+        self.azure.user_id = self.internal
+        mine = {"model": "res.partner", "filters": [{"field": "user_id", "value": "me"}]}
+        self.assertEqual(self._names(self.internal, **mine), ["Azurite Interior"])
+        self.assertEqual(self._names(self.admin, **mine), [])
+
+    def test_a_field_may_be_that_of_a_record_to_which_a_relation_leads(self):
+        both = [self.child.id, self.child_of_secret.id, self.azure.id]
+        said, data = self._read(
+            self.internal,
+            "search_records",
+            model="res.partner",
+            domain=[["id", "in", both]],
+            order="id",
+            fields=["parent_id.city", "parent_id.parent_id.city"],
+        )
+        self.assertEqual(
+            [row["values"]["parent_id.city"] for row in data["rows"]],
+            [None, "Fremont", {"name": "(no access)"}],
+        )
+        self.assertEqual(data["columns"][0]["label"], "Related Company / City")
+        self.assertNotIn("Hidden City", said)
+        for path, why in (
+            ("child_ids.city", "one record"),
+            ("city.name", "one record"),
+            ("parent_id.signup_token", "no field"),
+            ("title.name", "no field"),
+            ("a.b.c.d.e", "path"),
+            ("parent_id.", "path"),
+        ):
+            with self.subTest(path):
+                refused = self._refused(
+                    self.internal, "search_records", model="res.partner", fields=[path]
+                )
+                self.assertIn(why, refused)
+
+    def test_a_prompt_names_the_models_that_the_person_may_read(self):
+        told = self._turn(self.internal)._system_prompt()
+        self.assertIn("res.partner (Contact): name, user_id, email, phone, city", told)
+        self.assertIn("res.country (Country)", told)
+        self.line.hidden_fields = "phone"
+        for model in ("res.country", "res.users"):
+            self.env["ir.model.access"].search([("model_id.model", "=", model)]).active = False
+        self.env.registry.clear_cache()
+        told = self._turn(self.internal)._system_prompt()
+        self.assertIn("res.partner (Contact): name, user_id, email, city", told)
+        self.assertNotIn("res.country", told)
+
     def test_search_by_a_domain_with_a_path(self):
         domain = ["&", ["parent_id.city", "ilike", "fremont"], ["id", "in", self.mine[0][2]]]
         self.assertEqual(
@@ -149,6 +204,17 @@ class TestRecordsRead(PartnersCase):
             "email",
             self._refused(self.internal, "search_records", model="res.partner", filters=filters),
         )
+        said = self._refused(
+            self.internal, "search_records", model="res.partner.category", fields=["city"]
+        )
+        self.assertIn("res.partner, res.users, res.company have it", said)
+        said = self._refused(
+            self.internal, "search_records", model="res.users", fields=["zip_code"]
+        )
+        self.assertNotIn("has it", said)
+        filters = [{"field": "type", "value": "shop"}]
+        said = self._refused(self.internal, "search_records", model="res.partner", filters=filters)
+        self.assertIn("There are: contact, invoice", said)
         filters = [{"field": "email", "operator": "ilke", "value": "a"}]
         self.assertIn(
             "ilike",

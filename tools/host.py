@@ -34,6 +34,9 @@ class Host(Protocol):
     def import_later(self, dbname: str, box_id: int, url: str, uid: int) -> None:
         """Read the OpenAPI document of a toolbox in the background, as this person."""
 
+    def record_models(self, turn: Any) -> str:
+        """What a model is told of Odoo's models that this turn's person may read, see `runtime/records/known.py`."""
+
     def revoke_later(self, token_sets: Iterable[Any]) -> None:
         """Give tokens back in the background, after the commit that forgot them.
 

@@ -1,6 +1,7 @@
 from odoo import api, fields, models
 
 from ...services.records import catalog, mentions
+from ...tools import host
 
 
 class AiTurn(models.Model):
@@ -71,7 +72,11 @@ class AiTurn(models.Model):
         if not self._record_tools():
             return prompt
         today = fields.Date.context_today(self.with_context(tz=self.user_id.tz))
-        parts = [prompt, catalog.PROMPT.format(today=today.isoformat())]
+        parts = [
+            prompt,
+            catalog.PROMPT.format(today=today.isoformat()),
+            host.current().record_models(self),
+        ]
         record = self._record()
         if record and record._name in self._record_access():
             parts.append(catalog.THIS.format(model=record._name, id=record.id))

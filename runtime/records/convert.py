@@ -53,8 +53,13 @@ def scalar(model, field, value):
         if field.type == "datetime":
             return _utc(model, datetime.fromisoformat(_text(value).strip()))
     except (ValueError, TypeError, KeyError, OverflowError) as error:
+        hint = (
+            f" For the highest or the lowest, sort by “{field.name} desc” or “{field.name}”, with limit 1."
+            if field.type in NUMBERS and field.name != "id"
+            else ""
+        )
         raise invalid(
-            f"“{str(value)[:100]}” is no value of “{field.name}” ({field.type})."
+            f"“{str(value)[:100]}” is no value of “{field.name}” ({field.type}).{hint}"
         ) from error
     return _text(value)
 
@@ -78,7 +83,7 @@ def _choice(model, field, value):
     for key, label in known.items():
         if spelled in (str(key).lower(), str(label).lower()):
             return key
-    raise unknown(f"value of {field.name}", value, [*map(str, known), *known.values()])
+    raise unknown(f"value of {field.name}", value, map(str, known))
 
 
 def _zone(model):

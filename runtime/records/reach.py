@@ -6,14 +6,15 @@ Whatever is out of reach looks like what does not exist, so that nothing can be 
 from collections.abc import Mapping
 
 from odoo.fields import Domain
+from odoo.models import MAGIC_COLUMNS
 
-from ...services.records import reach
+from ...services.records import reach, render
 from ...services.records.access import Access
 from ...services.records.catalog import VERBS
 from ...services.records.conditions import OPERATORS, Condition, Group
 from ...services.records.errors import RecordError, invalid, unknown
 from ...tools import labels
-from . import convert
+from . import convert, values
 
 # Of what is not named, the right to write. Chatter, activities and actions check more by themselves.
 RIGHTS = {
@@ -25,8 +26,11 @@ RIGHTS = {
     "action": "read",
 }
 MAX_DIGITS = 10  # of an id
+MAX_SEARCHED = 20  # models that are looked into for a field that another one has not
 MAX_NAMED = 200  # records that a name in a condition may mean
 RELATIONS = ("many2one", "one2many", "many2many")
+ME = "me"
+MINE = {"res.users": lambda user: user.ids, "res.partner": lambda user: user.partner_id.ids}
 OF_TREES = ("child_of", "parent_of")
 OF_RELATIONS = tuple(one for one in OPERATORS if one not in {"<", "<=", ">", ">=", *OF_TREES})
 
@@ -66,7 +70,7 @@ class Reach:
             named = {self.env[one]._description: one for one in known}
             named |= {labels.of_model(self.env[one]): one for one in known}
             if name not in named:
-                raise unknown("model", name, [*known, *named])
+                raise unknown("model", name, known)
             name = named[name]
         does = VERBS.get(operation, operation)
         if operation not in self.access[name].operations:
@@ -107,6 +111,10 @@ class Reach:
             }
         return self._fields[model._name]
 
+    def reaches(self, model, name):
+        """Whether `fields` has this name."""
+        return name in model._fields and self._is_reached(model, model._fields[name])
+
     def _is_reached(self, model, field):
         access = self.access.get(model._name)
         if field.type in reach.UNREACHABLE_TYPES or reach.is_secret(field.name):
@@ -138,10 +146,31 @@ class Reach:
             by_label = [one for one, field in known.items() if field.string == name]
             if len(by_label) != 1:
                 raise unknown(
-                    "field", f"{model._name}.{name}", [f"{model._name}.{one}" for one in known]
+                    "field",
+                    f"{model._name}.{name}",
+                    [f"{model._name}.{one}" for one in known],
+                    self._elsewhere(model, name),
                 )
             name = by_label[0]
         return known[name]
+
+    def _elsewhere(self, model, name):
+        """Where there is a field that this model has not, as a sentence."""
+        having = [
+            one
+            for one in self.models()[:MAX_SEARCHED]
+            if one != model._name and name in self.fields(self.env[one])
+        ]
+        leading = [
+            f"“{field.name}.{name}”"
+            for field in self.fields(model).values()
+            if field.type == "many2one"
+            and field.comodel_name in having
+            and field.name not in MAGIC_COLUMNS
+        ]
+        has = f"{', '.join(having[:3])} {'have' if len(having) > 1 else 'has'} it."
+        lead = f"From here: {', '.join(leading[:3])}."
+        return " ".join([has] * bool(having) + [lead] * bool(leading))
 
     def comodel(self, field):
         """The model behind a relation, as far as the assistant may look into it."""
@@ -216,12 +245,22 @@ class Reach:
         return found
 
     def _by_id(self, comodel, value):
-        if isinstance(value, str) and not (value.isdecimal() and len(value) < MAX_DIGITS):
-            return []
-        record_id = int(value)
+        """Of ``7``, ``"7"``, ``"Azure Interior (7)"`` as results tell it, where that is its name, and “me”."""
+        if value == ME and comodel._name in MINE:
+            return MINE[comodel._name](self.env.user)
+        number = value
+        if isinstance(value, str):
+            number = value.strip().removesuffix(")").rpartition(" (")[2]
+            if not (number.isdecimal() and len(number) < MAX_DIGITS):
+                return []
+        record_id = int(number)
         if not 0 < record_id < 2**31:
             return []
-        return comodel.browse(record_id).exists()._filtered_access("read").ids
+        found = comodel.browse(record_id).exists()._filtered_access("read")
+        if number == value or not isinstance(value, str):
+            return found.ids
+        told = {render.cell({"id": i, "name": n}) for i, n in values.names_of(found).items()}
+        return found.ids if value.strip() in told else []
 
     def _by_name(self, comodel, name, operator):
         comodel = comodel.with_context(active_test=False)

@@ -14,7 +14,7 @@ from ...services.records import conditions, render
 from ...services.records.catalog import WRITES
 from ...services.records.errors import unknown
 from ...tools import labels
-from . import values
+from . import columns, values
 
 LIMIT = 20  # records when nobody asks for more
 MAX_FIELDS = 60
@@ -84,12 +84,12 @@ def is_writable(model, field):
 
 
 def columns_of(reach, model, names, default):
-    """The fields that are shown: those that are asked for, each checked, or the usual ones."""
+    """The columns that are shown: those that are asked for, each checked, or the usual ones."""
     names = list(dict.fromkeys(names or default))
     if len(names) > MAX_FIELDS:
         names = names[:MAX_FIELDS]
-    found = [reach.field(model, str(name)) for name in names]
-    return [field for field in found if field.name not in ("id", "display_name")]
+    found = [columns.column(reach, model, str(name)) for name in names]
+    return [column for column in found if column.name not in ("id", "display_name")]
 
 
 def search_domain(reach, model, given):
@@ -103,19 +103,19 @@ def search_records(reach, given):
     order = reach.order(model, given.get("order"))
     limit = within(given.get("limit"), LIMIT, 1, render.MAX_ROWS)
     offset = within(given.get("offset"), 0, 0, 1_000_000)
-    fields = columns_of(reach, model, given.get("fields"), values.default_columns(reach, model))
+    wanted = columns_of(reach, model, given.get("fields"), values.default_columns(reach, model))
     found = model.search(domain, order=order, limit=limit, offset=offset)
     total = offset + len(found)
     if len(found) == limit or (offset and not found):
         total = model.search_count(domain, limit=COUNTED)
-    return shown(reach, found, fields, total)
+    return shown(reach, found, wanted, total)
 
 
 def read_records(reach, given):
     model = reach.model(given["model"])
     found = reach.records(model, given["ids"])
-    fields = columns_of(reach, model, given.get("fields"), values.default_fields(reach, model))
-    answer, data = shown(reach, found, fields, len(found))
+    wanted = columns_of(reach, model, given.get("fields"), values.default_fields(reach, model))
+    answer, data = shown(reach, found, wanted, len(found))
     if len(found) > SHEETS:
         return answer, data
     sheets = [
@@ -125,53 +125,58 @@ def read_records(reach, given):
     return text.cap("\n\n".join(sheets), render.CAP), data
 
 
-def shown(reach, records, fields, total):
-    """A table of records: text, and data for people."""
-    records = _fetched(records, fields)
+def shown(reach, records, wanted, total):
+    """A table of records: text, and data for people.
+
+    :param wanted: a list of `columns.Column`
+    """
+    records = _fetched(records, wanted)
     names = values.names_of(records)
     limit = render.VALUE if len(records) <= SHEETS else render.CELL
-    by_field = {field.name: values.column(reach, records, field, limit) for field in fields}
+    by_column = {one.name: columns.told(reach, records, one, limit) for one in wanted}
     is_portal = not reach.env.user._is_internal()
     rows = [
         {
             "id": one.id,
             "name": names.get(one.id, f"#{one.id}"),
-            "values": {field.name: by_field[field.name][one.id] for field in fields},
+            "values": {column.name: by_column[column.name][one.id] for column in wanted},
             "url": values.link(one, is_portal),
             **({"image": values.picture(reach, one)} if len(records) <= SHEETS else {}),
         }
         for one in records
     ]
     model = records.browse()
+    data = _data(reach, model, wanted, rows, total)
     if not rows:
-        return f"No records of {model._name} match.", _data(reach, model, fields, rows, total)
+        return f"No records of {model._name} match.", data
+    counted = "1 record" if total == 1 else f"{total}{'+' * (total >= COUNTED)} records"
     table = render.table(
-        f"{model._name} ({model._description})",
-        ["id", "name", *(field.name for field in fields)],
+        f"{model._name} ({model._description}): {counted}",
+        ["id", "name", *(column.name for column in wanted)],
         ([row["id"], row["name"], *row["values"].values()] for row in rows),
         total,
     )
-    return table, _data(reach, model, fields, rows, total)
+    return table, data
 
 
-def _fetched(records, fields):
+def _fetched(records, wanted):
     """With what is shown in memory, and nothing else: Odoo would read every other column beside the first."""
     records = records.with_context(prefetch_fields=False)
+    own = dict.fromkeys((*one.steps, one.field)[0].name for one in wanted)
     with contextlib.suppress(
         AccessError, MissingError
     ):  # then each value says by itself that it is closed
-        records.fetch(["display_name", *(field.name for field in fields)])
+        records.fetch(["display_name", *own])
     return records
 
 
-def _data(reach, model, fields, rows, total):
+def _data(reach, model, wanted, rows, total):
     return {
         "model": model._name,
         "label": labels.of_model(model),
         "columns": [
-            values.described(reach, model, field)
-            | ({"key": True} if field.name in values.PREFERRED else {})
-            for field in fields
+            columns.described(reach, one) | ({"key": True} if one.name in values.PREFERRED else {})
+            for one in wanted
         ],
         "rows": _as_many_as_fit(rows),
         "total": total,

@@ -27,8 +27,7 @@ PREFERRED = (  # what a table shows when nobody asks for more
 
 
 def default_columns(reach, model):
-    known = reach.fields(model)
-    return [name for name in PREFERRED if name in known]
+    return [name for name in PREFERRED if reach.reaches(model, name)]
 
 
 def default_fields(reach, model):

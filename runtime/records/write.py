@@ -105,8 +105,8 @@ def run_action(reach, given):
 
 
 def _changed(reach, done, records, given=()):
-    fields = [field for field in read.columns_of(reach, records, given, ()) if field.name != "name"]
-    _said, data = read.shown(reach, records, fields, len(records))
+    wanted = [one for one in read.columns_of(reach, records, given, ()) if one.name != "name"]
+    _said, data = read.shown(reach, records, wanted, len(records))
     named = ", ".join(f"{row['name']} ({row['id']})" for row in data["rows"][:20])
     return f"{done} {records._name}: {named or 'nothing that is left'}.", {**data, "done": done}
 

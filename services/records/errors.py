@@ -8,6 +8,7 @@ from ..errors import EngineError
 from ..specs import Outcome
 
 NEAREST = 3  # names that a sentence proposes
+FEW = 12  # names that a sentence lists
 
 
 class RecordError(EngineError):
@@ -36,13 +37,19 @@ def invalid(message: str) -> RecordError:
     return RecordError(message, outcome="invalid_args")
 
 
-def unknown(kind: str, name: object, known: Iterable[str]) -> RecordError:
+def unknown(kind: str, name: object, known: Iterable[str], hint: str = "") -> RecordError:
     """What was named is not there, or is not for this person: nobody learns which.
 
-    >>> str(unknown("field", "emial", ["name", "email"]))
-    'There is no field “emial”. Did you mean: email?'
+    :param known: what there is, as far as this person may know; few are listed, of many the nearest
+    :param hint: a sentence that stands before those
+
+    >>> str(unknown("operator", "=<", ["<=", "<", "="]))
+    'There is no operator “=<”. There are: <=, <, =.'
     """
-    shown = str(name)[:100]
-    near = difflib.get_close_matches(shown, list(known), NEAREST, 0.5)
-    hint = f" Did you mean: {', '.join(near)}?" if near else ""
-    return invalid(f"There is no {kind} “{shown}”.{hint}")
+    shown, known = str(name)[:100], list(known)
+    near = difflib.get_close_matches(shown, known, NEAREST, 0.5)
+    if known and len(known) <= FEW:
+        names = f"There are: {', '.join(known)}."
+    else:
+        names = f"Did you mean: {', '.join(near)}?" if near else ""
+    return invalid(" ".join(filter(None, (f"There is no {kind} “{shown}”.", hint, names))))

@@ -1,0 +1,82 @@
+"""Columns: what is shown of records, their own fields and those of one record that a relation leads to."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from odoo.exceptions import AccessError, UserError
+
+from ...services.records.conditions import MAX_DEPTH
+from ...services.records.errors import invalid
+from . import values
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """
+    :ivar name: as it was asked for, such as ``partner_id.email``
+    :ivar steps: the relations that lead to the field
+    :ivar model: of the field, empty
+    """
+
+    name: str
+    steps: tuple[Any, ...]
+    model: Any
+    field: Any
+
+
+def column(reach, model, name):
+    """:raises RecordError: a part of it is out of reach, or leads to several records"""
+    *relations, last = name.strip().split(".")
+    if len(relations) >= MAX_DEPTH or not all((*relations, last)):
+        raise invalid(f"A path has 1 to {MAX_DEPTH} field names with dots between them.")
+    steps = []
+    for one in relations:
+        field = reach.field(model, one)
+        if field.type != "many2one":
+            raise invalid(
+                f"“{field.name}” does not lead to one record, so “{name[:100]}” cannot be shown."
+                " Search its model instead."
+            )
+        model = reach.comodel(field)
+        steps.append(field)
+    field = reach.field(model, last)
+    path = ".".join(one.name for one in (*steps, field))
+    return Column(path, tuple(steps), model.browse(), field)
+
+
+def told(reach, records, column, limit):
+    """As `values.column`; what a relation leads to is told only where the person may read that record."""
+    if not column.steps:
+        return values.column(reach, records, column.field, limit)
+    reached, closed = {one.id: one for one in records}, set()
+    try:
+        for step in column.steps:
+            linked = {row: one[step.name] for row, one in reached.items()}
+            comodel = reach.env[step.comodel_name].with_context(prefetch_fields=False)
+            ids = dict.fromkeys(one.id for one in linked.values() if one)
+            readable = comodel.browse(ids)._filtered_access("read")
+            closed |= {row for row, one in linked.items() if one and one.id not in readable._ids}
+            reached = {
+                row: readable.browse(one.id)
+                for row, one in linked.items()
+                if one.id in readable._ids
+            }
+    except (AccessError, UserError):
+        return dict.fromkeys(records.ids, values.NO_ACCESS)
+    last = column.model.browse(dict.fromkeys(one.id for one in reached.values()))
+    known = values.column(reach, last.with_context(prefetch_fields=False), column.field, limit)
+    return {
+        row: known[reached[row].id]
+        if row in reached
+        else values.NO_ACCESS
+        if row in closed
+        else None
+        for row in records.ids
+    }
+
+
+def described(reach, column):
+    """As `values.described`; its label says what leads there."""
+    found = values.described(reach, column.model, column.field)
+    labels = [one._description_string(reach.env) for one in column.steps]
+    return {**found, "name": column.name, "label": " / ".join([*labels, found["label"]])}
