@@ -4,6 +4,8 @@ import { formatFloat } from "@web/core/utils/numbers";
 const { DateTime } = luxon;
 /** Fields that say in which state a record is. */
 const STATES = ["state", "stage_id"];
+/** The name of what the person may not read, as the API tells it. */
+const CLOSED = "(no access)";
 const NUMBERS = ["integer", "float", "monetary"];
 /** Bars, or points of a line, that a person can still tell apart, and lines of one chart. */
 const MAX_LABELS = 30;
@@ -11,6 +13,11 @@ const MAX_SERIES = 8;
 
 function isObject(value) {
     return Boolean(value) && typeof value === "object" && !Array.isArray(value);
+}
+
+/** Whether it stands for a related record that the person may not read. */
+function isClosed(value) {
+    return isObject(value) && value.name === CLOSED && Object.keys(value).length === 1;
 }
 
 function number(value) {
@@ -43,6 +50,9 @@ export function valueText(value, type) {
     }
     if (Array.isArray(value)) {
         return value.map((one) => valueText(one)).join(", ");
+    }
+    if (isClosed(value)) {
+        return _t("(no access)");
     }
     if (isObject(value)) {
         return "amount" in value
@@ -92,9 +102,10 @@ export function relatedPath(row, column, value) {
     return isBackend && column.model && value?.id ? `/odoo/${column.model}/${value.id}` : null;
 }
 
-/** @returns {{state: string, fields: Object[]}} what a card shows of a row: its state, and its other values */
+/** @returns {{state: string, fields: Object[]}} what a card shows of a row: its state, and the values that there are */
 export function sheetOf(row, columns) {
-    const isShown = ({ name, type }) => valueText(row.values[name], type) !== "";
+    const isShown = ({ name, type }) =>
+        !isClosed(row.values[name]) && valueText(row.values[name], type) !== "";
     const state = columns.find(({ name }) => STATES.includes(name) && row.values[name]);
     return {
         state: state ? valueText(row.values[state.name], state.type) : "",

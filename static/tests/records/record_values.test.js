@@ -78,6 +78,18 @@ test("a card has the state apart, and no empty fields", () => {
     expect(sheetOf(row, columns)).toEqual({ state: "Sales Order", fields: [columns[1]] });
 });
 
+test("what the person may not read is no value of a card, and said in a table", () => {
+    const columns = [PERSON, { name: "city", label: "City", type: "char" }].map((one) => ({
+        name: "user_id",
+        ...one,
+    }));
+    const row = { values: { user_id: { name: "(no access)" }, city: "Graz" } };
+    expect(sheetOf(row, columns).fields).toEqual([columns[1]]);
+    expect(valueText(row.values.user_id)).toBe("(no access)");
+    const named = { values: { user_id: { id: 7, name: "(no access)" }, city: null } };
+    expect(sheetOf(named, columns).fields).toEqual([columns[0]]);
+});
+
 test("months make a line, people make bars, two groupings make series", () => {
     const months = ["January", "February", "March"].map((said, i) => ({
         "date_order:month": said,
