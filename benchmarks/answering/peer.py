@@ -6,8 +6,10 @@ The folder is that of `benchmarks.answers`. The model is the one at ``OPENAI_BAS
 ``OPENAI_API_KEY``), else the demo's embedded one. All tools stand on one server on the loopback, which has the
 definitions of LiveMCPBench and tells each call that it was done: tool choice, arguments and several steps are
 measured, not what a model makes of real results. A task succeeds if each tool that people needed was called with
-arguments that fit its definition. What came of each is kept in ``.dev/bench-peer.jsonl`` and not asked for again
-until what it depends on changes, so it may be interrupted. Compaction has no row: each task is one question.
+arguments that fit its definition; with ``--steps`` each step of a task, as its annotator wrote it, is a question of its
+own, which succeeds if one of the task's tools was: what a small model can do. What came of each is kept in
+``.dev/bench-peer.jsonl`` and not asked for again until what it depends on changes, so it may be interrupted. Compaction
+has no row: each task is one question.
 """
 
 import argparse
@@ -40,6 +42,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--tasks", type=int, default=95, help="how many, spread over all of them")
     parser.add_argument("--tools", type=int, default=20, help="how many a task has to choose from")
+    parser.add_argument("--steps", action="store_true", help="ask for each step by itself")
     parser.add_argument("--ways", nargs="*", default=[], help="words of the rows' names")
     parser.add_argument("--budget", type=int, default=2_500, help="tokens of definitions")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds of one task")
@@ -89,37 +92,44 @@ async def measure(options: argparse.Namespace, spec: LlmSpec) -> None:
         known = {row["mark"]: row for row in map(json.loads, KEPT.read_text().splitlines())}
     setting = ways.Setting(spec, options.budget, options.timeout)
     rows: dict[str, list[dict[str, Any]]] = {}
-    for number, task in tasks:
+    for number, name, way, task in asked(tasks, options):
         pool = pools.pool_for(task, number, tools, options.tools)
-        for name, way in ways.named(options.ways).items():
-            mark = mark_of(name, number, pool, setting)
-            if (row := known.get(mark)) is None:
-                async with pools.Echo(pool) as fake:
-                    given = ways.Given(
-                        task, pool, pools.servers_of(pool, servers, fake.url), fake.url
-                    )
-                    row = await way(given, setting)
-                    calls = [(tool, arguments) for _session, tool, arguments in fake.calls]
-                verdict = pools.judge(task, pool, calls)
-                row |= {"way": name, "task": number, "mark": mark, "reached": calls}
-                row |= {"needed": verdict.needed, "chosen": verdict.chosen, "valid": verdict.valid}
-                row["success"] = verdict.success
-                with KEPT.open("a") as file:
-                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
-            rows.setdefault(name, []).append(row)
-            print(
-                f"{number:>3} {name:<28} {row['valid']} of {row['needed']} tools, {row['calls']} calls, "
-                f"{row['input']} tokens in, {row['seconds']} s {row['error'][:90]}",
-                flush=True,
-            )
+        mark = mark_of(name, task.question, pool, setting)
+        if (row := known.get(mark)) is None:
+            async with pools.Echo(pool) as fake:
+                given = ways.Given(task, pool, pools.servers_of(pool, servers, fake.url), fake.url)
+                row = await way(given, setting)
+                calls = [(tool, arguments) for _session, tool, arguments in fake.calls]
+            verdict = pools.judge(task, pool, calls)
+            row |= {"way": name, "task": number, "mark": mark, "reached": calls}
+            row |= {"needed": verdict.needed, "chosen": verdict.chosen, "valid": verdict.valid}
+            row["success"] = verdict.valid > 0 if options.steps else verdict.success
+            with KEPT.open("a") as file:
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        rows.setdefault(name, []).append(row)
+        print(
+            f"{number:>3} {name:<28} {row['valid']} of {row['needed']} tools, {row['calls']} calls, "
+            f"{row['input']} tokens in, {row['seconds']} s {row['error'][:90]}",
+            flush=True,
+        )
     print()
     table(rows)
 
 
-def mark_of(name: str, number: int, pool: pools.Pool, setting: ways.Setting) -> str:
+def asked(
+    tasks: list[tuple[int, answers.Task]], options: argparse.Namespace
+) -> Iterator[tuple[int, str, ways.Way, answers.Task]]:
+    """One way after the other, so that the model finds the beginning of a question's request in its cache."""
+    for number, task in tasks:
+        for name, way in ways.named(options.ways).items():
+            for question in task.steps if options.steps else [task.question]:
+                yield number, name, way, replace(task, question=question)
+
+
+def mark_of(name: str, question: str, pool: pools.Pool, setting: ways.Setting) -> str:
     """Changes with whatever an answer depends on, except for the engine itself."""
     llm_spec = setting.llm
-    parts = [name, number, pool.names, setting.budget, setting.timeout, ways.PROMPT]
+    parts = [name, question, pool.names, setting.budget, setting.timeout, ways.PROMPT]
     parts += [llm_spec.model, llm_spec.max_tokens, ways.MAX_ROUNDS]
     parts += [Path(__file__).with_name(source).read_text() for source in SOURCES]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
