@@ -26,6 +26,7 @@ MAX_TRAIL = 32  # references that lead to each other
 MAX_TEXTS = (1_000, 300, 100)  # characters of one description, tried in this order
 _BETWEEN = 6  # bytes of quotation marks, colon and comma around a name
 _KEYWORD = 20  # bytes of a keyword with its brackets
+_OPEN = 30  # bytes that say that an object may hold anything
 MAX_ENUM = 4_000  # bytes of one list of values
 
 Resolver = Callable[[str], Any]
@@ -98,6 +99,7 @@ class _Cleaner:
         self._queue: deque[tuple[Mapping, dict[str, Any], int, tuple[str, ...]]] = deque()
         self._unions: list[dict[str, Any]] = []  # nodes whose items are several schemas
         self._open: list[dict[str, Any]] = []  # nodes with a schema for further properties
+        self._objects: list[dict[str, Any]] = []  # the root, and what is of this type
 
     def clean(self, schema: Mapping, depth: int) -> dict[str, Any]:
         self.leads_nowhere = not self._follow(schema, ())[2]
@@ -110,6 +112,9 @@ class _Cleaner:
             node["items"] = kinds[0] if len(distinct) == 1 else {"anyOf": list(distinct.values())}
         for node in self._open:
             node["additionalProperties"] = node["additionalProperties"] or True
+        for node in self._objects[1:]:  # a tool without parameters has none
+            if not node.get("properties") and "anyOf" not in node:
+                node.setdefault("additionalProperties", True)
         return out
 
     def _outline(self, schema: Any, depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
@@ -127,6 +132,9 @@ class _Cleaner:
             out.pop("description", None)
         _typed(out)
         self._spend(out, _KEYWORD if _has_inside(schema) else 0)  # for the sign that it is cut
+        if not self._objects or "object" in _list_or_one(out.get("type")):
+            self._objects.append(out)
+            self._spend({}, 0 if _has_inside(schema) else _OPEN)
         if whole and depth > 0:
             self._queue.append((schema, out, depth, trail))
         return out
@@ -284,7 +292,10 @@ def _scalars(schema: Mapping) -> dict[str, Any]:
 
 
 def _typed(out: dict[str, Any]) -> dict[str, Any]:
-    """Arrays need items, objects need properties, in the eyes of OpenAI's validator."""
+    """Arrays need items, objects need properties, in the eyes of OpenAI's validator.
+
+    Grammars of llama.cpp take these for all that there may be: an object of which nothing is known is said to be open.
+    """
     kinds = _list_or_one(out.get("type"))
     if not kinds and "properties" in out:
         out["type"] = "object"

@@ -18,6 +18,22 @@ def test_schema_without_arguments(schema):
     assert clean(schema) == EMPTY
 
 
+def test_an_object_of_which_nothing_is_known_may_hold_anything():
+    """Grammars of llama.cpp take an empty list of properties for all that there may be: the model could only say {}."""
+    parts = {
+        "values": {"type": "object"},
+        "rows": {"type": "array", "items": {"type": "object", "properties": {}}},
+        "said": {"type": "object", "additionalProperties": False},
+        "known": {"type": "object", "properties": {"a": {"type": "string"}}},
+    }
+    cleaned = clean({"type": "object", "properties": parts})["properties"]
+    free = {"type": "object", "properties": {}, "additionalProperties": True}
+    assert cleaned["values"] == cleaned["rows"]["items"] == free
+    assert cleaned["said"]["additionalProperties"] is False
+    assert "additionalProperties" not in cleaned["known"]
+    assert clean({"type": "object"}) == {"type": "object", "properties": {}}
+
+
 @pytest.mark.parametrize(
     "schema", [False, [], "object", 7, {"type": "array"}, {"$ref": "#/nowhere"}, {"type": "string"}]
 )
@@ -91,6 +107,7 @@ def test_recursion_keeps_type_and_description():
         "type": "object",
         "description": "a node",
         "properties": {},
+        "additionalProperties": True,
     }
 
 
@@ -185,7 +202,7 @@ def test_all_of_is_folded():
             {"minLength": 3, "type": "string"},
         ),
         ({"allOf": [{"enum": [1, 2, 3]}, {"enum": [3, 2]}]}, {"enum": [2, 3]}),
-        ({"allOf": [{"type": "object"}]}, {"type": "object", "properties": {}}),
+        ({"allOf": [{"type": "object"}]}, {**EMPTY, "additionalProperties": True}),
         (
             {
                 "allOf": [
