@@ -156,6 +156,26 @@ class TestRecordsRead(PartnersCase):
         )
         self.assertNotIn("Hidden", said)
 
+    def test_measures_may_be_written_as_in_sql(self):
+        for measures, told in (
+            (["SUM(color)"], "color:sum"),
+            (["count(*)"], "__count"),
+            (["max( color )"], "color:max"),
+        ):
+            with self.subTest(measures):
+                _said, data = self._read(
+                    self.internal,
+                    "aggregate_records",
+                    model="res.partner",
+                    domain=self.mine,
+                    measures=measures,
+                )
+                self.assertEqual(data["measures"][0]["spec"], told)
+        said = self._refused(
+            self.internal, "aggregate_records", model="res.partner", measures=["drop(color)"]
+        )
+        self.assertIn("sum, avg", said)
+
     def test_sums_can_be_opened_as_a_pivot_of_the_same_records(self):
         sums = {"model": "res.partner", "group_by": ["city"], "measures": ["color:sum"]}
         _said, data = self._read(self.internal, "aggregate_records", domain=self.mine, **sums)

@@ -18,6 +18,7 @@ GRANULARITIES = (
         "day_of_week",
     ),
 )
+COUNTS = ("__count", "count", "count(*)", "COUNT(*)")  # of the records themselves
 NUMERIC = ("sum", "avg", "min", "max")
 OF_ALL = ("count", "count_distinct")
 SUMMED = ("integer", "float", "monetary")
@@ -47,12 +48,11 @@ def groups_of(reach, model, given):
 def _measures(reach, model, given):
     found = []
     for spec in given or ("__count",):
-        if spec in ("__count", "count"):
+        if spec in COUNTS:
             found.append(("__count", None))
             continue
-        name, _colon, function = str(spec).partition(":")
+        name, function = _measure(str(spec))
         field = reach.field(model, name)
-        function = function or "sum"
         if function not in (*NUMERIC, *OF_ALL):
             raise unknown("function", function, (*NUMERIC, *OF_ALL))
         allowed = (*SUMMED, "date", "datetime") if function in ("min", "max") else SUMMED
@@ -64,6 +64,19 @@ def _measures(reach, model, given):
     if len(found) > 8:
         raise invalid("At most 8 measures can be asked for at once.")
     return list(dict.fromkeys(found))
+
+
+def _measure(spec):
+    """A field's name and the function: of ``amount_total:sum``, and of ``sum(amount_total)`` as in SQL.
+
+    >>> _measure("amount_total:avg"), _measure("SUM(amount_total)"), _measure("amount_total")
+    (('amount_total', 'avg'), ('amount_total', 'sum'), ('amount_total', 'sum'))
+    """
+    function, bracket, inside = spec.strip().partition("(")
+    if bracket and inside.endswith(")"):
+        return inside[:-1].strip(), function.strip().lower()
+    name, _colon, function = spec.partition(":")
+    return name, function or "sum"
 
 
 def aggregate_records(reach, given):

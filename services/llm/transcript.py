@@ -22,8 +22,8 @@ def assistant_message(
     content: str, calls: Iterable[ToolCall], thought: str = "", thought_ms: int = 0
 ) -> dict[str, Any]:
     """``thinking``, and the ``thinking_ms`` that it took, are for the reader, see `dialect.completed`.
-    ``problem`` and ``raw_arguments`` are there for calls whose ``arguments`` are None only, ``origin`` (see
-    `ToolSpec.origin`) for those of a tool that was offered."""
+    ``problem`` says why a call is not made, ``raw_arguments`` are there where ``arguments`` are None only,
+    ``origin`` (see `ToolSpec.origin`) for calls of a tool that was offered."""
     message = {
         "role": "assistant",
         "content": content,
@@ -36,8 +36,10 @@ def _stored_call(call: ToolCall) -> dict[str, Any]:
     stored = {"id": call.id, "alias": call.alias, "arguments": call.arguments}
     if call.extra:
         stored["extra"] = list(call.extra)
+    if call.problem:
+        stored["problem"] = call.problem
     if call.arguments is None:
-        stored |= {"raw_arguments": call.raw_arguments[:2_000], "problem": call.problem}
+        stored["raw_arguments"] = call.raw_arguments[:2_000]
     return stored | ({"origin": call.tool.origin} if call.tool else {})
 
 

@@ -17,7 +17,7 @@ from ..llm import client, dialect, failover, files, transcript
 from ..llm.answer import Answer
 from ..llm.connections import Connections
 from ..openapi import recall
-from ..records import named
+from ..records import named, repeated
 from ..render import markdown
 from ..specs import LlmSpec, ToolCall, ToolSpec, TurnProgress, TurnRequest, TurnResult
 from .calls import Calls, Reports
@@ -221,7 +221,7 @@ class _Turn(Asking, SummingUp):
             arguments, problem = answer.arguments_of(requested)
             if tool is not None and arguments is not None:
                 arguments = recall.merged(arguments, tool.fixed)
-                problem = problem or self._made_up(tool, arguments)
+                problem = problem or self._guess(tool, arguments)
             calls.append(
                 ToolCall(
                     id=f"call_{uuid.uuid4().hex}",
@@ -237,12 +237,15 @@ class _Turn(Asking, SummingUp):
             )
         return calls
 
-    def _made_up(self, tool: ToolSpec, arguments: dict[str, Any]) -> str:
-        """What is wrong with the records that a call names."""
+    def _guess(self, tool: ToolSpec, arguments: dict[str, Any]) -> str:
+        """What a model that guesses instead of reading is told of its call on records."""
         if not tool.records:
             return ""
-        told = [one for one in self.progress.messages if one["role"] != "assistant"]
-        return named.made_up(arguments, self.request.system_prompt, self.history, told)
+        messages = self.progress.messages
+        told = [one for one in messages if one["role"] != "assistant"]
+        return named.made_up(
+            arguments, self.request.system_prompt, self.history, told
+        ) or repeated.refusal(tool.name, arguments, messages)
 
     async def _save_answer(self, answer: Answer, calls: list[ToolCall]) -> None:
         progress = self.progress

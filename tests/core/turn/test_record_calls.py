@@ -109,6 +109,33 @@ async def test_an_id_that_the_model_has_made_up_reaches_no_record(name):
     assert done.result.state == "waiting", "the person is asked about the record that was found"
 
 
+async def test_the_same_question_is_not_asked_twice_unless_something_was_written():
+    """A small model that has read a result asks for it until its rounds are over."""
+    journal = MemoryJournal()
+    made = []
+
+    async def perform(done):
+        made.append(done.tool.name)
+        return CallResult(outcome="ok", text="id | name\n7 | Azure")
+
+    journal.records |= dict.fromkeys(("search_records", "create_record"), perform)
+    search = call("search_records", model="a.b")
+    create = call("create_record", model="a.b", values={"name": "c"})
+    replies = [Reply(calls=[one]) for one in (search, search, create, search)]
+    await in_turn(journal, *replies, Reply("Azure."))
+    assert made == ["search_records", "create_record", "search_records"]
+    assert [one.outcome for one in journal.results] == ["ok", "invalid_args", "ok", "ok"]
+    assert "above" in journal.results[1].text
+
+    async def refuses(_call):
+        raise unknown("field", "emial", ["email"])
+
+    journal.records["search_records"] = refuses
+    await in_turn(journal, *replies[:2], Reply("There is none."))
+    assert all("email" in one.text for one in journal.results[-2:])
+    assert "very call" in journal.results[-1].text
+
+
 async def test_who_stops_does_not_wait_for_a_query():
     journal = MemoryJournal()
     begun = asyncio.Event()

@@ -1,0 +1,37 @@
+"""Calls that a model makes again in the same turn: nothing has changed, so its answer is due, or another call.
+
+Small models forget that they have read a result, and ask for it until their rounds are used up.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .catalog import TOOLS
+
+READ_BEFORE = "You have made this very call, and its result is above. Answer the user with it."
+REFUSED_BEFORE = (
+    "You have made this very call, and it was refused: {why} Change it, or say what is missing."
+)
+MAX_WHY = 500  # characters
+
+
+def refusal(name: str, arguments: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> str:
+    """What a call of a tool that reads is told, ``""`` if it is to be made.
+
+    :param messages: of this turn
+    """
+    if name not in TOOLS or TOOLS[name].is_write:
+        return ""
+    results = {one["call_id"]: one for one in messages if one["role"] == "tool"}
+    for message in reversed(messages):
+        for call in message.get("tool_calls") or ():
+            result = results.get(call["id"])
+            if result is None:
+                continue
+            if call["alias"] == name and call["arguments"] == arguments:
+                if result["outcome"] == "ok":
+                    return READ_BEFORE
+                return REFUSED_BEFORE.format(why=result["content"][:MAX_WHY])
+            if call["alias"] in TOOLS and TOOLS[call["alias"]].is_write:
+                return ""
+    return ""
