@@ -48,7 +48,12 @@ class TestRecallApi(RecallApiCase):
         self.assertEqual(item["properties"]["name"], {"type": "string"})
         self.assertEqual(
             item["properties"]["parts"],
-            {"type": "object", "description": "an item", "properties": {}},
+            {
+                "type": "object",
+                "description": "an item",
+                "properties": {},
+                "additionalProperties": True,
+            },
         )
         self.assertEqual(parameters["properties"]["items"]["description"], "What to plan")
         self.assertEqual(parameters["required"], ["items"], "what is fixed is not asked for")
