@@ -10,6 +10,7 @@ from typing import Any
 
 NUMBER = re.compile(r"[0-9]+")
 MAX_TOLD = 5  # ids that a sentence tells
+SEARCH_FIRST = 'Call search_records first, with a filter such as {"field": "name", "value": "…"}.'
 
 
 def made_up(arguments: Mapping[str, Any], prompt: str, *said: Iterable[Mapping[str, Any]]) -> str:
@@ -19,7 +20,7 @@ def made_up(arguments: Mapping[str, Any], prompt: str, *said: Iterable[Mapping[s
     :param said: messages; of this turn's, what the model itself has said must not be among them
 
     >>> made_up({"ids": [7, 8]}, "", [{"role": "tool", "content": "id | name\\n7 | Azure"}])
-    'Nobody has named the id 8. Find the record with search_records first.'
+    'Nobody has named the id 8. Call search_records first, with a filter such as {"field": "name", "value": "…"}.'
     >>> made_up({"id": 7}, "This is sale.order with the id 7.")
     ''
     """
@@ -34,7 +35,7 @@ def made_up(arguments: Mapping[str, Any], prompt: str, *said: Iterable[Mapping[s
     if not unknown:
         return ""
     which = f"id {unknown[0]}" if len(unknown) == 1 else f"ids {', '.join(unknown[:MAX_TOLD])}"
-    return f"Nobody has named the {which}. Find the record with search_records first."
+    return f"Nobody has named the {which}. {SEARCH_FIRST}"
 
 
 def _ids(arguments: Mapping[str, Any]) -> list[str]:

@@ -8,10 +8,8 @@ from typing import Any
 
 from .catalog import TOOLS
 
-READ_BEFORE = "You have made this very call, and its result is above. Answer the user with it."
-REFUSED_BEFORE = (
-    "You have made this very call, and it was refused: {why} Change it, or say what is missing."
-)
+READ_BEFORE = "This call was made already, and its result is above. Answer the user with it."
+REFUSED_BEFORE = "This call was refused already. {why}"
 MAX_WHY = 500  # characters
 
 
@@ -23,15 +21,16 @@ def refusal(name: str, arguments: Mapping[str, Any], messages: Sequence[Mapping[
     if name not in TOOLS or TOOLS[name].is_write:
         return ""
     results = {one["call_id"]: one for one in messages if one["role"] == "tool"}
-    for message in reversed(messages):
+    first = None  # of the same calls since something was written
+    for message in messages:
         for call in message.get("tool_calls") or ():
             result = results.get(call["id"])
-            if result is None:
-                continue
-            if call["alias"] == name and call["arguments"] == arguments:
-                if result["outcome"] == "ok":
-                    return READ_BEFORE
-                return REFUSED_BEFORE.format(why=result["content"][:MAX_WHY])
-            if call["alias"] in TOOLS and TOOLS[call["alias"]].is_write:
-                return ""
-    return ""
+            if result and call["alias"] == name and call["arguments"] == arguments:
+                first = first or result
+            elif call["alias"] in TOOLS and TOOLS[call["alias"]].is_write:
+                first = None
+    if first is None:
+        return ""
+    if first["outcome"] == "ok":
+        return READ_BEFORE
+    return REFUSED_BEFORE.format(why=first["content"][:MAX_WHY])

@@ -133,7 +133,7 @@ async def test_the_same_question_is_not_asked_twice_unless_something_was_written
     journal.records["search_records"] = refuses
     await in_turn(journal, *replies[:2], Reply("There is none."))
     assert all("email" in one.text for one in journal.results[-2:])
-    assert "very call" in journal.results[-1].text
+    assert "refused already" in journal.results[-1].text
 
 
 async def test_who_stops_does_not_wait_for_a_query():
