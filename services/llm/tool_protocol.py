@@ -76,6 +76,9 @@ class NativeProtocol:
         return model.bind_tools(functions) if functions else model
 
     def messages(self, system_prompt, messages, functions, host=""):
+        if not functions and any(message["role"] == "tool" for message in messages):
+            # Some endpoints refuse calls in a request without functions, and small models go on calling.
+            messages = _alternating(_plain(messages, with_calls=False))
         return transcript.to_langchain(system_prompt, messages, host)
 
     def answer(self, functions, *, is_last=False):
@@ -174,17 +177,22 @@ def _described(functions: Functions) -> str:
     return "\n".join([TOOLS, *listed])
 
 
-def _plain(messages: Messages) -> list[dict[str, Any]]:
-    """The transcript with calls and results as text, each result behind the answer that asked for it."""
+def _plain(messages: Messages, with_calls: bool = True) -> list[dict[str, Any]]:
+    """The transcript with calls and results as text, each result behind the answer that asked for it.
+
+    :param with_calls: whether the model reads how it has called; it would write the next call alike
+    """
     messages = list(messages)
     results = {m["call_id"]: m for m in messages if m["role"] == "tool"}
     plain: list[dict[str, Any]] = []
     for message in messages:
         calls = message.get("tool_calls") or ()
         if calls:
-            plain.append(
-                {"role": "assistant", "content": _written_answer(message.get("content"), calls)}
-            )
+            said = message.get("content")
+            if with_calls:
+                plain.append({"role": "assistant", "content": _written_answer(said, calls)})
+            elif said:
+                plain.append({"role": "assistant", "content": said})
             found = [results.get(call["id"]) for call in calls]
             lines = [_result(call, result) for call, result in zip(calls, found, strict=True)]
             pictures = [shown for result in found for shown in (result or {}).get("pictures", ())]

@@ -8,8 +8,9 @@ from typing import Any
 
 from .catalog import TOOLS
 
-READ_BEFORE = "This call was made already, and its result is above. Answer the user with it."
-REFUSED_BEFORE = "This call was refused already. {why}"
+MADE = "This call was made already"  # how what they are told begins
+READ_BEFORE = f"{MADE}, and its result is above. Answer the user with it."
+REFUSED_BEFORE = f"{MADE}, and refused: {{why}}"
 MAX_WHY = 500  # characters
 
 

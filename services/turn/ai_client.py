@@ -120,6 +120,8 @@ class _Turn(Asking, SummingUp):
             if answer.stopped:
                 return TurnResult(state="stopped", text=answer.text)
             calls = [] if self._is_last_word() else self._calls_of(answer)
+            if calls and all(call.problem.startswith(repeated.MADE) for call in calls):
+                self.progress.sum_up = True  # it goes round in circles
             if not calls and not answer.text.strip():
                 error = LlmProtocolError(
                     "The language model called tools instead of answering. Try again."

@@ -138,7 +138,7 @@ def test_a_round_waits_for_a_word(careful, scripted_llm):
         decide(turn, question["id"], "stop")
         assert text_of(turn.events()) == "That is all I know."
         last = scripted_llm.requests()[-1]["body"]
-        assert "tools" not in last and "does not want you to call tools" in str(last["messages"])
+        assert "tools" not in last and "Do not call tools any more" in str(last["messages"])
     finally:
         careful.rpc("ai.assistant", "write", assistants, {"confirm_round": 0})
 

@@ -13,7 +13,7 @@ SUM_UP = (
     "Answer the user now with what you have found and say plainly what is missing."
 )
 STOP_AND_ANSWER = (
-    "The user does not want you to call tools any more. "
+    "Do not call tools any more. "
     "Answer the user now with what you have found and say plainly what is missing."
 )
 

@@ -121,19 +121,23 @@ async def test_the_same_question_is_not_asked_twice_unless_something_was_written
     journal.records |= dict.fromkeys(("search_records", "create_record"), perform)
     search = call("search_records", model="a.b")
     create = call("create_record", model="a.b", values={"name": "c"})
-    replies = [Reply(calls=[one]) for one in (search, search, create, search)]
-    await in_turn(journal, *replies, Reply("Azure."))
+    replies = [Reply(calls=[one]) for one in (search, create, search, search)]
+    async with ScriptedLlm(*replies, Reply("Azure.")) as llm:
+        done = await Turn(request_of(llm, tools=ALL), journal=journal).run()
+        last = llm.requests[-1]
     assert made == ["search_records", "create_record", "search_records"]
-    assert [one.outcome for one in journal.results] == ["ok", "invalid_args", "ok", "ok"]
-    assert "above" in journal.results[1].text
+    assert [one.outcome for one in journal.results] == ["ok", "ok", "ok", "invalid_args"]
+    assert "above" in journal.results[-1].text and done.result.text == "Azure."
+    assert "tools" not in last and {one["role"] for one in last["messages"]} == {"system", "user"}
+    assert "7 | Azure" in last["messages"][-1]["content"], "who goes round in circles answers now"
 
     async def refuses(_call):
         raise unknown("field", "emial", ["email"])
 
     journal.records["search_records"] = refuses
-    await in_turn(journal, *replies[:2], Reply("There is none."))
+    await in_turn(journal, *[Reply(calls=[search])] * 2, Reply("There is none."))
     assert all("email" in one.text for one in journal.results[-2:])
-    assert "refused already" in journal.results[-1].text
+    assert "made already" in journal.results[-1].text
 
 
 async def test_who_stops_does_not_wait_for_a_query():
