@@ -7,7 +7,6 @@ the same function, called again with the saved progress in another process, goes
 import asyncio
 import contextlib
 import time
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -16,18 +15,16 @@ from ..errors import LlmError, LlmProtocolError
 from ..llm import client, dialect, failover, files, transcript
 from ..llm.answer import Answer
 from ..llm.connections import Connections
-from ..openapi import recall
-from ..records import named, repeated
 from ..render import markdown
-from ..specs import LlmSpec, ToolCall, ToolSpec, TurnProgress, TurnRequest, TurnResult
+from ..specs import LlmSpec, ToolCall, TurnProgress, TurnRequest, TurnResult
 from .calls import Calls, Reports
 from .ports import Journal
 from .steps.asking import Asking
+from .steps.calling import Calling
 from .steps.summing_up import SummingUp
 from .tools import TurnTools
 
 MAX_NOTICES = 10  # sentences about tools that were left out, at the start of a turn
-MAX_CALLS = 20  # calls of one answer; what a model asks beyond it is refused
 DEADLINE_MARGIN = 0.5  # s before the turn's own limit, so that the turn ends in order
 
 
@@ -77,7 +74,7 @@ def _left_out(names):
     )
 
 
-class _Turn(Asking, SummingUp):
+class _Turn(Asking, Calling, SummingUp):
     def __init__(self, request, progress, journal, tools, stop, open_model, clock):
         self.request: TurnRequest = request
         self.progress: TurnProgress = progress
@@ -120,8 +117,6 @@ class _Turn(Asking, SummingUp):
             if answer.stopped:
                 return TurnResult(state="stopped", text=answer.text)
             calls = [] if self._is_last_word() else self._calls_of(answer)
-            if calls and all(call.problem.startswith(repeated.MADE) for call in calls):
-                self.progress.sum_up = True  # it goes round in circles
             if not calls and not answer.text.strip():
                 error = LlmProtocolError(
                     "The language model called tools instead of answering. Try again."
@@ -215,39 +210,6 @@ class _Turn(Asking, SummingUp):
                 for sent in entering
             ]
             await self.journal.save_step(self.progress, more_events=entered)
-
-    def _calls_of(self, answer: Answer) -> list[ToolCall]:
-        calls = []
-        for requested in answer.calls[:MAX_CALLS]:
-            tool, server = self.tools.resolve(requested.name) or (None, None)
-            arguments, problem = answer.arguments_of(requested)
-            if tool is not None and arguments is not None:
-                arguments = recall.merged(arguments, tool.fixed)
-                problem = problem or self._guess(tool, arguments)
-            calls.append(
-                ToolCall(
-                    id=f"call_{uuid.uuid4().hex}",
-                    alias=text.one_line(requested.name, 128) or "unnamed",
-                    round=self.progress.round + 1,
-                    tool=tool,
-                    server=server,
-                    arguments=arguments,
-                    raw_arguments=requested.arguments,
-                    problem=problem,
-                    extra=requested.extra and (self.host, requested.extra),
-                )
-            )
-        return calls
-
-    def _guess(self, tool: ToolSpec, arguments: dict[str, Any]) -> str:
-        """What a model that guesses instead of reading is told of its call on records."""
-        if not tool.records:
-            return ""
-        messages = self.progress.messages
-        told = [one for one in messages if one["role"] != "assistant"]
-        return named.made_up(
-            arguments, self.request.system_prompt, self.history, told
-        ) or repeated.refusal(tool.name, arguments, messages)
 
     async def _save_answer(self, answer: Answer, calls: list[ToolCall]) -> None:
         progress = self.progress

@@ -35,7 +35,9 @@ ARROWS = {
     "services.meaning": "services services.net services.llm",
     "services.toolset": "services services.schemas services.openapi",
     "services.context": "services services.llm services.toolset",
-    "services.turn.steps": "services services.render services.llm services.context",
+    "services.turn.steps": (
+        "services services.render services.openapi services.llm services.context services.records"
+    ),
     "services.turn": (
         "services services.schemas services.render services.mcp.session services.mcp.discovery services.mcp.pool"
         " services.openapi services.llm services.records services.toolset services.meaning services.turn.steps"

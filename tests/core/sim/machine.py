@@ -14,7 +14,7 @@ from unittest import mock
 import langsmith.run_helpers  # noqa: F401
 
 from services.mcp.pool import pool
-from services.turn import ai_client
+from services.turn.steps import calling
 
 from .servers import MemorySession
 
@@ -31,7 +31,7 @@ def lent_to(world):
     try:
         with (
             mock.patch.object(time, "monotonic", world.clock),
-            mock.patch.object(ai_client, "uuid", names),
+            mock.patch.object(calling, "uuid", names),
             mock.patch.object(pool.connect, "open_session", open_session),
         ):
             yield

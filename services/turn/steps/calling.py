@@ -1,0 +1,51 @@
+"""What an answer of the model asks for, as calls: each with its tool, its arguments, and what is wrong with them."""
+
+import uuid
+from typing import Any
+
+from ... import text
+from ...llm.answer import Answer
+from ...openapi import recall
+from ...records import named, repeated
+from ...specs import ToolCall, ToolSpec
+
+MAX_CALLS = 20  # calls of one answer; what a model asks beyond it is refused
+
+
+class Calling:
+    """Part of the loop of a turn."""
+
+    def _calls_of(self, answer: Answer) -> list[ToolCall]:
+        calls = []
+        for requested in answer.calls[:MAX_CALLS]:
+            tool, server = self.tools.resolve(requested.name) or (None, None)
+            arguments, problem = answer.arguments_of(requested)
+            if tool is not None and arguments is not None:
+                arguments = recall.merged(arguments, tool.fixed)
+                problem = problem or self._guess(tool, arguments)
+            calls.append(
+                ToolCall(
+                    id=f"call_{uuid.uuid4().hex}",
+                    alias=text.one_line(requested.name, 128) or "unnamed",
+                    round=self.progress.round + 1,
+                    tool=tool,
+                    server=server,
+                    arguments=arguments,
+                    raw_arguments=requested.arguments,
+                    problem=problem,
+                    extra=requested.extra and (self.host, requested.extra),
+                )
+            )
+        if calls and all(call.problem.startswith(repeated.MADE) for call in calls):
+            self.progress.sum_up = True  # it goes round in circles
+        return calls
+
+    def _guess(self, tool: ToolSpec, arguments: dict[str, Any]) -> str:
+        """What a model that guesses instead of reading is told of its call on records."""
+        if not tool.records:
+            return ""
+        messages = self.progress.messages
+        told = [one for one in messages if one["role"] != "assistant"]
+        return named.made_up(
+            arguments, self.request.system_prompt, self.history, told
+        ) or repeated.refusal(tool.name, arguments, messages)
