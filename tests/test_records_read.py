@@ -156,6 +156,20 @@ class TestRecordsRead(PartnersCase):
         )
         self.assertNotIn("Hidden", said)
 
+    def test_groups_have_a_total(self):
+        """Models add up wrongly, and take the first group for all of it."""
+        said, data = self._read(
+            self.internal,
+            "aggregate_records",
+            model="res.partner",
+            domain=self.mine,
+            group_by=["city"],
+            measures=["__count", "color:max"],
+            limit=2,
+        )
+        self.assertEqual(len(data["groups"]), 2)
+        self.assertIn("\nOf all groups together: __count 3; color:max 0", said)
+
     def test_measures_may_be_written_as_in_sql(self):
         for measures, told in (
             (["SUM(color)"], "color:sum"),

@@ -114,6 +114,10 @@ def aggregate_records(reach, given):
     if not rows:
         return f"No records of {model._name} match.", data
     table = render.table(f"{model._name} ({model._description})", columns, rows, None)
+    if len(rows) > 1:
+        (whole,) = model.formatted_read_group(domain, [], asked)
+        told = "; ".join(f"{spec} {render.cell(whole[spec])}" for spec in asked)
+        table += f"\nOf all groups together: {told}"
     return table, data
 
 
