@@ -36,6 +36,10 @@ class HealthController(http.Controller):
         # sudo: secrets - a number of those that cannot be read
         unreadable = request.env["woow_paas_platform.secret.mixin"].sudo()._count_unreadable()
         status = "package_missing" if missing else SecretUnreadable.code if unreadable else "ok"
+        request.env.cr.execute(
+            "SELECT COUNT(*) FROM ai_config WHERE active AND embedding_problem IS NOT NULL"
+        )
+        (failing,) = request.env.cr.fetchone()
         return {
             "status": status,
             "mcp_enabled": mcp_switch.is_on(request.env),
@@ -53,6 +57,7 @@ class HealthController(http.Controller):
             "wakeup_reason": listeners.channel().reason(),
             "traces": collector.state(),
             "servers": servers,
+            "failing_embeddings": failing,
         }
 
     @http.route("/metrics", type="woow_ai", auth="none", methods=["GET"], readonly=True)

@@ -512,6 +512,10 @@ SCHEMAS = {
                 **_one_of("off", "on", "package_missing", "unreachable"),
                 "description": "Whether this process sends traces to the operator's collector",
             },
+            "failing_embeddings": {
+                **INT,
+                "description": "Providers whose embedding model did not answer when it was asked last",
+            },
         }
     ),
     "Listed": _open({"problems": _list(OBJECT)}),

@@ -140,7 +140,7 @@ class Engine:
         if self._vectors is None:
             from ..services.meaning.vectors import Vectors  # noqa: PLC0415
 
-            self._vectors = Vectors(self.connections)
+            self._vectors = Vectors(self.connections, on_state=self._watch.embeddings)
         return self._vectors
 
     async def run(self, request, progress, journal, stop):

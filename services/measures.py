@@ -37,6 +37,9 @@ MEASURES = {
     "model_seconds": Measure(
         "histogram", "Requests to language models, to the last word", (), LONG
     ),
+    "embedding_requests": Measure(
+        "counter", "Requests for embeddings of tools and of look-ups", ("outcome",)
+    ),
     "tokens": Measure("counter", "Tokens as the providers count them", ("kind",)),
     "streams": Measure("level", "Streams of answers that are open now"),
     "sessions": Measure("level", "MCP sessions that are open now"),

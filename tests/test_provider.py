@@ -5,9 +5,9 @@ from odoo.tests import Form, tagged
 
 from ..runtime import process
 from ..runtime.turns.store import OdooStore
-from ..services.errors import ConfigError, LlmAuthFailed, LlmUnavailable
+from ..services.errors import ConfigError, LlmAuthFailed, LlmNoEmbeddings, LlmUnavailable
 from ..services.llm.diagnose import Found
-from ..services.net.course import Diagnosis
+from ..services.net.course import Diagnosis, Step
 from ..services.specs import TurnProgress
 from ..services.turn.ports import Ending
 from .common import AiCase, AiHttpCase
@@ -54,6 +54,18 @@ class TestProviderState(AiCase):
         self._record()
         self.provider.write({"name": "Another", "model": self.provider.model})
         self.assertEqual(self.provider.state, "connected")
+
+    def test_a_test_says_of_embeddings_what_it_has_met(self):
+        self.provider.embedding_model = "embedder"
+        error = LlmNoEmbeddings(detail="HTTP 404")
+        failed = Diagnosis(error=error, found=Found())
+        failed.steps.append(Step(name="embeddings", state="failed"))
+        self.provider._record_test(failed)
+        self.assertEqual(self.provider.embedding_sentence, str(error))
+        self._record(LlmUnavailable())
+        self.assertTrue(self.provider.embedding_problem, "they were not asked")
+        self._record()
+        self.assertFalse(self.provider.embedding_problem)
 
     def test_the_engine_is_told_the_embedding_model(self):
         self.assertEqual(self.provider._llm_spec().embedding_model, "")

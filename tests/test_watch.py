@@ -5,6 +5,7 @@ import asyncio
 from odoo.tests import tagged
 
 from ..runtime.servers import watch
+from ..services.errors import LlmNoEmbeddings, LlmUnavailable
 from ..services.mcp.discovery.discovery import Discovery
 from ..services.mcp.session.session import ServerInfo
 from ..services.specs import DiscoveredTool
@@ -16,7 +17,7 @@ DEAD = "The MCP server cannot be reached. Check its address."
 
 @tagged("post_install", "-at_install")
 class TestWatch(AiHttpCase):
-    def _tell(self, *words):
+    def _tell(self, *words, spec=None):
         """Let the pool say something: names of methods with their arguments."""
 
         async def write(function, *args):
@@ -33,7 +34,7 @@ class TestWatch(AiHttpCase):
                 await asyncio.wait(told._tasks)
 
         self.synced = []
-        self.spec = self.server._server_spec()
+        self.spec = spec or self.server._server_spec()
         self.env.flush_all()
         asyncio.run(talk())
         self.env.invalidate_all()
@@ -55,6 +56,37 @@ class TestWatch(AiHttpCase):
         self.assertIsNone(
             self.server._server_spec().last_variant, "another server may answer there"
         )
+
+    def test_an_embedding_model_that_fails_is_seen_with_its_reason(self):
+        self.provider.embedding_model = "embedder"
+        spec = self.provider._llm_spec()
+        refused = LlmNoEmbeddings(detail="/embeddings answers: {}")
+        self._tell(("embeddings", refused), spec=spec)
+        provider = self.provider
+        self.assertEqual(provider.embedding_sentence, str(refused))
+        self.assertEqual(provider.embedding_detail, refused.detail)
+        since = provider.embedding_problem_since
+        self.assertTrue(since)
+        health = self.url_open("/api/ai/health").json()
+        self.assertEqual((health["failing_embeddings"], health["status"]), (1, "ok"))
+        self._tell(("embeddings", LlmUnavailable()), spec=spec)
+        self.assertEqual(provider.embedding_sentence, str(LlmUnavailable()))
+        self.assertEqual(provider.embedding_problem_since, since, "it still fails")
+        self._tell(("embeddings", None), spec=spec)
+        self.assertFalse(provider.embedding_problem or provider.embedding_problem_since)
+        self.assertEqual(self.url_open("/api/ai/health").json()["failing_embeddings"], 0)
+
+    def test_what_an_embedding_model_did_says_nothing_of_another_one(self):
+        self.provider.embedding_model = "embedder"
+        spec = self.provider._llm_spec()
+        for change in ({"embedding_model": "another"}, {"api_key": "sk-another"}):
+            with self.subTest(change):
+                self._tell(("embeddings", LlmUnavailable()), spec=self.provider._llm_spec())
+                self.assertTrue(self.provider.embedding_problem)
+                self.provider.write(change)
+                self.assertFalse(self.provider.embedding_problem)
+        self._tell(("embeddings", LlmUnavailable()), spec=spec)
+        self.assertFalse(self.provider.embedding_problem, "of the one before")
 
     def test_a_pause_is_seen_with_its_reason_and_its_process(self):
         self._tell(("state", "open", DEAD))

@@ -1,4 +1,4 @@
-"""Server watch: puts into Odoo what this process's pool learns of servers, for people and for other processes."""
+"""Server watch: puts into Odoo what this process learns of servers, for people and for other processes."""
 
 import asyncio
 import logging
@@ -52,6 +52,19 @@ class ServerWatch:
         """What the process of a stdio server has written last."""
         self._later(spec, lambda env: env[PROCESS]._put(spec.id, process_id(), stderr=stderr))
 
+    def embeddings(self, spec, error) -> None:
+        """A provider's embedding model fails, or answers again."""
+        told = (str(error), error.detail) if error else ()
+        self._later(
+            spec,
+            lambda env: (
+                env["ai.config"]
+                .browse(spec.id)
+                .exists()
+                ._record_embeddings(spec.embedding_model, *told)
+            ),
+        )
+
     def list_changed(self, spec, what) -> None:
         """Tools are read again; prompts and resources are read whenever somebody asks for them."""
         key = spec.realm, spec.id
@@ -89,4 +102,4 @@ class ServerWatch:
         if not task.cancelled() and (error := task.exception()):
             if isinstance(error, StoreGone):  # with the servers
                 return
-            _logger.warning("The state of an MCP server was not saved: %s", error)
+            _logger.warning("The state of a server was not saved: %s", error)

@@ -6,8 +6,8 @@ import math
 from array import array
 from collections.abc import Sequence
 
-from .. import large, text
-from ..errors import LlmNoEmbeddings, ResultTooLarge
+from .. import large, measures, text
+from ..errors import LlmError, LlmNoEmbeddings, ResultTooLarge
 from ..llm import client, llm_errors
 from ..llm.connections import Connections
 from ..net import http
@@ -28,6 +28,21 @@ async def embed(
     :return: a vector of length 1 for each of them, all of one size
     :raises LlmError: the endpoint cannot be asked, or answers something else
     """
+    outcome = "cancelled"
+    try:
+        made = await _embed(spec, texts, connections, timeout)
+        outcome = "ok"
+    except LlmError as error:
+        outcome = error.code
+        raise
+    finally:
+        measures.add("embedding_requests", outcome=outcome)
+    return made
+
+
+async def _embed(
+    spec: LlmSpec, texts: Sequence[str], connections: Connections, timeout: float
+) -> list[array]:
     body = {
         "model": spec.embedding_model,
         "input": [one[:MAX_TEXT] or " " for one in texts],

@@ -1,9 +1,11 @@
 """Ranking of texts by meaning. Vectors are made beside the turns and kept in memory, so no turn waits for them."""
 
 import asyncio
+import contextlib
 import hashlib
 import heapq
 import logging
+import math
 import time
 from array import array
 from collections import OrderedDict
@@ -21,17 +23,31 @@ _logger = logging.getLogger(__name__)
 QUERY_TIMEOUT = 3.0  # s that a look-up waits for the vectors of its queries
 BATCH_TIMEOUT = 60.0  # s for those of one batch of tools
 PAUSE = 60.0  # s after a failure in which words alone decide
+RETOLD = 600.0  # s after which it is told again that a model answers: a process that met a failure may be gone
 MAX_TEXTS = 2_000  # of one turn; half of what is kept of the largest vectors
 MAX_KEPT = 64 * 1024 * 1024  # bytes of vectors: 40 000 of 384 numbers, 5 000 of 3 072
 DEPTH = 100  # places of a ranking
 
+OnState = Callable[[LlmSpec, LlmError | None], None]
+"""Called on the loop with the provider and why its embedding model fails, or None: it answers; must not block."""
+
 
 class Vectors:
-    """Of one event loop. Databases, endpoints, keys and models share nothing."""
+    """Of one event loop. Databases, endpoints, keys and models share nothing.
 
-    def __init__(self, connections: Connections, clock: Callable[[], float] = time.monotonic):
+    :param on_state: told of each failure, and when an embedding model answers for the first time, again or still
+    """
+
+    def __init__(
+        self,
+        connections: Connections,
+        clock: Callable[[], float] = time.monotonic,
+        on_state: OnState = lambda _spec, _error: None,
+    ):
         self._connections = connections
         self._clock = clock
+        self._on_state = on_state
+        self._well: dict[bytes, float] = {}  # when it was told that a model answers
         self._kept: OrderedDict[bytes, array] = OrderedDict()  # what was used last at the end
         self._bytes = 0
         self._resting: dict[bytes, float] = {}  # until when, by model
@@ -74,9 +90,8 @@ class Vectors:
         kept = [self._kept[mark] for mark in marks]
         asked = [*queries, about] if about.strip() else queries
         try:
-            vectors = await embeddings.embed(spec, asked, self._connections, QUERY_TIMEOUT)
-        except LlmError as error:
-            self._rest(key, error)
+            vectors = await self._embed(spec, asked, QUERY_TIMEOUT)
+        except LlmError:
             return None
         if len(vectors[0]) != len(kept[0]):  # the endpoint has another model by this name now
             self._forget(marks)
@@ -90,14 +105,27 @@ class Vectors:
 
     async def _make(self, spec: LlmSpec, texts: Sequence[str]) -> None:
         key = _key(spec)
-        try:
+        with contextlib.suppress(LlmError):
             for start in range(0, len(texts), embeddings.MAX_TEXTS):
                 batch = texts[start : start + embeddings.MAX_TEXTS]
-                made = await embeddings.embed(spec, batch, self._connections, BATCH_TIMEOUT)
+                made = await self._embed(spec, batch, BATCH_TIMEOUT)
                 for one, vector in zip(batch, made, strict=True):
                     self._keep(_mark(key, one), vector)
+
+    async def _embed(self, spec: LlmSpec, texts: Sequence[str], timeout: float) -> list[array]:
+        """As `embeddings.embed`; how it went is told, and a failure is followed by a pause."""
+        key = _key(spec)
+        try:
+            made = await embeddings.embed(spec, texts, self._connections, timeout)
         except LlmError as error:
             self._rest(key, error)
+            self._well.pop(key, None)
+            self._on_state(spec, error)
+            raise
+        if self._well.get(key, -math.inf) + RETOLD <= self._clock():
+            self._well[key] = self._clock()
+            self._on_state(spec, None)
+        return made
 
     def _keep(self, mark: bytes, vector: array) -> None:
         self._forget([mark])

@@ -8,7 +8,7 @@ import pytest
 from conftest import spec_of
 from turns import Turn, request_of
 
-from services.errors import LlmError, LlmNoEmbeddings
+from services.errors import LlmError, LlmNoApi, LlmNoEmbeddings
 from services.llm.connections import Connections
 from services.meaning import embeddings, vectors
 from services.meaning.vectors import Vectors
@@ -99,6 +99,32 @@ async def test_a_turn_waits_for_no_vectors_of_tools(fake, connections, monkeypat
         held.set()
         await kept.prepared()
         assert found(await looked_up(llm, fake, kept))
+
+
+async def test_the_host_is_told_that_it_fails_and_that_it_answers_again(fake, connections):
+    now, told = 0.0, []
+    kept = Vectors(
+        connections,
+        clock=lambda: now,
+        on_state=lambda spec, error: told.append((spec.embedding_model, error and error.code)),
+    )
+
+    async def again():
+        await looked_up(llm, fake, kept)
+        await kept.prepared()
+
+    async with ScriptedLlm() as llm:
+        llm.embed = None
+        await again()
+        assert told == [("embedder", LlmNoApi.code)]
+        now, llm.embed = vectors.PAUSE + 1, meaning
+        await again()
+        assert told[1:] == [("embedder", None)], "once, of several requests"
+        await again()
+        assert len(told) == 2
+        now += vectors.RETOLD
+        await again()
+        assert told[2:] == [("embedder", None)]
 
 
 @pytest.mark.parametrize("vector", [None, [], [0.0, 0.0], ["x"], "1", [1e400], [1.0] * 5_000])
