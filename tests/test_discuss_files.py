@@ -153,6 +153,19 @@ class TestDiscussFiles(AiHttpCase):
         notes = turn.channel_id.message_ids.filtered(lambda m: m.message_type == "notification")
         self.assertIn("large.pdf", str(notes.mapped("body")))
 
+    def test_the_model_is_told_of_the_files_of_a_mention_that_are_too_many(self):
+        channel = self.env["discuss.channel"].with_user(self.internal).create({"name": "Kitchen"})
+        channel.woow_ai_mentions = True
+        self._post(
+            *(self._attach(f"{number}.txt", b"Tea") for number in range(files.MAX_FILES + 2)),
+            channel=channel,
+            body="@Helper read it",
+            partner_ids=self.assistant.partner_id.ids,
+        )
+        said = self._said()
+        self.assertEqual(said.count("Tea"), files.MAX_FILES)
+        self.assertIn("2 more files of the user are left out", said)
+
     def test_nobody_reads_what_is_somebody_elses(self):
         theirs = self._attach("salary.pdf", pdf("XYLOPHONE"), user=self.admin)
         theirs.write({"res_model": self.provider._name, "res_id": self.provider.id})

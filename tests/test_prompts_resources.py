@@ -1,7 +1,12 @@
 """Prompts and resources over HTTP, of a server of ours that this process's runner asks."""
 
+from types import SimpleNamespace
+from unittest.mock import patch
+
 from odoo.tests import tagged
 
+from ..models.conversation import discuss_channel_resources
+from ..services.errors import FileTooComplex
 from ..services.testing.fake_features import RESOURCES
 from ..services.testing.fake_http import respond
 from .common import AiHttpCase, served_mcp
@@ -35,6 +40,14 @@ class TestPromptsResources(AiHttpCase):
         self.assertEqual((answer[0], answer[1]["error"]["code"]), (status, code), answer)
         self.assertTrue(answer[1]["error"]["message"])
         self.assertNotIn("Traceback", str(answer[1]))
+
+    def test_parts_of_a_resource_are_not_read_for_longer_than_a_request_may_take(self):
+        parts = [SimpleNamespace(uri=f"note://{n}", text="Tea.", files=()) for n in range(3)]
+        clock = SimpleNamespace(monotonic=iter([0.0, 0.0, 29.0, 31.0]).__next__)
+        with patch.object(discuss_channel_resources, "time", clock):
+            read = discuss_channel_resources.files_of({"uri": "note://"}, "Notes", parts)
+        self.assertEqual([one.reading.kind for one in read[:2]], ["text", "text"])
+        self.assertIsInstance(read[2].reading, FileTooComplex)
 
     def test_prompts_of_the_conversations_servers_are_listed(self):
         status, answer = self._request("GET", "prompts")

@@ -3,6 +3,8 @@ from odoo import fields, models
 from ...services.llm import files
 from ...tools import limits
 
+LEFT_OUT = "\n\n[{} more files of the user are left out: of one message {} are read.]"
+
 
 class AiTurn(models.Model):
     _inherit = "woow_paas_platform.ai_turn"
@@ -16,15 +18,19 @@ class AiTurn(models.Model):
         :return: the person's message, see `services.llm.files.question`
         """
         # sudo: ir.attachment - the person has sent them with this question
-        attached = self.sudo().attachment_ids.sorted("id")[: files.MAX_FILES]
-        found = (file._ai_file() for file in attached)
-        return files.question(
+        attached = self.sudo().attachment_ids.sorted("id")
+        found = (file._ai_file() for file in attached[: files.MAX_FILES])
+        message = files.question(
             self.prompt or "",
             # what was read may have been replaced by something larger
             (file for file in found if file["size"] <= files.MAX_BYTES or "problem" in file),
             pictures,
             limits.get(self.env, "file_characters_per_message"),
         )
+        left_out = len(attached) - files.MAX_FILES
+        if left_out > 0:  # of a mention: nobody refuses its files
+            message["content"] += LEFT_OUT.format(left_out, files.MAX_FILES)
+        return message
 
     def _unread_files(self):
         """Files of the question that nobody has read: the chat reads them when they are chosen, Discuss does not."""

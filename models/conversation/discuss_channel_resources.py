@@ -1,14 +1,17 @@
 """Resources of MCP servers that a person attaches to a question, as the files that they hold."""
 
 import base64
+import time
 from dataclasses import dataclass
 from urllib.parse import unquote
 
 from odoo import models
 
-from ...services.errors import FileError
+from ...services.errors import FileError, FileTooComplex
 from ...services.llm import files
 from ...tools.refusals import BadInput, NotThere, Refusal
+
+READING_SECONDS = 30.0  # of all parts of a resource; a request that takes longer ends its worker
 
 
 class DiscussChannel(models.Model):
@@ -77,13 +80,19 @@ def files_of(source, name, contents):
     :param name: what the server calls it
     :param contents: `services.mcp.features.prompts_resources.ResourceContent`
     """
-    return [_sent(content, source["uri"], name) for content in contents]
+    until = time.monotonic() + READING_SECONDS
+    return [
+        _sent(content, source["uri"], name, is_late=time.monotonic() > until)
+        for content in contents
+    ]
 
 
-def _sent(content, uri, name):
+def _sent(content, uri, name, is_late):
     uri, data, reading = content.uri or uri, _data_of(content), None
     name = _file_name(uri, name)
     if len(data) <= files.MAX_BYTES:
+        if is_late:
+            return SentFile(name, uri, data, FileTooComplex())
         try:
             reading = files.read(name, data)
         except FileError as error:
