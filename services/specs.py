@@ -254,7 +254,8 @@ class Limits:
 class Compaction:
     """Earlier turns that the model is to sum up before it is asked.
 
-    `messages` are theirs, `former` stands for those that were summed up before, `kept` is the history that follows.
+    `messages` are theirs, `former` stands for those that were summed up before, `kept` are the turns that follow: the
+    question, the last message of the request's history, stands behind them.
     `until` is the last of these turns and `path` the key of all up to it, see `context.summary.path_key`;
     `count` is how many messages people see of them, `room` how many tokens the model may be given to read.
     `note` is what the person wants kept in mind, `failures` how many attempts in a row have failed before,

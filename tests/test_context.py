@@ -9,7 +9,7 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 
 from ..services.context import budget
-from ..services.errors import LeaseLost
+from ..services.errors import LeaseLost, LlmUnavailable
 from ..services.llm.diagnose import Found
 from ..services.net.course import Diagnosis
 from ..services.testing.scripted_llm import Reply, ScriptedLlm
@@ -159,6 +159,23 @@ class TestContext(ContextCase):
         self.assertEqual((refused.state, refused.error_code), ("failed", "llm_context_too_long"))
         turn = self._say(Reply(SUMMARY), Reply("Fine."))
         self.assertEqual((turn.state, turn.summary_until in past.ids), ("done", True))
+
+    def test_after_a_refusal_of_what_should_have_fitted_less_is_sent_here(self):
+        self.startPatcher(patch.object(budget, "RATIOS", (1.0, 1.5)))
+        self._past(2)
+        refused = Reply(status=400, error="maximum context length is 4096 tokens, you sent 5000")
+        first = self._say(refused)
+        self.assertEqual(first.error_code, "llm_context_too_long")
+        self.assertEqual(self.provider._context_tokens(), 4096, "which was known")
+        retry = first.with_user(self.member).sudo(False)._retry().sudo()
+        self.assertEqual(retry._turn_request().context.ratio, 1.333)
+        self._run(retry, refused)
+        later = self.channel._ask("Shorter?").sudo()
+        self.assertEqual(later._turn_request().context.ratio, 1.5, "at most")
+        self._run(later, Reply("Fine."))
+        self.assertEqual(later.transcript["context"]["ratio"], 1.0, "as it was counted then")
+        other = self._conversation(self.member)._ask("And here?").sudo()
+        self.assertEqual(other._turn_request().context.ratio, 1.0)
 
     def test_two_hundred_turns_that_were_never_summed_up(self):
         past = self._past(200, chars=100)
@@ -386,6 +403,14 @@ class TestContextLength(TurnByHandCase):
         self.assertEqual(provider._context_tokens(), 8_000)
         provider.write({"context_length": 0, "model": "other"})
         self.assertEqual(provider._context_tokens(), 128_000, "nothing was found of this one")
+
+    def test_a_test_that_reaches_nothing_forgets_nothing(self):
+        provider = self.provider
+        provider._record_test(Diagnosis(found=Found(models=["test"], context_length=16_000)))
+        provider._record_test(Diagnosis(found=Found(), error=LlmUnavailable()))
+        self.assertEqual(provider._context_tokens(), 16_000)
+        provider._record_test(Diagnosis(found=Found(models=["test"])))
+        self.assertEqual(provider._context_tokens(), 32_768, "it is no longer told")
 
     def test_what_a_provider_refuses_is_not_sent_again(self):
         provider = self.provider

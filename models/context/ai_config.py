@@ -51,6 +51,7 @@ class AiConfig(models.Model):
         """Sum up sooner from now on.
 
         :param detail: how the provider has said that a request was too long
+        :return: whether that says more than was known
         """
         used = self._context_tokens()
         told = llm_errors.context_length(detail)
@@ -58,10 +59,12 @@ class AiConfig(models.Model):
         length = max(told, LEAST) if told else max(used * 3 // 4, GUESSED)
         if length < used:
             self.refused_context_length = length
+        return length < used
 
     def _record_test(self, diagnosis):
         result = super()._record_test(diagnosis)
-        self.found_context_length = diagnosis.found.context_length
+        if diagnosis.found.models:  # else nothing was listed, and what is known stays
+            self.found_context_length = diagnosis.found.context_length
         return result
 
     def _context_tokens(self):

@@ -11,6 +11,7 @@ from ...services.specs import Compaction, Context
 
 BATCH = 20  # turns that are read at once
 RATIO_OF = 5  # latest turns of which one may know what the provider counts
+DENSER = 4 / 3  # as many tokens as were estimated, where a provider refuses what should have fitted
 READ = 2  # times what fits is read: of a conversation that was never summed up, only the end is
 
 
@@ -47,7 +48,7 @@ class AiTurn(models.Model):
             messages = _joined(turns[: plan.summed_up])
             compaction = Compaction(
                 messages=messages,
-                kept=(*_joined(turns[plan.summed_up :]), *(() if self.is_compact else (question,))),
+                kept=_joined(turns[plan.summed_up :]),
                 until=until,
                 path=summary.path_key(turn_id for turn_id in path if turn_id <= until),
                 count=summary.count(messages),
@@ -71,9 +72,16 @@ class AiTurn(models.Model):
 
     def _record_cause(self, code, message, detail):
         result = super()._record_cause(code, message, detail)
-        if code == LlmContextTooLong.code:
-            self._provider()._note_refusal(detail)
+        if code == LlmContextTooLong.code and not self._provider()._note_refusal(detail):
+            self._note_density()
         return result
+
+    def _note_density(self):
+        """What the provider takes was known, so its tokens are more than was estimated: of this conversation only."""
+        ratio = min(self._token_ratio(self._earlier_turns()[::-1].ids) * DENSER, budget.RATIOS[1])
+        progress = self.transcript or {}
+        context = {**progress.get("context", {}), "ratio": round(ratio, 3)}
+        self.transcript = {**progress, "context": context}
 
     def _context_limit(self):
         """What every provider takes that this turn may ask."""
@@ -86,7 +94,8 @@ class AiTurn(models.Model):
 
     def _token_ratio(self, path):
         """What the provider last reported in this conversation, in proportion to what was estimated."""
-        for turn_id in reversed(path[-RATIO_OF:]):
+        latest = [*path[-RATIO_OF:], *self.retry_of_id.ids, *self.ids]
+        for turn_id in reversed(latest):
             transcript = self.browse(turn_id).transcript or {}
             if held := transcript.get("context"):
                 return held["ratio"]

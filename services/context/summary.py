@@ -74,6 +74,7 @@ async def write(
     model: Any,
     spec: LlmSpec,
     compaction: Compaction,
+    answer: Answer,
     *,
     stop: asyncio.Event,
     deadline: float,
@@ -81,9 +82,9 @@ async def write(
 ) -> Answer:
     """Let the model sum up; what it says is capped.
 
+    :param answer: a new one, which has what was said before an error
     :raises LlmError: it did not
     """
-    answer = Answer()
     await client.stream(
         model,
         transcript.to_langchain(INSTRUCTION, [_question(compaction)]),

@@ -2,6 +2,8 @@
 
 from ...context import budget, summary
 from ...errors import LlmError
+from ...llm import failover
+from ...llm.answer import Answer
 from ...render import markdown
 from ...specs import Compaction, TurnResult
 
@@ -45,9 +47,7 @@ class SummingUp:
 
         :raises LlmError: there is none
         """
-        answer = await summary.write(
-            self.model, self.llm, wanted, stop=self.stop, deadline=self.deadline, clock=self.clock
-        )
+        answer = await self._written(wanted)
         if answer.stopped:
             return
         self._count(answer.usage)
@@ -55,10 +55,35 @@ class SummingUp:
         event = summary.event_of(answer, html, wanted, self.llm, self.request.context.ratio)
         self.progress.summary = {"path": wanted.path, "event": event}
         shown = summary.as_messages(answer.text)
-        self.history = (*shown, *wanted.kept)
+        # The question as it is asked, with what the host has added to it since the summary was planned.
+        question = () if self.request.context.is_command else self.request.history[-1:]
+        self.history = (*shown, *wanted.kept, *question)
         self.summary_tokens = budget.tokens_of(shown)
         self._measure({})
         await self.journal.save_step(self.progress, more_events=[event])
+
+    async def _written(self, wanted: Compaction) -> Answer:
+        """The summary, by another model where this one is down before its first token, as an answer is.
+
+        :raises LlmError: there is none
+        """
+        while True:
+            answer = Answer()
+            try:
+                return await summary.write(
+                    self.model,
+                    self.llm,
+                    wanted,
+                    answer,
+                    stop=self.stop,
+                    deadline=self.deadline,
+                    clock=self.clock,
+                )
+            except LlmError as error:
+                instead = failover.next_spec(self.llm, error, answer)
+                if instead is None or self.stop.is_set() or self.clock() >= self.deadline:
+                    raise
+                await self._fall_back(instead, error)
 
     def _measure(self, usage: dict[str, int]) -> None:
         """How full the request was that the transcript goes on from.

@@ -6,7 +6,8 @@ from dataclasses import replace
 from turns import Turn, request_of
 
 from services.context import budget, summary
-from services.specs import Compaction, Context
+from services.llm import client
+from services.specs import Compaction, Context, LlmSpec
 from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm
 
@@ -18,7 +19,7 @@ def requested(llm, *, is_command=False, **changes):
     request = request_of(llm, question="And now?")
     compaction = Compaction(
         messages=SAID,
-        kept=request.history,
+        kept=(),
         until=7,
         path="p",
         count=summary.count(SAID),
@@ -48,6 +49,31 @@ async def test_what_is_asked_builds_on_it():
     held = done.progress.context
     assert held["used"] == held["definitions"] + held["summary"] + held["messages"]
     assert done.progress.usage["input_tokens"] == 20, "both are paid for"
+
+
+async def test_the_question_is_asked_as_it_stands():
+    async with ScriptedLlm(Reply("To Tainan."), Reply("Fine.")) as llm:
+        request = requested(llm)
+        record = {"role": "user", "content": "And now?\n\nS00042: to Tainan"}
+        await Turn(replace(request, history=(*SAID, record))).run()
+    assert asked(llm)[-1].endswith("S00042: to Tainan"), "what a record says is added late"
+
+
+async def test_another_model_sums_up_where_the_first_is_down(monkeypatch):
+    monkeypatch.setattr(client, "RETRY_DELAY", 0.01)
+    for is_command in (False, True):
+        async with (
+            ScriptedLlm(Reply(status=503)) as down,
+            ScriptedLlm(Reply("To Tainan."), Reply("Fine.")) as up,
+        ):
+            request = requested(down, is_command=is_command)
+            instead = LlmSpec(id=2, base_url=up.base_url, model="other")
+            llm = replace(request.llm, fallback=instead)
+            done = await Turn(replace(request, llm=llm)).run()
+        assert (done.result.state, done.progress.llm) == ("done", 2)
+        assert done.progress.summary["event"]["model"] == "other"
+        assert not done.progress.summary_failures
+        assert [notice["code"] for notice in done.journal.of("notice")] == ["provider_fallback"]
 
 
 async def test_people_read_it_as_markdown_without_what_runs():
