@@ -228,18 +228,18 @@ class ChatController(http.Controller):
         return accepted(turn)
 
     def _ask(self, channel, content, values):
+        asked = None
+        if values["edit_of"] is not None:
+            asked = channel._question_turn(values["edit_of"])
+            if not asked:
+                raise ApiError.not_found(request.env._("This question does not exist."))
         if values["compact"]:
-            return channel._compact(content, values["client_token"])
+            return channel._compact(content, values["client_token"], asked=asked)
         attachments = channel._files_to_send(values["attachment_ids"] or [])
-        if values["edit_of"] is None:
-            steers = values["when"] == "steer" and bool(channel._running_turn())
-            return channel._ask(
-                content, values["client_token"], attachments=attachments, steers=steers
-            )
-        asked = channel._question_turn(values["edit_of"])
-        if not asked:
-            raise ApiError.not_found(request.env._("This question does not exist."))
-        return channel._ask_edited(asked, content, values["client_token"], attachments)
+        if asked:
+            return channel._ask_edited(asked, content, values["client_token"], attachments)
+        steers = values["when"] == "steer" and bool(channel._running_turn())
+        return channel._ask(content, values["client_token"], attachments=attachments, steers=steers)
 
     @http.route("/api/ai/turns/<int:turn_id>", methods=["GET"], readonly=True, **ROUTE)
     def turn(self, turn_id):

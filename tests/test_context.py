@@ -380,6 +380,46 @@ class TestCompact(ContextCase):
         with self.assertRaises(UserError):
             channel.with_user(self.stranger).sudo().execute_command_compact(body="/compact")
 
+    def test_in_other_words_it_sums_up_anew(self):
+        self._past(3)
+        former = self._run(self.turn.browse(self._post("the order")[1]["turn_id"]), Reply(SUMMARY))
+        status, accepted = self._post("the price", edit_of=former.message_id.id)
+        self.assertEqual(status, 202, accepted)
+        anew = self.turn.browse(accepted["turn_id"])
+        self.assertEqual((anew.is_compact, anew.version_of_id), (True, former))
+        self.assertTrue(former.hidden)
+        self._run(anew, Reply("S00043"))
+        (written,) = self.requests
+        self.assertTrue("Question 0." in str(written) and "the price" in str(written))
+        self.assertFalse("S00042" in str(written) or "the order" in str(written))
+        self._say(Reply("Fine."))
+        self.assertTrue("S00043" in self._said()[0])
+        self.assertEqual(len(self._said()), 3)
+        former.with_user(self.member).sudo(False)._show_version()
+        self._say(Reply("Fine."))
+        self.assertTrue("S00042" in self._said()[0])
+
+    def test_it_can_stand_in_the_place_of_a_question(self):
+        past = self._past(3)
+        self._run(
+            self.turn.browse(self._post(edit_of=past[-1].message_id.id)[1]["turn_id"]),
+            Reply(SUMMARY),
+        )
+        self.assertFalse("Question 2." in str(self.requests))
+        self.assertEqual(self._events(EVENT)[0]["messages"], 4)
+        self.assertEqual(self._post(edit_of=past[-1].message_id.id)[0], 404, "it is left")
+
+    def test_who_wants_it_again_has_it_written_again(self):
+        self._past(6)
+        first = self._compact(Reply(SUMMARY))
+        retry = first.with_user(self.member).sudo(False)._retry().sudo()
+        self._run(retry, Reply("S00043"))
+        self.assertEqual((retry.state, retry.is_compact, len(self.requests)), ("done", True, 1))
+        self.assertFalse("S00042" in str(self.requests))
+        self.assertEqual([event["content"] for event in self._events(EVENT)], ["S00043"])
+        self._say(Reply("Fine."))
+        self.assertTrue("S00043" in self._said()[0])
+
     def test_a_question_in_its_place_leaves_its_summary(self):
         self._past(2)
         turn = self._compact(Reply(SUMMARY))

@@ -138,7 +138,8 @@ class AiTurn(models.Model):
         return parts
 
     def _transcript_for_retry(self):
-        made = (self.transcript or {}).get("summary")
+        """Whoever wants an answer anew keeps the summary before it; who wants the summary anew does not."""
+        made = not self.is_compact and (self.transcript or {}).get("summary")
         return {**super()._transcript_for_retry(), **({"summary": made} if made else {})}
 
     def _events_for_retry(self, transcript):

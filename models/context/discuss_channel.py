@@ -8,13 +8,19 @@ class DiscussChannel(models.Model):
 
     _inherit = "discuss.channel"
 
-    def _compact(self, note, client_token=None, message=None):
+    def _compact(self, note, client_token=None, message=None, asked=None):
         """Queue a turn that sums up what was said so far; it is asked for, and seen, like a question.
 
         :param note: what the person wants kept in mind
         :param message: the message, when it was posted already (Discuss)
+        :param asked: the turn in whose place it is asked for, as another wording; what followed that one is left
         """
-        turn = self._ask(f"{COMPACT} {note}".strip(), client_token, message)
+        line = f"{COMPACT} {note}".strip()
+        turn = (
+            self._ask_edited(asked, line, client_token)
+            if asked
+            else self._ask(line, client_token, message)
+        )
         turn._become_compact()
         return turn
 

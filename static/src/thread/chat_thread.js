@@ -4,6 +4,8 @@ import { isFinal } from "../turn/turn_state";
 import { chatMessage, turnKey } from "./chat_message";
 import { WatchedThread } from "./watched_thread";
 
+const COMPACT = /^\/compact(?:\s+([^]*))?$/;
+
 /** An open conversation, and what is sent into it. */
 export class ChatThread extends WatchedThread {
     /**
@@ -79,11 +81,15 @@ export class ChatThread extends WatchedThread {
         await this.refresh();
     }
 
-    /** Asks a question in other words: what followed the old ones is left, and nothing of it is repeated. */
+    /**
+     * Asks a question in other words: what followed the old ones is left, and nothing of it is repeated. A command that
+     * sums up is one in this place, too.
+     */
     async askAnew(question, text) {
         const index = this.messages.findIndex(({ key }) => key === question.key);
         const left = this.messages.splice(index);
-        await this.send(text, { editOf: question.id });
+        const command = COMPACT.exec(text);
+        await this.send(text, { editOf: question.id, note: command ? command[1] || "" : null });
         const sent = this.messages[index];
         if (sent?.status === "failed") {
             this.error = sent.error;

@@ -1,4 +1,4 @@
-import { beforeEach, click, describe, expect, press, test } from "@odoo/hoot";
+import { beforeEach, click, describe, edit, expect, press, test } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { formatAbout, percentOf } from "@woow_paas_platform/context/context_numbers";
 import { ask, mountChat, say, settle } from "../ai_chat_test_helpers";
@@ -106,6 +106,20 @@ test("/compact is sent as what it is, with what to keep in mind", async () => {
     expect(".o_ai_chat_input").toHaveValue("");
     await say(server, [1, SUMMARY], [2, { type: "done", message_id: null, state: "done" }]);
     expect(".o_ai_chat_summary").toHaveCount(1);
+});
+
+test("in other words it is still /compact", async () => {
+    server.message(conversation, "user", "One");
+    const { id } = server.message(conversation, "user", "/compact keep the ids");
+    await mountChat({ conversationId: conversation.id });
+    await click(".o_ai_chat_edit_question:last");
+    await settle();
+    await click(".o_ai_chat_question_input");
+    await edit("/compact keep the prices");
+    await click(".o_ai_chat_question_form [type=submit]");
+    await settle();
+    const [{ body }] = server.requestsTo("POST /api/ai/conversations");
+    expect([body.compact, body.content, body.edit_of]).toEqual([true, "keep the prices", id]);
 });
 
 test("a chat that has not begun has nothing to sum up", async () => {
