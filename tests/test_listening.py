@@ -9,7 +9,7 @@ import psycopg2
 from odoo.service import server
 from odoo.sql_db import PoolError
 from odoo.tests import tagged
-from odoo.tools import mute_logger
+from odoo.tools import config, mute_logger
 from psycopg2 import errors
 
 from ..runtime import process
@@ -78,7 +78,9 @@ class TestListening(AiCase):
         self.patch(listener, "IDLE_INTERVAL", 0.1)
         listening = listener.Listener(self.dbname, heard, channel)
         try:
-            listening.hear({"stop": {1}, "server_off": {3}, "rumour": {1}}, False)
+            listening.hear({"server_off": {3}, "server_well": {1}, "rumour": {1}}, False)
+            heard.wait(("server_well", 1))
+            listening.hear({"stop": {1}}, False)
             heard.wait(("stop", 1))
             listening.hear({"stop": {2}, "queued": {0}}, True)
             heard.wait(("stop", 2))
@@ -113,6 +115,24 @@ class TestListening(AiCase):
         with heard.came:
             looked = lambda: heard.words.count(("idle", None)) > 3  # noqa: E731
             self.assertTrue(heard.came.wait_for(looked, 10))
+        self.patch(listener, "REST", -1.0)
+
+    def test_who_hears_nothing_looks_for_its_streams_as_often(self):
+        heard, events = Heard(), []
+        rows = {listener.FREE_WORK: [(False, False, "secret")], listener.EVENTS: events}
+        line = SimpleNamespace(
+            query=lambda statement, _values=(): rows[statement], close=lambda: None
+        )
+        self.patch(listener, "Line", lambda *_: line)
+        self.patch(listener, "DEAF_INTERVAL", 0.05)
+        deaf = listener.Listener(self.dbname, heard, Mute(is_heard=False))
+        with heard.came:
+            looked = lambda: heard.words.count(("idle", None)) > 1  # noqa: E731
+            self.assertTrue(heard.came.wait_for(looked, 10), "nobody waited yet")
+        subscription = deaf.subscribe(7, 0)
+        events.append((7, 1, '{"type": "done"}', "done"))
+        self.assertEqual([event.seq for event in subscription.take(10)], [1])
+        deaf.unsubscribe(subscription)
         self.patch(listener, "REST", -1.0)
 
     def test_without_the_addon_nothing_listens(self):
@@ -184,6 +204,22 @@ class TestListening(AiCase):
         self.patch(db.Registry, "check_signaling", lambda _registry, _cr: {})
         with self.assertRaises(StoreGone):
             db.transaction(self.dbname, lambda env: env[db.MARK].search([]))
+
+    def test_of_a_database_that_rests_no_queue_is_kept(self):
+        deaf, rested = self._deaf(), []
+        self.patch(listeners._registry, "listeners", {self.dbname: deaf})
+        self.patch(process, "running", lambda: SimpleNamespace(detach=rested.append))
+        handler = notification_handler.ProcessHandler(self.dbname, listeners.forget)
+        with patch.dict(config.options, {"db_name": [self.dbname]}):
+            self.assertFalse(handler.rested(deaf), "its operator named it")
+        with patch.dict(config.options, {"db_name": []}):
+            subscription = deaf.subscribe(1, 0)
+            self.assertFalse(handler.rested(deaf), "somebody reads")
+            deaf.unsubscribe(subscription)
+            self.assertFalse(rested)
+            self.assertTrue(handler.rested(deaf))
+        self.assertEqual(rested, [self.dbname])
+        self.assertFalse(listeners._registry.listeners)
 
     def test_of_a_database_that_is_gone_nothing_is_remembered(self):
         deaf, done = self._deaf(), []

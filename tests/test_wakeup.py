@@ -16,7 +16,10 @@ from odoo.tools import mute_logger
 from ..runtime.wakeup import channel
 from ..runtime.wakeup.channel import Channel
 from ..runtime.wakeup.postgres import PostgresTransport
+from ..services.turn.ports import Ending
 from ..tools import db, host, notify
+from ..tools.line import Line
+from .store_data import StoreCase
 
 
 class Wire:
@@ -247,6 +250,8 @@ class TestWakeup(TransactionCase):
         self.patch(type(host.current()), "publish", lambda _self, *args: told.append(args))
         pool = sql_db.ConnectionPool(1)
         self.addCleanup(pool.close_all)
+        ear = self.enterContext(closing(Line(self.env.cr.dbname, 5.0)))
+        ear.query(f"LISTEN {notify.CHANNEL}")
         with closing(self._cursor(pool)) as cr:
             notify.queued(cr, 5)
             cr.rollback()
@@ -258,7 +263,23 @@ class TestWakeup(TransactionCase):
             cr.commit()
             ((token, notes),) = told
             cr.commit()
+        ear.query("SELECT pg_notify(%s, 'nothing before')", [notify.CHANNEL])
+        self.assertEqual(ear.notes(10.0), ["nothing before"], "a commit that notifies has a lock")
         self.assertEqual(len(told), 1)
         self.assertEqual(notes, {"queued": {6}, "events": {0}})
         self.assertNotIn(self.env.cr.dbname, token)
         self.assertNotEqual(token, notify.token(self.env.cr.dbname, "another secret"))
+
+
+@tagged("post_install", "-at_install")
+class TestOtherTenants(StoreCase):
+    def test_which_turn_has_new_events_nobody_is_told(self):
+        """Every tenant may hear how often one of another speaks, not which."""
+        told = []
+        self.patch(notify, "_send", lambda _cr, *note: told.append(note))
+        claim = self._claim()
+        self._step(claim, self._call())
+        self.store.append({claim: [(2, {"type": "text", "content": "Hi"})]})
+        self.store.finish(claim, Ending(state="done", html="<p>Hi</p>", next_seq=3), [])
+        self._ask(self.member).sudo()._request_stop()
+        self.assertEqual({number for kind, number in told if kind == "events"}, {0})

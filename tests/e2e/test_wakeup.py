@@ -1,5 +1,9 @@
 """The wake-up channel between real processes: with it, and when it carries nothing."""
 
+import contextlib
+import json
+
+import psycopg2
 import pytest
 from chat import Chat, first
 from waiting import eventually
@@ -63,11 +67,36 @@ def _health(odoo, key="wakeup"):
     return odoo.session("admin").get("/api/ai/health").json()[key]
 
 
+@contextlib.contextmanager
+def _overhearing(postgres):
+    """``heard()`` gives what other tenants, who may connect to the control database, have heard by now."""
+    where = {"host": postgres.host, "port": postgres.port, "user": postgres.user}
+    with contextlib.closing(psycopg2.connect(dbname="postgres", **where)) as ear:
+        ear.autocommit = True
+        with ear.cursor() as cr:
+            cr.execute("LISTEN woow_ai_wakeup")
+
+        def heard():
+            ear.poll()
+            return [json.loads(note.payload) for note in ear.notifies]
+
+        yield heard
+
+
+def _numbers(messages, kind):
+    about = [notes for message in messages for notes in message["to"].values()]
+    return [number for notes in about for number in notes.get(kind, ())]
+
+
 def test_a_process_tells_another(served, scripted_llm):
     odoo = served()
     scripted_llm.script(first("Hello", ANSWER))
     eventually(lambda: _health(odoo) == "heard")
-    assert Chat(odoo).ask("Hello").wait_ended() == "done"
+    with _overhearing(odoo.instance.postgres) as heard:
+        assert Chat(odoo).ask("Hello").wait_ended() == "done"
+        told = eventually(lambda: _numbers(heard(), "events"))
+        assert set(told) == {0}, "which turn it is stays unknown"
+        assert odoo.db not in str(heard()) and "Hello" not in str(heard())
     assert odoo.sql(f"{TELLING} 'postgres'") != "0"
     assert odoo.sql(f"{TELLING} '{odoo.db}'") == "0"
 
