@@ -1,10 +1,11 @@
 """Who may read what processes measure; what stands there, tests/e2e/test_metrics.py reads."""
 
 import dataclasses
-from unittest.mock import patch
+from unittest.mock import MagicMock, patch
 
 from odoo.tests import tagged
 
+from ..runtime.metrics import exporter
 from ..services import packages
 from ..tools import settings
 from .common import AiHttpCase
@@ -30,6 +31,26 @@ class TestMetrics(AiHttpCase):
                 self.assertEqual(self._get(header and header.encode(), token="").status_code, 404)
         self._sign_in(self.env.ref("base.user_admin"))
         self.assertEqual(self._get().status_code, 401)
+
+    def test_a_queue_names_its_tenant_only_if_the_operator_wants_it(self):
+        named = []
+
+        def families(_cr, _prefix, database):
+            named.append(database)
+            return []
+
+        for wanted in (False, True):
+            options = dataclasses.replace(settings.get(), metrics_tenants=wanted)
+            with (
+                patch.object(settings, "get", lambda: options),  # noqa: B023
+                patch.object(exporter.queue, "families", families),
+                patch.object(exporter, "begin"),
+                patch.object(packages, "check"),
+                patch.dict("os.environ", {exporter.FOLDER_KEY: "/nonexistent"}),
+                patch.dict("sys.modules", prometheus_client=MagicMock()),
+            ):
+                exporter.text(self.env.cr)
+        self.assertEqual(named, ["", self.env.cr.dbname])
 
     def test_without_the_package_it_says_so(self):
         answer = self._get(f"Bearer {TOKEN}")

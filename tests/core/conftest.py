@@ -1,14 +1,18 @@
 import asyncio
 import contextlib
 import time
+from typing import get_args, get_type_hints
 
 import pytest
 from hypothesis import settings
 from memory_store import MemoryStore
 
+from services import measures
+from services.errors import EngineError
+from services.mcp.pool.breaker import State
 from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
-from services.specs import ServerSpec
+from services.specs import Outcome, ServerSpec, TurnResult
 from services.testing.fake_mcp import FakeMcp
 from services.testing.fake_oauth import FakeOAuth
 from services.testing.memory_tokens import MemoryTokens
@@ -19,6 +23,10 @@ POLICY = EgressPolicy.parse("127.0.0.1:*")
 settings.register_profile("busy machine", deadline=None)
 settings.load_profile("busy machine")
 
+
+# What may part a measure: few values, none of which anybody has named.
+KINDS = {*get_args(Outcome), *get_args(State), *get_args(get_type_hints(TurnResult)["state"])}
+KINDS |= {"input", "output", "cached"}
 
 LEGACY = ["json", "stream", "sse"]
 MODERN = ["modern", "modern stream"]
@@ -77,6 +85,42 @@ async def pool(tokens):
     pool = Pool(POLICY, can_ask=True, tokens=tokens)
     yield pool
     await pool.close()
+
+
+def codes(error):
+    """Of its class and all below it."""
+    return {error.code}.union(*map(codes, error.__subclasses__()))
+
+
+class Labels:
+    """A sink of measures that knows what may part them.
+
+    :ivar strange: other labels that came
+    """
+
+    def __init__(self):
+        self.strange = []
+
+    def add(self, name, _value, labels):
+        known = KINDS | codes(EngineError)
+        if not known.issuperset(labels.values()) or labels.keys() != set(
+            measures.MEASURES[name].labels
+        ):
+            self.strange.append((name, labels))
+
+    set = add
+
+    def observe(self, name, _seconds):
+        self.add(name, 1, {})
+
+
+@pytest.fixture(autouse=True)
+def _kinds_only(monkeypatch):
+    """Whatever happens, who watches a process learns no name."""
+    labels = Labels()
+    monkeypatch.setattr(measures, "_sink", labels)
+    yield
+    assert labels.strange == []
 
 
 @pytest.fixture

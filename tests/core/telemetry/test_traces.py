@@ -166,6 +166,11 @@ async def test_a_turn_its_model_its_tool_and_its_server_are_one_tree(
         "gen_ai.usage.input_tokens": 10,
         "gen_ai.usage.output_tokens": 5,
     }
+    assert dict(first.attributes) == {
+        **second.attributes,
+        "gen_ai.response.finish_reasons": ("tool_calls",),
+    }
+    assert dict(opening.attributes) == {"mcp.method.name": "initialize", "woow_ai.server.id": 1}
     (call_id,) = store.calls
     assert dict(tool.attributes) == {
         "gen_ai.operation.name": "execute_tool",
@@ -323,7 +328,7 @@ def test_a_dead_collector_is_said_once_and_holds_up_nobody(monkeypatch, caplog):
         for _ in range(1000):
             with traces.tool(TOOL_CALL):
                 pass
-        assert time.monotonic() - begun < 1
+            assert time.monotonic() - begun < 1
     finally:
         traces.install(None)
         begun = time.monotonic()
