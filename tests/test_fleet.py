@@ -6,10 +6,12 @@ import threading
 import time
 from contextlib import closing, contextmanager
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import psycopg2
 from odoo import sql_db
 from odoo.addons.base.models.ir_cron import BASE_VERSION
+from odoo.modules.registry import Registry
 from odoo.tests import TransactionCase, tagged
 from odoo.tools import mute_logger
 from psycopg2.errors import UndefinedTable
@@ -83,9 +85,11 @@ class TestFleet(TransactionCase):
         self.fleet = fleet.Fleet(self.process, self.channel)
 
     def _let_pass(self, seconds):
-        until = self.clock.now + seconds
+        until, turns = self.clock.now + seconds, 0
         while self.clock.now < until:
             self.fleet._turn()
+            turns += 1
+            self.assertLess(turns, 10 * seconds + 100, "it turns for nothing")
 
     def _looked(self, name, seconds):
         before = self.looks.counts.get(name, 0)
@@ -169,6 +173,7 @@ class TestFleet(TransactionCase):
         with self.assertLogs(LOGGER, logging.INFO) as logs:
             self._let_pass(61)
         self.assertIn("away is gone", logs.output[0])
+        self.assertEqual(self.process.let, ["away"])
 
     def test_an_outage_of_postgresql_is_one_line_for_all(self):
         self.looks.inside = {f"db{number}": RESTS for number in range(20)}
@@ -185,8 +190,12 @@ class TestFleet(TransactionCase):
     def test_only_what_somebody_may_see_is_served(self):
         for pattern, allowed in (("", True), ("^%d$", True), ("^acme_", True), ("^other_", False)):
             with self.subTest(pattern):
-                self.patch(fleet, "config", {"dbfilter": pattern})
-                self.assertEqual(fleet.is_wanted("acme_1"), allowed)
+                fleet.config["dbfilter"] = pattern
+                self.looks.inside = {"acme_1": WORKS}
+                self.process.served.clear()
+                self.fleet = fleet.Fleet(self.process, Mute())
+                self._let_pass(5)
+                self.assertEqual("acme_1" in self.process.served, allowed)
 
 
 @tagged("post_install", "-at_install")
@@ -195,10 +204,11 @@ class TestProcessHost(TransactionCase):
 
     def setUp(self):
         super().setUp()
-        self.deleted = []
+        self.deleted, self.left = [], []
         self.registry = SimpleNamespace(_lock=threading.RLock(), delete=self.deleted.append)
         self.patch(process_host, "Registry", self.registry)
-        self.patch(process_host.process, "submit", lambda _work: None)
+        engine = SimpleNamespace(leave=self.left.append)
+        self.patch(process_host.process, "submit", lambda work: work(engine))
         self.patch(process_host.listeners, "serve", lambda _name, _rest: None)
         self.host = process_host.ProcessHost()
 
@@ -215,6 +225,20 @@ class TestProcessHost(TransactionCase):
         with self._loading():
             self.host.let_go("woow_none_a")
         self.assertEqual(self.deleted, ["woow_none_a"])
+
+    def test_neither_sessions_nor_connections_of_it_are_kept(self):
+        name = fleet.CONTROL  # not the one of this test's own cursor
+        pools = {name: sql_db.ConnectionPool(1)}
+        self.enterContext(patch.dict(db._pools.by_name, pools))
+        _name, odoos = sql_db.connection_info_for(name)
+        connections = [pools[name].borrow(db.line_to(name)), sql_db._Pool.borrow(odoos)]
+        for pool, connection in zip((pools[name], sql_db._Pool), connections, strict=True):
+            pool.give_back(connection)
+        self.assertFalse([one for one in connections if one.closed], "they are kept for the next")
+        with self._loading():
+            self.host.let_go(name)
+        self.assertEqual(self.left, [name])
+        self.assertFalse([one for one in connections if not one.closed])
 
     def test_what_has_turns_again_is_kept(self):
         with self._loading():
@@ -268,6 +292,62 @@ class TestLooks(TransactionCase):
         self.assertEqual(seen["postgres"], [(7,)])
         self.assertIn("does not exist", str(seen["woow_there_is_no_such"]))
         self.assertIn("no answer within 1 s", str(self._all(looking, 1)[name]))
+
+    def test_a_database_that_was_looked_into_has_no_connection(self):
+        looking = looks.Looks()
+        looking.begin(fleet.CONTROL, "SELECT pg_backend_pid()")
+        ((process,),) = self._all(looking, 1)[fleet.CONTROL]
+        is_there = [process]
+        until = time.monotonic() + 10
+        while is_there:
+            self.assertLess(time.monotonic(), until)
+            there = "SELECT 1 FROM pg_stat_activity WHERE pid = %s"
+            looking.begin(fleet.CONTROL, there, (process,))
+            is_there = self._all(looking, 1)[fleet.CONTROL]
+
+    def test_a_registry_that_is_loaded_needs_no_lock(self):
+        """Whoever loads another one holds the lock of all."""
+        loading, done = threading.Event(), threading.Event()
+
+        def load():
+            with Registry._lock:
+                loading.set()
+                done.wait(10)
+
+        def work():
+            if db._loaded(self.env.cr.dbname) and not done.is_set():
+                done.set()
+
+        threads = [threading.Thread(target=one) for one in (load, work)]
+        threads[0].start()
+        loading.wait(10)
+        threads[1].start()
+        self.assertTrue(done.wait(5), "it waits for the other one")
+        for thread in threads:
+            thread.join()
+
+    @mute_logger("odoo.addons.woow_paas_platform.tools.db")
+    def test_who_loads_a_registry_is_watched(self):
+        watched, cut = [], []
+        self.patch(db, "_cut", cut.append)
+
+        class Loads:
+            registries = {}
+
+            def __init__(self, name):
+                db.end_long_loads(60.0)
+                watched.append(list(cut))
+                process_host.LOAD_LIMIT = -1.0
+                host.tick()
+                watched.append(list(cut))
+
+        host = process_host.ProcessHost()
+        self.patch(process_host, "LOAD_LIMIT", process_host.LOAD_LIMIT)
+        self.patch(db, "Registry", Loads)
+        db._loaded("woow_none")
+        host.tick()
+        self.assertEqual(watched, [[], ["woow_none"]])
+        self.assertEqual(cut, ["woow_none"], "no longer than it takes")
 
     @mute_logger("odoo.addons.woow_paas_platform.tools.db", "odoo.sql_db")
     def test_a_registry_that_does_not_load_is_cut_off(self):

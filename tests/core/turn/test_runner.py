@@ -256,6 +256,23 @@ def test_who_stops_does_not_wait_for_files(store, start):
         go_on.set()
 
 
+def test_of_a_queue_that_rests_no_thread_is_kept(store, start):
+    before = set(threading.enumerate())
+    runner = start(answer, lease=3600)
+    for name in ("a", "b"):
+        other = MemoryStore()
+        other.name = name
+        other.queue(1)
+        runner.attach(other)
+        other.wait_ended(1)
+    for name in ("memory", "a", "b"):
+        runner.detach(name)
+    until = time.monotonic() + 10
+    while left := set(threading.enumerate()) - before - {runner._thread}:
+        assert time.monotonic() < until, left
+        time.sleep(0.01)
+
+
 def test_a_child_process_makes_its_own(store, start):
     """A loop thread does not survive a fork: the child must be able to start one."""
     start(answer)
