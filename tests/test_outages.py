@@ -62,6 +62,20 @@ class TestOutages(StoreCase):
             self.assertEqual(left, [used._cnx])
         pool.close_all()
 
+    def test_our_own_connections_to_a_replica_are_not_kept(self):
+        dbname, pool = self.env.cr.dbname, sql_db.ConnectionPool(1)
+        self.enterContext(patch.dict(db._pools.by_name, {dbname: pool}))
+        idle = pool.borrow(db.line_to(dbname))
+        pool.give_back(idle)
+        others, replicas = (
+            psycopg2.errors.SerializationFailure("concurrent update"),
+            psycopg2.errors.ReadOnlySqlTransaction("cannot execute UPDATE"),
+        )
+        for error, is_closed in ((others, False), (replicas, True)):
+            with self.assertRaises(db.DatabaseGone), db.typed_errors(dbname):
+                raise error
+            self.assertEqual(bool(idle.closed), is_closed)
+
     def test_a_request_that_met_a_replica_leaves_it(self):
         self._sign_in(self.member)
         refusal = psycopg2.errors.ReadOnlySqlTransaction("cannot execute UPDATE")

@@ -8,6 +8,7 @@ from odoo.tools import mute_logger
 from ..services.errors import EngineError, LeaseLost, TurnGone
 from ..services.specs import CallResult, TurnProgress
 from ..services.turn.ports import Claim, Ending
+from ..tools import settings
 from .store_data import LEASE, StoreCase
 
 
@@ -40,6 +41,16 @@ class TestStore(StoreCase):
         self.assertEqual(self.store.claim("two", 5, LEASE), [])
         self.store.finish(claim, Ending(state="done", next_seq=2), [])
         self.assertEqual(self._claim().turn_id, self.turn.id)
+
+    def test_a_database_has_no_more_turns_at_a_time_than_its_operator_allows(self):
+        other = self._ask(self.owner).sudo()
+        self.env.flush_all()
+        options = replace(settings.get(), turns_per_database=1)
+        self.patch(settings, "get", lambda: options)
+        claim = self._claim()
+        self.assertEqual(self.store.claim("two", 5, LEASE), [], "whichever process asks")
+        self.store.finish(claim, Ending(state="done", next_seq=2), [])
+        self.assertEqual((claim.turn_id, self._claim("two").turn_id), (self.turn.id, other.id))
 
     def test_a_stale_epoch_writes_nothing(self):
         old = self._claim("one")

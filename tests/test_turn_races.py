@@ -1,6 +1,6 @@
 """What people and crons do in the very moment in which a runner writes: real transactions, committed rows."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from unittest.mock import patch
 
 from odoo.modules.registry import Registry
@@ -15,6 +15,21 @@ from .race_data import CALL, FORM, SIGN_IN, TURN, RaceCase
 
 @tagged("post_install", "-at_install")
 class TestTurnRaces(RaceCase):
+    # ------------------------------------------------------------ the queue
+
+    def test_nobody_waits_for_a_row_that_somebody_has_locked(self):
+        """Whoever claims, keeps a lease or sweeps does so for many turns."""
+        with self._locked():
+            claims = self.store.claim("races", 50, 60.0)
+            self.assertNotIn(self.turn_id, [claim.turn_id for claim in claims])
+        claim = replace(self._claim(), lease=1.0)
+        with self._locked():
+            self.assertEqual(self.store.heartbeat("races", [claim]), (set(), set()))
+        self._set("lease_until = now() AT TIME ZONE 'UTC' - interval '1 hour'")
+        with self._locked():
+            self.store.sweep()
+        self.assertEqual(self._state()[0], "running")
+
     # ------------------------------------------------------------ Stop
 
     def test_a_stop_counts_though_somebody_has_locked_the_waiting_turn(self):
