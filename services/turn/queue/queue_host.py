@@ -98,8 +98,9 @@ class QueueHost:
                 pause = AWAY_INTERVAL
             except Exception:
                 _logger.exception("Claiming turns of %s failed.", self.store.name)
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.wakeup.wait(), pause)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):  # Python 3.11's `wait_for` may swallow the end
+                    await self.wakeup.wait()
 
     async def _claim(self) -> None:
         with self._runner.reserve(self.store.name, self._is_doubtful) as slots:

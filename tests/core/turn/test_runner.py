@@ -257,16 +257,26 @@ def test_who_stops_does_not_wait_for_files(store, start):
 
 
 def test_of_a_queue_that_rests_no_thread_is_kept(store, start):
+    """Whatever its tasks do just then."""
+
+    async def end(name, steps):
+        while not runner.queues[name].wakeup._waiters:  # until there is nothing to claim
+            await asyncio.sleep(0)
+        runner.ring()
+        for _step in range(steps):
+            await asyncio.sleep(0)
+        runner.end(name)
+
     before = set(threading.enumerate())
     runner = start(answer, lease=3600)
-    for name in ("a", "b"):
+    for steps in range(6):
         other = MemoryStore()
-        other.name = name
+        other.name = f"resting after {steps}"
         other.queue(1)
         runner.attach(other)
         other.wait_ended(1)
-    for name in ("memory", "a", "b"):
-        runner.detach(name)
+        runner.submit(end(other.name, steps)).result(10)
+    runner.detach("memory")
     until = time.monotonic() + 10
     while left := set(threading.enumerate()) - before - {runner._thread}:
         assert time.monotonic() < until, left
