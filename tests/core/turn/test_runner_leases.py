@@ -192,6 +192,26 @@ def test_a_claim_that_hangs_leaves_room_to_others(store, start):
         hang.set()
 
 
+def test_who_is_let_go_while_it_waits_for_a_place_is_waited_for_by_nobody(store, start):
+    go_on = threading.Event()
+
+    async def hold(*_args):
+        await asyncio.get_running_loop().run_in_executor(None, go_on.wait)
+        return TurnResult(state="done")
+
+    store.queue(1)
+    runner = start(hold, capacity=1)
+    store.wait(lambda s: s.turns[1]["state"] == "running")
+    try:
+        runner.attach(named("other", 7))
+        until(lambda: runner._places.waiting() == ["other"])
+        runner.detach("other")
+        store.queue(2)
+    finally:
+        go_on.set()
+    store.wait_ended(2, 10)
+
+
 def test_capacity_counts_over_databases():
     """A claim takes a moment, in which another database must not fill the same places."""
     stores = [named(name, *range(6)) for name in ("a", "b", "c")]
