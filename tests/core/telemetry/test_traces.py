@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -336,6 +337,21 @@ def test_a_dead_collector_is_said_once_and_holds_up_nobody(monkeypatch, caplog):
     assert time.monotonic() - begun < otel.CLOSE_TIMEOUT + 1
     assert set(said) == {False}
     assert not caplog.records
+
+
+def test_who_ends_does_not_wait_for_a_collector_that_hangs():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        tracer = otel.to_collector(address, lambda _is_taken: None)
+        traces.install(tracer)
+        try:
+            with traces.tool(TOOL_CALL):
+                pass
+        finally:
+            traces.install(None)
+        begun = time.monotonic()
+        tracer.close()
+        assert time.monotonic() - begun < otel.CLOSE_TIMEOUT + 1
 
 
 def test_a_child_begins_with_none(traced):
