@@ -29,6 +29,12 @@ def then(text, response, **pace):
     return {"match": {"userMessage": text, "hasToolResult": True}, "response": response, **pace}
 
 
+def at_last(response, **pace):
+    """The model's answer where it is told the results as data and may call nothing; stands before what else matches."""
+    told = {"userMessage": "These are the results of the tools", "hasToolResult": False}
+    return {"match": told, "response": response, **pace}
+
+
 class Chat:
     """One conversation of one user."""
 

@@ -2,7 +2,7 @@
 
 import itertools
 
-from chat import Chat, calls, first, of, text_of, then
+from chat import Chat, at_last, calls, first, of, text_of, then
 from counter import count
 
 NUMBERS = itertools.count(1)
@@ -126,9 +126,7 @@ def test_what_was_allowed_in_a_conversation_is_not_asked_again(careful, scripted
 
 def test_a_round_waits_for_a_word(careful, scripted_llm):
     free = ("time__get_current_time", {"timezone": "Asia/Taipei"})
-    scripted_llm.script(
-        first("go on?", calls(free)), then("go on?", {"content": "That is all I know."})
-    )
+    scripted_llm.script(at_last({"content": "That is all I know."}), first("go on?", calls(free)))
     assistants = careful.rpc("ai.assistant", "search", [])
     careful.rpc("ai.assistant", "write", assistants, {"confirm_round": 2})
     try:

@@ -2,7 +2,7 @@
 
 import re
 
-from chat import calls, first, then
+from chat import at_last, calls, first, then
 from counter import count
 from playwright.sync_api import expect
 
@@ -89,8 +89,8 @@ def test_deny_with_a_reason_in_a_second_browser(careful, scripted_llm, counter, 
 
 def test_stop_and_answer(odoo, scripted_llm, page_of):
     scripted_llm.script(
+        at_last({"content": "That is enough."}),
         first("Round by round", calls(("time__get_current_time", {"timezone": "Asia/Taipei"}))),
-        then("Round by round", {"content": "That is enough."}),
     )
     assistants = odoo.rpc("ai.assistant", "search", [])
     odoo.rpc("ai.assistant", "write", assistants, {"confirm_round": 2})
