@@ -156,6 +156,20 @@ class TestRecordsRead(PartnersCase):
         )
         self.assertNotIn("Hidden", said)
 
+    def test_a_limit_of_zero_is_none(self):
+        """Small models fill in every argument, with nothing."""
+        given = {
+            "model": "res.partner",
+            "domain": self.mine,
+            "limit": 0,
+            "order": "",
+            "filters": [],
+        }
+        _said, data = self._read(self.internal, "search_records", offset=0, **given)
+        self.assertEqual(len(data["rows"]), 3)
+        _said, data = self._read(self.internal, "aggregate_records", group_by=["city"], **given)
+        self.assertEqual(len(data["groups"]), 2)
+
     def test_groups_have_a_total(self):
         """Models add up wrongly, and take the first group for all of it."""
         said, data = self._read(

@@ -84,7 +84,7 @@ def aggregate_records(reach, given):
     domain = read.search_domain(reach, model, given)
     groups = groups_of(reach, model, given.get("group_by"))
     measures = _measures(reach, model, given.get("measures"))
-    limit = read.within(given.get("limit"), LIMIT, 1, render.MAX_ROWS)
+    limit = read.within(given.get("limit") or None, LIMIT, 1, render.MAX_ROWS)
     group_by, asked = [spec for spec, _ in groups], [spec for spec, _ in measures]
     found = model.formatted_read_group(
         domain, group_by, asked, limit=limit, order=_order(given.get("order"), group_by, asked)

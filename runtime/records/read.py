@@ -101,7 +101,7 @@ def search_records(reach, given):
     model = reach.model(given["model"])
     domain = search_domain(reach, model, given)
     order = reach.order(model, given.get("order"))
-    limit = within(given.get("limit"), LIMIT, 1, render.MAX_ROWS)
+    limit = within(given.get("limit") or None, LIMIT, 1, render.MAX_ROWS)
     offset = within(given.get("offset"), 0, 0, 1_000_000)
     wanted = columns_of(reach, model, given.get("fields"), values.default_columns(reach, model))
     found = model.search(domain, order=order, limit=limit, offset=offset)
