@@ -16,6 +16,7 @@ from dev.servers import mcp_servers
 from services.testing.scripted_llm import Reply, ScriptedLlm
 
 ROUNDS = 20
+PAUSE = 0.3  # s between an answer and the next question of a person
 TIME = ("time__get_current_time", {"timezone": "UTC"})
 TURN_TABLE = "woow_paas_platform_ai_turn"
 

@@ -11,7 +11,7 @@ from dev import processes
 from dev.paths import LOGS
 
 from .. import former
-from ..bed import Person, ms, row
+from ..bed import PAUSE, Person, ms, row
 
 ROUNDS = 40
 SERVER = "woow_paas_platform.mcp_server"
@@ -48,6 +48,7 @@ def first_text(now, then):
     waits = [[], []]
     for number in range(ROUNDS + 3):
         for index in (0, 1) if number % 2 else (1, 0):
+            time.sleep(PAUSE)
             begun = time.monotonic()
             events = people[index].events(people[index].ask())
             seen = [at for at, event in events if event["type"] == "text"]

@@ -22,7 +22,7 @@ class EventLog:
         self,
         claim: Claim,
         db: Callable[..., Awaitable[Any]],
-        wake: Callable[["EventLog"], None],
+        wake: Callable[["EventLog", bool], None],
         on_lost: Callable[[], None],
     ):
         self.claim = claim
@@ -42,7 +42,7 @@ class EventLog:
             last.update(event, content=last["content"] + event["content"])
         else:
             self._pending.append(event)
-        self._wake(self)
+        self._wake(self, event["type"] in FLOWING)
 
     def drain(self) -> list[tuple[int, dict[str, Any]]]:
         """Number and hand out what is pending; the caller holds `lock` until it is on disk."""

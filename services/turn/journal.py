@@ -34,7 +34,7 @@ class TurnJournal(EventLog):
         claim,
         store,
         db: Callable[..., Awaitable[Any]],
-        wake: Callable[["TurnJournal"], None],
+        wake: Callable[["TurnJournal", bool], None],
         max_rounds: int = const.MAX_ROUNDS,
         *,
         on_lost: Callable[[], None] = lambda: None,

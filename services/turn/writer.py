@@ -13,6 +13,7 @@ from .ports import Claim, StoreGone, TurnsLocked
 
 _logger = logging.getLogger(__name__)
 
+GATHER = 0.01  # s that a remark waits for others: that a turn runs, what it has, and quick words are one write
 BURST = 1  # writes that may follow another at once after a pause: the first words wait for none
 
 
@@ -40,9 +41,13 @@ class Writer:
         self._dirty: dict[TurnJournal, None] = {}
         self._wakeup = asyncio.Event()
 
-    def wake(self, journal: TurnJournal) -> None:
+    def wake(self, journal: TurnJournal, is_urgent: bool = True) -> None:
+        """:param is_urgent: else what follows within moments is written with it"""
         self._dirty[journal] = None
-        self._wakeup.set()
+        if is_urgent:
+            self._wakeup.set()
+        else:
+            asyncio.get_running_loop().call_later(GATHER, self._wakeup.set)
 
     async def run(self) -> None:
         while True:
