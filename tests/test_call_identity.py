@@ -79,7 +79,7 @@ class TestCallIdentity(TurnByHandCase):
             self.env.flush_all()
             (claim,) = self.store.claim("one", 1, 15.0)
             loaded = self.store.load(claim)
-            journal = TurnJournal(claim, self.store, at_once, lambda _journal: None)
+            journal = TurnJournal(claim, self.store, at_once, lambda *_journal: None)
             tools = TurnTools(loaded.request, self.pool)
             result = await run_turn(
                 loaded.request, loaded.progress, journal, tools, asyncio.Event()

@@ -77,7 +77,7 @@ class ContextCase(TurnByHandCase):
                 (claim,) = self.store.claim("one", 1, 15.0)
                 self.assertEqual(claim.turn_id, self.turn.id)
                 loaded = self.store.load(claim)
-            journal = TurnJournal(claim, self.store, at_once, lambda _journal: None)
+            journal = TurnJournal(claim, self.store, at_once, lambda *_journal: None)
             if dies:
                 journal.lose()
             if stops:
