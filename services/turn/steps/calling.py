@@ -16,12 +16,16 @@ class Calling:
     """Part of the loop of a turn."""
 
     def _calls_of(self, answer: Answer) -> list[ToolCall]:
-        calls = []
+        calls: list[ToolCall] = []
+        asked: list[tuple[ToolSpec, dict[str, Any]]] = []
         for requested in answer.calls[:MAX_CALLS]:
             tool, server = self.tools.resolve(requested.name) or (None, None)
             arguments, problem = answer.arguments_of(requested)
             if tool is not None and arguments is not None:
                 arguments = recall.merged(arguments, tool.fixed)
+                if tool.records == "read" and (tool, arguments) in asked:
+                    continue  # small models ask for the same thing twice at once
+                asked.append((tool, arguments))
                 problem = problem or self._guess(tool, arguments)
             calls.append(
                 ToolCall(

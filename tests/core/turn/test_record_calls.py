@@ -131,6 +131,10 @@ async def test_the_same_question_is_not_asked_twice_unless_something_was_written
     assert "tools" not in last and {one["role"] for one in last["messages"]} == {"system", "user"}
     assert "7 | Azure" in last["messages"][-1]["content"], "who goes round in circles answers now"
 
+    made.clear()
+    await in_turn(journal, Reply(calls=[search, search, create, create]), Reply("Azure."))
+    assert made == ["search_records", "create_record", "create_record"], "two reads are one"
+
     async def refuses(_call):
         raise unknown("field", "emial", ["email"])
 
