@@ -1,8 +1,11 @@
 """What a model is told of Odoo's models in its prompt: those that the person may read, with some of their fields."""
 
+from ...services import text
 from ...services.records import known
-from . import convert, executor, values
+from . import executor, values
 from .reach import Reach
+
+LABEL = 60  # characters of a model's name
 
 
 def models(turn):
@@ -15,9 +18,13 @@ def _model(reach, name):
     model = reach.env[name]
     names = [one for one in ("name",) if reach.reaches(model, one)]
     shown = [*names, *values.default_columns(reach, model)]
-    return known.Model(name, model._description, tuple(_field(model, one) for one in shown))
+    label = text.one_line(model._description, LABEL)
+    return known.Model(name, label, tuple(_field(model, one) for one in shown))
 
 
 def _field(model, name):
-    field = model._fields[name]
-    return known.field(name, convert.choices(model, field) if field.type == "selection" else ())
+    """With its values where they are a list; what computes them is not run for each turn."""
+    values_of = getattr(model._fields[name], "selection", None)
+    return known.field(
+        name, [key for key, _label in values_of] if isinstance(values_of, list) else ()
+    )

@@ -30,7 +30,10 @@ def made_up(arguments: Mapping[str, Any], prompt: str, *said: Iterable[Mapping[s
     known = set(NUMBER.findall(prompt))
     for messages in said:
         for message in messages:
-            known.update(NUMBER.findall(str(message.get("content") or "")))
+            if (
+                message.get("outcome") != "invalid_args"
+            ):  # what was refused repeats what was made up
+                known.update(NUMBER.findall(str(message.get("content") or "")))
     unknown = [one for one in wanted if one not in known]
     if not unknown:
         return ""

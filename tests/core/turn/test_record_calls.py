@@ -97,15 +97,17 @@ async def test_an_id_that_the_model_has_made_up_reaches_no_record(name):
     journal.records |= {name: never, "search_records": finds}
     given = {"id": 7, "body": "b"} if name == "post_message" else {"ids": [7], "values": {"a": 1}}
     blind = call(name, model="a.b", **given)
-    done = await in_turn(journal, Reply(calls=[blind]), Reply("I said 7."), Reply("Well."))
+    again = call(name, model="a.b", **given, fields=["name"])
+    done = await in_turn(journal, Reply(calls=[blind]), Reply(calls=[again]), Reply("I said 7."))
     assert done.result.state == "done"
-    (refused,) = journal.results
-    assert refused.outcome == "invalid_args" and "search_records" in refused.text
+    for refused in journal.results:
+        assert refused.outcome == "invalid_args" and "search_records" in refused.text
+    assert len(journal.results) == 2, "a refusal that tells the id does not name it"
 
     journal.records[name] = finds
     seen = [Reply(calls=[call("search_records", model="a.b")]), Reply(calls=[blind])]
     done = await in_turn(journal, *seen, Reply("Well."))
-    assert [one.outcome for one in journal.results[1:]] == ["ok"]
+    assert [one.outcome for one in journal.results[2:]] == ["ok"]
     assert done.result.state == "waiting", "the person is asked about the record that was found"
 
 
