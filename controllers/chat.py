@@ -223,7 +223,9 @@ class ChatController(http.Controller):
             # another wording needs a conversation at rest
             channel._refuse_while_busy(values["when"] if values["edit_of"] is None else None)
             with starting_a_turn():
-                attached = mentions.attached(channel, values["records"] or [], companies)
+                refs = [] if values["compact"] else values["records"]
+                # without a word on records, another wording keeps those of the former one
+                attached = None if refs is None else mentions.attached(channel, refs, companies)
                 turn = self._ask(channel.with_context(woow_ai_mentions=attached), content, values)
         return accepted(turn)
 

@@ -551,7 +551,8 @@ SCHEMAS = {
             "attachment_ids": {"type": "array", "description": "Ids of files that were attached"},
             "records": {
                 **_list(_object({"model": TEXT, "id": INT})),
-                "description": "Odoo records that are attached, at most 8",
+                "description": "Odoo records that are attached, at most 8; with `edit_of` those of the former"
+                " wording if left out",
             },
             "company_ids": {
                 **_list(INT),

@@ -133,14 +133,27 @@ class TestMentionsApi(AiHttpCase):
         again = turn.with_user(self.internal)._retry()
         self.assertEqual(again.mentions, turn.mentions)
         again.sudo()._end("done")
-        for content, count in (("And @Zzazure Interior?", 1), ("And the others?", 0)):
-            _status, answer = self._send(
-                self.internal, None, channel, content=content, edit_of=turn.message_id.id
-            )
-            edited = Turn.browse(answer["turn_id"]).sudo()
-            self.assertEqual(len(edited.mentions or ()), count, content)
-            edited._end("done")
-            turn = edited
+        tag = self._ref(self.tag)
+        for refs, names in (
+            (None, ["Zzazure Interior"]),
+            ([tag], ["Zzazure Tag"]),
+            ([], []),
+            (None, []),
+        ):
+            values = {"content": "And in other words?", "edit_of": turn.message_id.id}
+            _status, answer = self._send(self.internal, refs, channel, **values)
+            turn = Turn.browse(answer["turn_id"]).sudo()
+            self.assertEqual([one["name"] for one in turn.mentions or ()], names, refs)
+            turn._end("done")
+
+    def test_summing_up_in_a_question_s_place_has_no_records(self):
+        channel = self._conversation(self.internal)
+        _status, answer = self._send(self.internal, [self._ref(self.azure)], channel)
+        turn = self.env["woow_paas_platform.ai_turn"].browse(answer["turn_id"]).sudo()
+        turn._end("done")
+        values = {"content": "", "compact": True, "edit_of": turn.message_id.id}
+        _status, answer = self._send(self.internal, None, channel, **values)
+        self.assertFalse(turn.browse(answer["turn_id"]).mentions)
 
     def test_it_waits_for_its_own_turn(self):
         channel = self._conversation(self.internal)

@@ -23,15 +23,6 @@ def distinct(refs: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
     return list(dict.fromkeys((ref["model"], ref["id"]) for ref in refs))
 
 
-def still_named(mentions: Iterable[Mention], content: str) -> list[Mention]:
-    """Those among them that another wording of the question names, too.
-
-    >>> still_named([{"name": "Azure"}, {"name": "Zoe"}], "What about @Zoe?")
-    [{'name': 'Zoe'}]
-    """
-    return [one for one in mentions if f"@{one['name']}" in content]
-
-
 def best(groups: Iterable[Sequence[Mention]], query: str) -> list[Mention]:
     """Those to offer: whose names begin so before the others, those of several models by turns.
 

@@ -49,7 +49,7 @@ export class AiApi extends ApiClient {
     /** The same `clientToken` again never starts a second turn: a retry after a failure is safe. */
     sendMessage(
         conversationId,
-        { content, clientToken, editOf, when, isCompact, attachmentIds = [], records = [] }
+        { content, clientToken, editOf, when, isCompact, attachmentIds = [], records }
     ) {
         return this.request("POST", `/api/ai/conversations/${conversationId}/messages`, {
             content,
@@ -58,7 +58,7 @@ export class AiApi extends ApiClient {
             ...(when ? { when } : {}),
             ...(isCompact ? { compact: true } : {}),
             ...(attachmentIds.length ? { attachment_ids: attachmentIds } : {}),
-            ...(records.length ? { records } : {}),
+            ...(records ? { records } : {}),
         });
     }
 

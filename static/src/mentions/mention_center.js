@@ -2,7 +2,7 @@ import { toRaw } from "@odoo/owl";
 import { browser } from "@web/core/browser/browser";
 import { Reactive } from "@web/core/utils/reactive";
 import { keepInTab, readFromTab } from "../core/tab_storage";
-import { isNamed, withoutMention } from "./mention_text";
+import { isNamed, isSame, withoutMention } from "./mention_text";
 
 /** Records of one message; the server has the last word. */
 export const MAX_RECORDS = 8;
@@ -19,10 +19,6 @@ const NEW = "new";
  * @property {string} [label] of the model
  * @property {string|null} [image]
  */
-
-function isSame(one, other) {
-    return one.model === other.model && one.id === other.id;
-}
 
 /**
  * Records that the person attaches by `@` and their names: what is offered, and what is attached to what is being

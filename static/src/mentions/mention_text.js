@@ -24,6 +24,10 @@ export function withMention(text, { start }, caret, { name }) {
     return { text: before + text.slice(caret).trimStart(), caret: before.length };
 }
 
+export function isSame(one, other) {
+    return one.model === other.model && one.id === other.id;
+}
+
 export function isNamed(text, { name }) {
     return text.includes(`@${name}`);
 }

@@ -84,12 +84,15 @@ export class ChatThread extends WatchedThread {
     /**
      * Asks a question in other words: what followed the old ones is left, and nothing of it is repeated. A command that
      * sums up is one in this place, too.
+     *
+     * @param {import("../mentions/mention_center").MentionedRecord[]} records that stay attached
      */
-    async askAnew(question, text) {
+    async askAnew(question, text, records) {
         const index = this.messages.findIndex(({ key }) => key === question.key);
         const left = this.messages.splice(index);
         const command = COMPACT.exec(text);
-        await this.send(text, { editOf: question.id, note: command ? command[1] || "" : null });
+        const sums = command && { note: command[1] || "", records: [] };
+        await this.send(text, { editOf: question.id, records, ...sums });
         const sent = this.messages[index];
         if (sent?.status === "failed") {
             this.error = sent.error;
@@ -122,7 +125,7 @@ export class ChatThread extends WatchedThread {
                 editOf: message.editOf,
                 when: this.isRunning && !message.editOf ? this.whenOf(message) : undefined,
                 attachmentIds: files.map(({ id }) => id),
-                records: message.records.map(({ model, id }) => ({ model, id })),
+                records: this.refsOf(message),
             });
             this.version++;
             this.outbox.remove(this.id, message);
@@ -139,6 +142,12 @@ export class ChatThread extends WatchedThread {
                 await this.refresh();
             }
         }
+    }
+
+    /** Another wording says which records it has, also if it has none any more. */
+    refsOf({ records, editOf, note }) {
+        const isSaid = records.length || (editOf && note === null);
+        return isSaid ? records.map(({ model, id }) => ({ model, id })) : undefined;
     }
 
     whenOf({ steers }) {

@@ -3,6 +3,7 @@ import { _t } from "@web/core/l10n/translation";
 import { formatMomentFull } from "../core/format";
 import { Attachments } from "../composer/attachments";
 import { MentionChips } from "../mentions/mention_chips";
+import { isSame, withoutMention } from "../mentions/mention_text";
 import { CopyButton } from "../markdown/copy_button";
 import { Versions } from "../turn/versions";
 
@@ -25,7 +26,7 @@ export class Question extends Component {
 
     setup() {
         this.editor = useRef("editor");
-        this.state = useState({ isEditing: false, text: "" });
+        this.state = useState({ isEditing: false, text: "", records: [] });
         useEffect(
             (el) => el?.focus(),
             () => [this.editor.el]
@@ -52,19 +53,26 @@ export class Question extends Component {
     }
 
     startEdit() {
-        this.state.text = this.props.message.text;
-        this.state.isEditing = true;
+        const { text, records } = this.props.message;
+        Object.assign(this.state, { isEditing: true, text, records: [...records] });
     }
 
     cancelEdit() {
         this.state.isEditing = false;
     }
 
+    removeRecord(record) {
+        this.state.records = this.state.records.filter((one) => !isSame(one, record));
+        this.state.text = withoutMention(this.state.text, record);
+    }
+
     saveEdit() {
+        const { message } = this.props;
         const text = this.state.text.trim();
+        const records = [...this.state.records];
         this.state.isEditing = false;
-        if (text && text !== this.props.message.text) {
-            this.props.onAskAnew(this.props.message, text);
+        if (text && (text !== message.text || records.length < message.records.length)) {
+            this.props.onAskAnew(message, text, records);
         }
     }
 

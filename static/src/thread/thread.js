@@ -103,8 +103,8 @@ export class Thread extends Component {
         return !isRunning && !isRetrying && !isSending && !closed;
     }
 
-    askAnew(message, text) {
-        this.props.thread.askAnew(message, text);
+    askAnew(message, text, records) {
+        this.props.thread.askAnew(message, text, records);
     }
 
     showVersion(turnId) {

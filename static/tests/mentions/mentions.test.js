@@ -154,6 +154,43 @@ test("a message that was refused gives its records back", async () => {
     expect(".o_ai_chat_foot .o_ai_chat_mentioned li").toHaveCount(1);
 });
 
+async function editQuestion(text, ...records) {
+    const asked = server.message(conversation, "user", text);
+    asked.records = records.map(({ model, id, name }) => ({
+        model,
+        id,
+        name,
+        url: `/odoo/${model}/${id}`,
+    }));
+    await mountChat({ conversationId: conversation.id });
+    await click(".o_ai_chat_edit_question");
+    await settle();
+}
+
+test("another wording of a question keeps its records", async () => {
+    await editQuestion("Compare @Azure Interior", AZURE, LEAD);
+    expect(".o_ai_chat_question_form .o_ai_chat_mentioned li").toHaveCount(2);
+    await click(".o_ai_chat_mentioned li:last button");
+    await click(".o_ai_chat_question_input");
+    await edit("Compare it in one sentence");
+    await press("Enter");
+    await settle();
+    const [{ body }] = server.requestsTo("/messages");
+    expect(body.content).toBe("Compare it in one sentence");
+    expect(body.records).toEqual([{ model: "res.partner", id: 14 }]);
+});
+
+test("the last record of a question can be removed from it", async () => {
+    await editQuestion("What of @Azure Interior", AZURE);
+    await click(".o_ai_chat_mentioned button");
+    await settle();
+    expect(".o_ai_chat_question_input").toHaveValue("What of Azure Interior");
+    await click(".o_ai_chat_question_form [type=submit]");
+    await settle();
+    const [{ body }] = server.requestsTo("/messages");
+    expect(body.records).toEqual([]);
+});
+
 test("a new chat takes them along", async () => {
     await mountChat();
     await write("@azure i");

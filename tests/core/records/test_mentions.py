@@ -1,4 +1,4 @@
-"""Records that a question names: which are offered first, which stay, and what a model is told of them."""
+"""Records that a question names: which are offered first, and what a model is told of them."""
 
 from services.records import mentions
 
@@ -26,11 +26,6 @@ def test_a_record_is_named_once():
         ("a", 1),
         ("a", 2),
     ]
-
-
-def test_another_wording_keeps_what_it_names():
-    both = [record("Azure"), record("Zoe")]
-    assert mentions.still_named(both, "And @Zoe?") == both[1:]
 
 
 def test_a_name_cannot_leave_its_quotation_marks():
