@@ -4,10 +4,12 @@ import asyncio
 from types import SimpleNamespace
 from unittest.mock import patch
 
+from odoo import Command
 from odoo.exceptions import UserError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
+from ..runtime.records import read
 from ..services.context import budget
 from ..services.errors import LeaseLost, LlmUnavailable
 from ..services.llm.diagnose import Found
@@ -267,6 +269,24 @@ class TestContext(ContextCase):
         turn = self._say(Reply(SUMMARY, wait=5.0), stops=True)
         self.assertEqual((turn.state, turn.summary_until), ("stopped", 0))
         self.assertFalse(self._events(EVENT))
+
+    def test_what_attached_records_say_takes_room(self):
+        self.provider.context_length = 16_384
+        self.assistant.record_access_ids = [Command.create({"model": "res.partner"})]
+        partners = self.env["res.partner"].create(
+            [{"name": f"Long {number}", "comment": "x" * 4_000} for number in range(3)]
+        )
+        self.channel = self._conversation(self.internal)
+        self._past(18, 1_600)
+        self.assertFalse(self._say(Reply("Fine.")).summary_until)
+        attached = [{"model": one._name, "id": one.id, "name": one.name} for one in partners]
+        channel = self.channel.with_context(woow_ai_mentions=attached)
+        with patch.object(read, "read_records", side_effect=read.read_records) as reading:
+            turn = self._run(channel._ask("Compare them.").sudo(), Reply(SUMMARY), Reply("Fine."))
+        self.assertTrue(turn.summary_until)
+        self.assertEqual(len(self.requests), 2)
+        self.assertGreater(self._said()[-1].count("x"), 9_000)
+        self.assertEqual(reading.call_count, 3, "each is read once")
 
     # ------------------------------------------------------------ whose it is
 

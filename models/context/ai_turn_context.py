@@ -18,8 +18,8 @@ READ = 2  # times what fits is read: of a conversation that was never summed up,
 class AiTurn(models.Model):
     _inherit = "woow_paas_platform.ai_turn"
 
-    def _turn_request(self):
-        request = super()._turn_request()
+    def _turn_request(self, said=""):
+        request = super()._turn_request(said)
         (question,) = request.history
         pictures = files.MAX_PICTURES if request.llm.supports_vision else 0
         pictures -= len(question.get("pictures", ()))

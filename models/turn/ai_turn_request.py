@@ -86,8 +86,11 @@ class AiTurn(models.Model):
         """Whether only the person reads the conversation; else it is a thread of a channel."""
         return self.channel_id.channel_type == CONVERSATION
 
-    def _turn_request(self):
-        """Read everything that the engine needs, in the language of the turn's user."""
+    def _turn_request(self, said=""):
+        """Read everything that the engine needs, in the language of the turn's user.
+
+        :param said: what the records that are attached to the question say
+        """
         self.ensure_one()
         assistant = self.assistant_id
         tools = self._tools()
@@ -100,6 +103,8 @@ class AiTurn(models.Model):
         llm = assistant.config_id._llm_spec(with_fallback=True)
         room = files.MAX_PICTURES if llm.supports_vision else 0
         question = self._question_message(room)
+        if said:
+            question = {**question, "content": f"{question['content']}\n\n{said}"}
         return TurnRequest(
             turn_id=self.id,
             conversation_id=self.channel_id.id,

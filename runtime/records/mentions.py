@@ -1,7 +1,6 @@
 """Mentions: records that a person attaches to a question, found and read with that person's own rights."""
 
 import time
-from dataclasses import replace
 
 from ...services import text
 from ...services.records import mentions
@@ -80,16 +79,14 @@ def kept(reach, model, record_id):
     return _mention(record, values.names_of(record)[record_id])
 
 
-def with_contents(dbname, request):
-    """A turn's request, with what the records of its question say now."""
-    *earlier, question = request.history
+def contents(dbname, turn_id):
+    """What the records of a turn's question say now, as the model is told it."""
 
     def work(env):
-        turn = env[TURN].browse(request.turn_id).exists()
+        turn = env[TURN].browse(turn_id).exists()
         return [(one, _sheet(env, turn, one)) for one in turn.mentions or ()]
 
-    content = f"{question['content']}\n\n{mentions.told(db.read_only(dbname, work))}"
-    return replace(request, history=(*earlier, {**question, "content": content}))
+    return mentions.told(db.read_only(dbname, work))
 
 
 def _sheet(env, turn, mention):

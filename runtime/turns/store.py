@@ -6,7 +6,6 @@ Each is safe to repeat after a lost connection.
 """
 
 import time
-from dataclasses import replace
 
 from ...services import text
 from ...services.errors import EngineError, LeaseLost
@@ -30,7 +29,7 @@ class OdooStore(TurnCalls, RecordCalls, TurnLog, TurnQueue):
         :raises EngineError: the turn cannot run; it must end as failed
         """
 
-        def work(env):
+        def work(env, said=None):
             turn = self._held(env, claim)
             user = turn.user_id
             turn = turn.with_context(
@@ -40,22 +39,23 @@ class OdooStore(TurnCalls, RecordCalls, TurnLog, TurnQueue):
             )
             if reason := turn._check_still_allowed():
                 raise EngineError(reason)
+            if turn.mentions and said is None:
+                return None
             turn._note_provider()
             progress = TurnProgress(**(turn.transcript or {}))
-            loaded = Loaded(
+            return Loaded(
                 # sudo: the user may use the assistant (checked above), not read its servers' secrets
-                request=turn.with_user(user).sudo()._turn_request(),
+                request=turn.with_user(user).sudo()._turn_request(said or ""),
                 progress=progress,
                 stop_requested=turn._is_stop_requested(),
                 has_unread_files=bool(turn._unread_files()),
             )
-            return loaded, bool(turn.mentions)
 
-        loaded, has_records = db.transaction(self.name, work)
-        if not has_records:
+        if loaded := db.transaction(self.name, work):
             return loaded
-        # In a transaction of its own, which only reads and locks nothing.
-        return replace(loaded, request=mentions.with_contents(self.name, loaded.request))
+        # It counts in what fits the model, so it is read first: in a transaction that only reads and locks nothing.
+        said = mentions.contents(self.name, claim.turn_id)
+        return db.transaction(self.name, lambda env: work(env, said))
 
     def read_files(self, claim: Claim) -> None:
         """Read the files of the question that nobody has read yet, which takes seconds; no cursor is open meanwhile."""

@@ -55,7 +55,6 @@ class SummingUp:
         event = summary.event_of(answer, html, wanted, self.llm, self.request.context.ratio)
         self.progress.summary = {"path": wanted.path, "event": event}
         shown = summary.as_messages(answer.text)
-        # The question as it is asked, with what the host has added to it since the summary was planned.
         question = () if self.request.context.is_command else self.request.history[-1:]
         self.history = (*shown, *wanted.kept, *question)
         self.summary_tokens = budget.tokens_of(shown)
