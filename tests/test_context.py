@@ -382,6 +382,18 @@ class TestCompact(ContextCase):
         self._run(retry, Reply(SUMMARY))
         self.assertEqual((retry.state, len(self._events(EVENT))), ("done", 1))
 
+    def test_it_leaves_the_name_to_the_first_question(self):
+        former = self._post("the order")[1]
+        turn = self.turn.browse(former["turn_id"])
+        name = self.channel.name
+        turn._end("done")
+        self._post("the price", edit_of=former["message_id"])
+        self.assertEqual(self.channel.name, name)
+        self.channel.execute_command_compact(body="/compact")
+        self.assertEqual(self.channel.name, name)
+        self.channel._ask("Which orders are late?")
+        self.assertEqual(self.channel.name, "Which orders are late?")
+
     def test_it_can_be_stopped(self):
         self._past(6)
         turn = self._compact(Reply(SUMMARY, wait=5.0), stops=True)

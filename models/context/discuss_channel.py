@@ -16,13 +16,20 @@ class DiscussChannel(models.Model):
         :param asked: the turn in whose place it is asked for, as another wording; what followed that one is left
         """
         line = f"{COMPACT} {note}".strip()
+        channel = self.with_context(woow_ai_no_name=True)
         turn = (
-            self._ask_edited(asked, line, client_token)
+            channel._ask_edited(asked, line, client_token)
             if asked
-            else self._ask(line, client_token, message)
+            else channel._ask(line, client_token, message)
         )
         turn._become_compact()
         return turn
+
+    def _name_after_first_message(self, content):
+        """A command asks nothing that a conversation could be called after: a question does, which comes later."""
+        if self.env.context.get("woow_ai_no_name"):
+            return None
+        return super()._name_after_first_message(content)
 
     def _conversation_page(self, limit, before=None):
         context = self.env["woow_paas_platform.ai_turn"]._context_of(self)
