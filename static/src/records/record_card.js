@@ -1,6 +1,13 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { pagePath, relatedPath, sheetOf, valueText } from "./record_values";
+import {
+    closedColumns,
+    closedNote,
+    pagePath,
+    relatedPath,
+    sheetOf,
+    valueText,
+} from "./record_values";
 
 /** Fields before "Show all" is asked for. */
 const SHOWN = 6;
@@ -20,6 +27,10 @@ export class RecordCard extends Component {
 
     get sheet() {
         return sheetOf(this.props.row, this.props.columns);
+    }
+
+    get closedNote() {
+        return closedNote(closedColumns([this.props.row], this.props.columns));
     }
 
     get path() {

@@ -1,6 +1,14 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { isNumeric, pagePath, relatedPath, sortedRows, valueText } from "./record_values";
+import {
+    closedColumns,
+    closedNote,
+    isNumeric,
+    pagePath,
+    relatedPath,
+    sortedRows,
+    valueText,
+} from "./record_values";
 
 /** Rows before "Show all" is asked for. */
 const SHOWN = 8;
@@ -24,10 +32,20 @@ export class RecordTable extends Component {
         this.state = useState({ sortedBy: null, isDescending: false, isWhole: false });
     }
 
+    get closed() {
+        return this.props.isOfRecords ? closedColumns(this.props.rows, this.props.columns) : [];
+    }
+
     get columns() {
+        const { closed } = this;
+        const columns = this.props.columns.filter((column) => !closed.includes(column));
         return this.props.isOfRecords
-            ? [{ name: "", label: this.props.label, type: "char" }, ...this.props.columns]
-            : this.props.columns;
+            ? [{ name: "", label: this.props.label, type: "char" }, ...columns]
+            : columns;
+    }
+
+    get closedNote() {
+        return closedNote(this.closed);
     }
 
     get rows() {

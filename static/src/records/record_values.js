@@ -102,6 +102,21 @@ export function relatedPath(row, column, value) {
     return isBackend && column.model && value?.id ? `/odoo/${column.model}/${value.id}` : null;
 }
 
+/** @returns {Object[]} columns of which no row has anything to tell this person */
+export function closedColumns(rows, columns) {
+    return columns.filter(({ name, type }) => {
+        const values = rows.map((row) => row.values[name]);
+        const isEmpty = (value) => isClosed(value) || valueText(value, type) === "";
+        return values.some(isClosed) && values.every(isEmpty);
+    });
+}
+
+/** What is said of such columns in their place; empty if there are none. */
+export function closedNote(columns) {
+    const labels = columns.map((column) => column.label).join(", ");
+    return labels && `${labels}: ${_t("(no access)")}`;
+}
+
 /** @returns {{state: string, fields: Object[]}} what a card shows of a row: its state, and the values that there are */
 export function sheetOf(row, columns) {
     const isShown = ({ name, type }) =>

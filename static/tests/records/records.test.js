@@ -39,6 +39,34 @@ test("rows are a table that sorts, and lead to their records", async () => {
     expect(".o_ai_chat_records_more").toHaveText("2 of 5 records");
 });
 
+test("columns that are closed to the person are named below the others", async () => {
+    const closed = { name: "(no access)" };
+    const columns = [...COLUMNS, { name: "user_id", label: "Salesperson", type: "many2one" }];
+    const rows = ["Graz", null].map((city, index) => {
+        const one = row(index, `P${index}`, city);
+        return { ...one, values: { ...one.values, user_id: index ? null : closed } };
+    });
+    await mountResult({ columns, rows, total: 2 });
+    expect(queryAllTexts("th")).toEqual(["Contact", "City", "Company"]);
+    expect(".o_ai_chat_records_closed").toHaveText("Salesperson: (no access)");
+});
+
+test("a column that is open in one row stays", async () => {
+    const rows = [row(3, "Zoe", "Graz"), row(4, "Ann", "Linz")];
+    rows[0].values.parent_id = { name: "(no access)" };
+    await mountResult({ columns: COLUMNS, rows, total: 2 });
+    expect(queryAllTexts("td:last-child")).toEqual(["(no access)", "Azure"]);
+    expect(".o_ai_chat_records_closed").toHaveCount(0);
+});
+
+test("a card names what is closed to the person", async () => {
+    const one = row(3, "Zoe", "Graz");
+    one.values.parent_id = { name: "(no access)" };
+    await mountResult({ columns: COLUMNS, rows: [one], total: 1 });
+    expect(queryAllTexts("dt")).toEqual(["City"]);
+    expect(".o_ai_chat_records_closed").toHaveText("Company: (no access)");
+});
+
 test("many rows are folded", async () => {
     const rows = Array.from({ length: 12 }, (_, i) => row(i + 1, `P${i}`, "Graz"));
     await mountResult({ columns: COLUMNS, rows, total: 12 });
