@@ -123,10 +123,10 @@ class PromptsResourcesController(http.Controller):
             uri = _expanded(uri, values["arguments"] or {})
         _check_length(uri)
         source, name = {"server": server.name, "uri": uri}, values["name"] or ""
-        person, lang = request.env.uid, request.env.lang
+        dbname, person, lang = request.db, request.env.uid, request.env.lang
 
         def shape(contents, write):
-            sent = files_of(source, name, contents[: files.MAX_FILES])
+            sent = files_of(source, name, contents[: files.MAX_FILES], (dbname, person))
             left_out = len(contents) - len(sent)
             return write(
                 lambda channel: (

@@ -121,7 +121,7 @@ class TestDiscussFiles(AiHttpCase):
 
     def test_who_finds_the_readers_busy_may_try_again(self):
         self._post(self._attach("contract.pdf", pdf("Rent is XYLOPHONE")))
-        with patch.object(reader._places.free, "acquire", return_value=False):
+        with patch.object(reader._places, "take", side_effect=reader.ReaderBusy):
             self.assertNotIn("XYLOPHONE", self._said())
         self.assertIn("Other files are being read right now.", self._told())
         self.assertIn("XYLOPHONE", self._said())

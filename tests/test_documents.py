@@ -10,7 +10,6 @@ from odoo import fields
 from odoo.tests import tagged
 from reportlab.pdfgen import canvas
 
-from ..services.documents import limits as reader_limits
 from ..services.documents import reader
 from ..services.errors import PackageMissing
 from ..services.llm import files
@@ -112,10 +111,7 @@ class TestDocuments(AiHttpCase):
         self._assert_error(self._upload("larger.txt", large * 2), 413, "body_too_large")
         with patch.object(reader, "_said_of", side_effect=PackageMissing("pypdfium2")):
             self._assert_error(self._upload("a.pdf", pdf("One")), 422, "package_missing")
-        with (
-            patch.object(reader_limits, "PATIENCE", 0.01),
-            patch.object(reader._places.free, "acquire", return_value=False),
-        ):
+        with patch.object(reader._places, "take", side_effect=reader.ReaderBusy):
             self._assert_error(self._upload("a.pdf", pdf("One")), 503, "reader_busy")
         self.assertFalse(kept())
 

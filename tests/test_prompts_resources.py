@@ -45,7 +45,7 @@ class TestPromptsResources(AiHttpCase):
         parts = [SimpleNamespace(uri=f"note://{n}", text="Tea.", files=()) for n in range(3)]
         clock = SimpleNamespace(monotonic=iter([0.0, 0.0, 29.0, 31.0]).__next__)
         with patch.object(discuss_channel_resources, "time", clock):
-            read = discuss_channel_resources.files_of({"uri": "note://"}, "Notes", parts)
+            read = discuss_channel_resources.files_of({"uri": "note://"}, "Notes", parts, "ann")
         self.assertEqual([one.reading.kind for one in read[:2]], ["text", "text"])
         self.assertIsInstance(read[2].reading, FileTooComplex)
 

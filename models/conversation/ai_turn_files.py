@@ -39,7 +39,7 @@ class AiTurn(models.Model):
         return attached.filtered(lambda file: not file.woow_reading)
 
     def _file_to_read(self, file_id):
-        """``(name, content)`` of an unread file; None of one that nobody need read any more.
+        """``(name, content, person)`` of an unread file; None of one that nobody need read any more.
 
         :raises Refusal: it is empty or too large
         """
@@ -49,7 +49,7 @@ class AiTurn(models.Model):
         self.channel_id._check_size(file.file_size)
         content = file.raw or b""
         self.channel_id._check_size(len(content))  # nothing, if it is gone from the disk
-        return file.name or "", content
+        return file.name or "", content, (self.env.cr.dbname, self.user_id.id)
 
     def _keep_reading(self, file_id, reading=None, problem="", *, is_lasting=True):
         """What was read of a file, for this turn and those that follow; the person is told where it cannot be read.

@@ -45,7 +45,7 @@ class DiscussChannel(models.Model):
     def _file_of(self, name, content, source, reading):
         self._check_size(len(content))
         name = text.one_line(name, NAME_CHARS) or self.env._("File")
-        reading = reading or files.read(name, content)
+        reading = reading or files.read(name, content, (self.env.cr.dbname, self.env.uid))
         return {
             "name": name,
             "mimetype": reading.mimetype,

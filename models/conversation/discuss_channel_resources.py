@@ -73,28 +73,29 @@ class SentFile:
     reading: files.Reading | FileError | None
 
 
-def files_of(source, name, contents):
+def files_of(source, name, contents, person):
     """Read what a server sent for a resource; a document takes seconds, so nobody may hold a cursor.
 
     :param source: ``{"server", "uri"}`` as the person chose it
     :param name: what the server calls it
     :param contents: `services.mcp.features.prompts_resources.ResourceContent`
+    :param person: see `services.llm.files.read`
     """
     until = time.monotonic() + READING_SECONDS
     return [
-        _sent(content, source["uri"], name, is_late=time.monotonic() > until)
+        _sent(content, source["uri"], name, person, is_late=time.monotonic() > until)
         for content in contents
     ]
 
 
-def _sent(content, uri, name, is_late):
+def _sent(content, uri, name, person, is_late):
     uri, data, reading = content.uri or uri, _data_of(content), None
     name = _file_name(uri, name)
     if len(data) <= files.MAX_BYTES:
         if is_late:
             return SentFile(name, uri, data, FileTooComplex())
         try:
-            reading = files.read(name, data)
+            reading = files.read(name, data, person)
         except FileError as error:
             reading = error
     return SentFile(name, uri, data, reading)

@@ -35,10 +35,10 @@ def read(file_id, held):
     return held(lambda turn: turn._keep_reading(file_id, reading))
 
 
-def _read(name, content):
+def _read(name, content, person):
     for _ in range(TRIES - 1):
         try:
-            return files.read(name, content)
+            return files.read(name, content, person)
         except ReaderBusy:
             continue
-    return files.read(name, content)
+    return files.read(name, content, person)

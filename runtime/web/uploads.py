@@ -16,7 +16,7 @@ def respond(env, name, content, keep):
     dbname, uid, lang = env.cr.dbname, env.uid, env.lang
 
     def work():
-        reading = files.read(name, content)
+        reading = files.read(name, content, (dbname, uid))
 
         def kept(env):
             return keep(env(user=uid, su=False, context={"lang": lang}), reading)

@@ -5,6 +5,7 @@ gets the file on its standard input, nothing of this process's environment or op
 keeps. Whatever becomes of it is one of the errors below.
 """
 
+import contextlib
 import json
 import os
 import selectors
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,10 +84,28 @@ class Document:
 
 
 class _Places:
-    """Readers that this process may have at once."""
+    """Readers that this process may have at once; one person has one of them at most, so that others are served."""
 
     def __init__(self):
-        self.free = threading.BoundedSemaphore(limits.READERS)
+        self._changed = threading.Condition()
+        self._held: list[Hashable] = []
+
+    @contextlib.contextmanager
+    def take(self, person: Hashable):
+        """:raises ReaderBusy: none has become free"""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._has_one_for(person), limits.PATIENCE):
+                raise ReaderBusy
+            self._held.append(person)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._held.remove(person)
+                self._changed.notify_all()
+
+    def _has_one_for(self, person):
+        return len(self._held) < limits.READERS and person not in self._held
 
 
 _places = forks.renewed(_Places())
@@ -101,23 +120,21 @@ def is_document(data: bytes) -> bool:
     return data.lstrip(b"\xef\xbb\xbf\r\n\t ")[:5] == PDF or data.startswith((ARCHIVE, COMPOUND))
 
 
-def read(data: bytes) -> Document:
+def read(data: bytes, person: Hashable = None) -> Document:
     """
+    :param person: who is waiting for it, of all that this process serves
     :raises FileError: it cannot be read, and why
     :raises PackageMissing: a library for it is not installed
     """
     if data.startswith(COMPOUND):
         raise FileEncrypted if ENCRYPTED in data else UnsupportedFile
-    if not _places.free.acquire(timeout=limits.PATIENCE):
-        raise ReaderBusy
-    try:
-        said = _said_of(data)
-    except (
-        OSError
-    ) as error:  # no room for its copy, no process or no memory: it may be had in a moment
-        raise ReaderBusy(detail=str(error)) from error
-    finally:
-        _places.free.release()
+    with _places.take(person):
+        try:
+            said = _said_of(data)
+        except (
+            OSError
+        ) as error:  # no room for its copy, no process or no memory: it may be had in a moment
+            raise ReaderBusy(detail=str(error)) from error
     return _document(map(json.loads, said))
 
 

@@ -8,7 +8,7 @@ document also ``{"kind": str, "count": int, "pages": [str]}``, of what cannot be
 
 import base64
 import mimetypes
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -55,14 +55,15 @@ class Reading:
     tokens: int = 0
 
 
-def read(name: str, data: bytes) -> Reading:
-    """Read a file that a person attaches; a document takes seconds.
+def read(name: str, data: bytes, person: Hashable) -> Reading:
+    """Read a file that a person attaches; a document takes seconds, and one of each person is read at a time.
 
+    :param person: who attaches it, of all that this process serves
     :raises FileError: no model can use it; it says why
     :raises PackageMissing: what reads it is not installed
     """
     if reader.is_document(data):
-        document = reader.read(data)
+        document = reader.read(data, person)
         return Reading(
             reader.MIMETYPES[document.kind],
             document.kind,

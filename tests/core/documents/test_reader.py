@@ -4,6 +4,7 @@ import os
 import threading
 import time
 import zlib
+from types import SimpleNamespace
 
 import pytest
 import samples
@@ -223,27 +224,50 @@ def test_a_reader_that_dies_costs_its_file(monkeypatch):
         reader.read(b"%PDF-1.4")
 
 
-def test_the_third_waits_for_a_place(monkeypatch):
-    held, goes_on = threading.Barrier(limits.READERS + 1), threading.Event()
+@pytest.fixture
+def slow(monkeypatch):
+    """Readers that begin and go on when the test says so; who finds none free is told at once."""
+    began, goes_on = threading.Semaphore(0), threading.Event()
 
-    def slow(_data):
-        held.wait(5)
+    def read_slowly(_data):
+        began.release()
         goes_on.wait(5)
         return [b'{"kind": "pdf", "count": 1}', b'{"text": "One"}', b'{"end": true}']
 
-    monkeypatch.setattr(reader, "_said_of", slow)
+    monkeypatch.setattr(reader, "_said_of", read_slowly)
     monkeypatch.setattr(limits, "PATIENCE", 0.01)
-    threads = [threading.Thread(target=reader.read, args=(b"%PDF",)) for _ in range(limits.READERS)]
-    for thread in threads:
-        thread.start()
-    held.wait(5)
+    threads = []
+
+    def begin(person):
+        threads.append(threading.Thread(target=reader.read, args=(b"%PDF", person)))
+        threads[-1].start()
+        assert began.acquire(timeout=5)
+
+    def end():
+        goes_on.set()
+        for thread in threads:
+            thread.join()
+
+    yield SimpleNamespace(begin=begin, end=end)
+    end()
+
+
+def test_the_third_waits_for_a_place(slow):
+    for person in range(limits.READERS):
+        slow.begin(person)
     with pytest.raises(errors.ReaderBusy):
-        reader.read(b"%PDF")
-    goes_on.set()
-    for thread in threads:
-        thread.join()
-    monkeypatch.setattr(reader, "_said_of", lambda _data: [b'{"text": "One"}', b'{"end": true}'])
-    assert reader.read(b"%PDF").pages == ("One",)
+        reader.read(b"%PDF", "another")
+    slow.end()
+    assert reader.read(b"%PDF", "another").pages == ("One",)
+
+
+def test_one_person_leaves_a_place_to_the_others(slow):
+    slow.begin("ann")
+    with pytest.raises(errors.ReaderBusy):
+        reader.read(b"%PDF", "ann")
+    slow.begin("bob")
+    slow.end()
+    assert reader.read(b"%PDF", "ann").pages == ("One",)
 
 
 def test_a_package_that_is_missing_costs_its_kind_only(monkeypatch):

@@ -96,15 +96,15 @@ def test_a_long_text_is_cut_before_it_is_cleaned():
 def test_a_picture_of_too_many_pixels_is_not_taken():
     huge = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (60_000).to_bytes(4) * 2
     with pytest.raises(FileTooComplex):
-        files.read("huge.png", huge)
-    assert files.read("cat.png", PNG).kind == "picture"
+        files.read("huge.png", huge, "ann")
+    assert files.read("cat.png", PNG, "ann").kind == "picture"
 
 
 def test_text_is_counted():
-    reading = files.read("notes.txt", "機密 notes".encode())
+    reading = files.read("notes.txt", "機密 notes".encode(), "ann")
     assert (reading.mimetype, reading.characters, reading.tokens) == ("text/plain", 8, 3)
     with pytest.raises(UnsupportedFile):
-        files.read("run.exe", b"MZ\0\0")
+        files.read("run.exe", b"MZ\0\0", "ann")
 
 
 def test_a_model_that_cannot_see_is_told_of_the_picture():

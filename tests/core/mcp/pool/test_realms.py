@@ -120,7 +120,7 @@ SHARED = {  # what databases of a process may share, and why
     "services/schemas/arguments.py _until": "one check",
     "services/net/resolver.py _of_loops": "public names; shares are by database and server",
     "services/toolset/words.py stem": "what is left of a word",
-    "services/documents/reader.py _places": "how many files are read at once, nothing else",
+    "services/documents/reader.py _places": "how many files are read at once, and for whom of which database",
     "services/traces.py _current": "the span of one task",
     "services/traces.py _installed": "who is told of all of them, by name only where the operator says so",
     "services/large.py _worker": "one thread that reads large bodies, one after another",
