@@ -19,7 +19,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -37,6 +37,7 @@ from services.turn.tools import TurnTools
 
 FIRST = 8
 BEFORE = 127  # functions that were offered, first come first served, before there was a look-up
+CHINESE = Path(__file__).with_name("answering") / "steps_zh.txt"
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,12 @@ def corpus(said: list[dict]) -> tuple[list[ServerSpec], list[ToolSpec]]:
     found = [
         (name, tool) for one in said for name, of in one["tools"].items() for tool in of["tools"]
     ]
-    names = list(dict.fromkeys(name for name, _tool in found))
+    about = {name: one.get("description") or "" for one in said for name in one["tools"]}
+    names = list(about)
     aliases = make_aliases([(name, tool["name"]) for name, tool in found])
-    servers = [ServerSpec(id=n, name=name) for n, name in enumerate(names, 1)]
+    servers = [
+        ServerSpec(id=n, name=name, description=about[name]) for n, name in enumerate(names, 1)
+    ]
     tools = [
         spec(n, names.index(found[n - 1][0]) + 1, alias, found[n - 1][1])
         for n, alias in enumerate(aliases, 1)
@@ -116,11 +120,25 @@ def retrieval(servers: list[ServerSpec], tools: list[ToolSpec], tasks: list[Task
     score(", without the question's words", found_by(hidden, tasks, with_question=False), tasks)
     with mock.patch.object(index, "SYNONYMS", {}):
         score(", without words that mean the same", found_by(hidden, tasks), tasks)
+    alone = lookup.Lookup(tools, {server.id: replace(server, description="") for server in servers})
+    score(", without the servers' descriptions", found_by(alone, tasks), tasks)
+    right = [{*task.tools} for task in tasks for _step in task.steps]
+    hits = [
+        any(tool.name in right[number] for tool in hidden.find([step]))
+        for number, step in translated()
+    ]
+    share("a fifth of the steps in Chinese, without a question", sum(hits), len(hits))
     first = {tool.name for tool in tools[:BEFORE]}
     needed = [name for task in tasks for name in task.tools]
     share(
         "needed tools that were offered before", sum(name in first for name in needed), len(needed)
     )
+
+
+def translated() -> list[tuple[int, str]]:
+    """Each fifth step by its number, as somebody in Taiwan would write it."""
+    lines = CHINESE.read_text().splitlines()
+    return [(int(number), step) for number, step in (line.split("|", 1) for line in lines)]
 
 
 def found_by(

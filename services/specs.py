@@ -92,6 +92,7 @@ class ServerSpec:
     realm: str = ""
     url: str = ""
     title: str = ""
+    description: str = ""
     person: int = 0
     transport: Transport = "auto"
     era: Literal["auto", "legacy", "modern"] = "auto"

@@ -57,6 +57,12 @@ class TestToolLookup(TurnByHandCase):
         request = self.turn.with_user(self.member).sudo()._turn_request()
         self.assertEqual(request.limits.definition_tokens, 700)
 
+    def test_what_people_say_of_a_server_helps_to_find_its_tools(self):
+        self.server.description = "Rain over Taiwan."
+        self.env.flush_all()
+        request = self.turn.with_user(self.member).sudo()._turn_request()
+        self.assertEqual([spec.description for spec in request.servers], ["Rain over Taiwan."])
+
     def test_a_look_up_runs_and_runs_again_after_a_crash(self):
         call, verdict = self._look_up()
         self.assertEqual(verdict.kind, "run")

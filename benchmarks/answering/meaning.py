@@ -23,7 +23,6 @@ from services.meaning.vectors import Vectors
 from services.specs import LlmSpec
 from services.toolset import lookup
 
-CHINESE = Path(__file__).with_name("steps_zh.txt")
 PATIENCE = 600.0  # s for what a small machine needs; the product waits 3 s and 60 s
 Step = tuple[
     str, str, set[str]
@@ -68,8 +67,10 @@ async def measure(folder: Path, port: int) -> None:
         await kept.prepared()
         answers.show("vectors of 527 tools, once", f"{time.monotonic() - begun:.0f} s")
         english = [(step, task.question, set(task.tools)) for task in tasks for step in task.steps]
-        chinese = [(text, "", english[number][2]) for number, text in translated()]
-        sample = [(english[number][0], "", english[number][2]) for number, _text in translated()]
+        chinese = [(text, "", english[number][2]) for number, text in answers.translated()]
+        sample = [
+            (english[number][0], "", english[number][2]) for number, _text in answers.translated()
+        ]
         kinds = Kinds(hidden, [tool.name for tool in tools])
         await compare("steps in English beside the question", english, kinds, kept, spec)
         await compare("a fifth of the steps, in English", sample, kinds, kept, spec)
@@ -77,11 +78,6 @@ async def measure(folder: Path, port: int) -> None:
     finally:
         await kept.close()
         await connections.close()
-
-
-def translated() -> list[tuple[int, str]]:
-    lines = CHINESE.read_text().splitlines()
-    return [(int(number), text) for number, text in (line.split("|", 1) for line in lines)]
 
 
 async def compare(

@@ -218,6 +218,7 @@ class McpServer(models.Model):
             "person": person.id if person else 0,
             "last_variant": variant_of_record(self.detected_transport, self.protocol_version or ""),
             "title": self.display_name,
+            "description": self.description or "",
             "trust_level": self.trust_level,
             "connect_timeout": self.connect_timeout,
         }

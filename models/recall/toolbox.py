@@ -239,7 +239,11 @@ class Toolbox(models.Model):
         self.ensure_one()
         self._check_copy()
         return ServerSpec(
-            id=-self.id, name=self.name, url=self.base_url or "", call_timeout=self.call_timeout
+            id=-self.id,
+            name=self.name,
+            description=self.description or "",
+            url=self.base_url or "",
+            call_timeout=self.call_timeout,
         )
 
     def _credential_parts(self):

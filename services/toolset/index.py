@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +11,7 @@ from .words import SYNONYMS, of_query
 
 SATURATION = 1.2  # k1: how soon more of the same word says nothing more
 SYNONYM = 0.3  # weight of a word that means the same
+STAND_IN = 0.6  # the same where no tool says the word itself
 CONTEXT = 0.4  # weight of a word that stands beside the query
 GENERIC = 0.4  # weight of a word that each second question has
 MAX_QUERY = 40  # words of a query
@@ -21,16 +22,18 @@ MAX_CONTEXT = 100  # words beside it
 class Field:
     """:ivar weight: of a word in this field
     :ivar length: how much a longer field counts less, 0 to 1
+    :ivar reach: of a text that says first what it is about: words until one counts a third
     """
 
     weight: float
     length: float
+    reach: float = math.inf
 
 
 FIELDS = (
     Field(4.0, 0.3),  # name
-    Field(1.0, 0.5),  # title and description
-    Field(1.0, 0.3),  # server
+    Field(1.0, 0.5, reach=12),  # title and description
+    Field(1.0, 0.3, reach=12),  # server and its description
     Field(0.5, 0.5),  # names of arguments
 )
 
@@ -39,7 +42,7 @@ class ToolIndex:
     """:param texts: of each tool, one for each of `FIELDS`"""
 
     def __init__(self, texts: Iterable[Sequence[str]]):
-        fields = [[Counter(words.words(text)) for text in of_tool] for of_tool in texts]
+        fields = [[*map(_counted, of_tool, FIELDS)] for of_tool in texts]
         self._count = len(fields)
         lengths = [[sum(counts.values()) for counts in of_tool] for of_tool in fields]
         usual = [max(1.0, sum(column) / len(lengths)) for column in zip(*lengths, strict=True)]
@@ -58,26 +61,34 @@ class ToolIndex:
     def search(self, query: str, limit: int, context: Sequence[str] = ()) -> list[int]:
         """Numbers of the tools that fit the query best, the best first.
 
-        :param context: words that tell what it is about, see `asked`
+        :param context: words that tell what it is about, see `of_query`
         """
         scores: dict[int, float] = defaultdict(float)
-        for word, weight in _weighted(of_query(query)[:MAX_QUERY], context[:MAX_CONTEXT]).items():
+        asked = self._weighted(of_query(query)[:MAX_QUERY], context[:MAX_CONTEXT])
+        for word, weight in asked.items():
             postings = self._found.get(word, ())
             rarity = math.log(1 + (self._count - len(postings) + 0.5) / (len(postings) + 0.5))
             for number, share in postings:
                 scores[number] += weight * rarity * share
         return heapq.nsmallest(limit, scores, key=lambda number: (-scores[number], number))
 
+    def _weighted(self, query: Sequence[str], context: Sequence[str]) -> dict[str, float]:
+        """What to look for; nothing where the query itself has no words."""
+        weights: dict[str, float] = dict.fromkeys(query, 1.0)
+        for word in query:
+            weight = SYNONYM if word in self._found else STAND_IN
+            for other in SYNONYMS.get(word, ()):
+                weights.setdefault(other, weight)
+        for word in context if query else ():
+            weights.setdefault(word, CONTEXT)
+        return {
+            word: weight * (GENERIC if word in words.GENERIC else 1.0)
+            for word, weight in weights.items()
+        }
 
-def _weighted(query: Sequence[str], context: Sequence[str]) -> dict[str, float]:
-    """What to look for; nothing where the query itself has no words."""
-    weights: dict[str, float] = dict.fromkeys(query, 1.0)
-    for word in query:
-        for other in SYNONYMS.get(word, ()):
-            weights.setdefault(other, SYNONYM)
-    for word in context if query else ():
-        weights.setdefault(word, CONTEXT)
-    return {
-        word: weight * (GENERIC if word in words.GENERIC else 1.0)
-        for word, weight in weights.items()
-    }
+
+def _counted(text: str, field: Field) -> dict[str, float]:
+    counts: dict[str, float] = defaultdict(float)
+    for place, word in enumerate(words.words(text)):
+        counts[word] += math.exp(-place / field.reach)
+    return counts

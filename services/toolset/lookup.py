@@ -149,7 +149,7 @@ class Lookup:
         return (
             tool.name,
             f"{tool.title} {tool.description}",
-            f"{server.name} {server.title}" if server else "",
+            f"{server.name} {server.title} {server.description}" if server else "",
             " ".join(map(str, arguments)),
         )
 

@@ -16,12 +16,13 @@ from services.specs import Limits, LlmSpec, ToolSpec
 from services.testing.fake_mcp import FakeMcp
 from services.testing.scripted_llm import Reply, ScriptedLlm
 
-THINGS = {"invoice": "發票", "weather": "天氣", "parcel": "包裹"}
+# Of a language that the words of the index know nothing of.
+THINGS = {"invoice": "Rechnung", "weather": "Wetter", "parcel": "Paket"}
 
 
 def meaning(text):
     """A direction for each thing, in whichever language it is named."""
-    return [1.0 + 9 * (en in text or zh in text) for en, zh in THINGS.items()] + [1.0]
+    return [1.0 + 9 * (en in text or de in text) for en, de in THINGS.items()] + [1.0]
 
 
 def request_for(llm, fake, **options):
@@ -60,7 +61,7 @@ async def connections():
 
 
 def script():
-    return Reply(calls=[("find_tools", {"queries": ["查詢天氣"]})]), Reply("Done.")
+    return Reply(calls=[("find_tools", {"queries": ["Wie wird das Wetter?"]})]), Reply("Done.")
 
 
 async def looked_up(llm, fake, kept, **options):
@@ -79,7 +80,7 @@ async def test_a_tool_is_found_in_another_language(fake, connections):
         turn = await looked_up(llm, fake, kept)
         assert found(turn) and all("weather" in name for name in found(turn))
         assert len(llm.embedded) == asked + 1, "tools are embedded once"
-        assert llm.embedded[-1]["input"][0] == "查詢天氣"
+        assert llm.embedded[-1]["input"][0] == "Wie wird das Wetter?"
 
 
 async def test_a_turn_waits_for_no_vectors_of_tools(fake, connections, monkeypatch):
@@ -162,9 +163,9 @@ async def test_who_shares_no_key_shares_no_vectors(connections):
         ada = LlmSpec(id=1, base_url=llm.base_url, model="m", realm="a", embedding_model="embedder")
         kept.prepare(ada, ["invoice", "weather"])
         await kept.prepared()
-        assert await kept.rank(ada, ["invoice", "weather"], ["天氣"]) == [[1, 0]]
+        assert await kept.rank(ada, ["invoice", "weather"], ["Wetter"]) == [[1, 0]]
         for other in (replace(ada, realm="b"), replace(ada, api_key="k")):
-            assert await kept.rank(other, ["invoice", "weather"], ["天氣"]) is None
+            assert await kept.rank(other, ["invoice", "weather"], ["Wetter"]) is None
 
 
 async def test_memory_is_bounded(connections, monkeypatch):
@@ -176,8 +177,8 @@ async def test_memory_is_bounded(connections, monkeypatch):
         texts = [f"invoice {number}" for number in range(30)]
         kept.prepare(spec, texts)
         await kept.prepared()
-        assert await kept.rank(spec, texts, ["發票"]) is None
-        assert await kept.rank(spec, texts[-10:], ["發票"]) == [[*range(10)]]
+        assert await kept.rank(spec, texts, ["Rechnung"]) is None
+        assert await kept.rank(spec, texts[-10:], ["Rechnung"]) == [[*range(10)]]
 
 
 async def test_an_answer_of_another_length_is_refused(connections):

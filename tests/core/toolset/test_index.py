@@ -2,7 +2,9 @@
 
 from processor_time import seconds
 
+from services.specs import ServerSpec, ToolSpec
 from services.toolset.index import ToolIndex
+from services.toolset.lookup import Lookup
 from services.toolset.words import MAX_TEXT, words
 
 
@@ -30,6 +32,42 @@ def test_chinese_needs_no_blanks():
     assert index.search("請幫我寄一封電子郵件", 8)[0] == 1
     assert index.search("给同事发邮件", 8)[0] == 2
     assert index.search("検索", 8) == [3]
+
+
+def test_chinese_meets_english_and_the_other_way_round():
+    english = index_of(
+        "list_files: Lists a folder", "send_email: Sends a message", "forecast: Rain"
+    )
+    assert english.search("列出資料夾裡的檔案", 8)[0] == 0
+    assert english.search("发送邮件", 8)[0] == 1
+    assert english.search("明天的天氣預報", 8)[0] == 2
+    chinese = index_of("a: 查询天气", "b: 發送郵件", "c: 获取新闻热榜")
+    assert [chinese.search(words, 8)[0] for words in ("weather", "send a mail", "news")] == [
+        0,
+        1,
+        2,
+    ]
+
+
+def test_what_a_tool_says_first_counts_more():
+    first, last = "Prints invoices", "Pays the people of a firm, in any currency, on its last day"
+    index = index_of(f"one: {last}. {first}.", f"two: {first}. {last}.")
+    assert index.search("print an invoice", 2) == [1, 0]
+    assert index.search("pay people", 2) == [0, 1]
+
+
+def test_tools_are_found_by_what_is_said_of_their_server():
+    tools = [
+        ToolSpec(id=n, server_id=n, name="search", alias=f"search_{n}", description="Searches.")
+        for n in (1, 2)
+    ]
+    servers = {
+        1: ServerSpec(id=1, name="one", description="Homestays and hotels all over the world."),
+        2: ServerSpec(id=2, name="two", description="Trains in China."),
+    }
+    lookup = Lookup(tools, servers)
+    assert lookup.find(["search a train"])[0].id == 2
+    assert lookup.find(["search a homestay"])[0].id == 1
 
 
 def test_a_rare_word_counts_more_and_equals_keep_their_order():
