@@ -72,15 +72,15 @@ class TestFlatCost(AiHttpCase):
         self.store = OdooStore(self.env.cr.dbname)
 
     @contextmanager
-    def _queries(self):
-        """The statements on our tables that were run."""
+    def _queries(self, tables=TABLES):
+        """The statements on these tables that were run."""
         seen = []
         execute = sql_db.Cursor.execute
 
         def record(cursor, query, params=None, *args, **kwargs):
             execute(cursor, query, params, *args, **kwargs)
             text = cursor._obj.query.decode()
-            if any(table in text for table in TABLES) and not text.startswith("INSERT"):
+            if any(table in text for table in tables) and not text.startswith("INSERT"):
                 seen.append(text)
 
         with patch.object(sql_db.Cursor, "execute", record):
@@ -108,7 +108,17 @@ class TestFlatCost(AiHttpCase):
             loaded = self.store.load(claim)
             self.store.append({claim: [(claim.next_seq, {"type": "text", "content": "Hi"})]})
         self.assertLessEqual(len(loaded.request.history), 2 * budget.MOST_TURNS + 1)
+        self.assertLess(len(statements), 20)
         self._assert_indexed(statements)
+
+    def test_a_plain_question_asks_nothing_about_files_and_records(self):
+        self.newest._end("done", "<p>Yes.</p>")
+        self.env.flush_all()
+        self._sign_in(self.member)
+        path = f"/api/ai/conversations/{self.channel.id}/messages"
+        with self._queries(("ir_attachment", "woow_paas_platform_record_access")) as statements:
+            status, _turn = self._call("POST", path, {"content": "What else?"})
+        self.assertEqual((status, statements), (202, []))
 
     def test_a_question_and_its_answer_read_no_old_messages(self):
         self.newest._end("done", "<p>Yes.</p>")

@@ -23,13 +23,17 @@ def settle(cr) -> bool:
 
     :return: whether this is a copy, and what was under way in it has ended
     """
-    cr.execute("SELECT oid::text, datname FROM pg_database WHERE datname = current_database()")
-    oid, name = cr.fetchone()
-    cr.execute("SELECT value FROM ir_config_parameter WHERE key = %s", [KEY])
-    known = cr.fetchone()
-    if known == (f"{oid}/{name}",):
+    cr.execute(
+        """
+        SELECT oid::text, datname, (SELECT value FROM ir_config_parameter WHERE key = %s)
+          FROM pg_database WHERE datname = current_database()
+        """,
+        [KEY],
+    )
+    oid, name, known = cr.fetchone()
+    if known == f"{oid}/{name}":
         return False
-    is_copy = bool(known) and _is_elsewhere(cr, oid, *known[0].partition("/")[::2])
+    is_copy = bool(known) and _is_elsewhere(cr, oid, *known.partition("/")[::2])
     if is_copy:
         _logger.info("%s is a copy of a database: its turns go on in the original only.", name)
         end_what_is_under_way(cr)

@@ -175,8 +175,11 @@ class AiAssistant(models.Model):
             return "You are no longer a member of this cloud service's workspace."
         return ""
 
-    def _system_servers(self):
-        return self.mcp_server_ids.filtered(lambda s: s.active and s.scope == "system")
+    def _system_servers(self, beside=()):
+        """:param beside: ids of servers that the caller reads too, which is one statement then"""
+        servers = self.mcp_server_ids
+        servers = servers.with_prefetch((*servers.ids, *beside))
+        return servers.filtered(lambda s: s.active and s.scope == "system")
 
     def _servers_for(self, person, service):
         """The servers that a chat has: the assistant's own, those of the cloud service, and the person's.
@@ -187,7 +190,8 @@ class AiAssistant(models.Model):
         """
         self.ensure_one()
         Server = self.env["woow_paas_platform.mcp_server"]
-        return self._system_servers() | Server._of_person(person, service)
+        own = Server._of_person(person, service)
+        return self._system_servers(own.ids) | own
 
     def _usable_tools(self, servers):
         """The tools of these servers that chats with this assistant may call."""

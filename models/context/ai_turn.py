@@ -53,8 +53,8 @@ class AiTurn(models.Model):
             turn.summary_until = made["event"]["until"] if made else 0
             turn.summary_failures = progress.get("summary_failures") or 0
 
-    def _earlier_turns(self):
-        return super()._earlier_turns().filtered(lambda turn: not turn.is_compact)
+    def _earlier_domain(self):
+        return [*super()._earlier_domain(), ("is_compact", "=", False)]
 
     def _summary_turns(self):
         """Turns that have summed up, or tried to, where this one goes on from; the latest first, itself among them.

@@ -9,7 +9,7 @@ from ...services.errors import LlmContextTooLong
 from ...services.llm import files
 from ...services.specs import Compaction, Context
 
-BATCH = 20  # turns that are read at once
+BATCH = 20  # turns that are read first, at once
 RATIO_OF = 5  # latest turns of which one may know what the provider counts
 DENSER = 4 / 3  # as many tokens as were estimated, where a provider refuses what should have fitted
 READ = 2  # times what fits is read: of a conversation that was never summed up, only the end is
@@ -19,17 +19,19 @@ class AiTurn(models.Model):
     _inherit = "woow_paas_platform.ai_turn"
 
     def _turn_request(self, said=""):
-        request = super()._turn_request(said)
+        path = self._earlier_turns()[::-1].ids
+        # What is read of this turn is read of those that are shown with it, in the same statement.
+        shown = self.with_prefetch((*path[-BATCH:], *self.ids))
+        request = super(AiTurn, shown)._turn_request(said)
         (question,) = request.history
         pictures = files.MAX_PICTURES if request.llm.supports_vision else 0
         pictures -= len(question.get("pictures", ()))
         limit = self._context_limit()
-        path = self._earlier_turns()[::-1].ids
         event, failures, since = self._former_summary(path)
         former = summary.as_messages(event["content"]) if event else ()
         path_since = [turn_id for turn_id in path if not event or turn_id > event["until"]]
 
-        ratio = self._token_ratio(path)
+        ratio = self._token_ratio(path, path_since[-BATCH:])
         rest = budget.tokens_of_rest(request.system_prompt, ()) + self._definition_tokens(request)
         answer = request.llm.max_tokens or 0
         # in tokens as they are estimated
@@ -92,12 +94,15 @@ class AiTurn(models.Model):
         known = sum(tool.tokens for tool in request.tools if not tool.is_blocked)
         return min(known, request.limits.definition_tokens)
 
-    def _token_ratio(self, path):
-        """What the provider last reported in this conversation, in proportion to what was estimated."""
+    def _token_ratio(self, path, read_next=()):
+        """What the provider last reported in this conversation, in proportion to what was estimated.
+
+        :param read_next: turns whose transcripts the caller reads next, which is one statement then
+        """
         latest = [*path[-RATIO_OF:], *self.retry_of_id.ids, *self.ids]
         for turn_id in reversed(latest):
-            transcript = self.browse(turn_id).transcript or {}
-            if held := transcript.get("context"):
+            turn = self.browse(turn_id).with_prefetch((*latest, *read_next))
+            if held := (turn.transcript or {}).get("context"):
                 return held["ratio"]
         return 1.0
 
@@ -108,8 +113,10 @@ class AiTurn(models.Model):
         :param pictures: how many of the latest questions the model may be shown
         """
         turns, picture_room = [], files.PICTURES_CAP
-        for end in range(len(path), 0, -BATCH):
-            for turn in self.browse(path[max(0, end - BATCH) : end])[::-1]:
+        whole, left, batch = room, len(path), BATCH
+        while left:
+            begin = max(0, left - batch)
+            for turn in self.browse(path[begin:left])[::-1]:
                 question = turn._question_message(pictures if picture_room > 0 else 0)
                 pictures -= len(question.get("pictures", ()))
                 picture_room -= sum(len(one["data"]) for one in question.get("pictures", ()))
@@ -119,6 +126,9 @@ class AiTurn(models.Model):
                 room -= budget.tokens_of(messages)
                 if room < 0 or len(turns) == budget.MOST_TURNS:
                     return turns[::-1]
+            left = begin
+            # As many as will fit, if they are like those so far.
+            batch = max(BATCH, room * len(turns) // max(1, whole - room))
         return turns[::-1]
 
 

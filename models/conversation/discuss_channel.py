@@ -203,7 +203,7 @@ class DiscussChannel(models.Model):
     def _notify_get_recipients(self, message, msg_vals=False, **kwargs):
         """In a conversation with an assistant nobody else is written to, whoever is named in a message."""
         found = super()._notify_get_recipients(message, msg_vals, **kwargs)
-        if self.channel_type != CONVERSATION:
+        if self.channel_type != CONVERSATION or not found:
             return found
         # sudo: discuss.channel.member - who hears of a message
         members = self.sudo().channel_member_ids.partner_id.ids
@@ -224,6 +224,12 @@ class DiscussChannel(models.Model):
         return channel.message_post(
             author_id=channel._contact_of(assistant).id, subtype_xmlid="mail.mt_comment", **values
         )
+
+    def _is_member(self, user):
+        # sudo: discuss.channel.member - whether one person belongs to it
+        Member = self.env["discuss.channel.member"].sudo()
+        own = [("channel_id", "=", self.id), ("partner_id", "=", user.partner_id.id)]
+        return bool(Member.search_count(own, limit=1))
 
     def _contact_of(self, assistant):
         """Who speaks for an assistant; of one that was deleted the contact stays in its conversation."""

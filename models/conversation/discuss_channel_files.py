@@ -93,6 +93,8 @@ class DiscussChannel(models.Model):
 
         :raises Refusal: one is not theirs, or they are too many
         """
+        if not ids:
+            return self.env["ir.attachment"]
         self._check_count(len(ids))
         unsent = self.env["ir.attachment"]._ai_unsent(self.env.user)
         chosen = (self._own_files() | unsent).filtered(lambda file: file.id in ids)

@@ -76,7 +76,7 @@ class AiTurn(models.Model):
         if refusal := self.assistant_id._refusal_to(self.user_id, self.cloud_service_id):
             return refusal
         if self._is_private():
-            if self.user_id.partner_id not in self.channel_id.channel_member_ids.partner_id:
+            if not self.channel_id._is_member(self.user_id):
                 return "You have left this conversation."
         elif not as_user.channel_id.has_access("read"):
             return "You can no longer read this channel."
@@ -158,16 +158,17 @@ class AiTurn(models.Model):
 
     def _earlier_turns(self):
         """Those of the conversation that this turn goes on from, the latest first."""
-        return self.search(
-            [
-                ("channel_id", "=", self.channel_id.id),
-                ("id", "<", self.id),
-                ("state", "in", FINAL_STATES),
-                ("retry_ids", "=", False),
-                ("hidden", "=", 0),
-                ("entered_id", "=", False),
-            ]
-        )
+        return self.search(self._earlier_domain())
+
+    def _earlier_domain(self):
+        return [
+            ("channel_id", "=", self.channel_id.id),
+            ("id", "<", self.id),
+            ("state", "in", FINAL_STATES),
+            ("retry_ids", "=", False),
+            ("hidden", "=", 0),
+            ("entered_id", "=", False),
+        ]
 
     def _history_messages(self, with_calls=True):
         """What followed the question.

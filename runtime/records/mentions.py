@@ -57,6 +57,8 @@ def attached(channel, refs, companies=()):
     :raises Refusal: one is not there for this person and this assistant, or they are too many
     """
     _, named = channel.env._, mentions.distinct(refs)
+    if not named:
+        return []
     if len(named) > mentions.MAX_RECORDS:
         limit = mentions.MAX_RECORDS
         sentence = _("At most %(limit)s records can be attached to one message.", limit=limit)

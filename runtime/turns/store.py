@@ -34,14 +34,13 @@ class OdooStore(TurnCalls, RecordCalls, TurnLog, TurnQueue):
             user = turn.user_id
             turn = turn.with_context(
                 lang=turn._language(),
-                tz=user.tz,
-                allowed_company_ids=user.company_ids.ids,
+                tz=user.with_user(user).context_get()["tz"],
+                allowed_company_ids=list(user._get_company_ids()),
             )
             if reason := turn._check_still_allowed():
                 raise EngineError(reason)
             if turn.mentions and said is None:
                 return None
-            turn._note_provider()
             progress = TurnProgress(**(turn.transcript or {}))
             return Loaded(
                 # sudo: the user may use the assistant (checked above), not read its servers' secrets
