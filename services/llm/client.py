@@ -212,7 +212,12 @@ def _model_class():
             for message, sent in zip(messages, payload["messages"], strict=True):
                 extras = message.additional_kwargs
                 dialect.completed(sent, extras, with_thoughts=self.with_thoughts)
-            return payload
+            # They are what JSON has already. openai would compare each part of them with its types first,
+            # which takes 10 ms of the loop for 80 messages; what is "extra" it sends as it is.
+            long = {name: payload[name] for name in ("messages", "tools") if payload.get(name)}
+            body = {**(payload.get("extra_body") or {}), **long}
+            payload.pop("tools", None)
+            return {**payload, "messages": [], "extra_body": body}
 
         def _convert_chunk_to_generation_chunk(
             self, chunk, default_chunk_class, base_generation_info
