@@ -259,7 +259,7 @@ class TestListening(AiCase):
                     deaf.unsubscribe(subscription)
 
     def test_a_fault_of_the_operators_file_costs_no_turn(self):
-        runner = SimpleNamespace(attached=threading.Event(), wake=lambda _delay: None)
+        runner = SimpleNamespace(attached=threading.Event(), wake=lambda _name, _delay: None)
 
         def run_turns(_dbname):
             runner.attached.set()

@@ -41,6 +41,7 @@ class ProcessHandler:
             return
         if own and (runner := process.ready_runner()):
             runner.attach(OdooStore(self._dbname))
+            runner.wake(self._dbname)
             return
         self._requested.set()
         self._send_helper(own)
@@ -68,7 +69,7 @@ class ProcessHandler:
                 if not own and not process.running() and not self._is_work_free():
                     continue
                 runner = process.run_turns(self._dbname)
-                runner.wake(0.0 if own else OTHER_PROCESS_DELAY)
+                runner.wake(self._dbname, 0.0 if own else OTHER_PROCESS_DELAY)
             except StoreGone:
                 return
             except Exception:

@@ -52,6 +52,10 @@ class QueueHost:
         if is_threaded:
             self.heartbeat.start()
 
+    def look(self) -> None:
+        """There may be work."""
+        self.wakeup.set()
+
     def stop_turn(self, turn_id: int) -> None:
         for running in self._of_turn(turn_id):
             running.stop.set()
@@ -153,7 +157,8 @@ class QueueHost:
             running.journal.lose()
             del self.running[claim]
             measures.add("turns_running", -1)
-            self._runner.ring()
+            self.look()  # the conversation's next turn may wait
+            self._runner.look_again()
 
     async def _sweep_forever(self) -> None:
         while not self._runner.is_stopping:

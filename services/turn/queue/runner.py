@@ -80,12 +80,12 @@ class Runner:
     # ------------------------------------------------------------ from any thread
 
     def attach(self, store: Store) -> None:
-        """Serve this queue too; idempotent."""
+        """Serve this queue too, which is looked at once; idempotent."""
         self._call_soon(self._attach, store)
 
-    def wake(self, delay: float = 0.0) -> None:
-        """There may be work."""
-        self._call_soon(self._loop.call_later, delay, self.ring)
+    def wake(self, name: str, delay: float = 0.0) -> None:
+        """There may be work in this queue; it is looked for after so many seconds."""
+        self._call_soon(self._loop.call_later, delay, self._of_queue, name, QueueHost.look)
 
     def request_stop(self, name: str, turn_id: int) -> None:
         self._call_soon(self._of_queue, name, QueueHost.stop_turn, turn_id)
@@ -165,7 +165,6 @@ class Runner:
         if store.name not in self.queues:
             queue = self.queues[store.name] = QueueHost(self, store)
             queue.start(is_threaded=self._thread is not None)
-        self.queues[store.name].wakeup.set()
 
     def call_soon(self, function: Callable, *args) -> None:
         """:raises RuntimeError: the loop is closed"""
@@ -177,7 +176,7 @@ class Runner:
             for key in [key for key in self._executors if key[0] == name]:
                 self._executors.pop(key).shutdown(wait=False)
             self._places.leave(name)
-            self.ring()
+            self.look_again()
 
     def _of_queue(self, name: str, function: Callable, *args) -> None:
         if queue := self.queues.get(name):
@@ -196,8 +195,13 @@ class Runner:
             with self._places.take(name, running, is_doubtful) as places:
                 yield places
         finally:
-            for waiting in self._places.waiting() if places else ():
-                self.queues[waiting].wakeup.set()
+            if places:
+                self.look_again()
+
+    def look_again(self) -> None:
+        """There may be places again for queues that found none."""
+        for name in self._places.waiting():
+            self.queues[name].look()
 
     async def _end_all(self, timeout: float) -> None:
         """As `drain`; what still runs then is cut while there is a loop on which it can clean up."""

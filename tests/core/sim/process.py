@@ -133,7 +133,7 @@ class Process:
         if not self.is_alive:
             return
         if kind == "queued":
-            self.runner.wake()
+            self.runner.wake(database)
         elif kind == "stop":
             self.runner.request_stop(database, number)
         elif kind == "answered":

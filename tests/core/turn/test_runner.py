@@ -226,7 +226,7 @@ def test_files_are_read_before_the_turn_begins(store, start):
     assert reading.wait(60)
     store.unread, unread = [], store.unread
     store.queue(2)
-    runner.wake()
+    runner.wake(store.name)
     store.wait_ended(2)  # nobody waits for somebody else's files
     assert 1 not in store.endings
     store.unread = unread

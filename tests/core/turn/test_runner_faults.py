@@ -171,7 +171,7 @@ def test_events_that_cannot_be_written_cost_only_their_turn(store, start, monkey
     assert 1 not in store.endings
     store.queue(3)
     store.queue(4)
-    runner.wake()
+    runner.wake(store.name)
     store.wait_ended(3)
     assert store.events[3][3]["content"] == "fine", "the writer lives"
 

@@ -79,7 +79,7 @@ def test_what_is_lost_is_kept_no_more(store, start):
     assert refused.wait(5)
     until(lambda: not runner.count())
     store.queue(2)
-    runner.wake()
+    runner.wake(store.name)
     store.wait(lambda s: {claim.turn_id for claim in s.kept} == {2})
 
 
@@ -120,7 +120,7 @@ def test_a_claim_whose_answer_was_lost_waits_for_no_lease(store, start):
     runner = start(steady, lease=3600)
     for turn in (1, 2):
         store.queue(turn)
-        runner.wake()
+        runner.wake(store.name)
         store.wait(lambda s, turn=turn: s.turns[turn]["epoch"] == 2, 10)
     assert store.turns[1]["epoch"] == 2, "what runs is not given back"
 
@@ -184,9 +184,9 @@ def test_a_claim_that_hangs_leaves_room_to_others(store, start):
     until(lambda: len(runner.queues) == 2)
     both.set()
     try:
-        until(lambda: runner.wake() or asked.is_set())
+        until(lambda: runner.wake(store.name) or asked.is_set())
         other.queue(7)
-        runner.wake()
+        runner.wake(other.name)
         other.wait_ended(7, 30)
     finally:
         hang.set()
