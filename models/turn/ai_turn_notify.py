@@ -27,6 +27,8 @@ class AiTurn(models.Model):
     is_unseen = fields.Boolean(
         "Not Seen",
         readonly=True,
+        # Programs that use the API tell nobody what they have read.
+        default=lambda self: bool(self.env.context.get("woow_ai_in_browser")),
         help="Asked in a browser, where nobody has looked at the answer yet.",
     )
 
@@ -36,20 +38,7 @@ class AiTurn(models.Model):
     @api.model
     def _start(self, channel, *args, **kwargs):
         self._see(channel)  # who writes has read what stands above
-        turn = super()._start(channel, *args, **kwargs)
-        turn._expect_reader()
-        return turn
-
-    def _retry(self):
-        turn = super()._retry()
-        turn._expect_reader()
-        return turn
-
-    def _expect_reader(self):
-        """Programs that use the API tell nobody what they have read."""
-        if self.env.context.get("woow_ai_in_browser"):
-            # sudo: ai_turn - people have no write access; the turn was made for the caller just now
-            self.sudo().is_unseen = True
+        return super()._start(channel, *args, **kwargs)
 
     def _end(self, state, *args, **kwargs):
         last = super()._end(state, *args, **kwargs)
