@@ -128,7 +128,8 @@ class AiTurn(models.Model):
                     return turns[::-1]
             left = begin
             # As many as will fit, if they are like those so far.
-            batch = max(BATCH, room * len(turns) // max(1, whole - room))
+            fitting = room * len(turns) // max(1, whole - room)
+            batch = min(max(BATCH, fitting), budget.MOST_TURNS)
         return turns[::-1]
 
 

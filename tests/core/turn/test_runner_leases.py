@@ -379,3 +379,25 @@ def test_a_turn_that_somebody_locks_does_not_silence_the_others(store, start):
         store.wait_ended(turn_id)
         assert store.types(turn_id) == ["state", "state", "text", "done"]
         assert sorted(store.events[turn_id]) == [1, 2, 3, 4]
+
+
+def test_only_the_queue_looks_in_which_there_may_be_work(store, start):
+    looks = []
+
+    def counted(of):
+        claim = of.claim
+        of.claim = lambda *args: looks.append(of.name) or claim(*args)
+        return of
+
+    counted(store)
+    runner = start(answer)
+    runner.attach(counted(named("other")))
+    until(lambda: "other" in looks)
+    store.queue(1)
+    runner.wake(store.name)
+    store.wait_ended(1)
+    until(lambda: looks.count(store.name) == 3)  # at first, when it is woken, after the turn
+    runner.attach(store)  # it is served already: when it looks is up to `wake` and its delay
+    runner.attach(counted(named("third")))
+    until(lambda: "third" in looks)
+    assert (looks.count(store.name), looks.count("other")) == (3, 1)
