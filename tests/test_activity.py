@@ -1,5 +1,6 @@
 from odoo.tests import tagged
 
+from ..services.turn.ports import Ending
 from .store_data import StoreCase
 
 TURN = "woow_paas_platform.ai_turn"
@@ -55,9 +56,8 @@ class TestActivity(StoreCase):
 
     def test_tokens_are_counted_by_provider(self):
         claim = self._claim()
-        self.store.load(claim)
-        self.turn.usage = {"input_tokens": 30, "output_tokens": 4}
-        self.env.flush_all()
+        usage = {"input_tokens": 30, "output_tokens": 4}
+        self.store.finish(claim, Ending(state="done", usage=usage, next_seq=claim.next_seq), [])
         self.env.invalidate_all()
         Turn = self.env[TURN].with_user(self.admin)
         ((provider, tokens),) = Turn._read_group(
