@@ -6,6 +6,7 @@ import json
 import statistics
 import threading
 import time
+import uuid
 
 import httpx
 
@@ -94,7 +95,12 @@ class Person:
         self.id = made.json()["id"]
 
     def ask(self, text="Hi"):
-        answer = self.http.post(f"/api/ai/conversations/{self.id}/messages", json={"content": text})
+        question = {"content": text, "client_token": uuid.uuid4().hex}
+        path = f"/api/ai/conversations/{self.id}/messages"
+        try:
+            answer = self.http.post(path, json=question)
+        except httpx.RemoteProtocolError:  # the server has closed the line that was kept since the last question
+            answer = self.http.post(path, json=question)
         assert answer.status_code == 202, answer.text
         return answer.json()
 
