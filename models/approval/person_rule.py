@@ -92,7 +92,7 @@ class PersonRule(models.Model):
             & Domain("tool_id", "in", [False, *tools.ids])
             & (
                 Domain("user_ids", "in", user.ids)
-                | Domain("group_ids", "in", user._get_group_ids())
+                | Domain("group_ids", "in", user.sudo().all_group_ids.ids)
             )
         )
 

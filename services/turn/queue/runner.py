@@ -80,7 +80,7 @@ class Runner:
     # ------------------------------------------------------------ from any thread
 
     def attach(self, store: Store) -> None:
-        """Serve this queue too, which is looked at once; idempotent."""
+        """Serve this queue, too, and look for work there if it is new; idempotent."""
         self._call_soon(self._attach, store)
 
     def wake(self, name: str, delay: float = 0.0) -> None:
