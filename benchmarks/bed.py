@@ -99,9 +99,8 @@ class Person:
         path = f"/api/ai/conversations/{self.id}/messages"
         try:
             answer = self.http.post(path, json=question)
-        except (
-            httpx.RemoteProtocolError
-        ):  # the server has closed the line that was kept since the last question
+        except httpx.RemoteProtocolError:
+            # The server has closed the line that was kept since the last question.
             answer = self.http.post(path, json=question)
         assert answer.status_code == 202, answer.text
         return answer.json()

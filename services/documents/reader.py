@@ -131,9 +131,8 @@ def read(data: bytes, person: Hashable = None) -> Document:
     with _places.take(person):
         try:
             said = _said_of(data)
-        except (
-            OSError
-        ) as error:  # no room for its copy, no process or no memory: it may be had in a moment
+        except OSError as error:
+            # No room for its copy, no process or no memory: it may be had in a moment.
             raise ReaderBusy(detail=str(error)) from error
     return _document(map(json.loads, said))
 

@@ -30,9 +30,8 @@ def made_up(arguments: Mapping[str, Any], prompt: str, *said: Iterable[Mapping[s
     known = set(NUMBER.findall(prompt))
     for messages in said:
         for message in messages:
-            if (
-                message.get("outcome") != "invalid_args"
-            ):  # what was refused repeats what was made up
+            # What was refused repeats what was made up.
+            if message.get("outcome") != "invalid_args":
                 known.update(NUMBER.findall(str(message.get("content") or "")))
     unknown = [one for one in wanted if one not in known]
     if not unknown:
