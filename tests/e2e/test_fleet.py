@@ -30,7 +30,8 @@ def fleet(demo_template, demo_facts, _scripted_llm):
         one = testbed.OdooServer(
             demo_template,
             f"fleet_{name}",
-            options={"dbfilter": "^woow_fleet_"},
+            # A cron would meet databases that a test locks and drops.
+            options={"dbfilter": "^woow_fleet_", "max_cron_threads": 0},
             operator=operator,
             environment=demo_facts,
         )
