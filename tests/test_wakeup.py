@@ -10,6 +10,7 @@ from contextlib import closing
 from types import SimpleNamespace
 
 from odoo import sql_db
+from odoo.addons.bus.models import bus
 from odoo.tests import TransactionCase, tagged
 from odoo.tools import mute_logger
 
@@ -270,9 +271,40 @@ class TestWakeup(TransactionCase):
         self.assertNotIn(self.env.cr.dbname, token)
         self.assertNotEqual(token, notify.token(self.env.cr.dbname, "another secret"))
 
+    @mute_logger("odoo.addons.woow_paas_platform.tools.notify")
+    def test_who_tells_first_keeps_nothing_from_the_others(self):
+        def publish(_self, *_args):
+            told.append("processes")
+            raise RuntimeError("No thread can be started.")
+
+        told = []
+        self.patch(type(host.current()), "publish", publish)
+        pool = sql_db.ConnectionPool(1)
+        self.addCleanup(pool.close_all)
+        with closing(self._cursor(pool)) as cr:
+            notify.prepare(cr)
+            cr.postcommit.add(lambda: told.append("pages"))
+            cr.commit()
+            self.assertEqual(told, ["pages"])
+            notify.prepare(cr)
+            cr.postcommit.add(lambda: told.append("pages"))
+            notify.queued(cr, 7)
+            cr.commit()
+        self.assertEqual(told, ["pages", "processes", "pages"])
+
 
 @tagged("post_install", "-at_install")
 class TestOtherTenants(StoreCase):
+    def test_a_turn_begins_before_pages_are_told_of_its_question(self):
+        told = []
+        self.patch(type(host.current()), "publish", lambda *_args: told.append("processes"))
+        self.patch(bus, "get_notify_payloads", lambda _channels: told.append("pages") or [])
+        self._commit()  # what the set-up has to tell
+        told.clear()
+        self.turn.channel_id.with_user(self.turn.user_id)._ask("And now?")
+        self._commit()
+        self.assertEqual(told, ["processes", "pages"])
+
     def test_which_turn_has_new_events_nobody_is_told(self):
         """Every tenant may hear how often one of another speaks, not which."""
         told = []
@@ -283,3 +315,8 @@ class TestOtherTenants(StoreCase):
         self.store.finish(claim, Ending(state="done", html="<p>Hi</p>", next_seq=3), [])
         self._ask(self.member).sudo()._request_stop()
         self.assertEqual({number for kind, number in told if kind == "events"}, {0})
+
+    def _commit(self):
+        self.env.flush_all()
+        self.env.cr.precommit.run()
+        self.env.cr.postcommit.run()

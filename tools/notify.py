@@ -7,10 +7,13 @@ of them, no other tenant is told), ``stop`` and ``answered`` (a turn), ``server_
 
 import functools
 import hashlib
+import logging
 import os
 import socket
 
 from . import host
+
+_logger = logging.getLogger(__name__)
 
 CHANNEL = "woow_ai_wakeup"
 KEY = "woow_paas_platform.notes"
@@ -29,15 +32,32 @@ def token(dbname: str, secret: str | None) -> str:
     return hashlib.sha256(f"{dbname} {secret}".encode()).hexdigest()[:16]
 
 
-def _send(cr, kind, number):
+def prepare(cr) -> None:
+    """Let what this transaction tells be told before whatever asks from now on to follow its commit, as Odoo's bus."""
+    _notes(cr)
+
+
+def _notes(cr) -> Notes:
     notes = cr.postcommit.data.get(KEY)
     if notes is None:
         notes = cr.postcommit.data[KEY] = {}
         cr.execute(SECRET)
         secret = (cr.fetchone() or [None])[0]
-        name = token(cr.dbname, secret)
-        cr.postcommit.add(functools.partial(host.current().publish, name, notes))
-    notes.setdefault(kind, set()).add(number)
+        cr.postcommit.add(functools.partial(_publish, token(cr.dbname, secret), notes))
+    return notes
+
+
+def _publish(name: str, notes: Notes) -> None:
+    """What was committed stays so, and others follow the commit, too."""
+    try:
+        if notes:
+            host.current().publish(name, notes)
+    except Exception:
+        _logger.exception("Processes are not told of what is new: they find it a little later.")
+
+
+def _send(cr, kind, number):
+    _notes(cr).setdefault(kind, set()).add(number)
 
 
 def queued(cr, turn_id: int) -> None:

@@ -177,6 +177,7 @@ class DiscussChannel(models.Model):
         :raises AccessError: the assistant is no longer available to the person
         """
         self.ensure_one()
+        notify.prepare(self.env.cr)  # the turn begins before pages are told of the message
         self.woow_assistant_id.check_access("read")
         attached = message.attachment_ids if message else attachments
         # sudo: ir.attachment - the names of the caller's own files

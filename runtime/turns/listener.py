@@ -170,7 +170,6 @@ class Listener:
         self._subscriptions: dict[int, set[Subscription]] = {}
         self._lock = threading.Lock()
         self._notes: notify.Notes = {}
-        self._own: set[str] = set()  # kinds that only this process told of
         self._wakeup = threading.Event()
         self._line: Line | None = None
         self._used = self._looked = time.monotonic()
@@ -178,13 +177,15 @@ class Listener:
         self._thread.start()
 
     def hear(self, notes: notify.Notes, is_own: bool) -> None:
-        """Handle these notes soon; called by the wake-up channel, and with none when it has to be looked at."""
+        """Handle these notes soon; called by the wake-up channel, and with none when it has to be looked at.
+
+        What this process queued itself is handled at once, in the thread that did.
+        """
+        if is_own and "queued" in notes:
+            self._used = time.monotonic()
+            self._notify(self._handler.queued, True)
+            notes = {kind: ids for kind, ids in notes.items() if kind != "queued"}
         with self._lock:
-            for kind in notes:
-                if is_own and kind not in self._notes:
-                    self._own.add(kind)
-                elif not is_own:
-                    self._own.discard(kind)
             merge(self._notes, notes)
         self._wakeup.set()
 
@@ -273,7 +274,7 @@ class Listener:
             if not self._channel.is_heard():
                 interval = DEAF_INTERVAL
             self._wakeup.wait(max(0.0, looked + interval - time.monotonic()))
-            notes, own = self._take()
+            notes = self._take()
             if time.monotonic() - looked >= interval:
                 interval = self._look_for_work()
                 looked = time.monotonic()
@@ -284,15 +285,14 @@ class Listener:
                     return False
                 if not self._channel.is_heard():
                     notes.setdefault("events", set())
-            self._tell(notes, own)
+            self._tell(notes)
             if "events" in notes:
                 self._deliver(self._query)
 
-    def _take(self) -> tuple[notify.Notes, set[str]]:
+    def _take(self) -> notify.Notes:
         self._wakeup.clear()
         with self._lock:
-            taken = self._notes, self._own
-            self._notes, self._own = {}, set()
+            taken, self._notes = self._notes, {}
         return taken
 
     def _look_for_work(self) -> float:
@@ -312,12 +312,12 @@ class Listener:
             self._notify(self._handler.idle)
         return OPEN_INTERVAL if is_open else IDLE_INTERVAL
 
-    def _tell(self, notes: notify.Notes, own: set[str]) -> None:
+    def _tell(self, notes: notify.Notes) -> None:
         if notes:
             self._used = time.monotonic()
         for kind in KINDS:
             if kind == "queued" and kind in notes:
-                self._notify(self._handler.queued, kind in own)
+                self._notify(self._handler.queued, False)
             else:
                 for number in notes.get(kind, ()):
                     self._notify(getattr(self._handler, kind), number)
