@@ -137,11 +137,15 @@ class DiscussChannel(models.Model):
 
     def _open_turns(self, limit=None):
         """The turn that is under way, and those that wait behind it in the order in which they come."""
-        return self.env["woow_paas_platform.ai_turn"].search(
-            [("channel_id", "=", self.id), ("state", "in", ("queued", "running", "waiting"))],
-            order="id",
-            limit=limit,
-        )
+        is_open = ("state", "in", ("queued", "running", "waiting"))
+        return self._own_turns([is_open], order="id", limit=limit)
+
+    def _own_turns(self, domain, **options):
+        """The caller's among the turns of the conversation; most often none, which needs no look at rights."""
+        mine = [("channel_id", "=", self.id), ("user_id", "=", self.env.uid), *domain]
+        # sudo: ai_turn - which there are; the caller's rights are looked at then
+        turns = self.env["woow_paas_platform.ai_turn"].sudo().search(mine, **options)
+        return turns.sudo(False)._filtered_access("read")
 
     def _refuse_while_busy(self, when=None):
         """
@@ -163,10 +167,9 @@ class DiscussChannel(models.Model):
         )
 
     def _turn_of_token(self, client_token):
-        Turn = self.env["woow_paas_platform.ai_turn"]
         if not client_token:
-            return Turn
-        return Turn.search([("channel_id", "=", self.id), ("client_token", "=", client_token)])
+            return self.env["woow_paas_platform.ai_turn"]
+        return self._own_turns([("client_token", "=", client_token)])
 
     def _ask(self, content, client_token=None, message=None, attachments=None, steers=False):
         """Post the person's message and queue its turn.
