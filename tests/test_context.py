@@ -1,6 +1,7 @@
 """Long conversations: what fits is shown whole, what does not is summed up by the model, once."""
 
 import asyncio
+import copy
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -199,8 +200,9 @@ class TestContext(ContextCase):
         self.assertEqual(timeline[0]["content"], SUMMARY)
         self.assertIn("<h2>Decided</h2>", timeline[0]["html"])
         self.assertEqual(self._events(EVENT)[0]["html"], timeline[0]["html"])
-        del self.turn.transcript["summary"]["event"]["html"]  # as an earlier version left it
-        self.turn.transcript = {**self.turn.transcript}
+        held = copy.deepcopy(self.turn.transcript)
+        del held["summary"]["event"]["html"]  # as an earlier version left it
+        self.turn.transcript = held
         self.assertEqual(self._page()["messages"][-1]["turn"]["timeline"], timeline)
         held = page["context"]
         self.assertEqual(held, self._events("usage")[0]["context"])

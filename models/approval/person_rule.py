@@ -93,7 +93,8 @@ class PersonRule(models.Model):
             & (
                 Domain("user_ids", "in", user.ids)
                 | Domain("group_ids", "in", user.sudo().all_group_ids.ids)
-            )
+            ),
+            order="id",
         )
 
     @api.model

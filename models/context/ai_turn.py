@@ -35,11 +35,13 @@ class AiTurn(models.Model):
     summary_until = fields.Integer(
         compute="_compute_summary",
         store=True,
+        precompute=True,
         help="The last turn that the summary made in this turn stands for.",
     )
     summary_failures = fields.Integer(
         compute="_compute_summary",
         store=True,
+        precompute=True,
         help="How many attempts to sum up have failed in a row, this one included.",
     )
 

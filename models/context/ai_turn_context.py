@@ -9,7 +9,8 @@ from ...services.errors import LlmContextTooLong
 from ...services.llm import files
 from ...services.specs import Compaction, Context
 
-BATCH = 20  # turns that are read first, at once
+BATCH = 40  # turns that are read first, at once
+SHOWN = ("prompt", "transcript", "mentions", "user_id", "assistant_id")  # what is read of each
 RATIO_OF = 5  # latest turns of which one may know what the provider counts
 DENSER = 4 / 3  # as many tokens as were estimated, where a provider refuses what should have fitted
 READ = 2  # times what fits is read: of a conversation that was never summed up, only the end is
@@ -20,7 +21,7 @@ class AiTurn(models.Model):
 
     def _turn_request(self, said=""):
         path = self._earlier_turns()[::-1].ids
-        # What is read of this turn is read of those that are shown with it, in the same statement.
+        # Whether this question has files is read together with those of the turns that are shown with it.
         shown = self.with_prefetch((*path[-BATCH:], *self.ids))
         request = super(AiTurn, shown)._turn_request(said)
         (question,) = request.history
@@ -31,7 +32,8 @@ class AiTurn(models.Model):
         former = summary.as_messages(event["content"]) if event else ()
         path_since = [turn_id for turn_id in path if not event or turn_id > event["until"]]
 
-        ratio = self._token_ratio(path, path_since[-BATCH:])
+        self.browse(path_since[-BATCH:]).fetch(SHOWN)
+        ratio = self._token_ratio(path)
         rest = budget.tokens_of_rest(request.system_prompt, ()) + self._definition_tokens(request)
         answer = request.llm.max_tokens or 0
         # in tokens as they are estimated
@@ -94,14 +96,9 @@ class AiTurn(models.Model):
         known = sum(tool.tokens for tool in request.tools if not tool.is_blocked)
         return min(known, request.limits.definition_tokens)
 
-    def _token_ratio(self, path, read_next=()):
-        """What the provider last reported in this conversation, in proportion to what was estimated.
-
-        :param read_next: turns whose transcripts the caller reads next, which is one statement then
-        """
-        latest = [*path[-RATIO_OF:], *self.retry_of_id.ids, *self.ids]
-        for turn_id in reversed(latest):
-            turn = self.browse(turn_id).with_prefetch((*latest, *read_next))
+    def _token_ratio(self, path):
+        """What the provider last reported in this conversation, in proportion to what was estimated."""
+        for turn in self.browse([*path[-RATIO_OF:], *self.retry_of_id.ids, *self.ids])[::-1]:
             if held := (turn.transcript or {}).get("context"):
                 return held["ratio"]
         return 1.0
@@ -116,7 +113,9 @@ class AiTurn(models.Model):
         whole, left, batch = room, len(path), BATCH
         while left:
             begin = max(0, left - batch)
-            for turn in self.browse(path[begin:left])[::-1]:
+            turns_of_batch = self.browse(path[begin:left])
+            turns_of_batch.fetch(SHOWN)
+            for turn in turns_of_batch[::-1]:
                 question = turn._question_message(pictures if picture_room > 0 else 0)
                 pictures -= len(question.get("pictures", ()))
                 picture_room -= sum(len(one["data"]) for one in question.get("pictures", ()))

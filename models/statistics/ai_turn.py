@@ -10,11 +10,12 @@ class AiTurn(models.Model):
     tokens = fields.Integer(
         compute="_compute_cost",
         store=True,
+        precompute=True,
         aggregator="sum",
         help="Tokens that the language model has read and written.",
     )
     duration_ms = fields.Integer(
-        "Duration (ms)", compute="_compute_cost", store=True, aggregator="avg"
+        "Duration (ms)", compute="_compute_cost", store=True, precompute=True, aggregator="avg"
     )
 
     call_count = fields.Integer("Number of Calls", compute="_compute_counts")
