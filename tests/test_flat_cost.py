@@ -108,7 +108,7 @@ class TestFlatCost(AiHttpCase):
             loaded = self.store.load(claim)
             self.store.append({claim: [(claim.next_seq, {"type": "text", "content": "Hi"})]})
         self.assertLessEqual(len(loaded.request.history), 2 * budget.MOST_TURNS + 1)
-        self.assertLess(len(statements), 14)
+        self.assertLess(len(statements), 15)
         self._assert_indexed(statements)
 
     def test_a_plain_question_asks_nothing_about_files_and_records(self):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from odoo import models
+from odoo.tools import SQL
 
 from ...services.context import budget, summary
 from ...services.errors import LlmContextTooLong
@@ -10,7 +11,7 @@ from ...services.llm import files
 from ...services.specs import Compaction, Context
 
 BATCH = 40  # turns that are read first, at once
-SHOWN = ("prompt", "transcript", "mentions", "user_id", "assistant_id")  # what is read of each
+SHOWN = ("prompt", "mentions", "user_id", "assistant_id")  # what is read of each
 RATIO_OF = 5  # latest turns of which one may know what the provider counts
 DENSER = 4 / 3  # as many tokens as were estimated, where a provider refuses what should have fitted
 READ = 2  # times what fits is read: of a conversation that was never summed up, only the end is
@@ -32,14 +33,15 @@ class AiTurn(models.Model):
         former = summary.as_messages(event["content"]) if event else ()
         path_since = [turn_id for turn_id in path if not event or turn_id > event["until"]]
 
-        self.browse(path_since[-BATCH:]).fetch(SHOWN)
-        ratio = self._token_ratio(path)
+        latest = self.browse(dict.fromkeys((*path_since[-BATCH:], *self._told_of_ratio(path))))
+        transcripts = latest._transcripts()
+        ratio = self._token_ratio(path, transcripts)
         rest = budget.tokens_of_rest(request.system_prompt, ()) + self._definition_tokens(request)
         answer = request.llm.max_tokens or 0
         # in tokens as they are estimated
         room = int(budget.for_messages(limit, rest, answer) / ratio)
         around = budget.tokens_of((*former, question))
-        turns = self._read_turns(path_since, READ * room, pictures)
+        turns = self._read_turns(path_since, READ * room, pictures, transcripts)
         sizes = [budget.tokens_of(messages) for messages in turns]
         most = min(summary.MAX_TOKENS, room // 4)
         plan = budget.plan(sizes, around, room, most, at_once=self.is_compact)
@@ -96,30 +98,52 @@ class AiTurn(models.Model):
         known = sum(tool.tokens for tool in request.tools if not tool.is_blocked)
         return min(known, request.limits.definition_tokens)
 
-    def _token_ratio(self, path):
-        """What the provider last reported in this conversation, in proportion to what was estimated."""
-        for turn in self.browse([*path[-RATIO_OF:], *self.retry_of_id.ids, *self.ids])[::-1]:
-            if held := (turn.transcript or {}).get("context"):
+    def _told_of_ratio(self, path):
+        """Ids of the turns that may know what the provider counts, the latest last."""
+        return [*path[-RATIO_OF:], *self.retry_of_id.ids, *self.ids]
+
+    def _token_ratio(self, path, transcripts=None):
+        """What the provider last reported in this conversation, in proportion to what was estimated.
+
+        :param transcripts: those of `_told_of_ratio`, if the caller has them
+        """
+        told = self._told_of_ratio(path)
+        transcripts = transcripts or self.browse(told)._transcripts()
+        for turn_id in reversed(told):
+            if held := transcripts[turn_id].get("context"):
                 return held["ratio"]
         return 1.0
 
-    def _read_turns(self, path, room, pictures):
+    def _transcripts(self):
+        """``{id: transcript}``. A field gives a copy each time, and these are long."""
+        self.flush_recordset(["transcript"])
+        rows = self.env.execute_query(
+            SQL(
+                "SELECT id, transcript FROM woow_paas_platform_ai_turn WHERE id = ANY(%s)", self.ids
+            )
+        )
+        return {turn_id: transcript or {} for turn_id, transcript in rows}
+
+    def _read_turns(self, path, room, pictures, transcripts):
         """The messages of each turn, oldest first; of more than fits, or than are shown, those of the latest.
 
         :param path: ids of the turns, oldest first
         :param pictures: how many of the latest questions the model may be shown
+        :param transcripts: those of the latest `BATCH`
         """
         turns, picture_room = [], files.PICTURES_CAP
         whole, left, batch = room, len(path), BATCH
         while left:
             begin = max(0, left - batch)
-            turns_of_batch = self.browse(path[begin:left])
-            turns_of_batch.fetch(SHOWN)
-            for turn in turns_of_batch[::-1]:
+            read = self.browse(path[begin:left])
+            read.fetch(SHOWN)
+            held = transcripts if left == len(path) else read._transcripts()
+            for turn in read[::-1]:
                 question = turn._question_message(pictures if picture_room > 0 else 0)
                 pictures -= len(question.get("pictures", ()))
                 picture_room -= sum(len(one["data"]) for one in question.get("pictures", ()))
-                messages = turn._history_messages(with_calls=turn.user_id == self.user_id)
+                is_own = turn.user_id == self.user_id
+                messages = turn._history_messages(held[turn.id], with_calls=is_own)
                 messages = (question, *messages)
                 turns.append(messages)
                 room -= budget.tokens_of(messages)

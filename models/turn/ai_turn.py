@@ -7,7 +7,6 @@ from ...services.errors import LlmError
 from ...tools import copies, host, notify
 from ...tools import sentences as known_sentences
 from ...tools.refusals import TooManyTurns
-from ..mixins.shared_json import SharedJson
 
 PROMPT_CHARS = 32_000  # characters of one message
 
@@ -78,7 +77,7 @@ class AiTurn(models.Model):
         default="queued",
     )
     round = fields.Integer(readonly=True)
-    transcript = SharedJson(
+    transcript = fields.Json(
         readonly=True, prefetch=False, help="Progress of the turn, saved after every step."
     )
     usage = fields.Json(readonly=True)

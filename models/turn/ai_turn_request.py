@@ -170,12 +170,12 @@ class AiTurn(models.Model):
             ("entered_id", "=", False),
         ]
 
-    def _history_messages(self, with_calls=True):
-        """What followed the question.
+    def _history_messages(self, transcript, with_calls=True):
+        """What followed the question, as the transcript has it.
 
         :param with_calls: whether what tools said may be told; in a thread, that was for who asked
         """
-        kept_messages = (self.transcript or {}).get("messages", ())
+        kept_messages = transcript.get("messages", ())
         if not dialect.wants_thoughts(self.assistant_id.config_id.api_base_url or ""):
             kept_messages = [
                 {name: value for name, value in message.items() if name not in thinking.OURS}

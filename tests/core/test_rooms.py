@@ -58,7 +58,7 @@ FEATURES = {
     "version": "mcp",
     "control": "mixins mcp",
     "recall": "mixins tenancy mcp",
-    "turn": "mixins tenancy mcp assistant recall",
+    "turn": "tenancy mcp assistant recall",
     "statistics": "mixins mcp assistant turn",
     "approval": "mixins mcp assistant recall turn",
     "review": "mcp assistant recall approval",
