@@ -26,11 +26,15 @@ _CONTEXT = re.compile(
     r"|maximum number of tokens",
     re.IGNORECASE,
 )
-# "maximum context length is 8192", "context size (8192", "205123 tokens > 200000 maximum"
-_LIMIT = re.compile(
-    r"(?:max|limit|available|allowed|context.(?:length|size|window))\D{0,60}?(?P<after>\d{4,8})(?!\d)"
-    r"|(?<!\d)(?P<before>\d{4,8}) max",
-    re.IGNORECASE,
+# The surest first: "205123 tokens > 200000 maximum", "context length is 8192" and "context size (8192", "Limit 6000".
+# Not what is said of the answer's length ("max_tokens is too large: 4096"), nor by how much a request is too long.
+_LIMIT = (
+    re.compile(r"(?<!\d)(\d{4,8}) maximum", re.IGNORECASE),
+    re.compile(r"context.(?:length|size|window)\D{0,60}?(\d{4,8})(?!\d)", re.IGNORECASE),
+    re.compile(
+        r"\b(?:max|maximum|limit|available|allowed)\b(?! exceeded by)\D{0,60}?(\d{4,8})(?!\d)",
+        re.IGNORECASE,
+    ),
 )
 _NO_TOOLS = re.compile(
     r"not support (the )?(tool|function)|(tool|function).{0,30}not supported|support tool use|tool.?choice|--jinja",
@@ -111,9 +115,11 @@ def context_length(detail: str) -> int:
     8192
     >>> context_length("prompt is too long: 205123 tokens > 200000 maximum"), context_length("Too long.")
     (200000, 0)
+    >>> context_length("'max_tokens' is too large: 4096. This model's maximum context length is 32768 tokens")
+    32768
     """
-    found = _LIMIT.search(detail[:MAX_MESSAGE])
-    return int(found["after"] or found["before"]) if found else 0
+    found = (pattern.search(detail[:MAX_MESSAGE]) for pattern in _LIMIT)
+    return next((int(one[1]) for one in found if one), 0)
 
 
 def of_status(status: int, message: str, headers, detail: str) -> LlmError:

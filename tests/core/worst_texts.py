@@ -168,8 +168,8 @@ PATTERNS = {
     ),
     "services.llm.llm_errors._LIMIT": (
         llm_errors.MAX_MESSAGE,
-        of(llm_errors._LIMIT),
-        ("max", "max ", "context length", "1", "1234"),
+        llm_errors.context_length,
+        ("max", "max ", "limit exceeded", "context length", "1", "1234", "1234 ", "1234 maximum"),
     ),
     "services.llm.llm_errors._NO_TOOLS": (
         llm_errors.MAX_MESSAGE,

@@ -48,6 +48,41 @@ async def test_refusals(status, said, code, requests):
     assert done.result.error.code == code and len(server.requests) == requests
 
 
+@pytest.mark.parametrize(
+    ("said", "length"),
+    [
+        ("This model's maximum context length is 8192 tokens. However, you requested 9000", 8_192),
+        (
+            "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is 32768"
+            " tokens and your request has 30000 input tokens (4096 > 32768 - 30000).",
+            32_768,
+        ),
+        ("request (9000 tokens) exceeds the available context size (8192 tokens)", 8_192),
+        (
+            "Prompt contains 65673 tokens and 0 draft tokens, too large for model with 32768 maximum context length"
+            "', 'type': 'invalid_request_message', 'param': None, 'code': '3051'}",
+            32_768,
+        ),
+        ("prompt is too long: 205123 tokens > 200000 maximum", 200_000),
+        (
+            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+            1_048_576,
+        ),
+        (
+            "too many tokens: size limit exceeded by 1000 tokens. The limit for this model is 8192 tokens.",
+            8_192,
+        ),
+        ("Request too large on tokens per minute (TPM): Limit 6000, Requested 7461", 6_000),
+        ("Input tokens exceed the configured limit of 272000 tokens: 300013 tokens.", 272_000),
+        ("the request exceeds the available context size. Try increasing it", 0),
+        ("max_tokens is too large: 4096", 0),
+    ],
+)
+def test_how_long_a_request_may_be_is_read_from_a_refusal(said, length):
+    """In the words of OpenAI, vLLM, llama.cpp, Mistral, Anthropic, Google, Cohere, Groq and OpenAI once more."""
+    assert llm_errors.context_length(f"BadRequestError: Error code: 400 - {said}") == length
+
+
 @pytest.mark.parametrize("status", [429, 500, 503])
 async def test_one_retry_before_the_first_token_helps(status):
     async with ScriptedLlm(Reply(status=status), Reply("Here.")) as server:
