@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from turns import Turn, request_of
+from turns import Turn, request_of, tools_of
 
 from services import text
 from services.records import catalog
@@ -144,6 +144,29 @@ async def test_the_same_question_is_not_asked_twice_unless_something_was_written
     await in_turn(journal, *[Reply(calls=[search])] * 2, Reply("There is none."))
     assert all("email" in one.text for one in journal.results[-2:])
     assert "made already" in journal.results[-1].text
+
+
+async def test_what_may_have_changed_meanwhile_is_read_again(fake):
+    """By a tool of somebody else, or by the person, who says so."""
+    journal, made = MemoryJournal(), []
+
+    async def finds(done):
+        made.append(done.tool.name)
+        return CallResult(outcome="ok", text="id | name\n7 | Azure")
+
+    journal.records["search_records"] = finds
+    search, add = call("search_records", model="a.b"), ("fake__add", {"a": 1, "b": 2})
+    replies = [Reply(calls=[one]) for one in (search, add, search)]
+    async with ScriptedLlm(*replies, Reply("Azure.")) as llm:
+        request = request_of(llm, fake, tools=(*ALL, *tools_of(fake)))
+        done = await Turn(request, journal=journal).run()
+    assert [one.outcome for one in journal.results] == ["ok"] * 3
+    assert done.result.text == "Azure." and len(made) == 2
+
+    made.clear()
+    journal.steering = [{"turn": 7, "message_id": 70, "content": "Look again, I have changed it."}]
+    await in_turn(journal, *[Reply(calls=[search])] * 2, Reply("Azure."))
+    assert len(made) == 2
 
 
 async def test_who_stops_does_not_wait_for_a_query():
