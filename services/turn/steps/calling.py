@@ -1,6 +1,8 @@
 """What an answer of the model asks for, as calls: each with its tool, its arguments, and what is wrong with them."""
 
+import functools
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from ... import text
@@ -18,6 +20,7 @@ class Calling:
     def _calls_of(self, answer: Answer) -> list[ToolCall]:
         calls: list[ToolCall] = []
         asked: list[tuple[ToolSpec, dict[str, Any]]] = []
+        ids = functools.cache(self._named)  # of a long conversation: once for all calls
         for requested in answer.calls[:MAX_CALLS]:
             tool, server = self.tools.resolve(requested.name) or (None, None)
             arguments, problem = answer.arguments_of(requested)
@@ -26,7 +29,7 @@ class Calling:
                 if tool.records == "read" and (tool, arguments) in asked:
                     continue  # small models ask for the same thing twice at once
                 asked.append((tool, arguments))
-                problem = problem or self._guess(tool, arguments)
+                problem = problem or self._guess(tool, arguments, ids)
             calls.append(
                 ToolCall(
                     id=f"call_{uuid.uuid4().hex}",
@@ -44,12 +47,17 @@ class Calling:
             self.progress.sum_up = True  # it goes round in circles
         return calls
 
-    def _guess(self, tool: ToolSpec, arguments: dict[str, Any]) -> str:
-        """What a model that guesses instead of reading is told of its call on records."""
+    def _named(self) -> set[str]:
+        told = [one for one in self.progress.messages if one["role"] != "assistant"]
+        return named.known(self.request.system_prompt, self.history, told)
+
+    def _guess(self, tool: ToolSpec, arguments: dict[str, Any], ids: Callable[[], set[str]]) -> str:
+        """What a model that guesses instead of reading is told of its call on records.
+
+        :param ids: gives those that somebody has named
+        """
         if not tool.records:
             return ""
-        messages = self.progress.messages
-        told = [one for one in messages if one["role"] != "assistant"]
-        return named.made_up(
-            arguments, self.request.system_prompt, self.history, told
-        ) or repeated.refusal(tool.name, arguments, messages)
+        return named.made_up(arguments, ids) or repeated.refusal(
+            tool.name, arguments, self.progress.messages
+        )

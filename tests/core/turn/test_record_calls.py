@@ -7,7 +7,7 @@ import pytest
 from turns import Turn, request_of, tools_of
 
 from services import text
-from services.records import catalog
+from services.records import catalog, named
 from services.records.errors import RecordError, unknown
 from services.specs import CallResult, Verdict
 from services.testing.memory_journal import MemoryJournal
@@ -109,6 +109,22 @@ async def test_an_id_that_the_model_has_made_up_reaches_no_record(name):
     done = await in_turn(journal, *seen, Reply("Well."))
     assert [one.outcome for one in journal.results[2:]] == ["ok"]
     assert done.result.state == "waiting", "the person is asked about the record that was found"
+
+
+async def test_a_long_conversation_is_searched_for_ids_once(monkeypatch):
+    journal, searched = MemoryJournal(), []
+    known = named.known
+    monkeypatch.setattr(named, "known", lambda *said: searched.append(1) or known(*said))
+
+    async def finds(_call):
+        return CallResult(outcome="ok", text="id | name\n1 | Azure")
+
+    journal.records |= dict.fromkeys(("read_records", "search_records"), finds)
+    asked = [call("read_records", model=f"a.{n}", ids=[1]) for n in range(9)]
+    await in_turn(journal, Reply(calls=asked), Reply("Well."))
+    assert [one.outcome for one in journal.results] == ["ok"] * 9 and len(searched) == 1
+    await in_turn(journal, Reply(calls=[call("search_records", model="a.b")]), Reply("Well."))
+    assert len(searched) == 1, "it names none"
 
 
 async def test_the_same_question_is_not_asked_twice_unless_something_was_written():
