@@ -76,6 +76,26 @@ class TestRecordsRead(PartnersCase):
                 )
                 self.assertIn(why, refused)
 
+    def test_a_path_takes_as_many_statements_for_many_records_as_for_one(self):
+        make = self.env["res.partner"].create
+        tops = make([{"name": f"Top {n}", "city": f"City {n}"} for n in range(6)])
+        middles = make([{"name": f"Middle {top.id}", "parent_id": top.id} for top in tops])
+        ends = make([{"name": f"End {one.id}", "parent_id": one.id} for one in middles])
+        turn = self._turn(self.internal)
+        reach = Reach(executor.env_of(self.env, turn), turn._record_access())
+        counts = []
+        for some in (ends[:1], ends[:1], ends):  # what Odoo looks up once is there after the first
+            given = {"model": "res.partner", "fields": ["parent_id.parent_id.city"]}
+            given["domain"] = [["id", "in", some.ids]]
+            self.env.flush_all()
+            self.env.invalidate_all()
+            before = self.env.cr.sql_log_count
+            _said, data = executor.READS["search_records"](reach, given)
+            counts.append(self.env.cr.sql_log_count - before)
+            cities = [row["values"]["parent_id.parent_id.city"] for row in data["rows"]]
+            self.assertEqual(set(cities), set(some.parent_id.parent_id.mapped("city")))
+        self.assertEqual(counts[1], counts[2])
+
     def test_a_prompt_names_the_models_that_the_person_may_read(self):
         told = self._turn(self.internal)._system_prompt()
         self.assertIn("res.partner (Contact): name, user_id, email, phone, city", told)

@@ -54,13 +54,10 @@ def told(reach, records, column, limit):
             linked = {row: one[step.name] for row, one in reached.items()}
             comodel = reach.env[step.comodel_name].with_context(prefetch_fields=False)
             ids = dict.fromkeys(one.id for one in linked.values() if one)
-            readable = comodel.browse(ids)._filtered_access("read")
-            closed |= {row for row, one in linked.items() if one and one.id not in readable._ids}
-            reached = {
-                row: readable.browse(one.id)
-                for row, one in linked.items()
-                if one.id in readable._ids
-            }
+            readable = comodel.browse(ids)._filtered_access("read").with_prefetch()
+            found = {one.id: one for one in readable}  # whose next field is read of all at once
+            closed |= {row for row, one in linked.items() if one and one.id not in found}
+            reached = {row: found[one.id] for row, one in linked.items() if one.id in found}
     except (AccessError, UserError):
         return dict.fromkeys(records.ids, values.NO_ACCESS)
     last = column.model.browse(dict.fromkeys(one.id for one in reached.values()))

@@ -68,7 +68,7 @@ class Reach:
         known = self.models()
         if name not in known:
             named = {self.env[one]._description: one for one in known}
-            named |= {labels.of_model(self.env[one]): one for one in known}
+            named |= {label: one for one, label in labels.of_models(self.env, known).items()}
             if name not in named:
                 raise unknown("model", name, known)
             name = named[name]
