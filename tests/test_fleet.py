@@ -281,17 +281,16 @@ class TestLooks(TransactionCase):
         self.addCleanup(os.close, self.waker)
 
     def test_who_hangs_keeps_nobody(self):
-        self.patch(looks, "PATIENCE", 1.0)
+        self.patch(looks, "PATIENCE", 3.0)
         looking, name = looks.Looks(), self.env.cr.dbname
         looking.begin(name, "SELECT pg_sleep(30)")
         looking.begin("woow_there_is_no_such", "SELECT 1")
         looking.begin("postgres", "SELECT 7")
-        began = time.monotonic()
         seen = self._all(looking, 2)
-        self.assertLess(time.monotonic() - began, 0.9)
+        self.assertNotIn(name, seen)
         self.assertEqual(seen["postgres"], [(7,)])
         self.assertIn("does not exist", str(seen["woow_there_is_no_such"]))
-        self.assertIn("no answer within 1 s", str(self._all(looking, 1)[name]))
+        self.assertIn("no answer within 3 s", str(self._all(looking, 1)[name]))
 
     def test_a_database_that_was_looked_into_has_no_connection(self):
         looking = looks.Looks()

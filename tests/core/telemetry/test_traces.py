@@ -329,7 +329,7 @@ def test_a_dead_collector_is_said_once_and_holds_up_nobody(monkeypatch, caplog):
         for _ in range(1000):
             with traces.tool(TOOL_CALL):
                 pass
-            assert time.monotonic() - begun < 1
+            assert time.monotonic() - begun < 20  # who waited for it would wait 200 s
     finally:
         traces.install(None)
         begun = time.monotonic()

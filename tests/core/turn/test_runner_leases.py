@@ -255,7 +255,7 @@ def test_a_slow_database_does_not_keep_a_call_from_starting(store, start):
 
     def begin_call(*args):
         asked.append(1)
-        time.sleep(0.15)  # more than a third of the lease
+        time.sleep(0.5)  # more than a third of the lease
         return inner(*args)
 
     async def one_call(_request, progress, journal, _stop):
@@ -266,7 +266,7 @@ def test_a_slow_database_does_not_keep_a_call_from_starting(store, start):
 
     store.begin_call = begin_call
     store.queue(1)
-    start(one_call, lease=0.3)
+    start(one_call, lease=1.2)
     store.wait_ended(1)
     assert (ran, asked) == ([1], [1])
 
@@ -389,10 +389,13 @@ def test_only_the_queue_looks_in_which_there_may_be_work(store, start):
         of.claim = lambda *args: looks.append(of.name) or claim(*args)
         return of
 
+    def is_idle(name):
+        return name in looks and runner.queues[name].wakeup._waiters
+
     counted(store)
     runner = start(answer)
     runner.attach(counted(named("other")))
-    until(lambda: "other" in looks)
+    until(lambda: is_idle(store.name) and is_idle("other"))
     store.queue(1)
     runner.wake(store.name)
     store.wait_ended(1)
