@@ -20,6 +20,7 @@ from dev.servers.instance import Instance
 from dev.servers.odoo_server import OdooProcess
 
 SHELL_MARK = "@@result@@"
+TRIES = 60  # once a second
 
 
 class OdooServer(Sessions):
@@ -93,10 +94,23 @@ class OdooServer(Sessions):
         return self._modules("-i", ",".join(modules), loaded)
 
     def uninstall(self) -> None:
-        """Take the addon out of this server's database in a process of its own, whether the server runs or not."""
+        """Take the addon out of this server's database in a process of its own, whether the server runs or not.
+
+        Odoo refuses it while a cron runs, and is asked again then.
+        """
         self.shell(
+            "import time\n"
+            "from odoo.exceptions import UserError\n"
             f"module = env['ir.module.module'].search([('name', '=', {ADDON!r})])\n"
-            "module.button_immediate_uninstall()"
+            f"for left in reversed(range({TRIES})):\n"
+            "    try:\n"
+            "        module.button_immediate_uninstall()\n"
+            "        break\n"
+            "    except UserError:\n"
+            "        env.cr.rollback()\n"
+            "        if not left:\n"
+            "            raise\n"
+            "        time.sleep(1)\n\n"
         )
 
     def duplicate(self, database: str) -> None:
