@@ -4,8 +4,10 @@ import psycopg2
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
+from ..services import events
+from ..services.specs import CallResult
 from ..tools import sentences
-from .common import AiHttpCase, TurnByHandCase
+from .common import TAIPEI, AiHttpCase, TurnByHandCase
 
 TAIWAN = {"X-Woow-Language": "zh_TW"}
 
@@ -89,6 +91,20 @@ class TestTurnLanguage(Chinese, TurnByHandCase):
         self._asked((self.forecast, {"city": "Taipei"}))
         (asked,) = self._events("approval_required")
         self.assertRegex(asked["reason"], "[一-龥]")
+
+    def test_remarks_and_results_are_in_the_language_of_its_page(self):
+        self.turn.lang = "zh_TW"
+        self._begin((self.forecast, TAIPEI))
+        cut = events.notice("answer_cut", "The answer reached its maximum length and was cut off.")
+        self.store.append({self.claim: [(self.turn._last_seq() + 1, cut)]})
+        said = "The tool did not answer within 30 s. It is not known whether the tool has taken effect."
+        failed = CallResult(outcome="timeout", text=said, display=said)
+        result = events.result_of("call_1_1")
+        seq = self.turn._last_seq() + 1
+        self.store.end_call(self.claim, "call_1_1", failed, [(seq, result)])
+        ((notice,), (told,)) = (self._events(kind) for kind in ("notice", "tool_result"))
+        self.assertRegex(notice["message"], "[一-龥]")
+        self.assertRegex(told["result"], "[一-龥]")
 
     def test_a_language_that_is_gone_is_the_persons_own(self):
         # Not the one of the other tests: a website may use that, and then it cannot be switched off.

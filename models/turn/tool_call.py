@@ -119,7 +119,8 @@ class ToolCall(models.Model):
         """
         shown = result.display
         if isinstance(shown, str):  # also where the engine says why there is no answer of the tool
-            shown = sentences.in_language(self.turn_id.user_id.lang or self.env.lang, shown)
+            lang = self.turn_id._language() if self.turn_id else self.env.lang
+            shown = sentences.in_language(lang, shown)
         return {
             "outcome": result.outcome,
             "result": text.storable(shown),

@@ -107,7 +107,7 @@ class TurnLog:
     def _payload(self, env, claim, event):
         """The event as its person reads it."""
         if event["type"] == "notice":
-            lang = env[TURN].browse(claim.turn_id).user_id.lang
+            lang = env[TURN].browse(claim.turn_id)._language()
             event = {**event, "message": sentences.in_language(lang, event["message"])}
         return json.dumps(text.storable(event), ensure_ascii=False)
 
