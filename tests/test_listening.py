@@ -1,5 +1,6 @@
 """What listens to the database: beside bad words, faults of others, and a database that is gone."""
 
+import logging
 import threading
 from contextlib import closing
 from types import SimpleNamespace
@@ -233,6 +234,43 @@ class TestListening(AiCase):
         notification_handler.ProcessHandler(self.dbname, listeners.forget).gone(deaf)
         self.assertEqual(done, [self.dbname, f"left {self.dbname}"])
         self.assertFalse(listeners._registry.listeners or process.applied())
+
+    def test_what_is_queued_while_an_errand_ends_is_not_lost(self):
+        handler = notification_handler.ProcessHandler(self.dbname, listeners.forget)
+        woken = threading.Semaphore(0)
+        runner = SimpleNamespace(wake=lambda *_: woken.release())
+        for name, found in (("runs_turns", True), ("ready_runner", None), ("running", runner)):
+            self.patch(process, name, lambda found=found: found)
+        self.patch(process, "run_turns", lambda _dbname: runner)
+
+        class Requested(threading.Event):
+            """In the moment in which an errand has seen that nothing is left to do, there is something."""
+
+            later = threading.Thread(target=handler.queued, args=(True,))
+
+            def is_set(self):
+                found = super().is_set()
+                if not found and self.later.ident is None:
+                    self.later.start()
+                    self.later.join(0.5)  # as far as it gets
+                return found
+
+        handler._requested = Requested()
+        handler.queued(True)
+        for _word in range(2):
+            self.assertTrue(woken.acquire(timeout=10))
+
+    def test_an_outage_is_no_error_of_who_looks_for_work(self):
+        self.patch(process, "runs_turns", lambda: True)
+        self.patch(process, "running", lambda: None)
+        away = patch.object(notification_handler, "is_work_free", side_effect=db.DatabaseGone("no"))
+        handler = notification_handler.ProcessHandler(self.dbname, listeners.forget)
+        handler._requested.set()
+        for method in ("_look_at_server_file", "_check_health"):
+            self.patch(handler, method, lambda: None)
+        with away, self.assertLogs(notification_handler.__name__, logging.INFO) as logs:
+            handler._help(own=False)
+        self.assertEqual([record.levelno for record in logs.records], [logging.INFO])
 
     def _raise(self, code):
         """Let PostgreSQL itself raise it."""

@@ -34,7 +34,9 @@ class ProcessHandler:
         self._dbname = dbname
         self._forget = forget
         self._requested = threading.Event()
+        self._lock = threading.Lock()  # held for moments only
         self._helper: threading.Thread | None = None
+        self._is_helped = False  # the helper still sees what is requested
 
     def queued(self, own: bool) -> None:
         if not process.runs_turns():
@@ -52,19 +54,30 @@ class ProcessHandler:
             self._send_helper(False)
 
     def _send_helper(self, own: bool) -> None:
-        if self._helper is None or not self._helper.is_alive():
+        with self._lock:
+            if self._is_helped and self._helper.is_alive():
+                return
+            self._is_helped = True
             self._helper = threading.Thread(
                 target=self._help, args=(own,), name="woow-ai-errand", daemon=True
             )
             self._helper.start()
+
+    def _is_requested(self) -> bool:
+        """Asked by the helper, which ends if nothing is: whoever comes later sends another one."""
+        with self._lock:
+            if not self._requested.is_set():
+                self._is_helped = False
+                return False
+            self._requested.clear()
+            return True
 
     def _help(self, own: bool) -> None:
         """Making a runner loads LangChain, and the operator's file may be anywhere."""
         if not own:
             self._look_at_server_file()
             self._check_health()
-        while self._requested.is_set():
-            self._requested.clear()
+        while self._is_requested():
             try:
                 if not own and not process.running() and not self._is_work_free():
                     continue
@@ -72,6 +85,8 @@ class ProcessHandler:
                 runner.wake(self._dbname, 0.0 if own else OTHER_PROCESS_DELAY)
             except StoreGone:
                 return
+            except ConnectionError as error:  # whoever listens looks again
+                _logger.info("Whether turns of %s wait is not known: %s", self._dbname, error)
             except Exception:
                 if process.runs_turns():
                     _logger.exception("No turn of %s can be run here.", self._dbname)
