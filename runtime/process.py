@@ -213,7 +213,11 @@ def in_background(work) -> None:
     """Run ``work(engine, runner)``, a coroutine, on the loop; nobody waits for it. Tests run theirs themselves."""
     if is_evented() or odoo_module.current_test:
         return
-    loop = runner()
+    try:
+        loop = runner()
+    except EngineError as error:  # a cron, or what follows a commit, in a process that ends
+        _logger.info("Work in the background is not begun: %s", error)
+        return
     loop.submit(_logged(work(_process.engine, loop)))
 
 

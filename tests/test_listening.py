@@ -346,6 +346,8 @@ class TestListening(AiCase):
         self.assertFalse(process.runs_turns())
         with self.assertRaisesRegex(EngineError, "stopped or restarted"):
             process.runner()
+        self.patch(process.odoo_module, "current_test", None)
+        process.in_background(None)  # of a cron, which would fail
 
     def test_a_server_listens_before_the_first_request(self):
         began = []
