@@ -486,6 +486,15 @@ class TestContextLength(TurnByHandCase):
         provider._record_test(Diagnosis(found=Found(models=["test"])))
         self.assertEqual(provider._context_tokens(), 32_768, "it is no longer told")
 
+    def test_what_a_proxy_refuses_for_its_bytes_says_nothing_of_the_model(self):
+        """A picture is much for it, and few tokens."""
+        for refusal in (
+            "<title>413 Request Entity Too Large</title> nginx/1.26.3",
+            "Request exceeds the maximum allowed number of bytes.",
+        ):
+            self.assertFalse(self.provider._note_refusal(refusal))
+        self.assertEqual(self.provider._context_tokens(), 32_768)
+
     def test_what_a_provider_refuses_is_not_sent_again(self):
         provider = self.provider
         for length in (24_576, 18_432, 13_824, 10_368, 8_192, 8_192):

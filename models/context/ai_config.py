@@ -53,6 +53,8 @@ class AiConfig(models.Model):
         :param detail: how the provider has said that a request was too long
         :return: whether that says more than was known
         """
+        if not llm_errors.counts_tokens(detail):
+            return False
         used = self._context_tokens()
         told = llm_errors.context_length(detail)
         # Not below what is plausible: a message that is too long by itself must not shorten everybody's conversations.

@@ -122,6 +122,15 @@ def context_length(detail: str) -> int:
     return next((int(one[1]) for one in found if one), 0)
 
 
+def counts_tokens(detail: str) -> bool:
+    """Whether a refusal as too long is the model's; a proxy in front of it counts bytes, of which pictures are most.
+
+    >>> counts_tokens("HTTP 413: Too many tokens."), counts_tokens("413 Request Entity Too Large nginx/1.26.3")
+    (True, False)
+    """
+    return bool(_CONTEXT.search(detail[:MAX_MESSAGE]) or context_length(detail))
+
+
 def of_status(status: int, message: str, headers, detail: str) -> LlmError:
     """The typed error for an HTTP answer that is not a success."""
     if status in (401, 403):
