@@ -259,9 +259,10 @@ class Engine:
             self._pool.drop(realm, server_id)
 
     async def leave(self, realm):
-        """Close every session of a database that is gone, see `Pool.leave`."""
+        """Close every session of a database that rests or is gone, see `Pool.leave`."""
         if self._pool is not None:
             self._pool.leave(realm)
+        self._watch.leave(realm)
 
     async def release(self, realm, conversation_id):
         """Close every session of a conversation that is over."""

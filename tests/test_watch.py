@@ -1,6 +1,7 @@
 """What a process learns of servers is written down where people and other processes see it."""
 
 import asyncio
+from dataclasses import replace
 
 from odoo.tests import tagged
 
@@ -56,6 +57,32 @@ class TestWatch(AiHttpCase):
         self.assertIsNone(
             self.server._server_spec().last_variant, "another server may answer there"
         )
+
+    def test_of_a_database_that_rests_nothing_is_read_or_written_any_more(self):
+        done = []
+
+        async def write(_function, dbname, _work):
+            await asyncio.sleep(0)
+            done.append(dbname)
+
+        async def sync(dbname, _server_ids):
+            done.append(dbname)
+
+        async def talk():
+            told = watch.ServerWatch(write, sync)
+            for realm in ("rests", "works"):
+                spec = replace(self.server._server_spec(), realm=realm)
+                told.list_changed(spec, "tools")
+                told.stderr(spec, "Hello.")
+            await asyncio.sleep(0)
+            told.leave("rests")
+            await asyncio.wait(told._tasks)
+            return told
+
+        self.patch(watch, "RESYNC_DELAY", 0.01)
+        told = asyncio.run(talk())
+        self.assertEqual(done, ["works"] * 2)
+        self.assertEqual({realm for realm, _server in told._read_at}, {"works"})
 
     def test_an_embedding_model_that_fails_is_seen_with_its_reason(self):
         self.provider.embedding_model = "embedder"

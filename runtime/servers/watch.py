@@ -30,7 +30,7 @@ class ServerWatch:
         self._write = write
         self._sync = sync
         self._order: dict[str, asyncio.Lock] = {}  # by database: one that is away holds up no other
-        self._tasks: set[asyncio.Task] = set()
+        self._tasks: dict[asyncio.Task, str] = {}  # with their databases
         self._resyncing: set[tuple[str, int]] = set()
         self._read_at: dict[
             tuple[str, int], tuple[float, float]
@@ -70,7 +70,7 @@ class ServerWatch:
         key = spec.realm, spec.id
         if what == "tools" and key not in self._resyncing:
             self._resyncing.add(key)
-            self._spawn(self._resync(key))
+            self._spawn(self._resync(key), spec.realm)
 
     def _resync_delay(self, key) -> float:
         now = time.monotonic()
@@ -90,15 +90,24 @@ class ServerWatch:
             async with self._order.setdefault(spec.realm, asyncio.Lock()):
                 await self._write(db.transaction, spec.realm, work)
 
-        self._spawn(write())
+        self._spawn(write(), spec.realm)
 
-    def _spawn(self, coroutine) -> None:
+    def leave(self, realm) -> None:
+        """The database rests, or exists no more: nothing of it is known, and nothing is written that would load it."""
+        for task, of in self._tasks.items():
+            if of == realm:
+                task.cancel()
+        self._order.pop(realm, None)
+        self._resyncing = {key for key in self._resyncing if key[0] != realm}
+        self._read_at = {key: known for key, known in self._read_at.items() if key[0] != realm}
+
+    def _spawn(self, coroutine, realm) -> None:
         task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
+        self._tasks[task] = realm
         task.add_done_callback(self._done)
 
     def _done(self, task) -> None:
-        self._tasks.discard(task)
+        del self._tasks[task]
         if not task.cancelled() and (error := task.exception()):
             if isinstance(error, StoreGone):  # with the servers
                 return

@@ -304,8 +304,12 @@ class Pool:
         self._sessions.drop(realm, server_id)
 
     def leave(self, realm: str) -> None:
-        """The realm exists no more: close what is open there, and know nothing of it; its ids may come again."""
+        """The realm rests, or exists no more: close what is open there, and know nothing of it; its ids may come again.
+        Nobody is told anything of it, either."""
         self._sessions.drop(realm)
+        for key, process in self._processes.items():
+            if key[0] == realm:
+                process.silence()
         for known in (self._limiters, self._processes, self._variants):
             for key in [key for key in known if key[0] == realm]:
                 del known[key]

@@ -109,9 +109,14 @@ class Process:
             self._telling = True
             asyncio.get_running_loop().call_later(STDERR_DELAY, self._tell_now)
 
+    def silence(self) -> None:
+        """Nobody is told of its output any more, neither of its last words."""
+        self._tell = None
+
     def _tell_now(self) -> None:
         self._telling = False
-        self._tell(self.stderr)
+        if self._tell:
+            self._tell(self.stderr)
 
 
 @contextlib.asynccontextmanager

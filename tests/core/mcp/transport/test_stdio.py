@@ -253,6 +253,21 @@ async def test_the_output_of_an_earlier_process_is_not_its_last_output(pool):
     assert process.last_output.endswith("end") and len(process.last_output) <= 300
 
 
+async def test_what_a_program_says_as_its_database_rests_is_told_to_nobody(monkeypatch):
+    """Whoever writes it down would load the database again."""
+    monkeypatch.setattr(stdio, "STDERR_DELAY", 0.01)
+    told = []
+    pool = Pool(POLICY, on_stderr=lambda spec, said: told.append((spec.realm, said)))
+    rests, works = (pool.process(spec_of(realm=realm)) for realm in ("rests", "works"))
+    rests.on_output(b"Here I am.")
+    pool.leave("rests")
+    rests.on_output(b"Good night.")
+    works.on_output(b"Here I am, too.")
+    while not told:
+        await asyncio.sleep(0.01)
+    assert told == [("works", "Here I am, too.")]
+
+
 async def test_a_crash_is_named_and_the_next_call_starts_it_again(pool):
     spec = spec_of()
     first = await ask(pool, spec)
