@@ -135,6 +135,14 @@ class TestDiscussFiles(AiHttpCase):
         with self.assertRaisesRegex(UserError, "The file is empty"):
             self._post(self._attach("empty.txt", b""))
 
+    def test_what_is_kept_elsewhere_refuses_no_message(self):
+        link = self._attach("plan.pdf", False)
+        link.write({"type": "url", "url": "https://cloud.example.com/plan.pdf"})
+        turn = self._post(link, self._attach("notes.txt", b"Bring tea."))
+        self.assertEqual(turn.state, "queued")
+        self.assertIn("Bring tea.", self._said())
+        self.assertIn("“plan.pdf” cannot be read. Files of this type cannot be read.", self._told())
+
     def test_a_mention_has_its_files_read_too(self):
         channel = self.env["discuss.channel"].with_user(self.internal).create({"name": "Kitchen"})
         channel.woow_ai_mentions = True

@@ -1,7 +1,9 @@
 from odoo import fields, models
 
+from ...services.errors import UnsupportedFile
 from ...services.llm import files
-from ...tools import limits
+from ...tools import limits, sentences
+from ...tools.refusals import Unsupported
 
 LEFT_OUT = "\n\n[{} more files of the user are left out: of one message {} are read.]"
 
@@ -41,11 +43,13 @@ class AiTurn(models.Model):
     def _file_to_read(self, file_id):
         """``(name, content, person)`` of an unread file; None of one that nobody need read any more.
 
-        :raises Refusal: it is empty or too large
+        :raises Refusal: it is empty or too large, or kept elsewhere
         """
         file = self._unread_files().filtered(lambda file: file.id == file_id)
         if not file:
             return None
+        if file.type != "binary":  # a link, or a file in a cloud
+            raise Unsupported(sentences.translated(self.env, UnsupportedFile.default_message))
         self.channel_id._check_size(file.file_size)
         content = file.raw or b""
         self.channel_id._check_size(len(content))  # nothing, if it is gone from the disk

@@ -69,7 +69,8 @@ class DiscussChannel(models.Model):
             raise UserError(self.env._("This assistant is no longer available."))
         # sudo: ir.attachment - how many there are and how large
         channel._check_count(len(message.sudo().attachment_ids))
-        for file in message.sudo().attachment_ids:
+        # What Odoo keeps elsewhere has no size here.
+        for file in message.sudo().attachment_ids.filtered(lambda file: file.type == "binary"):
             channel._check_size(file.file_size)
         try:
             channel._ask(content, message=message)
