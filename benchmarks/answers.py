@@ -31,7 +31,7 @@ from services.errors import EngineError
 from services.llm import transcript
 from services.mcp.discovery import definition_scan
 from services.specs import Limits, LlmSpec, ServerSpec, ToolCall, ToolSpec, TurnRequest
-from services.toolset import definition, index, lookup
+from services.toolset import definition, lookup, words
 from services.turn.names import make_aliases
 from services.turn.tools import TurnTools
 
@@ -118,7 +118,7 @@ def retrieval(servers: list[ServerSpec], tools: list[ToolSpec], tasks: list[Task
     show("one search", f"{1000 * (time.thread_time() - begun) / searches:.2f} ms")
     score("", found, tasks)
     score(", without the question's words", found_by(hidden, tasks, with_question=False), tasks)
-    with mock.patch.object(index, "SYNONYMS", {}):
+    with mock.patch.object(words, "SYNONYMS", {}):
         score(", without words that mean the same", found_by(hidden, tasks), tasks)
     alone = lookup.Lookup(tools, {server.id: replace(server, description="") for server in servers})
     score(", without the servers' descriptions", found_by(alone, tasks), tasks)

@@ -1,13 +1,14 @@
 """Index of tools by words: BM25F (Robertson and Zaragoza, 2009) over what a tool and its server are called."""
 
 import heapq
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from . import words
-from .words import SYNONYMS, of_query
+from .words import of_query
 
 SATURATION = 1.2  # k1: how soon more of the same word says nothing more
 SYNONYM = 0.3  # weight of a word that means the same
@@ -64,7 +65,7 @@ class ToolIndex:
         :param context: words that tell what it is about, see `of_query`
         """
         scores: dict[int, float] = defaultdict(float)
-        asked = self._weighted(of_query(query)[:MAX_QUERY], context[:MAX_CONTEXT])
+        asked = self._weighted(query, context[:MAX_CONTEXT])
         for word, weight in asked.items():
             postings = self._found.get(word, ())
             rarity = math.log(1 + (self._count - len(postings) + 0.5) / (len(postings) + 0.5))
@@ -72,14 +73,15 @@ class ToolIndex:
                 scores[number] += weight * rarity * share
         return heapq.nsmallest(limit, scores, key=lambda number: (-scores[number], number))
 
-    def _weighted(self, query: Sequence[str], context: Sequence[str]) -> dict[str, float]:
+    def _weighted(self, query: str, context: Sequence[str]) -> dict[str, float]:
         """What to look for; nothing where the query itself has no words."""
-        weights: dict[str, float] = dict.fromkeys(query, 1.0)
-        for word in query:
-            weight = SYNONYM if word in self._found else STAND_IN
-            for other in SYNONYMS.get(word, ()):
+        asked = of_query(query)[:MAX_QUERY]
+        weights: dict[str, float] = dict.fromkeys(asked, 1.0)
+        for term, others in itertools.islice(words.same(query), MAX_QUERY):
+            weight = SYNONYM if any(word in self._found for word in term) else STAND_IN
+            for other in others:
                 weights.setdefault(other, weight)
-        for word in context if query else ():
+        for word in context if asked else ():
             weights.setdefault(word, CONTEXT)
         return {
             word: weight * (GENERIC if word in words.GENERIC else 1.0)

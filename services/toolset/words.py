@@ -5,6 +5,7 @@ are written without blanks, become pairs of characters.
 """
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 MAX_TEXT = 2_000  # characters of one text that are looked at
@@ -126,16 +127,49 @@ def stem(word: str) -> str:
     return word
 
 
-def _groups() -> dict[str, frozenset[str]]:
-    same: dict[str, set[str]] = {}
+def _groups() -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Of each term the other terms of its groups; an English term is a stem."""
+    same: dict[str, dict[str, None]] = {}
     for line in _SAME.strip().splitlines():
-        group = set(words(line))
-        for word in group:
-            same.setdefault(word, set()).update(group - {word})
-    return {word: frozenset(others) for word, others in same.items()}
+        group = [one if _NO_BLANKS.match(one) else stem(one) for one in line.split()]
+        for term in group:
+            same.setdefault(term, {}).update(
+                dict.fromkeys(other for other in group if other != term)
+            )
+    return {term: tuple(tuple(words(other)) for other in others) for term, others in same.items()}
 
 
 SYNONYMS = _groups()
+_LONGEST = max(map(len, filter(_NO_BLANKS.match, SYNONYMS)))  # characters
+
+
+def _terms(text: str) -> Iterator[str]:
+    """What may have synonyms. Where there are no blanks the longest term counts: 投影片 holds no 影片."""
+    for match in _PART.finditer(text[:MAX_TEXT]):
+        part, at = match[0], 0
+        if not _NO_BLANKS.match(part):
+            yield stem(part[:MAX_WORD].lower())
+            continue
+        while at < len(part):
+            sizes = range(min(_LONGEST, len(part) - at), 1, -1)
+            size = next((n for n in sizes if part[at : at + n] in SYNONYMS), 0)
+            if size:
+                yield part[at : at + size]
+            at += size or 1
+
+
+def same(query: str) -> Iterator[tuple[list[str], set[str]]]:
+    """Terms of a query that have synonyms: ``(its words, the words of those that mean the same)``.
+
+    >>> [term for term, _others in same("做投影片")]
+    [['投影', '影片']]
+    """
+    is_path = _PATH.search(query[:MAX_TEXT])
+    for term in dict.fromkeys((*_terms(query), *([stem("file")] if is_path else []))):
+        if others := SYNONYMS.get(term):
+            yield words(term), {word for other in others for word in other}
+
+
 GENERIC = frozenset(words(_GENERIC))
 
 

@@ -49,6 +49,16 @@ def test_chinese_meets_english_and_the_other_way_round():
     ]
 
 
+def test_a_part_of_a_longer_word_means_nothing_of_its_own():
+    """投影片 are slides and 影片 a video, 儲存庫 a repository and 儲存 to save."""
+    index = index_of("get_video: Streams", "clone_repo: Copies", "add_slide: Draws", "save_file: X")
+    assert index.search("做一份投影片", 8) == [2]
+    assert index.search("儲存", 8) == [3]
+    assert index.search("複製儲存庫", 8) == [1]
+    assert index.search("repository", 8) == [1]
+    assert index.search("開一份影片", 8)[0] == 0
+
+
 def test_what_a_tool_says_first_counts_more():
     first, last = "Prints invoices", "Pays the people of a firm, in any currency, on its last day"
     index = index_of(f"one: {last}. {first}.", f"two: {first}. {last}.")
