@@ -1,47 +1,17 @@
-"""What a runner keeps and gives up: outages, databases that hang, a blocked loop, people who decide often."""
+"""What a runner keeps and gives up: outages, a blocked loop, a slow database, people who decide often."""
 
 import asyncio
-import contextlib
 import threading
 import time
 
-from memory_store import MemoryStore
-from runners import answer
+from runners import beats, until
 
 from services import events
 from services.specs import CallResult, Limits, ToolCall, TurnResult
 from services.turn.ports import TurnsLocked
 from services.turn.queue.held_turn import MAX_TRIES
-from services.turn.queue.runner import Runner
 
 CALL = ToolCall(id="call_1", alias="x", round=1, arguments={})
-
-
-async def endless(*_args):
-    await asyncio.Event().wait()
-
-
-def named(name, *turns):
-    store = MemoryStore()
-    store.name = name
-    for turn_id in turns:
-        store.queue(turn_id)
-    return store
-
-
-def until(condition, timeout=5):
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.01)
-
-
-def beats(store, times=2):
-    """Wait until the leases of a store were extended so often."""
-    for _ in range(times):
-        with store.changed:
-            store.kept.clear()
-        store.wait(lambda s: s.kept)
 
 
 def test_a_blocked_loop_keeps_its_leases(store, start):
@@ -138,115 +108,6 @@ def test_who_was_taken_over_in_an_outage_hears_it(store, start):
     store.wait(lambda s: s.turns[1]["owner"] == "thief")
     until(lambda: not runner.count())
     assert 1 not in store.endings
-
-
-def test_a_database_that_hangs_costs_the_others_nothing(store, start):
-    hang = threading.Event()
-
-    def blocked(*_args):
-        hang.wait()
-        return set()
-
-    async def talk(request, progress, journal, _stop):
-        if request.turn_id == 7:
-            await endless()
-        journal.emit(events.text("x", 0))
-        await journal.save_step(progress)
-        return TurnResult(state="done")
-
-    store.append = store.load = store.heartbeat = blocked  # more than there are threads
-    for turn_id in range(6):
-        store.queue(turn_id)
-    runner = start(talk, lease=0.3)
-    store.wait(lambda s: all(turn["state"] == "running" for turn in s.turns.values()))
-    other = named("other", 7, 8)
-    runner.attach(other)
-    try:
-        beats(other)
-        other.wait_ended(8, 30)
-    finally:
-        hang.set()
-
-
-def test_a_claim_that_hangs_leaves_room_to_others(store, start):
-    hang, both, asked = threading.Event(), threading.Event(), threading.Event()
-
-    def claim(*_args):
-        if both.is_set():
-            asked.set()
-            hang.wait()
-        return []
-
-    other = named("other")
-    store.claim = claim
-    runner = start(answer, capacity=2)
-    runner.attach(other)
-    until(lambda: len(runner.queues) == 2)
-    both.set()
-    try:
-        until(lambda: runner.wake(store.name) or asked.is_set())
-        other.queue(7)
-        runner.wake(other.name)
-        other.wait_ended(7, 30)
-    finally:
-        hang.set()
-
-
-def test_who_is_let_go_while_it_waits_for_a_place_is_waited_for_by_nobody(store, start):
-    go_on = threading.Event()
-
-    async def hold(*_args):
-        await asyncio.get_running_loop().run_in_executor(None, go_on.wait)
-        return TurnResult(state="done")
-
-    store.queue(1)
-    runner = start(hold, capacity=1)
-    store.wait(lambda s: s.turns[1]["state"] == "running")
-    try:
-        runner.attach(named("other", 7))
-        until(lambda: "other" in runner._places.waiting())
-        runner.detach("other")
-        third = named("third", 8)
-        runner.attach(third)
-    finally:
-        go_on.set()
-    third.wait_ended(8, 10)
-
-
-def test_capacity_counts_over_databases():
-    """A claim takes a moment, in which another database must not fill the same places."""
-    stores = [named(name, *range(6)) for name in ("a", "b", "c")]
-    together = threading.Barrier(3)
-    begun, over = [], threading.Event()
-
-    def slowly(claim):
-        def claim_together(*args):
-            with contextlib.suppress(threading.BrokenBarrierError):
-                together.wait(0.1)
-            return claim(*args)
-
-        return claim_together
-
-    async def hold(*_args):
-        begun.append(runner.count())
-        await asyncio.get_running_loop().run_in_executor(None, over.wait)
-        return TurnResult(state="done")
-
-    runner = Runner(hold, str, capacity=4)
-    for store in stores:
-        store.claim = slowly(store.claim)
-        runner._attach(store)
-    runner.start()
-    try:
-        until(lambda: len(begun) == 4)
-        over.set()
-        for store in stores:
-            for turn_id in range(6):
-                store.wait_ended(turn_id)
-        assert max(begun) == 4
-    finally:
-        over.set()
-        runner.stop(0.5)
 
 
 def test_a_slow_database_does_not_keep_a_call_from_starting(store, start):
@@ -379,28 +240,3 @@ def test_a_turn_that_somebody_locks_does_not_silence_the_others(store, start):
         store.wait_ended(turn_id)
         assert store.types(turn_id) == ["state", "state", "text", "done"]
         assert sorted(store.events[turn_id]) == [1, 2, 3, 4]
-
-
-def test_only_the_queue_looks_in_which_there_may_be_work(store, start):
-    looks = []
-
-    def counted(of):
-        claim = of.claim
-        of.claim = lambda *args: looks.append(of.name) or claim(*args)
-        return of
-
-    def is_idle(name):
-        return name in looks and runner.queues[name].wakeup._waiters
-
-    counted(store)
-    runner = start(answer)
-    runner.attach(counted(named("other")))
-    until(lambda: is_idle(store.name) and is_idle("other"))
-    store.queue(1)
-    runner.wake(store.name)
-    store.wait_ended(1)
-    until(lambda: looks.count(store.name) == 3)  # at first, when it is woken, after the turn
-    runner.attach(store)  # it is served already: when it looks is up to `wake` and its delay
-    runner.attach(counted(named("third")))
-    until(lambda: "third" in looks)
-    assert (looks.count(store.name), looks.count("other")) == (3, 1)
