@@ -1,24 +1,27 @@
 """``make compatibility``: the addon in each Odoo of `environments`, and a table of what came of it.
 
-In each: the addon is installed into a database, empty but in one of them, together with its Odoo tests; then that
-Odoo is started, and a portal user signs in and asks something that needs a tool (``tests/e2e/test_compatibility.py``).
+In each: the addon as `make package` delivers it is installed into a database, empty but in one of them, together with
+its Odoo tests, by an odoo.conf that says nothing of it; then that Odoo is started, and a portal user signs in and asks
+something that needs a tool (``tests/e2e/test_compatibility.py``).
 """
 
 import os
 import re
+import shutil
 import subprocess
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dev import processes
-from dev.checks import runners, testbed
+from dev.checks import package, runners, testbed
 from dev.commands import run
 from dev.paths import ADDON, LOGS, REPORTS, ROOT
 from dev.progress import DevError, say, step
 from dev.servers.instance import Instance
 from dev.servers.postgres import Postgres
-from dev.setup import environments, neighbours
+from dev.setup import environments, neighbours, odoo_tree
 from dev.setup.environments import Environment
 
 CHOICE = "COMPATIBILITY"  # the variable that names one environment to the e2e test
@@ -119,10 +122,16 @@ class Tests:
 
 
 def _odoo_tests(instance: Instance, *, lived_in: bool) -> Tests:
-    """Install the addon and run its tests, as everybody runs Odoo's; into an empty database unless told."""
+    """Install the packaged addon and run its tests, as everybody runs Odoo's; into an empty database unless told."""
     instance.drop(instance.database)
+    addons = [*odoo_tree.addons_paths(odoo_tree.odoo_path()), _delivered(instance.folder)]
     instance.write_config(
-        {"http_port": processes.free_port(), "gevent_port": processes.free_port()}
+        {
+            "http_port": processes.free_port(),
+            "gevent_port": processes.free_port(),
+            "addons_path": ",".join(map(str, addons)),
+        },
+        bare=True,
     )
     if lived_in:
         _move_in(instance)
@@ -141,7 +150,19 @@ def _odoo_tests(instance: Instance, *, lived_in: bool) -> Tests:
             raise DevError(f"The tests did not end within {TIME_LIMIT} s.") from error
         finally:
             process.stop()
+    # What the database keeps secret has the key that Odoo made.
+    made = (instance.data_dir / "woow_ai_secret_key").read_text()
+    (instance.folder / "secret_key").write_text(made)
     return _count(log)
+
+
+def _delivered(folder: Path) -> Path:
+    """An addons path that holds nothing but what `make package` makes."""
+    addons = folder / "addons"
+    shutil.rmtree(addons, ignore_errors=True)
+    with zipfile.ZipFile(package.build(folder)) as archive:
+        archive.extractall(addons)
+    return addons
 
 
 def _move_in(instance: Instance) -> None:

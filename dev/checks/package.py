@@ -10,6 +10,8 @@ from dev.commands import run
 from dev.paths import ADDON, DEV, ROOT
 from dev.progress import say, warn
 
+NAMED = 10  # files that a warning lists
+
 
 def build(folder: Path = DEV / "dist") -> Path:
     """Write ``woow_paas_platform-<version>.zip`` into ``folder``.
@@ -27,6 +29,9 @@ def build(folder: Path = DEV / "dist") -> Path:
 def main() -> None:
     if _changed():
         warn("The archive holds changes that are not committed.")
+    if files := _untracked():
+        names = ", ".join(files[:NAMED])
+        warn(f"git does not know {len(files)} files, so the archive lacks them: {names}.")
     archive = build()
     say(f"{archive.relative_to(ROOT)}: {archive.stat().st_size / 1e6:.1f} MB")
 
@@ -34,3 +39,8 @@ def main() -> None:
 def _changed() -> str:
     """A commit of what differs from HEAD, that no branch knows; nothing if nothing does."""
     return run(["git", "stash", "create"], what="Looking for changes", cwd=ROOT).strip()
+
+
+def _untracked() -> list[str]:
+    command = ["git", "ls-files", "--others", "--exclude-standard"]
+    return run(command, what="Looking for new files", cwd=ROOT).split("\n")[:-1]

@@ -1,7 +1,8 @@
-"""``make test``: three pytest runs and a suite over one set-up, and the plain line at the end.
+"""``make test``: four pytest runs and a suite over one set-up, and the plain line at the end.
 
 * *core*: ``tests/core``, the engine alone, while the database is made and beside *odoo*
 * *odoo*: ``tests/test_*.py`` by pytest-odoo, in databases with the addon and its demo data, three at a time
+* *apps*: ``tests/apps`` by pytest-odoo, in a database that has Odoo's applications, too, beside *odoo*
 * *e2e*: ``tests/e2e``, against real processes, two at a time
 * *conformance*: ``tests/conformance``, the official suite of MCP, beside the first tests of *e2e*
 """
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,8 +28,10 @@ from dev.servers import addon, odoo_log
 from dev.servers.instance import Instance, prepare_links
 from dev.setup import chromium, environments, node, venvs
 
-RUNNERS = ("core", "odoo", "e2e", "conformance")
-OTHER_FOLDERS = ("core", "e2e", "conformance")  # of tests/, not pytest-odoo's
+RUNNERS = ("core", "odoo", "apps", "e2e", "conformance")
+OTHER_FOLDERS = ("core", "apps", "e2e", "conformance")  # of tests/, not *odoo*'s
+APPLICATIONS = ("account", "crm", "hr", "project", "sale_management")
+PLUGINS = ROOT / "dev/checks/plugins"
 ODOO_DATABASE = "woow_test"
 PARTS = 3  # of *odoo*, which keep two cores busy whichever of them ends first
 # What files of *odoo* take, s: about, so that its parts end at about the same time.
@@ -71,13 +74,20 @@ def _run(only: str | None, arguments: Sequence[str], modules: Sequence[str]) -> 
     set_up(chosen)
     outcomes = []
     instance = testbed.template()
-    if set(chosen) & {"odoo", "e2e"}:
-        with testbed.running_postgres(instance):
+    if set(chosen) & {"odoo", "apps", "e2e"}:
+        with testbed.running_postgres(instance), ThreadPoolExecutor(max_workers=1) as pool:
             core = Pytest("core", _core(arguments), quiet=True) if "core" in chosen else None
-            testbed.prepare_template(instance, fresh=not only)
+            if set(chosen) & {"odoo", "e2e"}:
+                testbed.prepare_template(instance, fresh=not only)
+            apps = (
+                pool.submit(_apps, instance, arguments, quiet=bool(set(chosen) - {"apps"}))
+                if "apps" in chosen
+                else None
+            )
             where = testbed.with_modules(instance, modules) if modules else instance
             odoo = _odoo(where, arguments) if "odoo" in chosen else None
-            outcomes += [outcome for outcome in (core and core.finish(), odoo) if outcome]
+            found = (core and core.finish(), odoo, apps and apps.result())
+            outcomes += [outcome for outcome in found if outcome]
             if "e2e" in chosen:
                 beside = "conformance" in chosen
                 outcomes += _e2e(instance, arguments, beside=beside)
@@ -115,7 +125,7 @@ def set_up(chosen: Sequence[str]) -> None:
         if "e2e" in chosen:
             waiting += [pool.submit(environments.named(name).folder) for name in environments.SHORT]
             waiting.append(pool.submit(chromium.headless))
-        if set(chosen) & {"odoo", "e2e"}:
+        if set(chosen) & {"odoo", "apps", "e2e"}:
             waiting.append(pool.submit(chromium.ensure))
         if "conformance" in chosen:
             waiting.append(pool.submit(node.node, conformance.NODE))
@@ -128,6 +138,8 @@ def set_up(chosen: Sequence[str]) -> None:
 
 class Pytest:
     """One pytest process: its output goes to the terminal and to a log, its result to a JUnit file."""
+
+    environment: Mapping[str, str] = {}
 
     def __init__(self, name: str, arguments: Sequence[str | Path], *, quiet: bool = False) -> None:
         self.name = name
@@ -148,7 +160,7 @@ class Pytest:
         self._process = subprocess.Popen(
             [str(arg) for arg in command],
             cwd=ROOT,
-            env={**os.environ, **_ENVIRONMENT},
+            env={**os.environ, **_ENVIRONMENT, **self.environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -220,6 +232,14 @@ def _odoo(instance: Instance, arguments: Sequence[str]) -> report.Outcome:
     return outcome
 
 
+def _apps(instance: Instance, arguments: Sequence[str], *, quiet: bool) -> report.Outcome:
+    where = testbed.with_modules(instance, APPLICATIONS)
+    folder = ADDONS / ADDON / "tests/apps"
+    outcome = OdooPytest(where, "apps", [folder], arguments, quiet=quiet).finish()
+    outcome.problems += _complaints(addon.install_log(where))
+    return outcome
+
+
 def _parted(files: Sequence[Path]) -> list[list[Path]]:
     """Of each part what takes longest comes first."""
     parts: list[list[Path]] = [[] for _part in range(PARTS)]
@@ -233,6 +253,8 @@ def _parted(files: Sequence[Path]) -> list[list[Path]]:
 
 class OdooPytest(Pytest):
     """pytest-odoo in a database of its own."""
+
+    environment = {"PYTHONPATH": str(PLUGINS)}
 
     def __init__(
         self,
@@ -250,6 +272,8 @@ class OdooPytest(Pytest):
         self.odoo_log.unlink(missing_ok=True)
         command = [
             *tests,
+            "-p",
+            "held_registry",
             "-p",
             "no:llmock",
             "-p",

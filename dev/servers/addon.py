@@ -88,13 +88,6 @@ def install(instance: Instance, environment: Mapping[str, str], beside: Sequence
         _module(instance, "-i", environment, beside)
 
 
-def add(instance: Instance, modules: Sequence[str]) -> None:
-    """Modules of Odoo, with their demo data, in a database that has the addon."""
-    with step(f"Installing {', '.join(modules)} with demo data"):
-        _odoo(instance, "-i", ",".join(modules), {})
-    install_log(instance).unlink()  # it is not the addon's
-
-
 def compile_bundles(instance: Instance) -> None:
     """Make what the pages load, so that copies of the database have it already."""
     ours = {name: ("js", "css") for name in manifest()["assets"] if name.startswith(ADDON)}
@@ -102,11 +95,11 @@ def compile_bundles(instance: Instance) -> None:
         _script(instance, BUNDLES.format(bundles={**OF_ODOO, **ours}), {})
 
 
-def install_odoo(instance: Instance) -> None:
-    """A new database with what the addon depends on, without the addon."""
+def install_odoo(instance: Instance, beside: Sequence[str] = ()) -> None:
+    """A new database with what the addon depends on, and more modules of Odoo, without the addon."""
     instance.drop(instance.database)
-    with step("Creating a database with Odoo"):
-        _odoo(instance, "-i", ",".join(manifest()["depends"]), {})
+    with step(" ".join(["Creating a database with Odoo", *beside])):
+        _odoo(instance, "-i", ",".join([*manifest()["depends"], *beside]), {})
 
 
 def manifest() -> dict[str, Any]:

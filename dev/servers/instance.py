@@ -67,11 +67,14 @@ class Instance:
         self,
         options: Mapping[str, object] | None = None,
         operator: Mapping[str, object] | None = None,
+        *,
+        bare: bool = False,
     ) -> Path:
         """Write ``odoo.conf``.
 
         :param options: keys of ``[options]`` on top of the defaults here
         :param operator: keys of ``[woow_ai]`` (the addon's own section) on top of the defaults here
+        :param bare: without ``[woow_ai]``, as Odoo is before anybody knows of the addon
         """
         prepare_links()
         parser = configparser.RawConfigParser()
@@ -92,11 +95,12 @@ class Instance:
             "max_cron_threads": "1",
             **_texts(options),
         }
-        parser["woow_ai"] = {
-            "secret_key": self.secret("secret_key"),
-            "in_process_runner": "True",
-            **_texts(operator),
-        }
+        if not bare:
+            parser["woow_ai"] = {
+                "secret_key": self.secret("secret_key"),
+                "in_process_runner": "True",
+                **_texts(operator),
+            }
         self.folder.mkdir(parents=True, exist_ok=True)
         fresh = self.config.with_suffix(".new")
         fresh.touch(mode=0o600)

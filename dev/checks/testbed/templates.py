@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from dev.cache import digest
 from dev.paths import REPORTS
 from dev.progress import DevError
 from dev.servers import addon
@@ -54,16 +55,20 @@ def prepare_template(instance: Instance, *, fresh: bool) -> None:
         stamp.write_text(addon.fingerprint())
 
 
-def without_addon(instance: Instance) -> Instance:
-    """The database in this server that has what the addon depends on, without the addon; made once."""
-    base = Instance(instance.name, WITHOUT_ADDON, throw_away=True)
+def without_addon(instance: Instance, beside: Sequence[str] = ()) -> Instance:
+    """The database in this server that has what the addon depends on, without the addon; made once.
+
+    :param beside: more modules of Odoo that it has
+    """
+    name = "_".join([WITHOUT_ADDON, *([digest(*beside)] if beside else [])])
+    base = Instance(instance.name, name, throw_away=True)
     base.postgres = instance.postgres
     stamp = base.folder / f"{base.database}.installed"
     about = addon.manifest()
     current = f"{odoo_tree.odoo_path()} {about['depends']} {about.get('excludes')}"
     known = stamp.exists() and stamp.read_text() == current
     if not known or not base.postgres.exists(base.database):
-        addon.install_odoo(base)
+        addon.install_odoo(base, beside)
         stamp.write_text(current)
     return base
 
@@ -80,17 +85,22 @@ def clone(source: Instance, database: str) -> None:
 
 
 def with_modules(source: Instance, modules: Sequence[str]) -> Instance:
-    """A second template that has these modules of Odoo, too; kept until they or the addon change."""
-    base = Instance(source.name, f"{source.database}_beside", throw_away=True)
+    """A second template that has these modules of Odoo, too; kept until they or the addon change.
+
+    It has a log and files of its own, so it can be made while tests run in copies of the first one.
+    """
+    modules = sorted(modules)
+    key = digest(*modules)
+    base = Instance(f"{source.name}-{key}", f"{source.database}_{key}", throw_away=True)
     base.postgres = source.postgres
+    base.write_config()
     stamp = base.folder / f"{base.database}.installed"
-    current = f"{addon.fingerprint()} {' '.join(sorted(modules))}"
-    known = stamp.exists() and stamp.read_text() == current
+    known = stamp.exists() and stamp.read_text() == addon.fingerprint()
     if not known or not base.postgres.exists(base.database):
         stamp.unlink(missing_ok=True)
-        clone(source, base.database)
-        addon.add(base, modules)
-        stamp.write_text(current)
+        clone(without_addon(base, modules), base.database)
+        addon.install(base, {})
+        stamp.write_text(addon.fingerprint())
     return base
 
 

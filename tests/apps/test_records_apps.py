@@ -10,9 +10,9 @@ from odoo import Command
 from odoo.tests import new_test_user, tagged
 from odoo.tools import html2plaintext
 
-from ..services import text
-from ..services.records.errors import RehearsalDiffers
-from .records_data import RehearsalCase
+from ...services import text
+from ...services.records.errors import RehearsalDiffers
+from ..records_data import RehearsalCase
 
 FLAGS = (
     *("can_create", "can_update", "can_archive"),
