@@ -12,6 +12,8 @@ from ..services import packages
 from ..services.errors import SecretUnreadable
 from ..tools import mcp_switch, settings
 
+FAULTS_SHOWN = 50
+
 
 class HealthController(http.Controller):
     @http.route("/api/ai/health", type="woow_ai", auth="none", methods=["GET"], readonly=True)
@@ -35,7 +37,9 @@ class HealthController(http.Controller):
         missing = packages.missing(packages.PROTOCOLS, packages.MODELS, packages.DOCUMENTS)
         # sudo: secrets - a number of those that cannot be read
         unreadable = request.env["woow_paas_platform.secret.mixin"].sudo()._count_unreadable()
-        status = "package_missing" if missing else SecretUnreadable.code if unreadable else "ok"
+        faulty = sorted(settings.get().faults)
+        status = "settings_invalid" if faulty else "ok"
+        status = "package_missing" if missing else SecretUnreadable.code if unreadable else status
         request.env.cr.execute(
             "SELECT COUNT(*) FROM ai_config WHERE active AND embedding_problem IS NOT NULL"
         )
@@ -45,6 +49,7 @@ class HealthController(http.Controller):
             "mcp_enabled": mcp_switch.is_on(request.env),
             "missing_packages": missing,
             "unreadable_secrets": unreadable,
+            "faulty_settings": faulty[:FAULTS_SHOWN],
             "version": get_manifest("woow_paas_platform")["version"],
             "runner": {
                 "in_process": settings.get().in_process_runner,

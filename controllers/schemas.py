@@ -498,6 +498,10 @@ SCHEMAS = {
             "status": TEXT,
             "mcp_enabled": BOOL,
             "missing_packages": _list(TEXT),
+            "faulty_settings": {
+                **_list(TEXT),
+                "description": "Keys of the operator's settings whose values cannot be used; their defaults count",
+            },
             "version": TEXT,
             "runner": OBJECT,
             "wakeup": {

@@ -4,6 +4,7 @@
     ├── ConfigError             an admin or owner must change a setting
     │   ├── BlockedAddress      egress guard refused the address
     │   ├── SecretUnreadable    a stored secret does not decrypt
+    │   ├── SecretKeyInvalid    the operator's key is none, so nothing can be encrypted
     │   ├── KeyMissing          the server wants a key of the person who asks
     │   ├── PackageMissing      something that is imported is not installed any more
     │   └── ServerFileError     the operator's file of servers does not say what it must
@@ -101,6 +102,11 @@ class McpOff(ConfigError):
 class SecretUnreadable(ConfigError):
     code = "secret_unreadable"
     default_message = "The stored secret cannot be read with the current key. Enter it again."
+
+
+class SecretKeyInvalid(ConfigError):
+    code = "secret_key_invalid"
+    default_message = "Secrets cannot be saved: the operator's secret_key is not valid."
 
 
 class KeyMissing(ConfigError):

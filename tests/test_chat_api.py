@@ -1,9 +1,12 @@
+from dataclasses import replace
 from datetime import timedelta
+from unittest.mock import patch
 
 from odoo import fields
 from odoo.tests import tagged
 
 from ..runtime import process
+from ..tools import settings
 from .common import AiHttpCase
 
 
@@ -312,6 +315,13 @@ class TestChatApi(AiHttpCase):
         status, health = self._call("GET", "/api/ai/health")
         self.assertEqual((status, health["status"]), (200, "ok"))
         self.assertNotIn("example.com", str(health))
+
+    def test_health_names_settings_that_cannot_be_used(self):
+        faulty = replace(settings.get(), faults={"max_streams": "…"}, secret_keys=())
+        with patch.object(settings, "get", lambda: faulty):
+            status, health = self._call("GET", "/api/ai/health")
+        self.assertEqual((status, health["faulty_settings"]), (200, ["max_streams"]))
+        self.assertEqual(health["status"], "secret_unreadable")  # what is worse comes first
 
     def test_portal_page(self):
         self._sign_in(self.member)

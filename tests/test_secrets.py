@@ -1,16 +1,18 @@
 import os
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 from unittest.mock import patch
 
 from cryptography.fernet import Fernet
-from odoo.exceptions import AccessError, ValidationError
+from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 from odoo.tools.misc import file_open
 
 from ..services.errors import ConfigError
 from ..services.net.egress import EgressPolicy
-from ..tools import sentences, settings
+from ..tools import sentences, settings, vault
 from .common import AiCase
 
 
@@ -38,6 +40,17 @@ class TestSecrets(AiCase):
         (stored,) = self.env.cr.fetchone()
         self.assertNotIn("sk-provider-secret", stored)
         self.assertEqual(self.provider._read_secret("api_key"), "sk-provider-secret")
+
+    def test_the_key_of_a_server_is_stored_encrypted(self):
+        self.user_server.api_key = "sk-server-secret"
+        self.env.flush_all()
+        self.env.cr.execute(
+            f"SELECT row_to_json(s)::text FROM {self.user_server._table} s WHERE id = %s",
+            [self.user_server.id],
+        )
+        (stored,) = self.env.cr.fetchone()
+        self.assertNotIn("sk-server-secret", stored)
+        self.assertEqual(self.user_server._read_secret("api_key"), "sk-server-secret")
 
     def test_empty_input_keeps_the_secret(self):
         self.provider.write({"api_key": "", "name": "Renamed"})
@@ -110,6 +123,70 @@ class TestSecrets(AiCase):
                 self.assertLogs(settings.__name__, "ERROR"),
             ):
                 self.assertEqual(read().egress_allow, EgressPolicy())
+
+    def _settings(self, section, **twins):
+        """As this odoo.conf and this environment say."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (folder / "odoo.conf").write_text(f"[options]\nrunner_capacity = 1\n[woow_ai]\n{section}\n")
+        known = {"config": str(folder / "odoo.conf"), "data_dir": str(folder)}
+        environment = {f"WOOW_AI_{key.upper()}": value for key, value in twins.items()}
+        environment |= {k: v for k, v in os.environ.items() if not k.startswith("WOOW_AI_")}
+        with (
+            patch.object(settings, "config", known),
+            patch.dict(os.environ, environment, clear=True),
+            mute_logger(settings.__name__),
+        ):
+            return settings.get.__wrapped__()
+
+    def test_a_wrong_value_costs_its_own_key(self):
+        found = self._settings(
+            "runner_capacity = many\nlease_seconds =\nmax_streams = 7\nidle_seconds = nan\n"
+            "in_process_runner = False ; said\nmetrics_tenants = nein\nsandbox = on\n"
+            "metrics_port = 70000\negress_allow = here\nrunner_capazity = 9",
+        )
+        self.assertEqual((found.runner_capacity, found.lease_seconds), (32, 15.0))
+        self.assertEqual((found.max_streams, found.idle_seconds), (7, 60.0))
+        self.assertEqual((found.in_process_runner, found.metrics_tenants), (True, False))
+        self.assertEqual((found.sandbox, found.metrics_port), ("required", 0))
+        self.assertEqual(
+            set(found.faults),
+            {"runner_capacity", "lease_seconds", "idle_seconds", "in_process_runner", "sandbox"}
+            | {"metrics_tenants", "metrics_port", "egress_allow", "runner_capazity"},
+        )
+        self.assertRegex(
+            found.faults["runner_capacity"],
+            r"^runner_capacity in /.*/odoo.conf, line 4: “many” is not a whole number from 1 to",
+        )
+        self.assertIn("line 5: is empty", found.faults["lease_seconds"])
+        self.assertIn("A comment needs a line of its own", found.faults["in_process_runner"])
+
+    def test_an_empty_twin_is_none_and_a_wrong_one_hides_nothing(self):
+        key = Fernet.generate_key().decode()
+        section = f"secret_key = {key}\nrunner_capacity = 5"
+        found = self._settings(section, secret_key="", runner_capacity=" ")
+        self.assertEqual((found.secret_keys, found.runner_capacity), ((key,), 5))
+        self.assertFalse(found.faults)
+        found = self._settings(section, secret_key="s3cret", runner_capacity="x")
+        self.assertEqual((found.secret_keys, found.runner_capacity), ((key,), 5))
+        self.assertEqual(set(found.faults), {"secret_key", "runner_capacity"})
+        self.assertNotIn("s3cret", found.faults["secret_key"])
+        self.assertIn("WOOW_AI_RUNNER_CAPACITY in the environment", found.faults["runner_capacity"])
+        found = self._settings("sandbox = off", sandbox="requird")
+        self.assertEqual(found.sandbox, "required", "nothing weaker than what may have been meant")
+        found = self._settings("", secret_kye="x", demo_llm_url="y")
+        self.assertEqual(set(found.faults), {"secret_kye"})
+
+    def test_a_secret_key_that_is_none_is_said_and_replaced_by_no_other(self):
+        found = self._settings('secret_key = "not a key"')
+        self.assertEqual((found.secret_keys, set(found.faults)), ((), {"secret_key"}))
+        self.enterContext(patch.object(settings, "get", lambda: found))
+        Provider = self.env["ai.config"].with_user(self.admin)
+        with self.assertRaisesRegex(UserError, "secret_key is not valid") as caught:
+            Provider.create({"name": "x", "api_base_url": "http://x", "model": "m", "api_key": "k"})
+        self.assertEqual(caught.exception.code, "secret_key_invalid")
+        self.assertFalse(vault.opens("gAAAA"))
+        shown = self.env["res.config.settings"].create({})
+        self.assertIn("is no Fernet key", shown.woow_operator_problem)
 
     def test_a_spec_says_who_asks(self):
         self.assertEqual(self.server._server_spec(self.member).person, self.member.id)

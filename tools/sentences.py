@@ -36,6 +36,7 @@ _KNOWN = (
         "The earlier part of the conversation could not be summed up, so the assistant does not see its beginning."
     ),
     _lt("There is nothing to sum up yet."),
+    _lt("Secrets cannot be saved: the operator's secret_key is not valid."),
     _lt("The stored secret cannot be read with the current key. Enter it again."),
     _lt(
         "This MCP server requires your own key. Add it in your AI settings, under Keys and permissions."

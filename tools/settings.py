@@ -1,15 +1,21 @@
 """Operator settings: section ``[woow_ai]`` of odoo.conf, each key with an environment twin.
 
 Odoo 19 reads only ``[options]``, so this module reads its own section. The environment
-(``WOOW_AI_<KEY>``) wins over the file. Nothing here can be changed from the database.
+(``WOOW_AI_<KEY>``) wins over the file, unless it is empty. Nothing here can be changed from the database.
+
+A value that cannot be used costs its own key: it is logged when the process starts, and health and Settings name it.
 """
 
 import configparser
 import functools
 import logging
+import math
 import os
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from odoo.tools import config
 
@@ -20,30 +26,8 @@ from ..services.net.egress import EgressPolicy
 _logger = logging.getLogger(__name__)
 
 SECTION = "woow_ai"
-KEYS = frozenset(
-    {
-        "secret_key",
-        "egress_allow",
-        "in_process_runner",
-        "runner_capacity",
-        "turns_per_person",
-        "turns_per_database",
-        "waits_per_person",
-        "lease_seconds",
-        "idle_seconds",
-        "max_streams",
-        "wakeup",
-        "metrics_token",
-        "metrics_port",
-        "metrics_tenants",
-        "traces",
-        "traces_tenants",
-        "released_env",
-        "mcp_servers_file",
-        "container_runtime",
-        "tool_cache",
-    }
-)
+DEMO = "WOOW_AI_DEMO_"  # variables of `make demo`, no keys of the operator
+SHOWN_CHARS = 40  # of a wrong value
 
 
 @dataclass(frozen=True)
@@ -59,6 +43,7 @@ class Settings:
     A database that had no turn for `idle_seconds` is let go by a process that serves all of them.
     `released_env` names the variables of the environment that a server's form may take its key from.
     `container_runtime` runs images of stdio servers, `tool_cache` is the folder of packages for them.
+    `faults` has a sentence for each key whose value cannot be used, or which there is not.
     """
 
     secret_keys: tuple[str, ...]
@@ -81,30 +66,158 @@ class Settings:
     mcp_servers_file: str
     container_runtime: str
     tool_cache: str
+    faults: Mapping[str, str] = field(default_factory=dict)
 
 
 def _listed(text: str) -> list[str]:
     return [part for part in map(str.strip, text.split(",")) if part]
 
 
-def _is_true(text: str) -> bool:
-    return text.strip().lower() not in ("false", "0", "no", "off")
+def _switch(text: str) -> bool:
+    known = {"true": True, "1": True, "yes": True, "on": True}
+    known |= {"false": False, "0": False, "no": False, "off": False}
+    if text.lower() not in known:
+        raise ValueError("is neither True nor False")
+    return known[text.lower()]
 
 
-def _read_section() -> dict[str, str]:
-    values: dict[str, str] = {}
-    path = config["config"]
-    if path and os.path.isfile(path):
+def _number(least: float, most: float, kind: type = int) -> Callable[[str], float]:
+    """Reads a number within these bounds."""
+    name = "a whole number" if kind is int else "a number"
+
+    def read(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value <= most:
+            raise ValueError(f"is not {name} from {least} to {most}")
+        return value
+
+    return read
+
+
+def _addresses(text: str) -> EgressPolicy:
+    try:
+        return EgressPolicy.parse(text)
+    except ConfigError as error:
+        raise ValueError(f"is no list of addresses: {error}") from error
+
+
+def _keys(text: str) -> tuple[str, ...]:
+    """Fernet keys; the error repeats none."""
+    from cryptography.fernet import Fernet  # noqa: PLC0415
+
+    for number, key in enumerate(_listed(text), 1):
+        try:
+            Fernet(key)
+        except ValueError as error:
+            raise ValueError(f"is no Fernet key (number {number} of the list)") from error
+    return tuple(_listed(text))
+
+
+@dataclass(frozen=True)
+class _Key:
+    """How a value is read, what counts without one, and what counts instead of a wrong one."""
+
+    read: Callable[[str], Any]
+    default: Any
+    instead: Any = None
+    is_secret: bool = False
+
+    @property
+    def of_a_fault(self) -> Any:
+        return self.default if self.instead is None else self.instead
+
+
+TABLE = {
+    # Without one, one is made. A wrong one is not replaced: what was saved under another could be read no more.
+    "secret_key": _Key(_keys, None, instead=(), is_secret=True),
+    "egress_allow": _Key(_addresses, EgressPolicy()),
+    "in_process_runner": _Key(_switch, True),
+    "runner_capacity": _Key(_number(1, 10_000), const.RUNNER_CAPACITY),
+    "turns_per_person": _Key(_number(1, 10_000), 24),
+    "turns_per_database": _Key(_number(0, 10_000), 0),
+    "waits_per_person": _Key(_number(1, 10_000), 8),
+    "lease_seconds": _Key(_number(1, 3600, float), 15.0),
+    "idle_seconds": _Key(_number(0, 86_400, float), 60.0),
+    "max_streams": _Key(_number(1, 1_000_000), 2000),
+    "wakeup": _Key(str, "", is_secret=True),
+    "metrics_token": _Key(str, "", is_secret=True),
+    "metrics_port": _Key(_number(0, 65_535), 0),
+    "metrics_tenants": _Key(_switch, False),
+    "traces": _Key(str, ""),
+    "traces_tenants": _Key(_switch, False),
+    "released_env": _Key(lambda text: frozenset(_listed(text)), frozenset()),
+    "mcp_servers_file": _Key(str, ""),
+    "container_runtime": _Key(str, "podman"),
+    "tool_cache": _Key(str, ""),
+}
+
+
+class _Reader:
+    """Reads the section and its twins once; `faults` says which of their values cannot be used."""
+
+    def __init__(self):
+        self.faults: dict[str, str] = {}
+        self._path = config["config"]
+        self._file = self._section()
+
+    def _section(self) -> dict[str, str]:
+        if not self._path or not os.path.isfile(self._path):
+            return {}
         parser = configparser.RawConfigParser()
-        parser.read(path)
-        if parser.has_section(SECTION):
-            values = dict(parser.items(SECTION))
-    for key in sorted(values.keys() - KEYS):
-        _logger.warning("Unknown key %r in section [%s] of %s.", key, SECTION, path)
-    for key in KEYS:
-        if (value := os.environ.get(f"WOOW_AI_{key.upper()}")) is not None:
-            values[key] = value
-    return values
+        parser.read(self._path)
+        return dict(parser.items(SECTION)) if parser.has_section(SECTION) else {}
+
+    def values(self) -> dict[str, Any]:
+        for key in sorted(self._file.keys() - TABLE.keys()):
+            self._note(key, self._in_file(key), "is unknown")
+        for name in sorted(os.environ):
+            key = name.removeprefix("WOOW_AI_").lower()
+            if name.startswith("WOOW_AI_") and not name.startswith(DEMO) and key not in TABLE:
+                self._note(key, f"{name} in the environment", "is unknown")
+        return {key: self._value(key, one) for key, one in TABLE.items()}
+
+    def _value(self, key: str, one: _Key) -> Any:
+        twin = f"WOOW_AI_{key.upper()}"
+        given = []
+        if text := os.environ.get(twin, "").strip():  # an empty one is none
+            given.append((f"{twin} in the environment", text))
+        if key in self._file:
+            given.append((self._in_file(key), self._file[key].strip()))
+        for where, text in given:
+            if not text and not one.default:  # nothing is what counts without it
+                continue
+            try:
+                if not text:
+                    raise ValueError("is empty")
+                return one.read(text)
+            except ValueError as error:
+                shown = "" if one.is_secret or not text else f"“{text[:SHOWN_CHARS]}” "
+                hint = " A comment needs a line of its own." if re.search(r"\s[;#]", text) else ""
+                self._note(key, f"{where}:", f"{shown}{error}", hint)
+                if one.instead:  # a wrong value brings nothing weaker back
+                    break
+        return one.of_a_fault if key in self.faults else one.default
+
+    def _note(self, key: str, where: str, problem: str, hint: str = "") -> None:
+        sentence = f"{where} {problem}.{hint}"
+        _logger.error(sentence)
+        self.faults[key] = " ".join(filter(None, (self.faults.get(key), sentence)))
+
+    def _in_file(self, key: str) -> str:
+        return f"{key} in {self._path}, line {self._line(key)}"
+
+    def _line(self, key: str) -> int:
+        section = ""
+        with open(self._path, encoding="utf-8", errors="replace") as file:
+            for number, line in enumerate(file, 1):
+                if head := re.match(r"\[([^]]+)\]", line):
+                    section = head[1]
+                elif section == SECTION and re.split("[=:]", line)[0].strip().lower() == key:
+                    return number
+        return 0
 
 
 def _made_secret_key() -> str:
@@ -132,33 +245,12 @@ def _made_secret_key() -> str:
 
 @functools.lru_cache(maxsize=1)
 def get() -> Settings:
-    values = _read_section()
-    keys = tuple(_listed(values.get("secret_key", "")))
-    try:
-        allow = EgressPolicy.parse(values.get("egress_allow", ""))
-    except ConfigError as error:
-        _logger.error("egress_allow: %s No internal address is allowed.", error)
-        allow = EgressPolicy()
+    reader = _Reader()
+    values = reader.values()
+    keys = values.pop("secret_key")
+    values["tool_cache"] = values["tool_cache"] or str(Path(config["data_dir"]) / "woow_ai_tools")
     return Settings(
-        secret_keys=keys or (_made_secret_key(),),
-        egress_allow=allow,
-        in_process_runner=_is_true(values.get("in_process_runner", "True")),
-        runner_capacity=int(values.get("runner_capacity", const.RUNNER_CAPACITY)),
-        turns_per_person=int(values.get("turns_per_person", 24)),
-        turns_per_database=int(values.get("turns_per_database", 0)),
-        waits_per_person=int(values.get("waits_per_person", 8)),
-        lease_seconds=float(values.get("lease_seconds", 15)),
-        idle_seconds=float(values.get("idle_seconds", 60)),
-        max_streams=int(values.get("max_streams", 2000)),
-        wakeup=values.get("wakeup", "").strip(),
-        metrics_token=values.get("metrics_token", "").strip(),
-        metrics_port=int(values.get("metrics_port", 0)),
-        metrics_tenants=_is_true(values.get("metrics_tenants", "False")),
-        traces=values.get("traces", "").strip(),
-        traces_tenants=_is_true(values.get("traces_tenants", "False")),
-        mcp_servers_file=values.get("mcp_servers_file", "").strip(),
-        container_runtime=values.get("container_runtime", "podman").strip(),
-        tool_cache=values.get("tool_cache", "").strip()
-        or str(Path(config["data_dir"]) / "woow_ai_tools"),
-        released_env=frozenset(_listed(values.get("released_env", ""))),
+        secret_keys=(_made_secret_key(),) if keys is None else keys,
+        faults=reader.faults,
+        **values,
     )

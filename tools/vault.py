@@ -1,16 +1,20 @@
 """Vault: secrets at rest, by Fernet with the operator's keys, never with a key from the database."""
 
-from ..services.errors import SecretUnreadable
+from ..services.errors import SecretKeyInvalid, SecretUnreadable
 from . import settings
 
 
 def _fernet():
     from cryptography.fernet import Fernet, MultiFernet  # noqa: PLC0415
 
-    return MultiFernet([Fernet(key) for key in settings.get().secret_keys])
+    keys = settings.get().secret_keys
+    if not keys:
+        raise SecretKeyInvalid
+    return MultiFernet([Fernet(key) for key in keys])
 
 
 def encrypt(secret: str) -> str:
+    """:raises SecretKeyInvalid: the operator's key is none"""
     return _fernet().encrypt(secret.encode()).decode()
 
 
@@ -32,7 +36,7 @@ def rotate(token: str) -> str:
 
     try:
         return _fernet().rotate(token.encode()).decode()
-    except InvalidToken as error:
+    except (InvalidToken, SecretKeyInvalid) as error:
         raise SecretUnreadable from error
 
 
@@ -44,5 +48,5 @@ def decrypt(token: str | bool) -> str:
         return ""
     try:
         return _fernet().decrypt(token.encode()).decode()
-    except InvalidToken as error:
+    except (InvalidToken, SecretKeyInvalid) as error:
         raise SecretUnreadable from error

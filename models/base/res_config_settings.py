@@ -2,6 +2,7 @@ from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
 from ...tools import limits, mcp_switch, server_files
+from ...tools import settings as operator_settings
 
 
 def _limit(name, string, help_):
@@ -20,6 +21,11 @@ class ResConfigSettings(models.TransientModel):
         "Server File Error",
         compute="_compute_woow_file_problem",
         help="Error in mcp_servers.toml, with its line and key.",
+    )
+    woow_operator_problem = fields.Text(
+        "Errors of the Operator's Settings",
+        compute="_compute_woow_operator_problem",
+        help="Errors in [woow_ai] of odoo.conf and its environment variables.",
     )
     woow_mcp_enabled = fields.Boolean(
         "MCP Servers",
@@ -121,6 +127,10 @@ class ResConfigSettings(models.TransientModel):
     @api.depends_context("uid")
     def _compute_woow_file_problem(self):
         self.woow_file_problem = server_files.error()
+
+    @api.depends_context("uid")
+    def _compute_woow_operator_problem(self):
+        self.woow_operator_problem = "\n".join(operator_settings.get().faults.values())
 
     @api.depends_context("uid")
     def _compute_woow_mcp_off_by_operator(self):

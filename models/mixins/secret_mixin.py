@@ -3,8 +3,9 @@ import logging
 from odoo import api, fields, models
 from odoo.tools import SQL
 
-from ...services.errors import ConfigError, SecretUnreadable
-from ...tools import vault
+from ...services.errors import ConfigError, SecretKeyInvalid, SecretUnreadable
+from ...tools import sentences, vault
+from ...tools.refusals import Refusal
 
 _logger = logging.getLogger(__name__)
 
@@ -38,7 +39,15 @@ class SecretMixin(models.AbstractModel):
         for record in self:
             if value := record[name]:
                 # sudo: the store is readable by nobody; who may write the record may replace its secret
-                record.sudo()[f"{name}_encrypted"] = vault.encrypt(value)
+                record.sudo()[f"{name}_encrypted"] = self._encrypted(value)
+
+    @api.model
+    def _encrypted(self, value):
+        """:raises Refusal: the operator's key is not valid"""
+        try:
+            return vault.encrypt(value)
+        except SecretKeyInvalid as error:
+            raise Refusal(sentences.translated(self.env, str(error)), error.code) from error
 
     @api.model
     def _is_neutralized(self):

@@ -6,7 +6,7 @@ from odoo.tools.misc import clean_context
 
 from ...services.catalog import stdio_templates
 from ...services.errors import ConfigError
-from ...tools import notify, sentences, server_files, vault
+from ...tools import notify, sentences, server_files
 
 TEMPLATE = "woow_paas_platform.mcp_template"
 NO_VALUES = "Values that this MCP server requires are missing. Enter them again."
@@ -116,9 +116,9 @@ class McpServer(models.Model):
             )
         return super()._check_write(vals)
 
-    @staticmethod
-    def _stored(given):
-        return {"template_values_encrypted": vault.encrypt(json.dumps(given))}
+    @api.model
+    def _stored(self, given):
+        return {"template_values_encrypted": self._encrypted(json.dumps(given))}
 
     def _template_values(self):
         """:raises ConfigError: there are none, as in a copy of the database, or no key opens them"""

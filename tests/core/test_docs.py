@@ -65,6 +65,21 @@ def test_settings_are_called_what_they_are_and_begin_as_is_said():
         assert said[label].partition(",")[0] == str(default), label
 
 
+def test_keys_of_the_operator_are_those_that_are_read():
+    source = (ROOT / "tools/settings.py").read_text()
+    read = dict(re.findall(r'^    "(\w+)": _Key\((.*)\),$', source, re.M))
+    page = (ROOT / "docs/architecture.md").read_text().partition("## Settings of the operator")[2]
+    said = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", page, re.M))
+    assert said.keys() == read.keys()
+    for key, default in said.items():
+        if number := re.search(r"_number\(.*\), ([\w.]+)$", read[key]):
+            value = number[1].removeprefix("const.")
+            known = getattr(const, value, value)
+            assert float(known) == float(default.replace("none", "0")), key
+        elif "_switch" in read[key]:
+            assert default == f"`{read[key].rpartition(' ')[2]}`", key
+
+
 NAME = re.compile(r"`([A-Za-z_.]+)`")
 DEFINED = re.compile(r"(?:def|class|function) (\w+)|^    (?:async )?(\w+)\(.*\) \{", re.M)
 
