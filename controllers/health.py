@@ -10,7 +10,7 @@ from ..runtime.turns import listeners
 from ..runtime.web.api_error import ApiError
 from ..services import packages
 from ..services.errors import SecretUnreadable
-from ..tools import mcp_switch, settings
+from ..tools import mcp_switch, server_files, settings
 
 FAULTS_SHOWN = 50
 
@@ -38,6 +38,8 @@ class HealthController(http.Controller):
         # sudo: secrets - a number of those that cannot be read
         unreadable = request.env["woow_paas_platform.secret.mixin"].sudo()._count_unreadable()
         faulty = sorted(settings.get().faults)
+        if server_files.error():
+            faulty.append("mcp_servers_file")
         status = "settings_invalid" if faulty else "ok"
         status = "package_missing" if missing else SecretUnreadable.code if unreadable else status
         request.env.cr.execute(

@@ -119,9 +119,7 @@ class _Reload:
         self.specs, problems = managed.sudo()._server_specs()
         for server_id, problem in problems.items():
             self.rows[server_id]["about"] = error_data(env, problem)["message"]
-        self.rereads_file = server_files.path() and env.user.has_group(
-            "woow_paas_platform.group_admin"
-        )
+        self.rereads_file = env["ai.assistant"]._may_reread_file()
         self.dbname, self.uid, self.context = env.cr.dbname, env.uid, dict(env.context)
 
     def response(self):
@@ -144,8 +142,7 @@ class _Reload:
                 rows[server_id] = {**rows[server_id], "about": message}
             lines = list(rows.values())
             if self.rereads_file:
-                about = problem or env._("Reloaded.")
-                lines.insert(0, {"name": server_files.path().name, "about": about})
+                lines.insert(0, env["ai.assistant"]._file_row(problem))
             lines += env["ai.assistant"]._off_rows()
             return {"title": env._("Reloaded"), "rows": lines}, 200
 

@@ -32,6 +32,9 @@ class OdooHost:
     def sync_later(self, dbname, server_ids, uid=None):
         background.sync_later(dbname, server_ids, uid)
 
+    def apply_file_later(self, dbname):
+        background.apply_file_later(dbname)
+
     def check_later(self, dbname, server_ids):
         background.check_later(dbname, server_ids)
 

@@ -2,11 +2,16 @@
 
 import contextlib
 import threading
+import time
 
+from odoo.modules.registry import DummyRLock, Registry
 from odoo.tests import tagged
 from psycopg2.errors import SerializationFailure
 
-from ..tools import db
+from ..runtime import process
+from ..runtime.servers.server_store import ServerStore
+from ..services.catalog.server_file import FileServer, ServerFile
+from ..tools import db, server_files
 from .race_data import TURN, RaceCase
 
 SERVER = "woow_paas_platform.mcp_server"
@@ -77,3 +82,50 @@ class TestCollisions(RaceCase):
 
         with self._request((TURN, self.turn_id), decided) as turn:
             turn._lock_for_decision()
+
+    def test_two_processes_find_a_new_file(self):
+        """The second one waits for the first, and sees the rows that it has made."""
+        entry = FileServer(name="races_of_a_file", url="https://races.example.com/mcp")
+        Server = Registry(self.dbname)[SERVER]
+        vals_of_entry, calls = Server._vals_of_entry, []
+
+        def made(model, entry):
+            calls.append(entry.name)
+            until = time.monotonic() + 10
+            while not self._is_somebody_waiting() and time.monotonic() < until:
+                time.sleep(0.01)
+            return vals_of_entry(model, entry)
+
+        def apply():
+            try:
+                ServerStore(self.dbname).apply_file(False)
+            except Exception as error:
+                failures.append(error)
+
+        failures = []
+        self.patch(Registry, "_lock", DummyRLock())  # Odoo's runner holds it
+        self.addCleanup(self._forget_file)
+        self.patch(Server, "_vals_of_entry", made)
+        self.patch(server_files, "current", lambda: ServerFile(servers={entry.name: entry}))
+        self.patch(process, "in_background", lambda work: None)
+        workers = [threading.Thread(target=apply) for _ in range(2)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join(30)
+        self.assertEqual((failures, calls), ([], [entry.name]))
+
+    def _is_somebody_waiting(self):
+        with self._transaction() as env:
+            env.cr.execute(
+                "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
+                " WHERE NOT l.granted AND a.datname = %s",
+                [self.dbname],
+            )
+            return bool(env.cr.fetchone())
+
+    def _forget_file(self):
+        with self._transaction() as env:
+            env[SERVER].search(
+                [("name", "=", "races_of_a_file"), ("active", "in", (True, False))]
+            ).unlink()

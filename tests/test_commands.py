@@ -9,7 +9,7 @@ from odoo.tools import mute_logger
 from ..runtime import engine
 from ..runtime.servers import background
 from ..services.errors import McpOff
-from ..tools import mcp_switch
+from ..tools import host, mcp_switch, server_files
 from .common import AiHttpCase, OperatorFile, served_mcp
 
 
@@ -99,6 +99,23 @@ class TestCommands(OperatorFile, AiHttpCase):
         with patch.object(background, "sync_later"):
             self._command("/mcp reload")
         self.assertTrue(self.server.search([("name", "=", "later")]))
+
+    def test_in_discuss_an_administrator_has_the_file_read_again(self):
+        self._apply("[mcp]\nauto_reload = false\n")
+        self._apply('[[mcp.servers]]\nname = "later"\nurl = "http://127.0.0.1:9/mcp"\n')
+        chat = self._conversation(self.admin)
+        told = self.env.registry["res.users"], "_bus_send_transient_message"
+        with (
+            patch.object(*told) as bus,
+            patch.object(type(host.current()), "apply_file_later") as later,
+            patch.object(background, "sync_later"),
+        ):
+            chat.execute_command_mcp(body="/mcp reload")
+            self.assertIn("mcp_servers.toml</dt><dd>Reloaded.", bus.call_args.args[1])
+            later.assert_not_called()
+            self.env.cr.postcommit.run()
+        later.assert_called_once_with(self.env.cr.dbname)
+        self.assertIn("later", server_files.current().servers)
 
     def test_with_mcp_switched_off_each_command_says_so(self):
         self.env["ir.config_parameter"].set_param(mcp_switch.PARAMETER, mcp_switch.OFF)

@@ -1,3 +1,4 @@
+import os
 from unittest.mock import patch
 
 from odoo.exceptions import AccessError
@@ -90,6 +91,65 @@ class TestServerFile(OperatorFile, AiCase):
         self.assertIn("line 1", settings_of_admin.woow_file_problem)
         with patch.object(server_files, "_known", server_files._Known()):  # another process starts
             self.assertEqual(server._server_spec().command, ("cat",))
+
+    def _restart(self):
+        """Another process of this data directory starts."""
+        self.enterContext(patch.object(server_files, "_known", server_files._Known()))
+        self.Server._apply_file()
+
+    @mute_logger(*LOGGERS)
+    def test_a_variable_that_is_missing_costs_nothing_that_was_there(self):
+        token = STDIO.replace('"s3cret"', '"${WOOW_TEST_TOKEN}"')
+        well = '[[mcp.servers]]\nname = "web"\nurl = "https://web.example.com/mcp"\n'
+        with patch.dict(os.environ, {"WOOW_TEST_TOKEN": "s3cret"}):
+            server = self._apply(token)
+        self.assertNotIn("s3cret", server_files._copy().read_text())
+        self._restart()
+        self._apply(f"[mcp]\nenabled = false\n{token}{well}")
+        self.assertFalse(server_files.current().enabled)
+        self._apply(f"{token}{well}")
+        self._restart()
+        self.assertEqual((server.active, server.state), (True, "draft"))
+        self.assertEqual(server._server_spec().env, {"TOKEN": "s3cret"})
+        self.assertTrue(self.Server.search([("name", "=", "web")]).active)
+        self.assertIn("WOOW_TEST_TOKEN", server_files.error())
+
+    @mute_logger(*LOGGERS)
+    def test_a_server_that_a_person_switched_off_stays_off(self):
+        token = STDIO.replace('"s3cret"', '"${WOOW_TEST_TOKEN}"')
+        on = token.replace("files", "other")
+        for forgets in (True, False):  # the data directory is lost, too
+            with patch.dict(os.environ, {"WOOW_TEST_TOKEN": "s3cret"}):
+                servers = self._apply(token + on)
+                off = servers.filtered(lambda server: server.name == "files")
+                off.active = False
+            if forgets:
+                server_files._copy().unlink()
+            self._restart()
+            if forgets:
+                self.assertEqual((servers - off).state, "error")
+                with self.assertRaisesRegex(ConfigError, "has an error"):
+                    off._server_spec()
+            with patch.dict(os.environ, {"WOOW_TEST_TOKEN": "s3cret"}):
+                self._restart()
+                self.assertEqual((off.active, (servers - off).active), (False, True))
+                self.assertNotEqual((servers - off).state, "error")
+        self._apply("[mcp]\n")
+        self.assertFalse((servers - off).active)
+        with patch.dict(os.environ, {"WOOW_TEST_TOKEN": "s3cret"}):
+            self._apply(token + on)
+        self.assertEqual((off.active, (servers - off).active), (False, True))
+
+    @mute_logger(*LOGGERS)
+    def test_a_file_that_cannot_be_read_switches_nothing_on(self):
+        self._apply("[mcp]\nenabled = false\n")
+        self.path.unlink()
+        self._restart()
+        self.assertFalse(server_files.current().enabled)
+        server_files._copy().unlink()
+        self._restart()
+        self.assertFalse(server_files.current().enabled)
+        self.assertFalse(server_files._copy().exists(), "it knows nothing that would be worth it")
 
     @mute_logger(*LOGGERS)
     def test_a_name_that_an_administrator_took_stays_the_administrators(self):

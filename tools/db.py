@@ -16,7 +16,7 @@ from odoo import SUPERUSER_ID, api, sql_db
 from odoo.modules import module as odoo_module
 from odoo.modules.registry import Registry
 from odoo.service.model import PG_CONCURRENCY_EXCEPTIONS_TO_RETRY
-from odoo.tools import config
+from odoo.tools import SQL, config
 from psycopg2.errors import (
     FeatureNotSupported,
     LockNotAvailable,
@@ -76,12 +76,14 @@ def line_to(dbname: str) -> dict:
     return {**sql_db.connection_info_for(dbname)[1], **LINE}
 
 
-def transaction(dbname, work):
+def transaction(dbname, work, alone=""):
     """Run ``work(env)`` as superuser and commit; concurrency failures repeat it within milliseconds.
 
     `work` must not have an effect outside the transaction. Sudo throughout: the callers are the runner
     and the stop route, which act on rows that people cannot write.
 
+    :param alone: a table; of all transactions that name it one runs at a time, and sees what the one before has done.
+        Who reads or writes it otherwise waits for none of them
     :raises DatabaseGone: no connection
     :raises StoreGone: the database or this addon in it exist no more
     """
@@ -89,6 +91,11 @@ def transaction(dbname, work):
     def once():
         registry = _loaded(dbname)
         with _open(dbname) as cr:
+            if alone:
+                # Takes no snapshot, unlike the functions of advisory locks: what is read after it is newer.
+                cr.execute(
+                    SQL("LOCK TABLE %s IN SHARE UPDATE EXCLUSIVE MODE", SQL.identifier(alone))
+                )
             registry = _current(registry, cr)
             env = api.Environment(cr, SUPERUSER_ID, SEND_LATER)
             result = work(env)

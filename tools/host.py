@@ -28,6 +28,9 @@ class Host(Protocol):
         :param uid: who is notified of what came of it
         """
 
+    def apply_file_later(self, dbname: str) -> None:
+        """Bring the servers of the operator's file up to date in the background, after the commit that wants it."""
+
     def check_later(self, dbname: str, server_ids: list[int]) -> None:
         """Ask many servers at once, in the background, whether they are well."""
 

@@ -25,6 +25,7 @@ _KNOWN = (
     _lt("Odoo cannot reach its database right now. Try again in a moment."),
     _lt("The configuration is not valid."),
     _lt("This MCP server is no longer in the operator's file."),
+    _lt("The entry of this MCP server in the operator's file has an error. Settings show it."),
     _lt("This template is no longer enabled in the operator's file."),
     _lt("The operator has not enabled this template for cloud services."),
     _lt("The operator has not released this environment for the template."),

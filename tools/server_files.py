@@ -1,4 +1,5 @@
-"""Server file cache: the operator's ``mcp_servers.toml``, read again when it changes, the last good state else.
+"""Server file cache: the operator's ``mcp_servers.toml``, read again when it changes; of what it has wrong, the last
+good state.
 
 Commands, environments and headers of its servers live here and in the file only, never in the database.
 """
@@ -14,8 +15,8 @@ from odoo.tools import config
 
 from ..services.catalog import server_file_reader
 from ..services.catalog.server_file import ServerFile
-from ..services.errors import ServerFileError
-from . import settings
+from ..services.errors import SecretKeyInvalid, SecretUnreadable
+from . import settings, vault
 
 _logger = logging.getLogger(__name__)
 _lock = threading.Lock()
@@ -28,7 +29,6 @@ class _Known:
         self.stamp = None
         self.requested = None  # when somebody wanted it to be read again
         self.content = ServerFile()
-        self.error = ""
 
 
 _known = _Known()
@@ -40,9 +40,8 @@ def path() -> Path | None:
 
 
 def error() -> str:
-    """What is wrong with the file now, ``""`` if nothing is."""
-    current()
-    return _known.error
+    """What is wrong with the file now, a line each; ``""`` if nothing is."""
+    return "\n".join(current().problems)
 
 
 def current() -> ServerFile:
@@ -91,41 +90,44 @@ def _stamp(source: Path):
 
 
 def _read(source: Path, *, is_first: bool) -> None:
+    before = _last_good() or (None if is_first else _known.content)
     try:
         text = source.read_text("utf-8")
-        _known.content = server_file_reader.parse(text, os.environ, source.name)
-    except (ServerFileError, OSError, UnicodeDecodeError) as caught:
-        reason = caught if isinstance(caught, ServerFileError) else f"{source.name}: {caught}."
-        _known.error = str(reason)
-        _logger.error("%s The last good state stays.", _known.error)
-        if is_first:
-            _read_last_good()
-        return
-    if _known.error:
+        content = server_file_reader.parse(text, os.environ, source.name, before)
+        _keep(content, is_first=is_first)
+    except (OSError, UnicodeDecodeError) as caught:
+        content = server_file_reader.unread(f"{source.name}: {caught}.", before)
+    for problem in content.problems:
+        _logger.error("%s What was valid before stays in effect.", problem)
+    if _known.content.problems and not content.problems:
         _logger.info("%s is in order again.", source.name)
-    _known.error = ""
-    _keep(text)
+    _known.content = content
 
 
 def _copy() -> Path:
-    return Path(config["data_dir"]) / "woow_ai_mcp_servers.toml"
+    return Path(config["data_dir"]) / "woow_ai_mcp_servers.last"
 
 
-def _keep(text: str) -> None:
-    """For a process that starts while the file is broken."""
+def _keep(content: ServerFile, *, is_first: bool) -> None:
+    """For a process that starts while the file is broken, or without a variable that it had; encrypted, because it has
+    the values of variables."""
     copy = _copy()
-    with contextlib.suppress(OSError):
-        if copy.exists() and copy.read_text("utf-8") == text:
+    with contextlib.suppress(OSError, SecretKeyInvalid):
+        known = _last_good()
+        if not is_first and known and known.to_json() == content.to_json():
             return
         copy.parent.mkdir(parents=True, exist_ok=True)
         draft = copy.with_suffix(f".{os.getpid()}")
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(text)
+            file.write(vault.encrypt(content.to_json()))
         draft.replace(copy)
+        copy.with_suffix(".toml").unlink(
+            missing_ok=True
+        )  # a copy in plain text of earlier versions
 
 
-def _read_last_good() -> None:
-    with contextlib.suppress(ServerFileError, OSError, UnicodeDecodeError):
-        _known.content = server_file_reader.parse(
-            _copy().read_text("utf-8"), os.environ, _copy().name
-        )
+def _last_good() -> ServerFile | None:
+    """What some process of this data directory has read last, None if there is nothing that can be read."""
+    with contextlib.suppress(OSError, SecretUnreadable, ValueError):
+        return ServerFile.from_json(vault.decrypt(_copy().read_text("utf-8")))
+    return None

@@ -17,10 +17,10 @@ def _limit(name, string, help_):
 class ResConfigSettings(models.TransientModel):
     _inherit = "res.config.settings"
 
-    woow_file_problem = fields.Char(
-        "Server File Error",
+    woow_file_problem = fields.Text(
+        "Server File Errors",
         compute="_compute_woow_file_problem",
-        help="Error in mcp_servers.toml, with its line and key.",
+        help="Errors in mcp_servers.toml, each with its line and key.",
     )
     woow_operator_problem = fields.Text(
         "Errors of the Operator's Settings",

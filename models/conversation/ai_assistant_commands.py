@@ -1,7 +1,7 @@
 from markupsafe import Markup
 from odoo import models
 
-from ...tools import mcp_switch
+from ...tools import host, mcp_switch, server_files
 
 MAX_ABOUT = 1_000  # characters of a description that a line shows
 
@@ -66,6 +66,24 @@ class AiAssistant(models.Model):
             server.id: {"name": server.name, "about": "" if server in managed else not_allowed}
             for server in servers.sorted(lambda server: (server.scope, server.name))
         }
+
+    def _may_reread_file(self):
+        return bool(server_files.path()) and self.env.user.has_group(
+            "woow_paas_platform.group_admin"
+        )
+
+    def _reread_file(self):
+        """A line on the operator's file, if the person may have it read; its servers follow with the commit."""
+        if not self._may_reread_file():
+            return []
+        problem = server_files.reload()
+        dbname = self.env.cr.dbname
+        self.env.cr.postcommit.add(lambda: host.current().apply_file_later(dbname))
+        return [self._file_row(problem)]
+
+    def _file_row(self, problem):
+        """:param problem: what is wrong with the operator's file that was just read, ``""`` if nothing is"""
+        return {"name": server_files.path().name, "about": problem or self.env._("Reloaded.")}
 
     def _managed_of(self, servers):
         """Those of these servers whose tools the caller may reload."""

@@ -152,7 +152,7 @@ class DiscussChannel(models.Model):
                 "The tools are being reloaded. You will be notified of the result."
             )
             rows = [{**row, "about": row["about"] or started} for row in rows]
-            rows += assistant._off_rows()
+            rows = [*assistant._reread_file(), *rows, *assistant._off_rows()]
         else:
             answer = assistant._command_answer(command, servers)
             title, rows = answer["title"], answer["rows"]

@@ -17,6 +17,7 @@ _logger = logging.getLogger(__name__)
 # What stays an administrator's for a server of the file: switches, trust, order and whose it is.
 STILL_OURS = {"active", "company_id", "trust_level", "review_new_tools", "sequence"}
 GONE = "This MCP server is no longer in the operator's file."
+FAULTY = "The entry of this MCP server in the operator's file has an error. Settings show it."
 JUST_NOW = timedelta(minutes=1)  # another process has started it already
 
 
@@ -107,11 +108,12 @@ class McpServer(models.Model):
     def _apply_file(self, is_first=False):
         """Bring the rows up to date; entries that did not change are left alone.
 
-        In a neutralised copy of a database nothing is switched on.
+        In a neutralised copy of a database nothing is switched on. Of two processes that find a new file one comes
+        after the other, see `ServerStore.apply_file`.
         """
         is_copy = self._is_neutralized()
-        self.env.cr.execute("SELECT pg_advisory_xact_lock(hashtext('woow_mcp_servers_file'))")
-        wanted = server_files.current().servers
+        file = server_files.current()
+        wanted = file.servers
         rows = self.with_context(active_test=False).search([("scope", "=", "system")])
         taken = {row.name: row for row in rows}
         for name, entry in wanted.items():
@@ -122,6 +124,7 @@ class McpServer(models.Model):
                 )
                 continue
             if row and row.file_digest == entry.digest:
+                row._come_back()
                 continue
             vals = self._vals_of_entry(entry)
             is_on = entry.enabled and (row.active if row and is_copy else not is_copy)
@@ -132,10 +135,8 @@ class McpServer(models.Model):
                 )  # sessions with the old command or address end
             else:
                 self.create({**vals, "active": is_on})
-        for row in rows.filtered("managed_by_file"):
-            if row.name not in wanted and row.file_digest:
-                row.write({"active": False, "file_digest": False})
-                row._set_state("disabled", GONE)
+        for row in rows.filtered(lambda row: row.managed_by_file and row.name not in wanted):
+            row._leave_file(is_faulty=row.name in file.faulty)
         self._apply_releases()
         if not mcp_switch.is_on_by_operator():
             self.search([("active", "=", True)])._end_sessions()
@@ -160,6 +161,26 @@ class McpServer(models.Model):
             "file_digest": entry.digest,
         }
 
+    def _leave_file(self, *, is_faulty):
+        """Off until the file has it again; what a person has switched off stays off then, too.
+
+        :param is_faulty: the file has it, but nobody knows how it is asked
+        """
+        if is_faulty:
+            if self.active:
+                self._set_state("error", FAULTY)
+            return
+        if self.active:
+            self.write({"active": False, "file_digest": False})
+        if self.state_message != GONE:
+            self._set_state("disabled", GONE)
+
+    def _come_back(self):
+        """Its entry is there as it was, whatever was wrong with the file meanwhile."""
+        if self.state_message in (GONE, FAULTY):
+            self._reset_state()
+            self.filtered("active")._sync_after_commit()
+
     @api.model
     def _start_with_odoo(self):
         before = fields.Datetime.now() - JUST_NOW
@@ -177,9 +198,10 @@ class McpServer(models.Model):
 
         :raises ConfigError: the file has no such server any more
         """
-        entry = server_files.current().servers.get(self.name)
+        file = server_files.current()
+        entry = file.servers.get(self.name)
         if entry is None:
-            raise ConfigError(GONE)
+            raise ConfigError(FAULTY if self.name in file.faulty else GONE)
         return entry
 
     def _server_spec(self, person=None):

@@ -22,6 +22,13 @@ def sync_as_signed_in(dbname: str, spec) -> None:
     )
 
 
+def apply_file_later(dbname: str) -> None:
+    """Bring the servers of the operator's file up to date, after the commit that wants it."""
+    process.in_background(
+        lambda _engine, loop: loop.db(dbname, ServerStore(dbname).apply_file, False)
+    )
+
+
 def check_later(dbname: str, server_ids: list[int]) -> None:
     """Ask many servers at once whether they are well."""
     process.in_background(

@@ -2,13 +2,15 @@
 
 import logging
 
-from ...models.operator_file.mcp_server import GONE
+from ...models.operator_file.mcp_server import FAULTY, GONE
 from ...models.template.mcp_server import NOT_RELEASED
 from ...services.errors import EngineError
 from ...services.turn.ports import StoreGone
 from ...tools import db
 
 _logger = logging.getLogger(__name__)
+
+SERVERS = "woow_paas_platform_mcp_server"
 
 
 class ServerStore:
@@ -27,7 +29,7 @@ class ServerStore:
             for server_id, error in problems.items():
                 # What is not in the operator's file is told, and taken back, by the look at the file: a failure
                 # that is written here would outlast a file that has it again a moment later.
-                if str(error) not in (GONE, NOT_RELEASED):
+                if str(error) not in (FAULTY, GONE, NOT_RELEASED):
                     servers.browse(server_id)._record_failure(error)
             return specs
 
@@ -76,7 +78,9 @@ class ServerStore:
         :param is_first: the process has just started
         """
         db.transaction(
-            self.name, lambda env: env["woow_paas_platform.mcp_server"]._apply_file(is_first)
+            self.name,
+            lambda env: env["woow_paas_platform.mcp_server"]._apply_file(is_first),
+            alone=SERVERS,  # whoever comes second sees the rows that the first one has made
         )
 
     def due_for_check(self) -> list[int]:

@@ -77,6 +77,8 @@ class ServerFile:
     :ivar templates: of servers with a command, those that may be used
     :ivar enabled: the operator's switch for all MCP servers, those of the databases too
     :ivar health_check_interval: seconds, None where the file does not say
+    :ivar problems: sentences on what of the file cannot be used
+    :ivar faulty: names of servers whose entries cannot be used and of which nothing is known from before
     """
 
     enabled: bool = True
@@ -84,9 +86,45 @@ class ServerFile:
     templates: Mapping[str, FileServer] = field(default_factory=dict)
     auto_reload: bool = True
     health_check_interval: float | None = None
+    problems: tuple[str, ...] = ()
+    faulty: frozenset[str] = frozenset()
 
     @property
     def digest(self) -> str:
         entries = (*self.servers.values(), *self.templates.values())
         raw = json.dumps([self.enabled, *(entry.digest for entry in entries)])
         return hashlib.sha256(raw.encode()).hexdigest()
+
+    def to_json(self) -> str:
+        """All that counts, with the values of variables: secrets among them."""
+        values = dataclasses.asdict(self)
+        del values["problems"], values["faulty"]
+        return json.dumps(values)
+
+    @classmethod
+    def from_json(cls, raw: str) -> "ServerFile":
+        """:raises ValueError: it was written by a version that had other keys"""
+        values = json.loads(raw)
+        try:
+            for table in ("servers", "templates"):
+                values[table] = {
+                    name: FileServer(**_frozen(entry)) for name, entry in values[table].items()
+                }
+            return cls(**values)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError("These are not the servers of a file.") from error
+
+
+# Before anything was read: nobody knows whether the operator wants MCP.
+UNKNOWN = ServerFile(enabled=False)
+
+
+def _frozen(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON knows no tuples."""
+    values = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
+    }
+    values["environments"] = tuple(
+        {**one, "args": tuple(one.get("args", ()))} for one in values["environments"]
+    )
+    return values

@@ -3,13 +3,14 @@
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
 from .. import const, text
 from ..errors import ConfigError, ServerFileError
 from ..net import egress
-from .server_file import FileServer, ServerFile
+from .server_file import UNKNOWN, FileServer, ServerFile
 from .stdio_templates import TEMPLATES, StdioTemplate
 
 ENTRIES = {"servers": list, "templates": list}
@@ -61,15 +62,28 @@ MIN_HEALTH_INTERVAL = 10.0  # s
 
 _NAMES = {bool: "true or false", str: "a text", list: "a list", dict: "a table"}
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_FIRST_ENTRY = re.compile(r"^\s*\[\[", re.M)
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
-def parse(source: str, environ: Mapping[str, str], name: str) -> ServerFile:
-    """:param environ: for ``${VAR}`` and ``${VAR:-default}``
-    :param name: of the file, for the errors
-    :raises ServerFileError: nothing of the file counts then
+def parse(
+    source: str, environ: Mapping[str, str], name: str, before: ServerFile | None = None
+) -> ServerFile:
+    """What the file says. A fault costs the key or the entry in which it stands, and is among `problems`.
+
+    Nothing that cannot be read loosens anything: of a faulty entry, and of a file that is no TOML, what was read last
+    stays, and MCP stays off where it is not known to be on.
+
+    :param environ: for ``${VAR}`` and ``${VAR:-default}``
+    :param name: of the file, for the problems
+    :param before: what was read last, None if nothing ever was
     """
-    return _Reader(source, environ, name).whole()
+    return _Reader(source, environ, name, before or UNKNOWN).whole()
+
+
+def unread(reason: str, before: ServerFile | None) -> ServerFile:
+    """What counts while there is no file that can be read."""
+    return replace(before or UNKNOWN, problems=(reason,))
 
 
 def seconds(duration: str) -> float:
@@ -84,10 +98,13 @@ def seconds(duration: str) -> float:
 
 
 class _Reader:
-    def __init__(self, source: str, environ: Mapping[str, str], name: str):
+    def __init__(self, source: str, environ: Mapping[str, str], name: str, before: ServerFile):
         self._source = source
         self._environ = environ
         self._name = name
+        self._before = before
+        self._problems: list[str] = []
+        self._faulty: set[str] = set()
         self._table = "servers"
         self._entry = -1  # the [[mcp.servers]] or [[mcp.templates]] that is read, -1 for [mcp]
 
@@ -95,35 +112,85 @@ class _Reader:
         try:
             document = tomllib.loads(self._source)
         except tomllib.TOMLDecodeError as error:
-            raise ServerFileError(f"{self._name}: {error}") from error
+            return self._without_entries(f"{self._name}: {error}")
+        allowed = "only [mcp], [[mcp.servers]] and [[mcp.templates]] are allowed"
         for key in document.keys() - {"mcp"}:
-            raise self._error(
-                key, "is unknown; only [mcp], [[mcp.servers]] and [[mcp.templates]] are allowed"
-            )
-        mcp = self._checked(document.get("mcp", {}), MCP_KEYS)
-        interval = self._duration(mcp, "health_check_interval", None)
-        if interval is not None and interval < MIN_HEALTH_INTERVAL:
-            raise self._error("health_check_interval", "must be at least 10 seconds")
+            self._problems.append(str(self._error(key, f"is unknown; {allowed}")))
+        mcp = document.get("mcp", {})
+        if not isinstance(mcp, dict):
+            return unread(str(self._error("mcp", "must be a table")), self._before)
+        mcp = self._whole_keys(mcp)
+        # What is misspelt there may be `enabled`.
+        is_on = self._before.enabled if self._problems else True
         servers = self._entries(mcp, "servers", self._server)
         templates = self._entries(mcp, "templates", self._template)
         return ServerFile(
-            enabled=mcp.get("enabled", True),
+            enabled=mcp.get("enabled", is_on),
             servers=servers,
             templates=templates,
             auto_reload=mcp.get("auto_reload", True),
-            health_check_interval=interval,
+            health_check_interval=mcp.get("health_check_interval"),
+            problems=tuple(self._problems),
+            faulty=frozenset(self._faulty),
         )
+
+    def _without_entries(self, problem: str) -> ServerFile:
+        """Of a file that is no TOML: all as before, and MCP off if its own head says so."""
+        head = _FIRST_ENTRY.split(self._source, maxsplit=1)[0]
+        try:
+            mcp = tomllib.loads(head).get("mcp", {})
+        except tomllib.TOMLDecodeError:
+            mcp = {}
+        is_off = isinstance(mcp, dict) and mcp.get("enabled") is False
+        before = self._before
+        return replace(before, enabled=before.enabled and not is_off, problems=(problem,))
+
+    def _whole_keys(self, mcp: Mapping[str, Any]) -> dict[str, Any]:
+        """The keys of [mcp], each with its value, or the one of before where it has none that can be used."""
+        found: dict[str, Any] = {}
+        for key, value in mcp.items():
+            try:
+                found |= self._checked({key: value}, MCP_KEYS)
+                if key == "health_check_interval":
+                    found[key] = self._interval(found)
+            except ServerFileError as error:
+                self._problems.append(str(error))
+                if key in MCP_KEYS:
+                    found[key] = getattr(self._before, key)
+        return found
+
+    def _interval(self, mcp: Mapping[str, Any]) -> float:
+        interval = self._duration(mcp, "health_check_interval", None)
+        if interval < MIN_HEALTH_INTERVAL:
+            raise self._error("health_check_interval", "must be at least 10 seconds")
+        return interval
 
     def _entries(
         self, mcp: Mapping[str, Any], table: str, read: Callable[[Any], FileServer]
-    ) -> dict[str, FileServer]:
+    ) -> Mapping[str, FileServer]:
+        entries = mcp.get(table, [])
+        if not isinstance(entries, list):  # the ones of before
+            return entries
         self._table = table
         found: dict[str, FileServer] = {}
-        for self._entry, raw in enumerate(mcp.get(table, [])):
-            entry = read(raw)
-            if entry.name in found:
-                raise self._error("name", f"“{entry.name}” is defined twice")
-            found[entry.name] = entry
+        failed: dict[str, Any] = {}
+        for self._entry, raw in enumerate(entries):
+            try:
+                entry = read(raw)
+                if entry.name in found:
+                    raise self._error("name", f"“{entry.name}” is defined twice")
+                found[entry.name] = entry
+            except ServerFileError as error:
+                self._problems.append(str(error))
+                if isinstance(raw, dict) and isinstance(raw.get("name"), str):
+                    failed.setdefault(raw["name"], raw)
+        for name, raw in failed.items():
+            before = getattr(self._before, table).get(name)
+            if before and name not in found:
+                is_on = before.enabled and raw.get("enabled") is not False
+                found[name] = replace(before, enabled=is_on)
+        if table == "servers":
+            self._faulty = failed.keys() - found.keys()
         return found
 
     def _server(self, entry: Any) -> FileServer:

@@ -1,5 +1,7 @@
 """The operator's file: a command becomes a server that answers in a chat, and stops without a trace."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import psutil
 import pytest
 from chat import Chat, calls, first, then
@@ -45,6 +47,30 @@ def states(odoo):
     return {row["name"]: row for row in rows}
 
 
+def reload_together(odoo, file):
+    """Two reloads of a file that has just changed are both answered, ten times."""
+    chats, text = [Chat(odoo, "admin") for _ in range(2)], file.read_text()
+
+    def reload(chat):
+        wanted = {"command": "/mcp reload", "server_ids": []}
+        return chat.http.post(f"/api/ai/conversations/{chat.id}/command", json=wanted).status_code
+
+    with ThreadPoolExecutor(len(chats)) as pool:
+        for number in range(10):
+            entry = f'[[mcp.servers]]\nname = "more"\nurl = "http://127.0.0.1:9/{number}"\n'
+            file.write_text(f"{text}\n{entry}enabled = false\n")
+            assert list(pool.map(reload, chats)) == [200, 200]
+            (more,) = odoo.rpc(
+                SERVER,
+                "search_read",
+                [("name", "=", "more")],
+                ["url"],
+                context={"active_test": False},
+            )
+            assert more["url"].endswith(f"/{number}")
+    file.write_text(text)
+
+
 def test_a_server_of_the_file_answers_stops_and_follows_the_file(new_odoo, scripted_llm, file):
     odoo = new_odoo("server_file", operator={"mcp_servers_file": file})
     odoo.expect_log("mcp_servers.toml")
@@ -74,6 +100,8 @@ def test_a_server_of_the_file_answers_stops_and_follows_the_file(new_odoo, scrip
     eventually(lambda: len(processes_of_the_clock()) == 4)  # in front of each stands a helper
     over.http.delete(f"/api/ai/conversations/{over.id}").raise_for_status()
     eventually(lambda: len(processes_of_the_clock()) == 2)
+
+    reload_together(odoo, file)
 
     odoo.rpc(SERVER, "action_stop", [clock])
     eventually(lambda: not processes_of_the_clock())

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from services.catalog import environments
-from services.catalog.server_file_reader import parse
-from services.errors import ServerFileError
+from services.catalog.server_file import ServerFile
+from services.catalog.server_file_reader import parse, unread
 
 GOOD = """
 [mcp]
@@ -127,24 +127,74 @@ def test_the_whole_can_be_switched_off():
     ],
 )
 def test_what_is_wrong_names_file_line_and_key(text, where):
-    with pytest.raises(ServerFileError) as caught:
-        read(text)
-    assert str(caught.value).startswith("mcp_servers.toml")
-    assert where in str(caught.value)
+    [problem] = read(text).problems
+    assert problem.startswith("mcp_servers.toml")
+    assert where in problem
 
 
 def test_a_secret_is_not_in_an_error():
-    with pytest.raises(ServerFileError) as caught:
-        read(GOOD.replace('"45s"', '"${GITHUB_TOKEN}"'), GITHUB_TOKEN="t0ken")
-    assert "t0ken" not in str(caught.value)
+    [problem] = read(GOOD.replace('"45s"', '"${GITHUB_TOKEN}"'), GITHUB_TOKEN="t0ken").problems
+    assert "t0ken" not in problem
 
 
 def test_a_name_stands_once():
     twice = entry(url='"https://a.example.com"') + entry(url='"https://b.example.com"').replace(
         "[mcp]", ""
     )
-    with pytest.raises(ServerFileError, match="line 9: name “one” is defined twice"):
-        read(twice)
+    found = read(twice)
+    assert found.servers["one"].url == "https://a.example.com"
+    assert "line 9: name “one” is defined twice" in found.problems[0]
+
+
+WELL = '[[mcp.servers]]\nname = "well"\nurl = "https://well.example.com/mcp"\n'
+
+
+def test_a_fault_costs_its_own_entry():
+    found = read(GOOD.replace("[mcp]", "[mcp]\nenabled = false") + WELL)
+    assert list(found.servers) == ["files", "well"]
+    assert not found.enabled
+    assert found.faulty == {"github"}
+    [problem] = found.problems
+    assert "line 18: headers requires the variable GITHUB_TOKEN" in problem
+
+
+def test_a_faulty_entry_stays_as_it_was_resolved():
+    before = read(GOOD, GITHUB_TOKEN="t0ken")
+    kept = ServerFile.from_json(before.to_json())
+    assert kept == before
+    found = parse(GOOD.replace("files", "docs") + WELL, {}, "mcp_servers.toml", kept)
+    assert list(found.servers) == ["docs", "well", "github"]
+    assert found.servers["github"] == before.servers["github"]
+    assert not found.faulty and len(found.problems) == 1
+    on = parse(GOOD.replace("enabled = false", ""), {"GITHUB_TOKEN": "t"}, "x", None)
+    off = parse(GOOD, {}, "x", on)
+    assert on.servers["github"].enabled and not off.servers["github"].enabled
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "[mcp\n",
+        "mcp = 1\n",
+        '[mcp]\nenabled = "no"\n',
+        "[mcp]\nenabeld = false\n",
+        "[mpc]\nenabled = false\n",
+        "[mcp]\nenabled = true\n\n[[mcp.servers]\n",
+    ],
+)
+def test_a_broken_file_never_switches_mcp_on(broken):
+    off = read("[mcp]\nenabled = false\n")
+    assert not parse(broken, {}, "mcp_servers.toml", off).enabled
+    assert not read(broken).enabled  # nobody knows what it was
+    assert not unread("mcp_servers.toml: gone.", None).enabled
+    on = read("[mcp]\n")
+    assert parse(broken, {}, "mcp_servers.toml", on).enabled
+
+
+def test_a_broken_file_switches_mcp_off():
+    on = read(GOOD, GITHUB_TOKEN="t0ken")
+    found = parse('[mcp]\nenabled = false\n[[mcp.servers]]\nname = "a\n', {}, "x", on)
+    assert not found.enabled and found.servers == on.servers
 
 
 def stdio(env_type, config, **lines):

@@ -1,11 +1,11 @@
 """How the program of a released template is started, among what the operator says."""
 
 import pytest
-from releases import command, released
+from releases import command, read, released
 
 from services.catalog import stdio_templates
 from services.catalog.stdio_templates import filled
-from services.errors import ConfigError, ServerFileError
+from services.errors import ConfigError
 
 DSN = "postgresql://reader:s3cret-w0rd@db.example.com:5432/shop"
 
@@ -85,5 +85,5 @@ def test_no_other_environment_is_started(env_type, env_config):
     ],
 )
 def test_environments_are_checked_as_the_entry_is(entries, problem):
-    with pytest.raises(ServerFileError, match=problem):
-        released("slack", environments=entries)
+    entry = f'[[mcp.templates]]\nname = "slack"\nenvironments = {entries}\n'
+    assert problem in read(entry).problems[0]
