@@ -42,6 +42,38 @@ class TestOutages(StoreCase):
                 parts = list(streams.tail(self.env.cr.dbname, self.turn.id, 0, mode))
                 self.assertEqual([part.partition(b":")[0] for part in parts], [b"retry"])
 
+    def test_what_libpq_says_without_a_code_passes(self):
+        """Over a unix socket, where somebody has killed a backend, it has no closer class either."""
+        gone = "server closed the connection unexpectedly"
+        for kind in (psycopg2.OperationalError, psycopg2.InterfaceError, psycopg2.DatabaseError):
+            self.assertTrue(db.passes(kind(gone)), kind)
+        for kind in (psycopg2.ProgrammingError, psycopg2.IntegrityError, psycopg2.DataError):
+            self.assertFalse(db.passes(kind("no")), kind)
+
+    def test_the_error_is_told_that_came_before_the_connection_was_lost(self):
+        dbname, pool = self.env.cr.dbname, sql_db.ConnectionPool(1)
+        with self.assertRaises(ValueError), db._Cursor(pool, dbname, db.line_to(dbname)) as cr:
+            cr.execute("SELECT 1")
+            self.env.cr.execute(
+                "SELECT pg_terminate_backend(%s, 10000)", [cr._cnx.info.backend_pid]
+            )
+            raise ValueError
+
+    def test_a_database_that_nobody_has_updated_is_one_that_is_away(self):
+        """Its turns wait, and the log has one line instead of a traceback each time that somebody looks."""
+        missing = psycopg2.errors.UndefinedColumn("no such column")
+        with (
+            self.assertRaises(psycopg2.errors.UndefinedColumn),
+            db.typed_errors(self.env.cr.dbname),
+        ):
+            raise missing
+        with (
+            patch.object(db, "get_manifest", lambda _name: {"version": "20.0.1.0.0"}),
+            self.assertRaisesRegex(ConnectionError, "-u woow_paas_platform"),
+            db.typed_errors(self.env.cr.dbname),
+        ):
+            raise missing
+
     @mute_logger("odoo.sql_db")
     def test_connections_to_a_replica_are_not_kept(self):
         """Of Odoo's own pool those that nobody uses just now, and the one that has met it."""

@@ -13,6 +13,7 @@ import time
 
 import psycopg2
 from odoo import SUPERUSER_ID, api, sql_db
+from odoo.modules import get_manifest
 from odoo.modules import module as odoo_module
 from odoo.modules.registry import Registry
 from odoo.service.model import PG_CONCURRENCY_EXCEPTIONS_TO_RETRY
@@ -46,12 +47,17 @@ LINE = {
 }
 # What is written to people here, Odoo's crons send: see models/base/mail_thread.py.
 SEND_LATER = {"woow_ai_send_later": True}
-MARK = "woow_paas_platform.ai_turn"
+ADDON = "woow_paas_platform"
+MARK = f"{ADDON}.ai_turn"
 TABLE = MARK.replace(".", "_")
 
 
 class DatabaseGone(ConnectionError):
     """PostgreSQL does not answer, or the transaction's fate is unknown; idempotent work may be repeated."""
+
+
+class NotUpdated(DatabaseGone):
+    """This process has another version of the addon than the database was last updated to."""
 
 
 class _Pools:
@@ -229,6 +235,8 @@ def typed_errors(dbname):
     except (UndefinedColumn, UndefinedTable) as error:
         if is_gone(dbname):  # while this process still has the registry of before
             raise StoreGone(dbname) from error
+        if is_of_other_version(dbname):
+            raise NotUpdated(f"{dbname} is not updated yet: run -u {ADDON} on it") from error
         raise
     except psycopg2.Error as error:
         if not passes(error):
@@ -245,8 +253,9 @@ def passes(error: psycopg2.Error) -> bool:
     if is_of_replica(error):
         return True
     if error.pgcode is None:
+        # libpq says it without a code; of a line over a unix socket psycopg2 then knows no closer class.
         passing = psycopg2.OperationalError | psycopg2.InterfaceError | sql_db.PoolError
-        return isinstance(error, passing)
+        return isinstance(error, passing) or type(error) is psycopg2.DatabaseError
     return error.pgcode.startswith(PASSING)
 
 
@@ -262,6 +271,15 @@ def is_gone(dbname) -> bool:
     try:
         is_there = _ask("postgres", "SELECT 1 FROM pg_database WHERE datname = %s", dbname)
         return not is_there or not _ask(dbname, "SELECT to_regclass(%s)", TABLE)
+    except psycopg2.Error:
+        return False
+
+
+def is_of_other_version(dbname) -> bool:
+    """Whether PostgreSQL answers, and the database was last updated by another version of the addon."""
+    query = "SELECT latest_version FROM ir_module_module WHERE name = %s"
+    try:
+        return _ask(dbname, query, ADDON) != get_manifest(ADDON)["version"]
     except psycopg2.Error:
         return False
 
@@ -305,6 +323,11 @@ class _Cursor(sql_db.Cursor):
 
     def execute(self, query, params=None, log_exceptions=False):
         return super().execute(query, params, log_exceptions)
+
+    def rollback(self):
+        """Where the connection is lost nothing is left to undo, and an error before this one says why."""
+        with contextlib.suppress(psycopg2.Error):
+            return super().rollback()
 
 
 def _open(dbname):

@@ -20,7 +20,7 @@ from odoo.addons.base.models.ir_cron import BASE_VERSION
 from odoo.tools import config
 
 from ...services import measures
-from ...tools import notify
+from ...tools import db, notify
 from ..wakeup.channel import Channel
 from ..wakeup.postgres import CONTROL
 from .looks import Looks, Seen
@@ -240,7 +240,7 @@ def is_wanted(name: str) -> bool:
 
 
 def _passes(seen: Seen) -> bool:
-    return isinstance(seen, psycopg2.OperationalError | psycopg2.InterfaceError)
+    return isinstance(seen, psycopg2.Error) and db.passes(seen)
 
 
 def _said(error: psycopg2.Error) -> str:

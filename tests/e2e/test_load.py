@@ -3,11 +3,13 @@
 import asyncio
 import collections
 import concurrent.futures
+import contextlib
 import json
 import os
 import random
 import re
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from counter import count
 from waiting import PATIENCE, eventually
 
 from dev.checks import testbed
+from dev.progress import DevError
 
 TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
 SEED = 20_260
@@ -290,6 +293,46 @@ def test_a_restart_of_postgresql_loses_nothing(separate, scripted_llm, counter):
             assert [event["outcome"] for event in of(events, "tool_result")] == ["ok"]
             assert text_of(events).split() == ["word"] * 100
             assert counter.executions(name) == 1
+
+
+def test_a_backend_that_is_killed_ends_no_turn(separate, scripted_llm):
+    """As by a kernel without memory: PostgreSQL starts anew, and to who uses its socket it says so without a code."""
+    odoo = separate
+    odoo.expect_log("psycopg2|bad query|unusable|in cron")
+    idle = (
+        f"SELECT pid FROM pg_stat_activity WHERE datname = '{odoo.db}' AND state = 'idle' LIMIT 1"
+    )
+    scripted_llm.script(first("go on", {"content": "word " * 300}, latency=60, chunkSize=20))
+    turns = [Chat(odoo).ask("go on") for _ in range(4)]
+    for turn in turns:
+        turn.until("text")
+    said, ended = collections.Counter(), threading.Event()
+
+    def idle_backend():
+        with contextlib.suppress(DevError):  # it starts again
+            return odoo.sql(idle)
+
+    def ask():
+        with httpx.Client(base_url=odoo.url, cookies={"session_id": cookie_of(odoo)}) as client:
+            while not ended.is_set():
+                answer = client.get("/api/ai/assistants", timeout=60)
+                # What Odoo itself says, before it knows whose route it is, is a page.
+                is_ours = answer.headers["content-type"].startswith("application/json")
+                said[answer.status_code if is_ours else "Odoo"] += 1
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        asking = [pool.submit(ask) for _ in range(2)]
+        try:
+            for _kill in range(4):
+                os.kill(int(eventually(idle_backend)), signal.SIGKILL)
+            eventually(idle_backend)
+            states = [turn.wait_ended() for turn in turns]
+        finally:
+            ended.set()
+        for one in asking:
+            one.result()
+    assert states == ["done"] * len(turns)
+    assert 500 not in said and said[200], said
 
 
 def read_on(odoo, turn):
