@@ -3,7 +3,8 @@ UPDATE ai_config
    SET api_key_encrypted = NULL, active = FALSE, state = 'draft', state_message = NULL, state_detail = NULL;
 UPDATE woow_paas_platform_mcp_server
    SET api_key_encrypted = NULL, headers_json_encrypted = NULL, header_names = NULL,
-       oauth_client_secret_encrypted = NULL, template_values_encrypted = NULL, active = FALSE;
+       oauth_client_secret_encrypted = NULL, template_values_encrypted = NULL, active = FALSE,
+       state = 'disabled', state_message = NULL;
 DELETE FROM woow_paas_platform_server_credential;
 UPDATE woow_paas_platform_toolbox SET credential_encrypted = NULL, active = FALSE;
 

@@ -20,6 +20,7 @@ class TestCopies(AiCase):
     def setUp(self):
         super().setUp()
         self.enterContext(self.enter_registry_test_mode())
+        self.store = OdooStore(self.env.cr.dbname)
         self.turn = self._ask(self.member).sudo()
         self.sign_in = self.env[SIGN_IN]._of(self.server.id, self.member.id, "address", make=True)
         self.sign_in._keep(GRANT)
@@ -28,13 +29,17 @@ class TestCopies(AiCase):
         """Whether a turn is run here, in a database whose turns ran there last."""
         self.env["ir.config_parameter"].set_param(copies.KEY, last)
         self.env.flush_all()
+        return self._claimed()
+
+    def _claimed(self):
         claims = OdooStore(self.env.cr.dbname).claim("one", 8, 15.0)
         self.env.invalidate_all()
         return self.turn.id in [claim.turn_id for claim in claims]
 
     def _name_of(self, database):
         self.env.cr.execute(
-            "SELECT oid || '/' || datname FROM pg_database WHERE datname = %s", [database]
+            "SELECT system_identifier || ':' || oid FROM pg_control_system(), pg_database WHERE datname = %s",
+            [database],
         )
         return self.env.cr.fetchone()[0]
 
@@ -58,12 +63,30 @@ class TestCopies(AiCase):
         )
 
     def test_a_renamed_database_goes_on(self):
-        oid = self._name_of(self.env.cr.dbname).partition("/")[0]
-        self.assertTrue(self._claimed_by(f"{oid}/as_it_was_called"))
+        here = self._name_of(self.env.cr.dbname)
+        oid = here.partition(":")[2]
+        for before in (here, f"{oid}/as_it_was_called"):
+            self.assertTrue(self._claimed_by(before))
+            self.store.release("one")
         self.assertTrue(self.sign_in.exists())
 
-    def test_a_database_that_was_moved_goes_on(self):
-        self.assertTrue(self._claimed_by("1/postgres"))
+    def test_a_database_whose_original_is_gone_goes_on(self):
+        cluster = self._name_of("postgres").partition(":")[0]
+        self.assertTrue(self._claimed_by(f"{cluster}:99999999"))
+
+    def test_from_another_server_nothing_goes_on_by_itself(self):
+        here = self._name_of(self.env.cr.dbname)
+        with self.assertLogs(copies.__name__, "WARNING") as said:
+            self.assertFalse(self._claimed_by(f"1{here}"), "whose original may live on")
+        self.assertIn("ai_moved", said.output[0])
+        self.assertEqual(self.turn.state, "stopped")
+
+    def test_who_has_moved_it_says_so(self):
+        self.env["ir.config_parameter"].set_param(copies.KEY, "1:1")
+        self.env.flush_all()
+        copies.moved(self.env.cr)
+        self.assertTrue(self._claimed())
+        self.assertTrue(self.sign_in.exists())
 
     def test_the_first_one_goes_on(self):
         self.assertTrue(self._claimed_by(False))

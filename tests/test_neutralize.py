@@ -62,6 +62,11 @@ class TestNeutralize(TurnByHandCase):
             self._ways_out()
             self.assertEqual((llm.requests, mcp.methods, mcp.connections), ([], [], 0))
 
+    def test_no_server_looks_connected(self):
+        self.server._set_state("connected")
+        neutralize(self.env)
+        self.assertEqual((self.server.active, self.server.state), (False, "disabled"))
+
     def test_no_button_is_a_way_out(self):
         Toolbox = self.env["woow_paas_platform.toolbox"]
         with served_mcp() as mcp:

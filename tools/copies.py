@@ -1,10 +1,13 @@
 """Copy detection: whether this database is a copy of one that lives on; what was under way goes on there only.
 
-A renamed database keeps its oid, a copy has one of its own. What was moved, or restored where its original is no
-more, goes on; who tells Odoo that it is a copy says so there, see `models/base/ir_config_parameter.py`.
+PostgreSQL's cluster has an identifier, and each database an oid in it, which a new name does not change. A copy in the
+same cluster has another oid, and one whose original is gone goes on. In another cluster nobody sees whether
+the original lives on, so nothing goes on there unless `odoo-bin ai_moved` has said so; who tells Odoo that it is a
+copy says so there, see `models/base/ir_config_parameter.py`. A clone of the whole cluster cannot be told apart.
 """
 
 import logging
+import re
 
 from odoo.tools.misc import file_open
 
@@ -12,7 +15,8 @@ from .limits import PREFIX
 
 _logger = logging.getLogger(__name__)
 
-KEY = f"{PREFIX}database"  # "oid/name" of the database that ran its turns last
+KEY = f"{PREFIX}database"  # "cluster:oid" of the database that ran its turns last
+BEFORE = re.compile(r"(?:(\d*):)?(\d+)")  # or "oid/name"
 ONLY_IN_THE_ORIGINAL = (
     "-- only in the original\n"  # of neutralize.sql, the part that every copy needs
 )
@@ -23,39 +27,65 @@ def settle(cr) -> bool:
 
     :return: whether this is a copy, and what was under way in it has ended
     """
-    cr.execute(
-        """
-        SELECT oid::text, datname, (SELECT value FROM ir_config_parameter WHERE key = %s)
-          FROM pg_database WHERE datname = current_database()
-        """,
-        [KEY],
-    )
-    oid, name, known = cr.fetchone()
-    if known == f"{oid}/{name}":
+    known, here = _known(cr), _here(cr)
+    if known == here:
         return False
-    is_copy = bool(known) and _is_elsewhere(cr, oid, *known.partition("/")[::2])
+    is_copy = bool(known) and _is_copy(cr, known, here)
     if is_copy:
-        _logger.info("%s is a copy of a database: its turns go on in the original only.", name)
         end_what_is_under_way(cr)
+    _keep(cr, here)
+    return is_copy
+
+
+def moved(cr) -> None:
+    """This is the database itself, wherever it has come from: what is under way goes on here."""
+    _keep(cr, _here(cr))
+
+
+def _known(cr) -> str:
+    cr.execute("SELECT value FROM ir_config_parameter WHERE key = %s", [KEY])
+    return (cr.fetchone() or [""])[0] or ""
+
+
+def _here(cr) -> str:
+    cr.execute("SELECT has_function_privilege('pg_control_system()', 'execute')")
+    cluster = ""
+    if cr.fetchone()[0]:
+        cr.execute("SELECT system_identifier FROM pg_control_system()")
+        (cluster,) = cr.fetchone()
+    cr.execute("SELECT oid FROM pg_database WHERE datname = current_database()")
+    return f"{cluster}:{cr.fetchone()[0]}"
+
+
+def _keep(cr, here) -> None:
     cr.execute(
         """
         INSERT INTO ir_config_parameter (key, value, create_date, write_date)
              VALUES (%s, %s, now() AT TIME ZONE 'UTC', now() AT TIME ZONE 'UTC')
         ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value
         """,
-        [KEY, f"{oid}/{name}"],
+        [KEY, here],
         log_exceptions=False,  # two runners met: it is repeated
     )
-    return is_copy
 
 
-def _is_elsewhere(cr, oid, known_oid, known_name) -> bool:
-    if oid == known_oid:
+def _is_copy(cr, known, here) -> bool:
+    """Whether the database that ran the turns last lives on, or nobody can know."""
+    former, (cluster, oid) = BEFORE.match(known), here.split(":")
+    known_cluster, known_oid = former.groups("") if former else ("", "")
+    if known_oid == oid and known_cluster in ("", cluster):
         return False
-    cr.execute(
-        "SELECT 1 FROM pg_database WHERE oid::text = %s AND datname = %s", [known_oid, known_name]
-    )
-    return bool(cr.fetchone())
+    if known_cluster != cluster or not cluster:
+        _logger.warning(
+            "%s comes from another PostgreSQL server, where it may live on, so what was under way in it has been"
+            " stopped. Where a database was moved, run `odoo-bin ai_moved -d %s` before Odoo starts.",
+            *(cr.dbname,) * 2,
+        )
+        return True
+    cr.execute("SELECT 1 FROM pg_database WHERE oid = %s", [int(known_oid)])
+    if is_copy := bool(cr.fetchone()):
+        _logger.info("%s is a copy of a database: its turns go on in the original only.", cr.dbname)
+    return is_copy
 
 
 def end_what_is_under_way(cr) -> None:

@@ -36,6 +36,7 @@ OURS = {
     "controllers.stream.StreamController._last_event_id": "fixed length",
     "controllers.portal": "fixed length",
     "runtime.fleet.fleet.is_wanted": "the operator's filter over names of databases, as Odoo uses it",
+    "tools.copies": "the database's own name of itself",
     "tools.settings": "the operator's configuration",
     "runtime.metrics.exporter.OF_PROCESS": "names of files that processes of ours write",
     "services.records.reach": "names of Odoo's models and fields",

@@ -20,9 +20,10 @@ ASK = (
 )
 
 
-@pytest.fixture
-def databases(template, _scripted_llm):
-    """The original, Odoo's duplicate and a copy by PostgreSQL, in one server that runs turns of all of them."""
+@pytest.fixture(params=["", "woow_copies_as_it_was"], ids=["", "renamed"])
+def databases(template, _scripted_llm, request):
+    """The original, which may be renamed, Odoo's duplicate and a copy by PostgreSQL, in one server that runs turns
+    of all of them."""
     _scripted_llm.reset()
     _scripted_llm.script(first("Only once", {"content": "Once."}))
     all_of_them = {"dbfilter": "^woow_copies.*$"}
@@ -31,11 +32,16 @@ def databases(template, _scripted_llm):
     names = [odoo.db, "woow_copies_odoo", "woow_copies_postgres"]
     odoo.duplicate(names[1])
     odoo.instance.postgres.copy(odoo.db, names[2])
+    if request.param:
+        odoo.instance.postgres.sql(
+            "postgres", f"ALTER DATABASE {odoo.db} RENAME TO {request.param}"
+        )
+        names[0] = request.param
     odoo.instance.database = ",".join(names)
     odoo.process.start()
     yield odoo, names
     odoo.stop()
-    for name in names[1:]:
+    for name in {*names} - {odoo.db}:
         odoo.instance.drop(name)
 
 
