@@ -1,4 +1,4 @@
-"""What Odoo calls before the addon is installed and before it is uninstalled."""
+"""What Odoo calls before and after the addon is installed, and before it is uninstalled."""
 
 import logging
 import sys
@@ -63,6 +63,8 @@ def uninstall_hook(env):
         for pattern in ("selection__woow_paas_platform_%", "model_inherit__woow_paas_platform_%")
     )
     env["ir.model.data"].search(names).unlink()
+    # Foreign keys of our columns in other modules' tables, which go with the columns.
+    env.cr.execute(r"DELETE FROM ir_model_constraint WHERE name ~ '^(?!woow_).*_woow_\w+_fkey$'")
     for contact in contacts.exists():
         try:
             with env.cr.savepoint():
