@@ -30,6 +30,14 @@ class TestTurnRaces(RaceCase):
             self.store.sweep()
         self.assertEqual(self._state()[0], "running")
 
+    def test_what_nobody_has_locked_is_given_back_at_once(self):
+        self._claim()
+        with self._locked():
+            self.assertEqual(self.store.release("races"), 1)
+        self.assertEqual(self._state()[0], "running")
+        self.assertEqual(self.store.release("races"), 0)
+        self.assertEqual(self._state()[0], "queued")
+
     # ------------------------------------------------------------ Stop
 
     def test_a_stop_counts_though_somebody_has_locked_the_waiting_turn(self):

@@ -102,6 +102,21 @@ class TestWakeup(TransactionCase):
         self.assertNotIn(({"events": {0}, "stop": {7}}, False), one.notes, "its own echo")
         self.assertFalse([notes for notes, _ in stranger.notes if "stop" in notes])
 
+    def test_two_containers_of_one_name_are_two_processes(self):
+        """On a host's network both are called like the host, and each is its process 1."""
+        self.patch(notify.os, "getpid", lambda: 1)
+        self.addCleanup(notify._process_id.cache_clear)
+        one, other = Member(), Member()
+        here = self._channel(PostgresTransport, None)
+        notify._process_id.cache_clear()
+        there = self._channel(PostgresTransport, None)
+        here.join("token", one)
+        there.join("token", other)
+        other.wait(channel.EVERYTHING, False)
+        one.wait(channel.EVERYTHING, False)
+        here.publish("token", {"stop": {7}})
+        other.wait({"stop": {7}}, False)
+
     def test_the_first_change_is_told_at_once_and_all_others_together(self):
         wire = Wire()
         here = self._channel(wire)

@@ -125,6 +125,17 @@ class TestWatch(AiHttpCase):
         self.assertEqual((self._row().state, self._row().reason), ("closed", False))
         self.assertFalse(self.server.is_paused)
 
+    def test_two_containers_of_one_name_have_a_row_each(self):
+        self.addCleanup(notify._process_id.cache_clear)
+        self._tell(("state", "open", DEAD))
+        pid, here = notify.os.getpid(), notify.process_id()
+        notify._process_id.cache_clear()  # as another container, where it has the same number
+        self.assertEqual(notify.os.getpid(), pid)
+        self._tell(("state", "half_open", DEAD))
+        names = self.server.process_ids.mapped("name")
+        self.assertEqual(set(names), {here, notify.process_id()})
+        self.assertEqual(len(names), 2)
+
     def test_a_successful_test_ends_what_every_process_thought(self):
         self._tell(("state", "open", DEAD))
         info = ServerInfo(transport="sse", protocol_version="2024-11-05")

@@ -10,6 +10,7 @@ import hashlib
 import logging
 import os
 import socket
+import uuid
 
 from . import host
 
@@ -23,8 +24,14 @@ Notes = dict[str, set[int]]
 
 
 def process_id() -> str:
-    """This process, among those of all hosts."""
-    return f"{socket.gethostname()}:{os.getpid()}"
+    """This process, among those of all hosts: two containers may have the same name and the same numbers."""
+    return _process_id(os.getpid())
+
+
+@functools.cache
+def _process_id(pid: int) -> str:
+    """:param pid: a forked process has a name of its own"""
+    return f"{socket.gethostname()}:{pid}:{uuid.uuid4().hex[:8]}"
 
 
 def token(dbname: str, secret: str | None) -> str:

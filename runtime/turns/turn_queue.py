@@ -177,17 +177,28 @@ class TurnQueue:
             [claim.lease, claim.turn_id],
         )
 
-    def release(self, runner_id: str, keep: Collection[Claim] = ()) -> None:
-        """Give back what this runner still holds, but these: another process goes on."""
+    def release(self, runner_id: str, keep: Collection[Claim] = ()) -> int:
+        """Give back what this runner still holds, but these: another process goes on.
+
+        :return: how many could not be given back, since somebody has locked them just now
+        """
 
         def work(cr):
             cr.execute(
                 """
-                UPDATE woow_paas_platform_ai_turn
-                   SET state = 'queued', lease_owner = NULL, lease_until = NULL
-                 WHERE state = 'running' AND lease_owner = %s
-                   AND (id, lease_epoch) NOT IN (SELECT * FROM unnest(%s::int[], %s::int[]))
-             RETURNING id
+                WITH mine AS MATERIALIZED (
+                    SELECT id FROM woow_paas_platform_ai_turn
+                     WHERE state = 'running' AND lease_owner = %s
+                       AND (id, lease_epoch) NOT IN (SELECT * FROM unnest(%s::int[], %s::int[]))),
+                free AS MATERIALIZED (
+                    SELECT t.id FROM woow_paas_platform_ai_turn t JOIN mine USING (id)
+                     WHERE t.state = 'running' FOR NO KEY UPDATE OF t SKIP LOCKED),
+                given AS (
+                    UPDATE woow_paas_platform_ai_turn t
+                       SET state = 'queued', lease_owner = NULL, lease_until = NULL
+                      FROM free WHERE t.id = free.id
+                 RETURNING t.id)
+                SELECT (SELECT COUNT(*) FROM given), (SELECT COUNT(*) FROM mine)
                 """,
                 [
                     runner_id,
@@ -195,10 +206,12 @@ class TurnQueue:
                     [claim.epoch for claim in keep],
                 ],
             )
-            if cr.rowcount:
+            given, mine = cr.fetchone()
+            if given:
                 notify.queued(cr, 0)
+            return mine - given
 
-        db.raw(self.name, work)
+        return db.raw(self.name, work)
 
     def sweep(self) -> None:
         """Requeue the turns of dead runners, and carry out each Stop that met a locked row."""

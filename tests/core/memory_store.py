@@ -116,6 +116,7 @@ class MemoryStore:
                 if is_mine and (turn_id, turn["epoch"]) not in kept:
                     turn.update(state="queued", owner=None)
             self.changed.notify_all()
+            return 0
 
     def sweep(self):
         self._check()

@@ -79,12 +79,13 @@ class TurnQueue:
     def renew(self, turn: Turn, claim: Claim) -> None:
         turn.until = self.now() + claim.lease
 
-    def release(self, runner_id: str, keep: Collection[Claim] = ()) -> None:
+    def release(self, runner_id: str, keep: Collection[Claim] = ()) -> int:
         kept = {(claim.turn_id, claim.epoch) for claim in keep}
         for turn in self.turns.values():
             is_held = turn.state == "running" and turn.owner == runner_id
             if is_held and (turn.id, turn.epoch) not in kept:
                 self._requeue(turn)
+        return 0
 
     def sweep(self) -> None:
         """Requeue the turns of dead runners, and carry out each Stop that nobody has heard."""

@@ -20,6 +20,7 @@ _logger = logging.getLogger(__name__)
 
 POLL_INTERVAL = 10.0  # s, looks for work without a notification
 AWAY_INTERVAL = 1.0  # s, the same while its database does not answer
+RELEASES = 10  # times that turns are given back whose rows somebody has locked
 
 
 class QueueHost:
@@ -222,7 +223,11 @@ class QueueHost:
                 await asyncio.wait(late, timeout=2)
         self._close()
         with contextlib.suppress(Exception):
-            await self._once(self.store.release, self._runner.id)
+            # What was cut a moment ago may hold its row until it is rolled back.
+            for _ in range(RELEASES):
+                if not await self._once(self.store.release, self._runner.id):
+                    break
+                await asyncio.sleep(const.DB_RETRY)
 
     def _close(self) -> None:
         self.heartbeat.stop()

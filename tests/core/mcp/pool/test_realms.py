@@ -130,6 +130,7 @@ SHARED = {  # what databases of a process may share, and why
     "runtime/traces/collector.py _collector": "the operator's collector, as traces.py",
     "runtime/process.py _process": "everything in it is by database",
     "tools/host.py _installed": "the host, which is told the database",
+    "tools/notify.py _process_id": "what the process is called among all others",
     "tools/server_files.py _known": "the operator's file",
     "tools/server_files.py _lock": "the same",
     "runtime/servers/tokens.py _owner": "one task",
