@@ -125,6 +125,7 @@ ORM = {
     "create",
     "default_get",
     "fields_get",
+    "init",
     "write",
     "unlink",
     "get_values",

@@ -110,6 +110,22 @@ class TestStore(StoreCase):
         self.env.invalidate_all()
         self.assertGreater(self.turn.lease_until, past)
 
+    def test_a_heartbeat_writes_into_no_index(self):
+        """And finds room in the row's page: PostgreSQL calls such a write HOT."""
+        self.env.cr.execute(
+            """
+            SELECT a.attname FROM pg_index i JOIN pg_attribute a
+                ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
+             WHERE i.indrelid = 'woow_paas_platform_ai_turn'::regclass
+            """
+        )
+        indexed = {name for (name,) in self.env.cr.fetchall()}
+        self.assertFalse(indexed & {"lease_until", "lease_owner"})
+        self.env.cr.execute(
+            "SELECT reloptions FROM pg_class WHERE oid = 'woow_paas_platform_ai_turn'::regclass"
+        )
+        self.assertIn("fillfactor=80", self.env.cr.fetchone()[0])
+
     def test_release_requeues(self):
         self._claim()
         self.store.release("one")
