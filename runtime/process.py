@@ -6,6 +6,7 @@ there is no loop: it only tails events.
 
 import atexit
 import concurrent.futures.thread  # registers its end, which has to come after ours
+import functools
 import logging
 import threading
 
@@ -17,7 +18,7 @@ from odoo.tools import config
 from ..services import forks
 from ..services.errors import EngineError, ServerTimeout
 from ..services.turn.ports import StoreGone
-from ..tools import settings
+from ..tools import db, settings
 from .servers import server_jobs
 from .servers.server_store import ServerStore
 from .traces import collector
@@ -76,7 +77,7 @@ def runner():
         if _process.is_ending:
             raise EngineError(ENDS)
         if _process.runner is None:
-            from ..services.turn.queue.runner import Runner  # noqa: PLC0415
+            from ..services.turn.queue.runner import Runner, executor  # noqa: PLC0415
             from .engine import Engine  # noqa: PLC0415
             from .servers.tokens import OdooTokens  # noqa: PLC0415
             from .servers.watch import ServerWatch  # noqa: PLC0415
@@ -92,6 +93,7 @@ def runner():
                 capacity=options.runner_capacity,
                 lease=options.lease_seconds,
                 on_close=engine.close,
+                executor=functools.partial(executor, initializer=db.never_sleep),
             )
             made.start()
             threading.Thread(target=_load, args=(engine,), name="woow-ai-load", daemon=True).start()

@@ -32,6 +32,7 @@ SESSION_ASK_TIMEOUT = 180.0  # s, a legacy server's question is held open in its
 SESSION_IDLE = 300.0  # s, a pooled session without a call is closed
 MAX_IN_FLIGHT = 16  # requests of one process to one server at once
 MAX_IN_FLIGHT_OF_ONE = 8  # the same, of one person
+MAX_CALLS_OF_ONE = 8  # calls of one process's turns of one person, until their results are on disk
 RUNNER_CAPACITY = 32  # turns at a time in one process
 MAX_SESSIONS = RUNNER_CAPACITY * MAX_SERVERS_PER_ASSISTANT  # pooled HTTP sessions of one process
 # of one person: a chat may use the servers of its assistant, of its cloud service and of its person

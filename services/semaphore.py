@@ -53,6 +53,13 @@ class FairSemaphore:
         finally:
             self._waiting.pop(waiter, None)
 
+    def try_acquire(self, holder: Hashable) -> bool:
+        """A permit if there is one now."""
+        if not self._is_free(holder):
+            return False
+        self._held[holder] += 1
+        return True
+
     def release(self, holder: Hashable) -> None:
         """Give a permit back and hand it on."""
         self.drop(holder)

@@ -7,6 +7,7 @@ from odoo import Command
 from odoo.tests import tagged
 
 from ..services.llm.transcript import DIFFERS
+from ..services.semaphore import FairSemaphore
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
 from ..services.testing.scripted_llm import Reply, ScriptedLlm
 from ..services.turn import names
@@ -24,6 +25,7 @@ class RecordingPool:
 
     def __init__(self):
         self.calls = []
+        self.calls_of_one = FairSemaphore(1, 1)
 
     def is_connected(self, _server, _conversation_id):
         return True

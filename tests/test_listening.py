@@ -197,6 +197,25 @@ class TestListening(AiCase):
         with self.assertRaises(StoreGone), db.typed_errors("no_such_database"):
             raise psycopg2.OperationalError("no connection")
 
+    def test_a_thread_that_others_wait_for_does_not_sleep(self):
+        """Of a runner's threads: the loop waits, while the thread does what others want."""
+        tries = []
+
+        def collide(_cr):
+            tries.append(1)
+            raise errors.SerializationFailure("concurrent update")
+
+        def work():
+            db.never_sleep()
+            with self.assertRaises(db.DatabaseGone):
+                db.raw(self.dbname, collide)
+
+        with patch.object(db.time, "sleep") as sleep:
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join(30)
+        self.assertEqual((len(tries), sleep.call_count), (db.QUICK_TRIES, 0))
+
     def test_what_is_missing_is_gone_only_with_the_addon(self):
         for dbname, error in (("postgres", StoreGone), (self.dbname, errors.UndefinedColumn)):
             with self.subTest(dbname=dbname), self.assertRaises(error), db.typed_errors(dbname):

@@ -33,6 +33,7 @@ from . import settings
 _logger = logging.getLogger(__name__)
 
 MAX_TRIES = 10
+QUICK_TRIES = 3  # in a thread that others wait for
 MIN_PATIENCE = 2.0  # s
 # PostgreSQL's classes of errors that pass: connection, rollback, resources, operator; then a session
 # that idled, and a lock that was not had. https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -70,6 +71,7 @@ class _Pools:
 
 
 _pools = forks.renewed(_Pools())
+_thread = threading.local()
 
 
 def patience() -> float:
@@ -207,17 +209,27 @@ def raw(dbname, work):
     return _repeated(dbname, once)
 
 
+def never_sleep() -> None:
+    """In this thread a transaction that others are in the way of is `DatabaseGone` after `QUICK_TRIES`: who asked for
+    it waits elsewhere.
+    """
+    _thread.never_sleeps = True
+
+
 def _repeated(dbname, once):
-    for attempt in range(MAX_TRIES):
+    never_sleeps = getattr(_thread, "never_sleeps", False)
+    tries = QUICK_TRIES if never_sleeps else MAX_TRIES
+    for attempt in range(tries):
         with typed_errors(dbname):
             try:
                 return once()
             except LockNotAvailable:  # it has waited already
                 raise
             except PG_CONCURRENCY_EXCEPTIONS_TO_RETRY:
-                if attempt == MAX_TRIES - 1:
+                if attempt == tries - 1:
                     raise
-        time.sleep(random.uniform(0, 0.004 * 2**attempt))  # noqa: S311 no secret
+        if not never_sleeps:
+            time.sleep(random.uniform(0, 0.004 * 2**attempt))  # noqa: S311 no secret
 
 
 @contextlib.contextmanager

@@ -79,7 +79,9 @@ class TurnQueue:
                  WHERE t.id = taken.id AND t.state = 'queued'
              RETURNING t.id, t.lease_epoch,
                        (SELECT COALESCE(MAX(seq), 0) + 1
-                          FROM woow_paas_platform_ai_turn_event e WHERE e.turn_id = t.id)
+                          FROM woow_paas_platform_ai_turn_event e WHERE e.turn_id = t.id),
+                       t.user_id,
+                       t.lease_epoch - COALESCE((t.transcript ->> 'epoch')::int, 0)
                 """,
                 {
                     "runner": runner_id,
@@ -89,7 +91,10 @@ class TurnQueue:
                     "per_database": settings.get().turns_per_database or None,
                 },
             )
-            return [Claim(*row, lease) for row in sorted(cr.fetchall())]
+            return [
+                Claim(turn_id, epoch, next_seq, lease, person, tries)
+                for turn_id, epoch, next_seq, person, tries in sorted(cr.fetchall())
+            ]
 
         try:
             return db.raw(self.name, work)

@@ -109,13 +109,14 @@ class Calls:
         return results, max(0.0, self._clock() - begun - self._asked.seconds)
 
     async def _one(self, call: ToolCall) -> CallResult | None:
-        verdict = await self._journal.begin_call(call)
-        if verdict.kind == "done" and verdict.result is not None:
-            return verdict.result
-        with traces.tool(call) as span:
-            result = await self._decided(call, verdict)
-            span.end_call(result)
-        return result
+        async with self._tools.place(call, self._stop):
+            verdict = await self._journal.begin_call(call)
+            if verdict.kind == "done" and verdict.result is not None:
+                return verdict.result
+            with traces.tool(call) as span:
+                result = await self._decided(call, verdict)
+                span.end_call(result)
+            return result
 
     async def _decided(self, call: ToolCall, verdict: Verdict) -> CallResult | None:
         if verdict.kind == "answered" and verdict.result is not None:

@@ -1,6 +1,7 @@
 """Event log of a held turn: ordered, numbered without gaps, written in batches, guarded by the lease."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -27,6 +28,9 @@ class EventLog:
     ):
         self.claim = claim
         self.lock = asyncio.Lock()
+        self._row = (
+            asyncio.Lock()
+        )  # each write locks the turn's row: none waits for another in a thread
         self.lost = False
         self.next_seq = claim.next_seq
         self._db = db
@@ -97,9 +101,10 @@ class EventLog:
             first = self.next_seq
             earlier = self.drain()
             try:
-                return await self._db(
-                    method, self.claim, *arguments(earlier), is_over=self._is_lost, **lane
-                )
+                async with self._row:
+                    return await self._db(
+                        method, self.claim, *arguments(earlier), is_over=self._is_lost, **lane
+                    )
             except (LeaseLost, TurnGone, StoreGone):
                 self.lose()
                 raise
@@ -112,8 +117,10 @@ class EventLog:
         return self.lost
 
     async def _call_store(self, method, *args, **lane):
+        """:param lane: one of its own only for what does not lock the turn's row for long"""
         try:
-            return await self._db(method, self.claim, *args, is_over=self._is_lost, **lane)
+            async with contextlib.nullcontext() if lane else self._row:
+                return await self._db(method, self.claim, *args, is_over=self._is_lost, **lane)
         except (LeaseLost, TurnGone, StoreGone):
             self.lose()
             raise

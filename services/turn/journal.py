@@ -78,9 +78,15 @@ class TurnJournal(EventLog):
     async def begin_call(self, call: ToolCall) -> Verdict:
         if self.lost:
             raise LeaseLost
-        for _ in range(BEGIN_TRIES):
+        asked_at = 0.0
+
+        def begin(*args):
+            nonlocal asked_at
             asked_at = self._clock()
-            verdict = await self._call_store(self.store.begin_call, call)
+            return self.store.begin_call(*args)
+
+        for _ in range(BEGIN_TRIES):
+            verdict = await self._call_store(begin, call)
             # A process that stood still between the check and here asks again: the lease may be over.
             if verdict.kind != "run" or self._clock() - asked_at < self.claim.lease:
                 break

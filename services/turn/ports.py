@@ -91,13 +91,16 @@ class Journal(Protocol):
 class Claim:
     """The right to run a turn: valid while the turn's `epoch` is this one.
 
-    `lease` is for how many seconds it was taken, and is extended.
+    `lease` is for how many seconds it was taken, and is extended. `person` is whose turn it is. `tries` counts the
+    claims since the turn's last step was saved, this one included.
     """
 
     turn_id: int
     epoch: int
     next_seq: int
     lease: float = 15.0
+    person: int = 0
+    tries: int = 1
 
 
 @dataclass(frozen=True, slots=True)

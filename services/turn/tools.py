@@ -1,7 +1,9 @@
 """Tools of one turn: what the LLM is offered, and which tool a call means."""
 
+import asyncio
+import contextlib
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -187,6 +189,28 @@ class TurnTools:
             }
             for server in self._request.servers
         ]
+
+    @contextlib.asynccontextmanager
+    async def place(self, call: ToolCall, stop: asyncio.Event) -> AsyncIterator[None]:
+        """One of the person's places for calls, from before it begins until its result is on disk: results are large.
+        Who stops does not wait for one.
+        """
+        if call.server is None:
+            yield
+            return
+        places, asker = self._pool.calls_of_one, call.server.asker
+        waiting = ()
+        if not places.try_acquire(asker):
+            waiting = [asyncio.ensure_future(one) for one in (places.acquire(asker), stop.wait())]
+        try:
+            if waiting:
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            yield
+        finally:
+            if not waiting or waiting[0].done():
+                places.release(asker)
+            for one in waiting:
+                one.cancel()
 
     async def call(
         self,

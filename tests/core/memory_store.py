@@ -28,7 +28,7 @@ class MemoryStore:
     def __init__(self):
         self._lock = threading.Lock()
         self.changed = threading.Condition(self._lock)
-        self.turns = {}  # id -> {"state", "owner", "epoch", "progress"}
+        self.turns = {}  # id -> {"state", "owner", "epoch", "progress", "person"}
         self.events = defaultdict(dict)  # id -> {seq: payload}
         self.calls = {}  # call id -> {"epoch", "result"}
         self.endings = {}
@@ -41,9 +41,15 @@ class MemoryStore:
 
     # for the tests
 
-    def queue(self, turn_id):
+    def queue(self, turn_id, person=1):
         with self.changed:
-            self.turns[turn_id] = {"state": "queued", "owner": None, "epoch": 0, "progress": {}}
+            self.turns[turn_id] = {
+                "state": "queued",
+                "owner": None,
+                "epoch": 0,
+                "progress": {},
+                "person": person,
+            }
             self.events[turn_id][1] = {"type": "state", "state": "queued"}
 
     def steal(self, turn_id):
@@ -88,7 +94,10 @@ class MemoryStore:
                 if turn["state"] == "queued" and len(claims) < limit:
                     turn.update(state="running", owner=runner_id, epoch=turn["epoch"] + 1)
                     next_seq = max(self.events[turn_id]) + 1
-                    claims.append(Claim(turn_id, turn["epoch"], next_seq, lease))
+                    tries = turn["epoch"] - turn["progress"].get("epoch", 0)
+                    claims.append(
+                        Claim(turn_id, turn["epoch"], next_seq, lease, turn["person"], tries)
+                    )
             self.changed.notify_all()
             return claims
 

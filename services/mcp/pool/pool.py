@@ -8,6 +8,7 @@ import contextlib
 import functools
 import math
 import re
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
@@ -96,6 +97,7 @@ class Pool:
         self._tokens = tokens
         self._can_ask = can_ask
         self._clock = clock
+        self.calls_of_one = FairSemaphore(sys.maxsize, const.MAX_CALLS_OF_ONE)
         self._limiters: dict[tuple[str, int, str], Limiter] = {}
         self._capacities: WeakValueDictionary[Address, FairSemaphore] = WeakValueDictionary()
         self._processes: dict[Address, Process] = {}

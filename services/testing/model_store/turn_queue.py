@@ -59,7 +59,8 @@ class TurnQueue:
         turn.state, turn.owner = "running", runner_id
         turn.epoch += 1
         turn.until = self.now() + lease
-        return Claim(turn.id, turn.epoch, turn.last_seq + 1, lease)
+        tries = turn.epoch - turn.progress.get("epoch", 0)
+        return Claim(turn.id, turn.epoch, turn.last_seq + 1, lease, turn.user, tries)
 
     def heartbeat(self, runner_id: str, claims: list[Claim]) -> tuple[set[Claim], set[Claim]]:
         """Extend these leases; the claims that are lost, and those whose stop was asked for."""

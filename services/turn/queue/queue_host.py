@@ -5,6 +5,7 @@ Each database has one of these with tasks and threads of its own: one that is aw
 
 import asyncio
 import contextlib
+import functools
 import logging
 from collections.abc import Callable
 
@@ -69,20 +70,18 @@ class QueueHost:
         """One, or two for the moment in which this process took the turn from itself."""
         return [running for claim, running in self.running.items() if claim.turn_id == turn_id]
 
-    async def _once(self, method, *args, lane: str = ""):
-        return await self._runner.once(self.store.name, method, *args, lane=lane)
+    async def _once(self, method, *args, **share):
+        return await self._runner.once(self.store.name, method, *args, **share)
 
-    async def _held_db(
-        self, method, *args, is_over: Callable[[], bool] = lambda: False, lane: str = ""
-    ):
+    async def _held_db(self, method, *args, is_over: Callable[[], bool] = lambda: False, **share):
         """Run a store method; while PostgreSQL is away, try again: only it can say who holds a turn.
 
         :param is_over: whether nobody wants it any more
-        :param lane: see `Runner.once`
+        :param share: `lane` and `person` of `Runner.once`
         """
         while True:
             try:
-                return await self._once(method, *args, lane=lane)
+                return await self._once(method, *args, **share)
             except ConnectionError as error:
                 if is_over():
                     raise LeaseLost(detail=str(error)) from error
@@ -125,19 +124,18 @@ class QueueHost:
             self.wakeup.set()
 
     def _begin(self, claim: Claim) -> None:
+        held_db = functools.partial(self._held_db, person=claim.person)
         journal = TurnJournal(
             claim,
             self.store,
-            self._held_db,
+            held_db,
             self._writer.wake,
             on_lost=lambda: self.heartbeat.let_go(claim),
             clock=self._runner.clock,
         )
         for former in self._of_turn(claim.turn_id):
             self._lose(former.claim)
-        running = self.running[claim] = HeldTurn(
-            claim, journal, self.store, self._held_db, self._runner
-        )
+        running = self.running[claim] = HeldTurn(claim, journal, self.store, held_db, self._runner)
         self.heartbeat.hold(claim)
         running.task = self._runner.spawn(self._run(running))
         measures.add("turns_running")

@@ -19,6 +19,7 @@ from concurrent.futures.thread import ThreadPoolExecutor
 from ... import const
 from ...specs import TurnResult
 from ..ports import Store
+from .fair_line import NOBODY, FairLine
 from .places import Places
 from .queue_host import QueueHost
 
@@ -27,6 +28,8 @@ _logger = logging.getLogger(__name__)
 DRAIN_TIMEOUT = 10.0  # s, a stopping runner lets its turns end this long
 REST_TIMEOUT = 1.0  # s for what else runs on its loop to clean up
 DB_THREADS = 4  # of each database
+SHORT_OF_ONE = 1  # of these, of one person: they share the interpreter, too
+LONG_OF_ONE = 2  # the same, of a lane of what may take long
 
 Engine = Callable[..., Awaitable[TurnResult]]
 """``run(request, progress, journal, stop) -> TurnResult``, see `ai_client.run_turn`."""
@@ -34,8 +37,10 @@ Engine = Callable[..., Awaitable[TurnResult]]
 
 # `ThreadPoolExecutor` comes with this module, not with its first use: Python ends executors before whatever was
 # registered ahead of their import, and a runner that drains needs them.
-def _executor(name: str) -> concurrent.futures.Executor:
-    return ThreadPoolExecutor(DB_THREADS, f"woow-ai-db-{name}")
+def executor(
+    name: str, initializer: Callable[[], None] | None = None
+) -> concurrent.futures.Executor:
+    return ThreadPoolExecutor(DB_THREADS, f"woow-ai-db-{name}", initializer)
 
 
 class Runner:
@@ -53,7 +58,7 @@ class Runner:
         lease: float = 15.0,
         on_close: Callable[[], Awaitable[None]] | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
-        executor: Callable[[str], concurrent.futures.Executor] = _executor,
+        executor: Callable[[str], concurrent.futures.Executor] = executor,
         clock: Callable[[], float] = time.monotonic,
     ):
         self.id = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
@@ -68,7 +73,7 @@ class Runner:
         self._places = Places(capacity)
         self._tasks: set[asyncio.Task] = set()
         self._make_executor = executor
-        self._executors: dict[tuple[str, str], concurrent.futures.Executor] = {}
+        self._lines: dict[tuple[str, str], FairLine] = {}
         self._loop = loop or asyncio.new_event_loop()
         self._thread: threading.Thread | None = None
 
@@ -118,8 +123,8 @@ class Runner:
         self._loop.call_soon_threadsafe(self._loop.stop)
         if self._thread:
             self._thread.join(2)
-        for executor in self._executors.values():
-            executor.shutdown(wait=False)
+        for line in self._lines.values():
+            line.executor.shutdown(wait=False)
 
     def _call_soon(self, function: Callable, *args) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: another process hears it too
@@ -137,15 +142,17 @@ class Runner:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def once(self, name: str, method, *args, lane: str = ""):
+    async def once(self, name: str, method, *args, lane: str = "", person: int = NOBODY):
         """Run a blocking method in a thread of this database.
 
         :param lane: threads of their own for what may take long
+        :param person: for whom, see `FairLine`
         """
         key = (name, lane)
-        if key not in self._executors:
-            self._executors[key] = self._make_executor(f"{name}-{lane}" if lane else name)
-        return await self._loop.run_in_executor(self._executors[key], method, *args)
+        if key not in self._lines:
+            threads = self._make_executor(f"{name}-{lane}" if lane else name)
+            self._lines[key] = FairLine(threads, DB_THREADS, LONG_OF_ONE if lane else SHORT_OF_ONE)
+        return await self._lines[key].run(person, method, *args)
 
     async def db(self, name: str, method, *args):
         """As `once`; while PostgreSQL is away, try again for the time of a lease.
@@ -173,8 +180,8 @@ class Runner:
     def end(self, name: str) -> None:
         if queue := self.queues.pop(name, None):
             queue.end()
-            for key in [key for key in self._executors if key[0] == name]:
-                self._executors.pop(key).shutdown(wait=False)
+            for key in [key for key in self._lines if key[0] == name]:
+                self._lines.pop(key).executor.shutdown(wait=False)
             self._places.leave(name)
             self.look_again()
 

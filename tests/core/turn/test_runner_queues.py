@@ -7,7 +7,7 @@ import threading
 from runners import answer, beats, endless, named, until
 
 from services import events
-from services.specs import TurnResult
+from services.specs import ToolCall, TurnResult
 from services.turn.queue.runner import Runner
 
 
@@ -143,3 +143,52 @@ def test_only_the_queue_looks_in_which_there_may_be_work(store, start):
     runner.attach(counted(named("third")))
     until(lambda: "third" in looks)
     assert (looks.count(store.name), looks.count("other")) == (3, 1)
+
+
+async def many_calls(request, progress, journal, _stop):
+    """Twenty calls of one answer, begun at once; the first turn of all makes none."""
+    if request.turn_id:
+        wanted = [ToolCall(id=f"{request.turn_id}_{n}", alias="t", round=1) for n in range(20)]
+        await journal.save_step(progress, tuple(wanted))
+        await asyncio.gather(*(journal.begin_call(one) for one in wanted))
+    return TurnResult(state="done", text="Hi")
+
+
+def test_the_database_work_of_one_person_keeps_nobody_waiting(store, start):
+    hang, held = threading.Event(), threading.Semaphore(0)
+
+    def slow():
+        held.release()
+        hang.wait()
+
+    store.on_begin_call = slow
+    for turn_id in range(1, 11):
+        store.queue(turn_id, person=1)
+    start(many_calls)
+    try:
+        assert held.acquire(timeout=30)
+        store.queue(0, person=2)
+        store.wait_ended(0)
+        assert not held.acquire(blocking=False), "one person has one of the threads at most"
+    finally:
+        hang.set()
+    for turn_id in range(1, 11):
+        store.wait_ended(turn_id)
+
+
+def test_one_turn_writes_in_one_thread_at_a_time(store, start):
+    """Each write locks the turn's row: another thread would only wait for it."""
+    inside, most = [], []
+
+    def count():
+        inside.append(1)
+        most.append(len(inside))
+        threading.Event().wait(0.002)
+        inside.pop()
+
+    store.on_begin_call = count
+    store.queue(1)
+    start(many_calls)
+    store.wait_ended(1)
+    assert len(most) == 20
+    assert max(most) == 1

@@ -1,7 +1,12 @@
+import asyncio
+
 import pytest
 from turns import Turn, request_of, tools_of, turn
 
+from services import const
 from services.specs import Limits, ToolSpec, Verdict
+from services.testing.fake_mcp import FakeMcp
+from services.testing.fake_tools import OBJECT, text
 from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm, chunk
 
@@ -288,3 +293,28 @@ async def test_a_turn_that_died_after_it_was_saved_goes_on_with_it(fake):
         again = await turn(llm, fake, progress=saved)
     assert again.result.state == "done"
     assert [m["content"] for m in llm.requests[-1]["messages"]].count("More.") == 1
+
+
+async def test_one_person_has_so_many_results_in_memory_and_no_more(monkeypatch):
+    """A result counts until it is on disk, however quickly its tool has answered."""
+    monkeypatch.setattr(const, "MAX_CALLS_OF_ONE", 6)
+    started, most, on_disk = [], [], asyncio.Event()
+
+    class SlowJournal(MemoryJournal):
+        async def end_call(self, call, result):
+            if len(started) >= 6:
+                on_disk.set()
+            await on_disk.wait()
+            await super().end_call(call, result)
+
+    async def quick(_call):
+        started.append(1)
+        most.append(len(started) - sum(map(len, journal.ended.values())))
+        return text("quick")
+
+    journal = SlowJournal()
+    replies = (Reply(calls=[("fake__quick", {})] * 20), Reply("Done."))
+    async with FakeMcp(tools={"quick": (quick, OBJECT)}) as fake, ScriptedLlm(*replies) as llm:
+        ran = await turn(llm, fake, journal=journal)
+    assert (ran.result.state, len(started)) == ("done", 20)
+    assert max(most) == 6

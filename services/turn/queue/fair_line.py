@@ -1,0 +1,40 @@
+"""Fair line of people before the threads of a database: one person's work never keeps the others' waiting for long."""
+
+import asyncio
+import concurrent.futures
+from collections.abc import Callable
+from typing import Any
+
+from ...semaphore import FairSemaphore
+
+NOBODY = 0  # whose work is for many
+
+
+class FairLine:
+    """No more work at a time than there are threads.
+
+    :param executor: has the threads
+    :param width: number of its threads
+    :param share: of them, of one person
+    """
+
+    def __init__(self, executor: concurrent.futures.Executor, width: int, share: int):
+        self.executor = executor
+        self._places = FairSemaphore(width, share)
+
+    async def run(self, person: int, method: Callable[..., Any], *args: Any) -> Any:
+        """What the method returns. Who is cancelled meanwhile leaves it to end, and its place is taken until then."""
+        await self._places.acquire(person)
+        try:
+            loop = asyncio.get_running_loop()
+            running = loop.run_in_executor(self.executor, method, *args)
+        except BaseException:
+            self._places.release(person)
+            raise
+        running.add_done_callback(lambda ended: self._ended(ended, person))
+        return await asyncio.shield(running)
+
+    def _ended(self, running: asyncio.Future[Any], person: int) -> None:
+        self._places.release(person)
+        if not running.cancelled():
+            running.exception()  # who waits for it has it, if anybody does
