@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import events
 from ..errors import LeaseLost, TurnGone
-from .ports import Claim, StoreGone
+from .ports import Claim, OutcomeUnknown, StoreGone
 
 FLOWING = ("text", "thinking")  # events whose pieces are joined
 
@@ -108,6 +108,9 @@ class EventLog:
             except (LeaseLost, TurnGone, StoreGone):
                 self.lose()
                 raise
+            except OutcomeUnknown as error:  # the next runner reads what is on disk
+                self.lose()
+                raise LeaseLost(detail=str(error)) from error
             except Exception:  # nothing of it is on disk: what others said goes with the next write
                 self.next_seq = first
                 self.put_back(earlier)

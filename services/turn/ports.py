@@ -14,6 +14,10 @@ class StoreGone(Exception):
     """The queue exists no more: its database was dropped, or the addon uninstalled."""
 
 
+class OutcomeUnknown(Exception):
+    """A write failed after an earlier try of it had lost its answer, so it may be on disk."""
+
+
 class TurnsLocked(Exception):
     """Somebody has locked these turns just now; what was said of the others is written.
 

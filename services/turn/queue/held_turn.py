@@ -16,7 +16,7 @@ from ..ports import Claim, Ending, Store, StoreGone
 _logger = logging.getLogger(__name__)
 
 FILES = "files"  # the lane of reading a question's files, which takes seconds
-MAX_TRIES = 50  # runners that may try a turn; one that kills each of them must end
+MAX_TRIES = 10  # runners that may try one step of a turn; one that kills each of them must end
 
 
 class HeldTurn:
@@ -51,12 +51,12 @@ class HeldTurn:
         journal = self.journal
         progress = None
         try:
-            loaded = await self._db(self._store.load, self.claim)
-            request, progress = loaded.request, loaded.progress
-            if self.claim.epoch - progress.epoch > MAX_TRIES:
+            if self.claim.tries > MAX_TRIES:  # loading it may be what they die of
                 error = EngineError(detail=f"no runner survived it, {MAX_TRIES} tries")
                 error.code = "internal_error"
                 raise error
+            loaded = await self._db(self._store.load, self.claim)
+            request, progress = loaded.request, loaded.progress
             journal.max_rounds = request.limits.max_rounds
             if loaded.stop_requested:
                 self.stop.set()

@@ -10,9 +10,9 @@ import logging
 from collections.abc import Callable
 
 from ... import const, measures
-from ...errors import LeaseLost, TurnGone
+from ...errors import EngineError, LeaseLost, TurnGone
 from ..journal import TurnJournal
-from ..ports import Claim, Store, StoreGone
+from ..ports import Claim, OutcomeUnknown, Store, StoreGone, TurnsLocked
 from ..writer import Writer
 from .heartbeat import BEATS, Heartbeat
 from .held_turn import HeldTurn
@@ -78,14 +78,23 @@ class QueueHost:
 
         :param is_over: whether nobody wants it any more
         :param share: `lane` and `person` of `Runner.once`
+        :raises OutcomeUnknown: a repetition failed, and an earlier try may be on disk
         """
+        is_repeated = False
         while True:
             try:
                 return await self._once(method, *args, **share)
             except ConnectionError as error:
                 if is_over():
                     raise LeaseLost(detail=str(error)) from error
+                is_repeated = True
                 await asyncio.sleep(const.DB_RETRY)
+            except (EngineError, StoreGone, TurnsLocked):
+                raise
+            except Exception as error:
+                if is_repeated:
+                    raise OutcomeUnknown(str(error)) from error
+                raise
 
     # ------------------------------------------------------------ claims
 

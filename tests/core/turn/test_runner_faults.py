@@ -113,11 +113,14 @@ def test_a_call_in_flight_becomes_unknown_and_is_not_repeated(store, start):
 
 
 def test_a_turn_that_no_runner_survives_is_ended(store, start):
+    loaded = []
+    store.load = loaded.append  # which may be what they die of
     store.queue(1)
     store.turns[1]["epoch"] = MAX_TRIES
     start(answer)
     ending = store.wait_ended(1)
     assert (ending.state, ending.error_code) == ("failed", "internal_error")
+    assert not loaded
 
 
 def test_a_database_that_is_away_costs_the_others_nothing(store, start):
