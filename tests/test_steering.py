@@ -119,6 +119,33 @@ class TestSteering(AiHttpCase):
         self.assertEqual([sent["turn"] for sent in taken], [other.id])
         self.assertEqual(self._call("POST", f"/api/ai/turns/{other.id}/stop")[1]["state"], "queued")
 
+    def test_a_stop_while_it_is_taken_is_not_lost(self):
+        more = self._send("In Tainan", when="steer")
+        taken = self.store.take_steering(self.claim, set())
+        self._call("POST", f"/api/ai/turns/{more.id}/stop")
+        self.assertEqual(self.store.take_steering(self.claim, set()), [], "not taken once more")
+        self.assertEqual([one["turn"] for one in taken], [more.id])
+        self._finish()
+        self.assertEqual(more.state, "stopped")
+        self.assertEqual(self._kinds(more)[-1], ("done", "stopped"))
+
+    def test_a_stop_that_met_a_locked_row_keeps_it_out(self):
+        more = self._send("In Tainan", when="steer")
+        more.sudo()._leave_stop()
+        self.assertEqual(self.store.take_steering(self.claim, set()), [])
+        self.store.sweep()
+        self.env.invalidate_all()
+        self.assertEqual(more.state, "stopped")
+
+    def test_a_stop_of_what_is_part_of_the_answer_already_comes_too_late(self):
+        more = self._send("In Tainan", when="steer")
+        self.store.take_steering(self.claim, set())
+        self._call("POST", f"/api/ai/turns/{more.id}/stop")
+        self._save(self._user(more), ANSWER)
+        self.store.sweep()
+        self.env.invalidate_all()
+        self.assertEqual(more.state, "done")
+
     def test_only_what_says_so_enters_and_only_what_the_person_says(self):
         self._send("Later", when="queue")
         foreign = self._send("Foreign", when="steer")

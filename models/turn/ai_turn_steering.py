@@ -33,7 +33,9 @@ class AiTurn(models.Model):
         :return: ``[{"turn", "message_id", "content"}]``
         """
         self.ensure_one()
-        waiting = self._steering().filtered(lambda turn: turn.id not in known)[:MAX_ENTERING]
+        waiting = self._steering().filtered(
+            lambda turn: turn.id not in known and not turn._is_stop_requested()
+        )[:MAX_ENTERING]
         waiting.filtered(lambda turn: not turn.entered_id).entered_id = self.id
         return [
             {"turn": turn.id, "message_id": turn.message_id.id or None, "content": turn.prompt}
@@ -69,10 +71,11 @@ class AiTurn(models.Model):
         last = super()._end(*args, **kwargs)
         self._close_entered()
         # what was taken, and did not get into the transcript any more, is answered next
-        self._steering().entered_id = False
+        left = self._steering()
+        left.entered_id = False
+        for turn in left.filtered("stop_requested"):
+            turn._request_stop()
         return last
 
-    def _request_stop(self, deadline=None):
-        if self.entered_id and self.state == "queued":
-            return self.state  # it is being read
-        return super()._request_stop(deadline)
+    def _is_entering(self):
+        return self.state == "queued" and bool(self.entered_id)

@@ -28,13 +28,17 @@ class AiTurn(models.Model):
             self._leave_stop()
             notify.stop(self.env.cr, self.id)
             return "running"
-        if self.state in ("queued", "waiting"):
+        if self.state in ("queued", "waiting") and not self._is_entering():
             turn = self.with_context(lang=self._language())
             turn._append_events(turn._end("stopped"))
-        elif self.state == "running":
+        elif self.state in ("queued", "running"):
             self.stop_requested = True
             notify.stop(self.env.cr, self.id)
         return self.state
+
+    def _is_entering(self):
+        """Whether another turn that runs is taking the message in."""
+        return False
 
     def _is_stop_requested(self):
         """Whether a Stop waits for the runner, in the row or beside it; `TurnQueue.heartbeat` reads both too."""

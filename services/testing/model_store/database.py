@@ -36,7 +36,12 @@ class Database(ModelStore):
         :return: the state after the request
         """
         turn = self.turns[turn_id]
-        if turn.state in FINAL or (turn.state == "queued" and turn.entered):
+        if turn.state in FINAL:
+            return turn.state
+        if (
+            turn.state == "queued" and turn.entered
+        ):  # it counts unless the message is read after all
+            turn.stop = True
             return turn.state
         turn.stop_at = self.now() if turn.stop_at is None else turn.stop_at
         if is_locked:

@@ -74,7 +74,11 @@ class ModelStore(TurnQueue):
 
     def take_steering(self, claim: Claim, known) -> list[dict]:
         turn = self.held(claim)
-        entering = [one for one in self._steering(turn) if one.id not in known]
+        entering = [
+            one
+            for one in self._steering(turn)
+            if one.id not in known and not self.is_stop_requested(one)
+        ]
         for one in entering:
             one.entered = turn.id
         return [{"turn": one.id, "message_id": None, "content": "And this."} for one in entering]
@@ -285,6 +289,8 @@ class ModelStore(TurnQueue):
         self._close_entered(turn)
         for one in self._steering(turn):
             one.entered = 0
+            if one.stop:
+                self.request_stop(one.id)
 
 
 def copied(data):
