@@ -1,5 +1,26 @@
 """What goes wrong in a world, and when."""
 
+# The next thing after a call may start is its effect, so that is where standing still is worst.
+PAUSES = (
+    *["begin_call"] * 4,
+    "claim",
+    "load",
+    "heartbeat",
+    "save_step",
+    "end_call",
+    "finish",
+    "append",
+)
+WRITES = (
+    "save_step",
+    "begin_call",
+    "end_call",
+    "suspend_call",
+    "finish",
+    "append",
+    "take_steering",
+)
+
 
 class Plan:
     """The size of a world and its faults, drawn from its seed.
@@ -21,6 +42,16 @@ class Plan:
         self.faults = rng.randint(1, 6) if self.has_faults else 0
         self.databases += other.choice((0, 0, 0, 2))
         self.failovers = other.choice((0, 0, 1, 2)) if self.has_faults else 0
+        self.is_deaf = other.random() < 0.15  # no notification is heard
+        self.locks = other.choice((0, 0, 1, 4)) if self.has_faults else 0
+        self.pause_at = self._moment(PAUSES, 0.4)
+        self.refuse_at = self._moment(WRITES, 0.15)
+
+    def _moment(self, methods, probability):
+        """The nth use of a method of the store by any process, or None."""
+        chosen = (self.other.choice(methods), self.other.randint(1, 4))
+        is_wanted = self.other.random() < probability
+        return chosen if self.has_faults and is_wanted else None
 
     def __str__(self):
         told = {name: value for name, value in vars(self).items() if name not in ("rng", "other")}
@@ -31,6 +62,8 @@ class Plan:
             world.at(self.rng.uniform(1, 60), self._fault, world)
         for _ in range(self.failovers):
             world.at(self.other.uniform(1, 60), self._fail_over, world)
+        for _ in range(self.locks):
+            world.at(self.other.uniform(1, 60), self._lock, world)
 
     def _fault(self, world):
         if world.is_calm:
@@ -94,6 +127,27 @@ class Plan:
         until = world.now + self.other.uniform(0.5, 20)
         for outage in world.outages.values():
             outage.died, outage.away = world.now, max(outage.away, until)
+        world.troubles.append((world.now, until))
+
+    def _lock(self, world):
+        """Somebody else's transaction keeps the row of a turn that runs."""
+        running = [
+            (database, turn.id)
+            for database in world.databases.values()
+            for turn in database.turns.values()
+            if turn.state == "running"
+        ]
+        if running and not world.is_calm:
+            database, turn_id = self.other.choice(running)
+            world.tell("fate", f"locks in {database.name}", turn_id)
+            database.locked[turn_id] = until = world.now + self.other.uniform(0.05, 3)
+            world.troubles.append((world.now, until))
+
+    def pause_after(self, world, process):
+        """The process stands still between a commit and hearing of it."""
+        until = world.now + self.other.uniform(1, 40)
+        world.tell("fate", "pauses after a commit", process.name)
+        process.pause(until - world.now, with_clock=False)
         world.troubles.append((world.now, until))
 
 

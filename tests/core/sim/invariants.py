@@ -5,7 +5,7 @@ from collections import Counter
 from services.testing.model_store import FINAL
 
 NOT_MADE = ("denied", "invalid_args", "unknown_tool")
-STOP_TIME = 12.0  # s: a heartbeat, a retry and a flush, once nothing is in the way
+STOP_TIME = 7.0  # s: a heartbeat, a retry and a flush, once nothing is in the way
 
 
 def every_call_has_exactly_one_result(world):
@@ -75,6 +75,14 @@ def stop_is_never_lost(world):
         ]
         if late or (turn.state == "done" and turn.ended_at > heard):
             yield database, turn.id, "stopped at", turn.stop_at, turn.state, late[:3]
+
+
+def a_turn_stopped_before_its_claim_asks_nothing(world):
+    """Whoever takes a turn whose Stop is on disk already asks the model nothing."""
+    for when, name, number, epoch in world.asked:
+        stopped = world.stops.get((name, number))
+        if stopped is not None and stopped < world.given[name, number, epoch]:
+            yield name, number, "stopped at", stopped, "asked at", when
 
 
 def nobodys_question_answers_itself(world):
@@ -169,6 +177,32 @@ def databases_share_nothing(world):
     yield from world.dropped_for_others
 
 
+def no_turn_is_taken_from_a_healthy_runner(world):
+    yield from world.taken
+
+
+def a_lease_without_a_runner_is_returned(world):
+    yield from world.held_in_vain
+
+
+def a_lost_turn_is_dropped(world):
+    yield from world.run_in_vain
+
+
+def no_event_is_written_without_a_lease(world):
+    yield from world.overheard
+
+
+def a_call_starts_fresh_and_allowed(world):
+    """At that moment every switch is on, the tool is what was asked for, and the lease is whole."""
+    yield from world.started_off
+    yield from world.stale_starts
+
+
+def a_call_keeps_its_first_result(world):
+    yield from world.second_results
+
+
 def every_turn_ends(world):
     """Once faults end, every turn ends; people answer what it asks."""
     for database, turn in _turns(world):
@@ -198,6 +232,13 @@ INVARIANTS = (
     a_turn_that_ended_has_nothing_open,
     what_was_approved_is_what_runs,
     databases_share_nothing,
+    a_turn_stopped_before_its_claim_asks_nothing,
+    no_turn_is_taken_from_a_healthy_runner,
+    a_lease_without_a_runner_is_returned,
+    a_lost_turn_is_dropped,
+    no_event_is_written_without_a_lease,
+    a_call_starts_fresh_and_allowed,
+    a_call_keeps_its_first_result,
     every_turn_ends,
     nothing_is_beyond_the_engine,
 )

@@ -17,6 +17,7 @@ from services.mcp.pool import pool
 from services.turn.steps import calling
 
 from .servers import MemorySession
+from .wire import Refused
 
 _engine = logging.getLogger("services")
 
@@ -49,6 +50,8 @@ class _Log(logging.Handler):
 
     def emit(self, record):
         error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, Refused):  # the plan's own
+            return
         self._world.broken.append((record.getMessage(), repr(error)))
 
 

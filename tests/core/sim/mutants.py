@@ -8,7 +8,8 @@ from unittest import mock
 
 from services import specs
 from services.testing.model_store import Database, store, turn_queue
-from services.turn import tools
+from services.turn import event_log, journal, tools
+from services.turn.ports import Loaded
 from services.turn.queue import heartbeat, queue_host, runner
 
 from . import run
@@ -57,18 +58,6 @@ def _asks_again(self, claim, call_id, wanted, events, _suspend=Database.suspend_
     row = self.call(self.held(claim), call_id)
     row.started = row.started or claim.epoch
     return _suspend(self, claim, call_id, wanted, events)
-
-
-def _gives_numbers_for_nothing(self, method, arguments):
-    async def locked():
-        async with self.lock:
-            if self.lost:
-                raise store.LeaseLost
-            return await self._db(
-                method, self.claim, *arguments(self.drain()), is_over=self._is_lost
-            )
-
-    return locked()
 
 
 def _resumes_by_name(self, origin, _find=tools.TurnTools.find):
@@ -120,20 +109,116 @@ def _does_not_look_after(self):
     pass
 
 
+async def _starts_on_an_old_verdict(self, call):
+    verdict = await self._call_store(self.store.begin_call, call)
+    if verdict.kind == "lost":
+        result = specs.CallResult(outcome="unknown", text=journal.UNKNOWN_TEXT)
+        await self.end_call(call, result)
+        return specs.Verdict(kind="done", result=result)
+    return verdict
+
+
+def _drops_what_was_drained(self, _drained):
+    self._pending.clear()
+
+
+def _only_closes_the_journal(self, claim):
+    if running := self.running.get(claim):
+        running.journal.lose()
+
+
+def _gives_all_back(self, runner_id, keep=(), _release=Database.release):
+    return _release(self, runner_id, ())
+
+
+def _gives_nothing_back(self, runner_id, keep=()):
+    pass
+
+
+def _extends_nothing(self, turn, claim):
+    pass
+
+
+def _starts_under_the_old_lease(self, claim, call, _begin=Database.begin_call):
+    until = self.held(claim).until
+    verdict = _begin(self, claim, call)
+    self.held(claim).until = until
+    return verdict
+
+
+def _suspends_twice(self, claim, call_id, wanted, events, _suspend=Database.suspend_call):
+    call = self.call(self.held(claim), call_id)
+    call.started = call.started or claim.epoch
+    return _suspend(self, claim, call_id, wanted, events)
+
+
+def _tells_no_stop(self, runner_id, claims, _heartbeat=Database.heartbeat):
+    return _heartbeat(self, runner_id, claims)[0], set()
+
+
+def _tells_no_loss(self, runner_id, claims, _heartbeat=Database.heartbeat):
+    return set(), _heartbeat(self, runner_id, claims)[1]
+
+
+async def _keeps_the_numbers(self, method, arguments, **lane):
+    async with self.lock:
+        if self.lost:
+            raise store.LeaseLost
+        earlier = self.drain()
+        try:
+            return await self._db(
+                method, self.claim, *arguments(earlier), is_over=self._is_lost, **lane
+            )
+        except (store.LeaseLost, store.TurnGone):
+            self.lose()
+            raise
+
+
+async def _forgets_a_lost_claim(self):
+    with self._runner.reserve(self.store.name, False) as slots:
+        if not slots or self._runner.is_stopping:
+            return
+        claims = await self._once(self.store.claim, self._runner.id, slots, self._runner.lease)
+        for claim in claims if not self._runner.is_stopping else ():
+            self._begin(claim)
+    if len(claims) == slots:
+        self.wakeup.set()
+
+
+def _loads_without_the_stop(self, claim, _load=Database.load):
+    loaded = _load(self, claim)
+    return Loaded(loaded.request, loaded.progress)
+
+
+def _forgets_wishes(self):
+    self.wishes.clear()
+
+
+def _starts_what_was_approved(self, row, call, _may_start=Database._may_start):
+    return specs.Verdict(kind="run") if row.approval == "approved" else _may_start(self, row, call)
+
+
+def _writes_without_a_lease(self, batch):
+    for claim, events in batch.items():
+        if turn := self.turns.get(claim.turn_id):
+            turn.events.update({seq: event for seq, event in events if seq not in turn.events})
+    return set()
+
+
 MUTANTS = {
     "whoever ends a turn leaves its calls open": (
         "a_turn_that_ended_has_nothing_open",
-        31,
+        0,
         (Database, "_close", _closes_nothing),
     ),
     "an open question counts as dismissed": (
         "nobodys_question_answers_itself",
-        42,
+        18,
         (Database, "_answers", _takes_open_for_cancelled),
     ),
     "Stop is told and not written": (
         "stop_is_never_lost",
-        6,
+        3,
         (Database, "request_stop", _only_tells),
     ),
     "a sign-in writes into a running log": (
@@ -148,18 +233,18 @@ MUTANTS = {
     ),
     "the lease of a lost journal is kept": (
         "no_lease_is_kept_for_a_lost_journal",
-        1,
+        0,
         (heartbeat.Heartbeat, "let_go", _keeps_everything),
         (queue_host.QueueHost, "_held_db", _gives_up_at_once),
     ),
     "the epoch is not compared": (
         "one_writer_without_gaps",
-        66,
+        16,
         (Database, "held", _forgets_the_epoch),
     ),
     "a call in flight runs again": (
         "no_call_is_executed_twice",
-        3,
+        10,
         (Database, "begin_call", _runs_again),
     ),
     "a question that was asked is asked again": (
@@ -175,23 +260,103 @@ MUTANTS = {
     ),
     "a turn runs beside a younger one": (
         "one_turn_of_a_conversation_at_a_time",
-        71,
+        7,
         (Database, "_is_next", _runs_beside_a_younger),
     ),
     "a queued message overtakes what waits": (
         "what_is_queued_comes_in_its_order",
-        0,
+        5,
         (Database, "_is_next", _overtakes_what_waits),
     ),
     "what has entered a turn is answered again": (
         "what_is_sent_meanwhile_is_read_once",
-        3,
+        15,
         (Database, "_close_entered", _closes_nobody),
     ),
     "nobody looks after dead runners": (
         "every_turn_ends",
-        1,
+        3,
         (Database, "sweep", _does_not_look_after),
+    ),
+    "a call starts on a verdict older than a lease": (
+        "a_call_starts_fresh_and_allowed",
+        123,
+        (journal.TurnJournal, "begin_call", _starts_on_an_old_verdict),
+    ),
+    "a call starts under the rest of a lease": (
+        "a_call_starts_fresh_and_allowed",
+        0,
+        (Database, "begin_call", _starts_under_the_old_lease),
+    ),
+    "an approval outlives switches and definitions": (
+        "a_call_starts_fresh_and_allowed",
+        16,
+        (Database, "_may_start", _starts_what_was_approved),
+    ),
+    "events that met a locked turn are dropped": (
+        "one_writer_without_gaps",
+        4,
+        (event_log.EventLog, "put_back", _drops_what_was_drained),
+    ),
+    "a refused write keeps its numbers": (
+        "one_writer_without_gaps",
+        194,
+        (event_log.EventLog, "_locked", _keeps_the_numbers),
+    ),
+    "the task of a lost turn goes on": (
+        "a_lost_turn_is_dropped",
+        119,
+        (queue_host.QueueHost, "_lose", _only_closes_the_journal),
+    ),
+    "a heartbeat tells no loss": (
+        "a_lost_turn_is_dropped",
+        119,
+        (Database, "heartbeat", _tells_no_loss),
+    ),
+    "a heartbeat tells no Stop": (
+        "stop_is_never_lost",
+        243,
+        (Database, "heartbeat", _tells_no_stop),
+    ),
+    "a turn is loaded without its Stop": (
+        "a_turn_stopped_before_its_claim_asks_nothing",
+        342,
+        (Database, "load", _loads_without_the_stop),
+    ),
+    "a Stop beside a locked row is forgotten": (
+        "stop_is_never_lost",
+        3,
+        (Database, "apply_stops", _forgets_wishes),
+    ),
+    "a runner gives back what it runs": (
+        "no_turn_is_taken_from_a_healthy_runner",
+        1,
+        (Database, "release", _gives_all_back),
+    ),
+    "no lease is extended": (
+        "no_turn_is_taken_from_a_healthy_runner",
+        2,
+        (Database, "renew", _extends_nothing),
+    ),
+    "a runner that ends gives nothing back": (
+        "a_lease_without_a_runner_is_returned",
+        11,
+        (Database, "release", _gives_nothing_back),
+    ),
+    "a claim whose answer was lost is kept": (
+        "a_lease_without_a_runner_is_returned",
+        75,
+        (queue_host.QueueHost, "_claim", _forgets_a_lost_claim),
+    ),
+    "events are written without a lease": (
+        "no_event_is_written_without_a_lease",
+        129,
+        (Database, "append", _writes_without_a_lease),
+    ),
+    "a call is suspended twice by one question": (
+        "nobody_is_asked_twice",
+        11,
+        (Database, "suspend_call", _suspends_twice),
     ),
 }
 """``what is wrong: (the invariant that it breaks, a seed that has shown it, what is replaced by what …)``"""
@@ -211,4 +376,4 @@ def worlds_until_noticed(name, seeds):
 
 def is_noticed(name):
     """The seed that once showed it is tried first; where the product has changed since, others show it."""
-    return bool(worlds_until_noticed(name, (MUTANTS[name][1], *range(300))))
+    return bool(worlds_until_noticed(name, (MUTANTS[name][1], *range(600))))

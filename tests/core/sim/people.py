@@ -70,6 +70,8 @@ class People:
     def _stop(self, database, number):
         if number in database.turns:
             is_locked = self.world.luck() < 0.1
+            if database.turns[number].state not in FINAL:
+                self.world.stops.setdefault((database.name, number), self.world.now)
             state = database.request_stop(number, is_locked=is_locked)
             self.world.tell("person", f"stops in {database.name}", number, state)
 

@@ -4,6 +4,7 @@ from services import const
 from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
 from services.turn import ai_client, tools
+from services.turn.queue.heartbeat import BEATS
 from services.turn.queue.runner import DRAIN_TIMEOUT, Runner
 
 from .chat_model import ChatModel
@@ -11,6 +12,7 @@ from .loop import SimLoop
 from .wire import Connection, Executor, Hangs, Outage
 
 POLICY = EgressPolicy()
+AWAKE = 0.005  # s after standing still in which a heartbeat reaches its database
 
 
 class Process:
@@ -22,6 +24,7 @@ class Process:
         self.paused_until = -1.0
         self._stood = []  # from when to when its clock did, too
         self.opened = {}
+        self.asked_at = {}  # (database, call) -> when it asked last whether the call may start
         self.loop = SimLoop(self)
         with world.inside(self):
             self.pool = Pool(
@@ -40,7 +43,7 @@ class Process:
         self.runner.id = self.name
         for database in world.databases.values():
             self.runner.attach(Connection(world, self, database))
-            self._beat_later(database.name, world.rng.uniform(0, world.lease / 3))
+            self._beat_later(database.name, world.rng.uniform(0, world.lease / BEATS))
 
     # ------------------------------------------------------------ what the loop needs
 
@@ -72,6 +75,13 @@ class Process:
         running = self.runner.queues[name].running.get(claim)
         return running is not None and not running.journal.lost
 
+    def runs_turn(self, name, turn):
+        """Whether the claim that its database knows is still worked on here, if only to end it."""
+        queue = self.runner.queues.get(name)
+        return bool(queue) and any(
+            (claim.turn_id, claim.epoch) == (turn.id, turn.epoch) for claim in queue.running
+        )
+
     # ------------------------------------------------------------ life
 
     def step(self):
@@ -87,9 +97,9 @@ class Process:
         if not self.is_alive:
             return
         if self.is_paused():
-            self.world.at(self.paused_until, self._beat, name)
+            self.world.at(self.paused_until + AWAKE, self._beat, name)
             return
-        pause = self.world.lease / 3
+        pause = self.world.lease / BEATS
         queue = self.runner.queues.get(name)
         if queue and not queue.heartbeat._ended.is_set():
             try:
@@ -154,8 +164,22 @@ class Process:
     # ------------------------------------------------------------ the engine, as the host wires it
 
     async def run(self, request, progress, journal, stop):
+        self._watch_starts(journal)
         turn_tools = tools.TurnTools(request, self.pool)
         model = ChatModel(self, journal, turn_tools)
         return await ai_client.run_turn(
             request, progress, journal, turn_tools, stop, chat_model=model, clock=self.clock
         )
+
+    def _watch_starts(self, journal):
+        """A verdict that is older than a lease, by this process's own clock, starts nothing."""
+        begin_call = journal.begin_call
+
+        async def begin(call):
+            verdict = await begin_call(call)
+            asked = self.asked_at.get((journal.store.name, call.id), self.clock())
+            if verdict.kind == "run" and self.clock() - asked >= journal.claim.lease:
+                self.world.stale_starts.append((journal.store.name, call.id))
+            return verdict
+
+        journal.begin_call = begin

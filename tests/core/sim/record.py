@@ -4,6 +4,8 @@ from collections import Counter
 
 from services.testing import model_store
 
+NEWS = 6.0  # s in which a runner hears from its heartbeat, or looks for what it was not told of
+
 
 class Record:
     def __init__(self):
@@ -21,6 +23,15 @@ class Record:
         self.conflicts = []  # of two writers
         self.broken = []  # what the engine itself has called an error
         self.dropped_for_others = []  # (of whom, server, whose session was closed)
+        self.given = {}  # (database, turn, epoch) -> when it was claimed
+        self.losses = []  # (when, database) of requests and answers that were lost
+        self.taken = []  # from runners that were well
+        self.overheard = []  # events of claims that were over
+        self.started_off = []  # calls that started although something was against it
+        self.second_results = []
+        self.stale_starts = []
+        self.stops = {}  # (database, turn) -> when somebody has stopped it
+        self._seen, self.held_in_vain, self.run_in_vain = {}, [], []
 
     def asked_model(self, process, journal):
         self.asked.append(
@@ -37,6 +48,58 @@ class Record:
                 key = (process.name, database.name, claim.turn_id, claim.epoch)
                 if self.now > self.lost_since.setdefault(key, self.now) + 1:
                     self.kept_lost.append(key)
+
+    def observe_loss(self, database):
+        self.losses.append((self.now, database.name))
+
+    def is_troubled(self, database, since):
+        """Whether something was in the way since then."""
+        return any(end > since for _, end in self.troubles if _ <= self.now) or any(
+            when >= since for when, name in self.losses if name == database.name
+        )
+
+    def observe_requeue(self, database, turn, is_given_back):
+        """Only what its runner has lost, or does not run, is for another."""
+        owner = self._process(turn.owner)
+        if owner is None or owner.is_leaving or not owner.runs_turn(database.name, turn):
+            return
+        if is_given_back or not self.is_troubled(database, self.now - 1.5 * self.lease):
+            self.taken.append((database.name, turn.id, turn.epoch, owner.name))
+
+    def observe_start(self, database, turn, row, claim):
+        """A call starts with every switch on, and under a whole lease."""
+        tool = row.tool
+        if tool and not (tool.is_usable and tool.policy != "never"):
+            self.started_off.append((database.name, row.id, "switched off"))
+        if tool and row.origin and tool.definition != row.origin[1]:
+            self.started_off.append((database.name, row.id, "differs"))
+        if turn.until < self.now + claim.lease - 1e-6:
+            self.started_off.append((database.name, row.id, "under the rest of a lease"))
+
+    def observe(self):
+        """What is held for nobody, and what runs although another has it, longer than the news takes."""
+        seen = {}
+        for name, database in self.databases.items():
+            for turn in database.turns.values():
+                owner = self._process(turn.owner)
+                if turn.state == "running" and owner and not owner.runs_turn(name, turn):
+                    seen["held", owner, name, turn.id, turn.epoch] = self.held_in_vain
+            for process in self.alive():
+                queue = process.runner.queues.get(name)
+                for claim in queue.running if queue and not process.is_paused() else ():
+                    turn = database.turns.get(claim.turn_id)
+                    if not turn or (turn.state, turn.epoch) != ("running", claim.epoch):
+                        seen["run", process, name, claim.turn_id, claim.epoch] = self.run_in_vain
+        self._seen = {key: self._seen.get(key, self.now) for key in seen}
+        for key, found in seen.items():
+            since = self._seen[key]
+            if self.now > since + NEWS and not self.is_troubled(self.databases[key[2]], since):
+                found.append((key[0], key[1].name, *key[2:]))
+
+    def _process(self, name):
+        """The process of this name, if it is well."""
+        found = [p for p in self.processes if p.name == name and p.is_alive and not p.is_paused()]
+        return found[0] if found else None
 
     def observe_claims(self, database):
         running = Counter(t.channel for t in database.turns.values() if t.state == "running")

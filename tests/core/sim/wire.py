@@ -10,6 +10,10 @@ class Hangs(BaseException):
         self.until = until
 
 
+class Refused(Exception):
+    """PostgreSQL does not carry out this one statement; the transaction is rolled back."""
+
+
 class Outage:
     """How one database is: ``away`` refuses, ``hang`` waits. Until when, in the world's time.
 
@@ -50,14 +54,26 @@ class Connection:
         finally:  # also of a claim whose answer is lost, before anything else happens
             self._world.observe_claims(self._database)
 
+    def begin_call(self, claim, call):
+        self._process.asked_at[self.name, call.id] = self._process.clock()
+        return self._call("begin_call", claim, call)
+
     def _call(self, method, *args):
         world, outage = self._world, self._outage
         luck = world.luck()
         if world.now < outage.hang:
             raise Hangs(outage.hang)
+        if (unlocked := self._database.unlocked(method, args)) > world.now:
+            raise Hangs(unlocked)
         if world.now < outage.away or luck < 0.005:
             world.tell(self._process, f"{self.name}.{method}", "is not reached")
+            world.observe_loss(self._database)
             raise ConnectionError("PostgreSQL is away")
+        if world.is_moment(world.plan.refuse_at, "refuse", method):
+            world.tell(self._process, f"{self.name}.{method}", args, "is refused")
+            # A turn whose events are refused is left to its lease, which keeps it from coming back at once.
+            world.troubles.append((world.now, world.now + world.lease))
+            raise Refused(method)
         try:
             result = getattr(self._database, method)(*args)
         except Exception as error:
@@ -65,8 +81,11 @@ class Connection:
             world.blame(self.name, error)
             raise
         world.tell(self._process, f"{self.name}.{method}", args, "gives", result)
+        if world.is_moment(world.plan.pause_at, "pause", method):
+            world.plan.pause_after(world, self._process)
         if luck < 0.02:
             world.tell(self._process, f"{self.name}.{method}", "answer is lost")
+            world.observe_loss(self._database)
             raise ConnectionError("the answer of COMMIT was lost")
         return result
 

@@ -4,31 +4,21 @@ import contextlib
 import heapq
 import itertools
 import random
+from collections import Counter
 
 from services.specs import Limits, LlmSpec, ServerSpec, ToolSpec, TurnRequest
 from services.testing import model_store
 
 from . import fate, people
+from .database import Database
 from .machine import lent_to
 from .process import Process
 from .record import Record
 from .wire import Outage
 
 HORIZON = 60.0  # s; what goes wrong does so before, then all is well
+WATCH = 1.0  # s between two looks at what is held
 PATIENCE = 400.0  # s after which every turn must have ended
-
-
-class Database(model_store.Database):
-    def __init__(self, world, name):
-        super().__init__(
-            name,
-            now=lambda: world.now,
-            notify=lambda kind, number: world.notify(kind, name, number),
-        )
-        self._world = world
-
-    def request_of(self, turn):
-        return self._world.request_of(self, turn)
 
 
 class World(Record):
@@ -46,6 +36,7 @@ class World(Record):
         self._count = itertools.count()
         self._tokens = itertools.count(1)
         self._processes = itertools.count(1)
+        self._uses = Counter()
         self.processes = []
         self.is_calm = False
         self.plan = fate.Plan(self.rng, random.Random(f"more of {seed}"))
@@ -71,6 +62,13 @@ class World(Record):
 
     def latency(self):
         return self.rng.uniform(0.5, 4) if self.now < self.slow_until else self.rng.expovariate(250)
+
+    def is_moment(self, moment, purpose, method):
+        """Whether this use of a store's method is the one that the plan has chosen; each is counted once."""
+        if moment is None or method != moment[0] or self.is_calm:
+            return False
+        self._uses[purpose] += 1
+        return self._uses[purpose] == moment[1]
 
     def new_token(self, database, tool, server):
         """A mark for a call of the model, by which its effect is known again."""
@@ -100,7 +98,7 @@ class World(Record):
     def notify(self, kind, database, number):
         """NOTIFY: after the commit, to everybody who listens right now."""
         for process in self.alive():
-            if self.luck() >= 0.02:
+            if self.luck() >= 0.02 and not self.plan.is_deaf:
                 self.after(self.latency(), process.hear, kind, database, number)
 
     def drop(self, process, realm, number):
@@ -165,11 +163,16 @@ class World(Record):
             for _ in range(self.plan.processes):
                 self.start_process()
             self.plan.begin(self)
+            self._watch()
             self._run_until(HORIZON)
             self._calm_down()
             self._run_until(HORIZON + PATIENCE, self._is_over)
         for process in self.processes:
             process.kill()
+
+    def _watch(self):
+        self.observe()
+        self.after(WATCH, self._watch)
 
     def _calm_down(self):
         self.is_calm, self.slow_until = True, -1.0

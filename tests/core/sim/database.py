@@ -1,0 +1,97 @@
+"""The model of a database, with what a world sees in it and what other transactions lock."""
+
+from services.errors import LeaseLost, TurnGone
+from services.testing import model_store
+from services.turn.ports import TurnsLocked
+
+WAITS_FOR_NOBODY = ("append", "heartbeat")
+
+
+class Database(model_store.Database):
+    """:ivar locked: turns whose row another transaction keeps, until when"""
+
+    def __init__(self, world, name):
+        super().__init__(
+            name,
+            now=lambda: world.now,
+            notify=lambda kind, number: world.notify(kind, name, number),
+        )
+        self._world = world
+        self.locked = {}
+        self._is_releasing = False
+
+    def request_of(self, turn):
+        return self._world.request_of(self, turn)
+
+    # ------------------------------------------------------------ locks of others
+
+    def is_locked(self, turn_id):
+        return self.locked.get(turn_id, -1.0) > self.now()
+
+    def unlocked(self, method, arguments):
+        """When a write of one turn goes on."""
+        claim = arguments[0] if arguments else None
+        if method in WAITS_FOR_NOBODY or not hasattr(claim, "turn_id"):
+            return -1.0
+        return self.locked.get(claim.turn_id, -1.0)
+
+    def heartbeat(self, runner_id, claims):
+        return super().heartbeat(runner_id, [c for c in claims if not self.is_locked(c.turn_id)])
+
+    def _is_next(self, turn):
+        return not self.is_locked(turn.id) and super()._is_next(turn)
+
+    def release(self, runner_id, keep=()):
+        self._is_releasing = True
+        try:
+            super().release(runner_id, keep)
+        finally:
+            self._is_releasing = False
+
+    def _requeue(self, turn):
+        if not self.is_locked(turn.id):
+            self._world.observe_requeue(self, turn, self._is_releasing)
+            super()._requeue(turn)
+
+    def append(self, batch):
+        locked = {claim for claim in batch if self.is_locked(claim.turn_id)}
+        stale = {claim: self._events_of(claim) for claim in batch if not self._is_current(claim)}
+        lost = super().append({c: events for c, events in batch.items() if c not in locked})
+        self._world.overheard += [
+            (self.name, claim) for claim, known in stale.items() if self._events_of(claim) != known
+        ]
+        if locked:
+            raise TurnsLocked(locked, lost)
+        return lost
+
+    # ------------------------------------------------------------ what is seen
+
+    def _is_current(self, claim):
+        turn = self.turns.get(claim.turn_id)
+        return turn is not None and (turn.state, turn.epoch) == ("running", claim.epoch)
+
+    def _events_of(self, claim):
+        turn = self.turns.get(claim.turn_id)
+        return dict(turn.events) if turn else {}
+
+    def _give(self, turn, runner_id, lease):
+        claim = super()._give(turn, runner_id, lease)
+        self._world.given[self.name, turn.id, claim.epoch] = self.now()
+        return claim
+
+    def begin_call(self, claim, call):
+        verdict = super().begin_call(claim, call)
+        turn = self.turns[claim.turn_id]
+        if verdict.kind == "run":
+            self._world.observe_start(self, turn, self.call(turn, call.id), claim)
+        return verdict
+
+    def end_call(self, claim, call_id, result, events):
+        try:
+            former = self.call(self.held(claim), call_id).outcome
+        except (LeaseLost, TurnGone):
+            former = ""
+        super().end_call(claim, call_id, result, events)
+        now = self.call(self.turns[claim.turn_id], call_id).outcome
+        if former and now != former:
+            self._world.second_results.append((self.name, call_id, former, now))
