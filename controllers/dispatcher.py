@@ -8,6 +8,7 @@ from odoo.http import Json2Dispatcher, Response, SessionExpiredException, reques
 from werkzeug.exceptions import HTTPException
 
 from ..models.base.ir_http import LANGUAGE_HEADER, CrossSite
+from ..runtime.web import client_line
 from ..runtime.web.api_error import ApiError, error_body
 from ..services import large, text
 from ..services.errors import EngineError, ResultTooLarge
@@ -33,6 +34,7 @@ class AiDispatcher(Json2Dispatcher):
 
     def dispatch(self, endpoint, args):
         http, env = self.request.httprequest, self.request.env
+        client_line.limit(http._HTTPRequest__environ)
         if (http.content_length or 0) > endpoint.routing.get("max_body", MAX_BODY):
             raise ApiError(413, "body_too_large", env._("The request's body is too large."))
         if endpoint.routing.get("takes_form"):

@@ -5,6 +5,7 @@ from odoo import http
 from odoo.http import Response, request
 
 from ..runtime.turns import listeners, streams
+from ..runtime.web import client_line
 from ..runtime.web.api_error import ApiError
 from .chat import ROUTE, turn_or_404
 from .dispatcher import query_int
@@ -33,7 +34,9 @@ class StreamController(http.Controller):
         if turn.events_pruned:
             final = streams.frame(1, json.dumps(turn._final_event()))
             return Response([final] if not after else [], headers=HEADERS)
-        body = streams.tail(request.db, turn.id, after, streams.mode(), request.env.uid)
+        body = streams.tail(
+            request.db, turn.id, after, streams.mode(), request.env.uid, client_line.connection()
+        )
         return Response(body, headers=HEADERS, direct_passthrough=True)
 
     def _last_event_id(self):

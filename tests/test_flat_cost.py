@@ -139,7 +139,8 @@ class TestFlatCost(AiHttpCase):
 
     def test_a_stream_reads_its_own_events(self):
         with self._queries() as statements:
-            listener.read_events(self.env.cr.dbname, [(self.newest.id, 0), (self.turn.id, 0)])
+            for turn in (self.newest, self.turn):
+                listener.read_events(self.env.cr.dbname, turn.id, 0)
         self._assert_indexed(statements)
 
     def test_retention_goes_in_batches(self):

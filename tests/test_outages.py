@@ -11,6 +11,7 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 
 from ..runtime.turns import listeners, serving, streams
+from ..runtime.turns.listener import Subscription
 from ..services.errors import LeaseLost
 from ..services.turn.ports import Ending
 from ..tools import db, notify
@@ -37,7 +38,11 @@ class TestOutages(StoreCase):
             with (
                 self.subTest(mode=mode),
                 patch.object(streams, "read_events", side_effect=db.DatabaseGone("away")),
-                patch.object(listeners, "subscribe", return_value=(Mock(), Mock())),
+                patch.object(
+                    listeners,
+                    "subscribe",
+                    return_value=(Mock(), Subscription(1, 0, is_behind=True)),
+                ),
             ):
                 parts = list(streams.tail(self.env.cr.dbname, self.turn.id, 0, mode))
                 self.assertEqual([part.partition(b":")[0] for part in parts], [b"retry"])

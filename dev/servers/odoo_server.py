@@ -34,7 +34,13 @@ class OdooProcess:
         # Behind the proxy Odoo's own HTTP port is not the one that people use.
         self.http_port = instance.port("behind-proxy") if workers else port
         self.log = log or instance.log
-        self._environment = {**os.environ, **instance.postgres.environment, **(environment or {})}
+        self._environment = {
+            **os.environ,
+            # Odoo starts itself anew as "python", which is looked for there.
+            "PATH": f"{Path(instance.python).parent}:{os.environ.get('PATH', os.defpath)}",
+            **instance.postgres.environment,
+            **(environment or {}),
+        }
         self._odoo: processes.Process | None = None
         self._proxy: processes.Process | None = None
 

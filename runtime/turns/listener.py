@@ -30,7 +30,8 @@ DEAF_INTERVAL = 1.0  # s, the same while the wake-up channel is not heard
 LOOK_INTERVAL = 10.0  # s between two looks of the streams for what was missed
 REST = 300.0  # s without a stream, a turn or a word, then the listener may end
 RECONNECT = (0.1, 0.5, 1.0, 2.0)  # s, pauses between tries; the last one repeats
-FETCH_LIMIT = 2000  # events of one query
+FETCH_LIMIT = 2000  # events of one page
+PAGE = 256 * 1024  # characters of one page of a turn's log; its last event may be longer
 READERS = 8  # cursors that this process takes for replays of one database at a time
 KINDS = ("queued", "stop", "server_off", "server_well", "answered", "conversation_over")
 
@@ -46,32 +47,51 @@ class Event:
 
 @dataclass(eq=False, slots=True)
 class Subscription:
+    """
+    :ivar is_behind: its stream reads the log by itself until it calls `follow`; nothing is kept for it meanwhile
+    """
+
     turn_id: int
     after: int
     reader: int | None = None
+    is_behind: bool = False
     events: deque = field(default_factory=deque)
     wakeup: threading.Event = field(default_factory=threading.Event)
     is_over: bool = False
+    _size: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def end(self) -> None:
         """Nothing more will come."""
         self.is_over = True
         self.wakeup.set()
 
+    def follow(self, after: int) -> None:
+        """From now on keep what comes after this event."""
+        with self._lock:
+            self.after, self.is_behind = after, False
+
     def put(self, event: Event) -> None:
-        if event.seq > self.after:
+        with self._lock:
+            if event.seq <= self.after or self.is_behind:
+                return
             self.after = event.seq
-            self.events.append(event)
-            self.wakeup.set()
+            if self.events and self._size + len(event.data) > PAGE:
+                self.events.clear()
+                self._size, self.is_behind = 0, True
+            else:
+                self.events.append(event)
+                self._size += len(event.data)
+        self.wakeup.set()
 
     def take(self, timeout: float) -> list[Event]:
         """What has come in, or an empty list after `timeout` seconds."""
-        if not self.events:
+        if not self.events and not self.is_behind:
             self.wakeup.wait(timeout)
         self.wakeup.clear()
-        taken = []
-        while self.events:
-            taken.append(self.events.popleft())
+        with self._lock:
+            taken, self._size = list(self.events), 0
+            self.events.clear()
         return taken
 
 
@@ -84,13 +104,34 @@ FREE_WORK = """
       FROM woow_paas_platform_ai_turn WHERE state IN ('queued', 'running')
     """
 EVENTS = """
-    SELECT p.turn_id, e.seq, e.payload::text, e.payload->>'type'
-      FROM unnest(%s::int[], %s::int[]) AS p (turn_id, after)
+    SELECT p.turn_id, e.seq, e.data, e.type
+      FROM unnest(%(turns)s::int[], %(after)s::int[]) AS p (turn_id, after)
      CROSS JOIN LATERAL (
-            SELECT seq, payload FROM woow_paas_platform_ai_turn_event
-             WHERE turn_id = p.turn_id AND seq > p.after
-             ORDER BY seq LIMIT %s) AS e
+            SELECT *, SUM(length(data)) OVER (ORDER BY seq) - length(data) AS before
+              FROM (SELECT seq, payload::text AS data, payload->>'type' AS type
+                      FROM woow_paas_platform_ai_turn_event
+                     WHERE turn_id = p.turn_id AND seq > p.after
+                     ORDER BY seq LIMIT %(events)s) AS next) AS e
+     WHERE e.before < %(characters)s
      ORDER BY p.turn_id, e.seq
+    """
+# One event after the other: a page of a long log costs only what it has.
+HISTORY = """
+    WITH RECURSIVE page AS (
+           (SELECT seq, payload::text AS data, payload->>'type' AS type,
+                   length(payload::text) AS size, 1 AS number
+              FROM woow_paas_platform_ai_turn_event
+             WHERE turn_id = %(turn)s AND seq > %(after)s
+             ORDER BY seq LIMIT 1)
+         UNION ALL
+            SELECT next.seq, next.data, next.type, page.size + length(next.data), page.number + 1
+              FROM page CROSS JOIN LATERAL (
+                   SELECT seq, payload::text AS data, payload->>'type' AS type
+                     FROM woow_paas_platform_ai_turn_event
+                    WHERE turn_id = %(turn)s AND seq > page.seq
+                    ORDER BY seq LIMIT 1) AS next
+             WHERE page.size < %(characters)s AND page.number < %(events)s)
+    SELECT seq, data, type FROM page ORDER BY seq
     """
 
 
@@ -100,9 +141,15 @@ def is_work_free(dbname: str) -> bool:
     return is_free
 
 
-def read_events(dbname: str, positions: list[tuple[int, int]]) -> list[tuple[int, Event]]:
-    """At most `FETCH_LIMIT` events after each (turn, seq), in order, in one query."""
-    return _as_events(_read(dbname, EVENTS, _after(positions)))
+def read_events(dbname: str, turn_id: int, after: int) -> list[Event]:
+    """A page of what comes after this event, in order; see `is_full`."""
+    page = {"turn": turn_id, "after": after, "events": FETCH_LIMIT, "characters": PAGE}
+    return [_as_event(*row) for row in _read(dbname, HISTORY, page)]
+
+
+def is_full(page: list[Event]) -> bool:
+    """Whether more may follow it."""
+    return len(page) >= FETCH_LIMIT or sum(len(event.data) for event in page) >= PAGE
 
 
 def open_turns(dbname: str, turns: list[int]) -> set[int]:
@@ -121,12 +168,8 @@ def _read(dbname, statement, values) -> list[tuple]:
         return cr.fetchall()
 
 
-def _after(positions: list[tuple[int, int]]) -> list:
-    return [[turn for turn, _ in positions], [after for _, after in positions], FETCH_LIMIT]
-
-
-def _as_events(rows: list[tuple]) -> list[tuple[int, Event]]:
-    return [(turn, Event(seq, data, kind in FINAL)) for turn, seq, data, kind in rows]
+def _as_event(seq: int, data: str, kind: str) -> Event:
+    return Event(seq, data, kind in FINAL)
 
 
 class NotificationHandler(Protocol):
@@ -189,9 +232,14 @@ class Listener:
             merge(self._notes, notes)
         self._wakeup.set()
 
-    def subscribe(self, turn_id: int, after: int, reader: int | None = None) -> Subscription:
-        """:param reader: the id of the user who reads"""
-        subscription = Subscription(turn_id, after, reader)
+    def subscribe(
+        self, turn_id: int, after: int, reader: int | None = None, is_behind: bool = False
+    ) -> Subscription:
+        """
+        :param reader: the id of the user who reads
+        :param is_behind: see `Subscription`
+        """
+        subscription = Subscription(turn_id, after, reader, is_behind)
         with self._lock:
             self._subscriptions.setdefault(turn_id, set()).add(subscription)
         measures.add("streams")
@@ -336,15 +384,21 @@ class Listener:
         while True:
             with self._lock:
                 wanted = {
-                    turn: min(s.after for s in subscriptions)
+                    turn: min(following)
                     for turn, subscriptions in self._subscriptions.items()
+                    if (following := [s.after for s in subscriptions if not s.is_behind])
                 }
             if not wanted:
                 return
-            found = _as_events(read(EVENTS, _after(list(wanted.items()))))
+            pages: dict[int, list[Event]] = {}
+            positions = {"turns": list(wanted), "after": list(wanted.values())}
+            limits = {"events": FETCH_LIMIT, "characters": PAGE}
+            for turn, *row in read(EVENTS, positions | limits):
+                pages.setdefault(turn, []).append(_as_event(*row))
             with self._lock:
-                for turn, event in found:
+                for turn, page in pages.items():
                     for subscription in self._subscriptions.get(turn, ()):
-                        subscription.put(event)
-            if len(found) < FETCH_LIMIT:  # no turn can have more left
+                        for event in page:
+                            subscription.put(event)
+            if not any(map(is_full, pages.values())):
                 return

@@ -46,9 +46,9 @@ def channel() -> Channel:
 
 
 def subscribe(dbname: str, turn_id: int, after: int, reader: int | None):
-    """:return: the `Listener` and the `Subscription`, which keeps it from ending"""
+    """:return: the `Listener` and the `Subscription`, which keeps it from ending and is behind"""
     with _registry.lock:
-        return (found := listener(dbname)), found.subscribe(turn_id, after, reader)
+        return (found := listener(dbname)), found.subscribe(turn_id, after, reader, is_behind=True)
 
 
 def forget(ending: Listener, even_used: bool = False) -> bool:

@@ -1,10 +1,12 @@
 """Start-up listening, which no request has to begin: turns that a restart or a dead process left behind go on."""
 
+import contextlib
 import functools
 import http.client
 import logging
 import os
 import threading
+import time
 
 import psycopg2
 from odoo.modules import module as odoo_module
@@ -21,6 +23,7 @@ from . import listeners
 _logger = logging.getLogger(__name__)
 
 WAKE_TIMEOUT = 5.0  # s
+GEVENT_TRIES = 60  # one a second: it starts beside the workers
 EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 what is compared, not bound
 
 
@@ -56,7 +59,8 @@ def _is_master() -> bool:
 
 
 def _follow_workers() -> None:
-    """Of the databases that Odoo's master has loaded, each HTTP worker listens from its start."""
+    """Of the databases that Odoo's master has loaded, each HTTP worker listens from its start, and sees that the
+    gevent process has them, too."""
     started = server.WorkerHTTP.start
     if hasattr(started, "__wrapped__"):
         return
@@ -67,6 +71,9 @@ def _follow_workers() -> None:
         for dbname, registry in list(Registry.registries.items()):
             if db.MARK in registry:
                 listeners.ensure_listening(dbname)
+                threading.Thread(
+                    target=_warm_streams, args=(dbname,), name="woow-ai-warm", daemon=True
+                ).start()
 
     server.WorkerHTTP.start = start
 
@@ -105,19 +112,35 @@ def turns_wait(dbname: str) -> None:
 
 
 def _wake_worker(dbname: str) -> None:
-    """A request makes the worker that answers it listen; `dbfilter` decides by the host whom it may reach."""
+    """A request makes the worker that answers it listen."""
+    try:
+        is_answered = _asks(dbname, config["http_port"])
+    except (OSError, http.client.HTTPException) as error:
+        _logger.info("No worker could be told that turns of %s wait: %s", dbname, error)
+        return
+    if not is_answered:
+        _logger.info("No worker answers for %s: its turns wait for a request.", dbname)
+
+
+def _warm_streams(dbname: str) -> None:
+    """A request makes the gevent process load the database, or the first stream would wait for it: for seconds."""
+    for _ in range(GEVENT_TRIES):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            _asks(dbname, config["gevent_port"])
+            return
+        time.sleep(1)
+
+
+def _asks(dbname: str, port: int) -> bool:
+    """Whether Odoo answers at this port for the database; `dbfilter` decides by the host whom a request may reach."""
     interface = config["http_interface"] or ""
     address = "127.0.0.1" if interface in EVERYWHERE else interface
     for host in (address, dbname, f"{dbname}.localhost"):
-        try:
-            connection = http.client.HTTPConnection(address, config["http_port"], WAKE_TIMEOUT)
-            headers = {"Host": host, "X-Odoo-Database": dbname}
-            connection.request("GET", "/api/ai/health", headers=headers)
-            status = connection.getresponse().status
-            connection.close()
-        except (OSError, http.client.HTTPException) as error:
-            _logger.info("No worker could be told that turns of %s wait: %s", dbname, error)
-            return
+        connection = http.client.HTTPConnection(address, port, WAKE_TIMEOUT)
+        headers = {"Host": host, "X-Odoo-Database": dbname}
+        connection.request("GET", "/api/ai/health", headers=headers)
+        status = connection.getresponse().status
+        connection.close()
         if status == http.HTTPStatus.OK:
-            return
-    _logger.info("No worker answers for %s: its turns wait for a request.", dbname)
+            return True
+    return False

@@ -10,6 +10,7 @@ from ...services import text
 from ...services.errors import EngineError
 from ...tools import sentences
 from ..turns import listeners
+from . import client_line
 from .api_error import ApiError, error_body
 
 _logger = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ class Waiting(Response):
                 self.status_code = 429
                 self.headers["Retry-After"] = str(RETRY_AFTER)
                 self._turn_away(sentences.in_language(self._lang, TURNED_AWAY))
+        client_line.limit(environ)
         return super().__call__(environ, start_response)
 
     def _answer(self):

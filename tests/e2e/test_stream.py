@@ -2,8 +2,20 @@
 
 import concurrent.futures
 import contextlib
+import http.client
+import json
+import re
+import signal
+import socket
+import time
 
+import httpx
+import psutil
+import pytest
 from chat import Chat, calls, first, text_of, then
+from waiting import PATIENCE, eventually
+
+from dev.servers.odoo_server import answers
 
 TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
 LONG = " ".join(f"word{number}" for number in range(120))
@@ -109,3 +121,152 @@ def test_one_person_leaves_threads_for_the_others(odoo, scripted_llm):
         assert answer.headers["retry-after"]
         assert next(other.lines())
     assert turn.wait_ended() == "done"
+
+
+LIMIT = 10  # s that a request may take
+LOG = "woow_paas_platform_ai_turn_event"
+
+
+def lengthen(turn, number, size):
+    """Events of so many bytes before the final one of a turn that is over."""
+    last = int(turn.value(f"(SELECT MAX(seq) FROM {LOG} WHERE turn_id = {turn.id})"))
+    turn.chat.odoo.sql(
+        f"UPDATE {LOG} SET seq = {last + number} WHERE turn_id = {turn.id} AND seq = {last}"
+    )
+    turn.chat.odoo.sql(
+        f"""
+        INSERT INTO {LOG} (turn_id, seq, payload)
+        SELECT {turn.id}, {last} + n, jsonb_build_object('type', 'noise', 'content', (
+               SELECT string_agg(md5(n::text || part), '') FROM generate_series(1, {size // 32}) part))
+          FROM generate_series(0, {number - 1}) n
+        """
+    )
+
+
+def unread(odoo, turn, number, after=0, room=4096, port=None):
+    """Connections that ask for this stream and take nothing of it.
+
+    :param room: bytes that the client's side of each keeps
+    """
+    cookie = odoo.session("user").cookies["session_id"]
+    asked = []
+    for _stream in range(number):
+        line = socket.socket()
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+        line.connect(("127.0.0.1", port or odoo.process.port))
+        line.sendall(
+            f"GET {turn.url}?after={after} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: session_id={cookie}\r\n\r\n".encode()
+        )
+        asked.append(line)
+    return asked
+
+
+def is_held(process, line):
+    """Whether the server still has its side of a connection."""
+    port = line.getsockname()[1]
+    return any(
+        other.raddr and other.raddr.port == port and other.status == psutil.CONN_ESTABLISHED
+        for other in process.net_connections("tcp")
+    )
+
+
+class TestSlowReaders:
+    @pytest.fixture(scope="class")
+    def hurried(self, new_odoo):
+        options = {"limit_time_real": LIMIT, "limit_time_real_cron": 600}
+        return new_odoo("hurried", options=options)
+
+    @pytest.fixture
+    def long_turn(self, hurried, scripted_llm):
+        script(scripted_llm, "long")
+        turn = Chat(hurried).ask("long")
+        turn.wait_ended()
+        lengthen(turn, 40, 256 * 1024)
+        return turn
+
+    def test_who_reads_nothing_is_let_go_before_odoo_reloads(self, hurried, long_turn):
+        process = psutil.Process(hurried.process.pid)
+        begun = time.monotonic()
+        lines = unread(hurried, long_turn, 3)
+        eventually(lambda: any(is_held(process, line) for line in lines))
+        eventually(lambda: not any(is_held(process, line) for line in lines))
+        assert time.monotonic() - begun < LIMIT
+        assert httpx.get(f"{hurried.url}/web/login", timeout=PATIENCE).status_code == 200
+        assert "time limit" not in hurried.log_text()
+        assert "Exception happened" not in hurried.log_text()
+        for line in lines:
+            line.close()
+
+    def test_odoo_starts_itself_anew(self, hurried):
+        """As after a reload, with the Python that it had."""
+        log = len(hurried.log_text())
+        hurried.process.signal(signal.SIGHUP)
+        eventually(lambda: "HTTP service (werkzeug) running" in hurried.log_text()[log:])
+        eventually(lambda: answers(hurried.process.port, "/web/login"))
+
+    def test_who_reads_slowly_gets_everything(self, hurried, long_turn):
+        seen, connections = [], 0
+        while not seen or seen[-1][1]["type"] != "done":
+            connections += 1
+            seen += slowly(hurried, long_turn, seen[-1][0] if seen else 0)
+        assert seen == long_turn.numbered()
+        assert connections > 1
+        assert "time limit" not in hurried.log_text()
+
+
+class TestUnreadStreams:
+    STREAMS = 60
+    MEMORY = 100  # MB that they may take together
+
+    def test_they_take_little_memory_and_nobody_elses_stream(self, odoo_prefork, scripted_llm):
+        odoo = odoo_prefork
+        script(scripted_llm, "unread")
+        turn, other = Chat(odoo).ask("unread"), Chat(odoo, login="owner").ask("unread")
+        for each in (turn, other):
+            each.wait_ended()
+        lengthen(turn, 80, 256 * 1024)
+        gevent = next(
+            child
+            for child in psutil.Process(odoo.process.pid).children()
+            if "gevent" in child.cmdline()
+        )
+        turn.numbered()
+        before = gevent.memory_info().rss
+        with contextlib.ExitStack() as stack:
+            for line in unread(odoo, turn, self.STREAMS, port=odoo.process.gevent_port):
+                stack.enter_context(line)
+                line.settimeout(PATIENCE)
+                assert b" 200 " in line.recv(16)
+            assert other.numbered()[-1][1]["type"] == "done"
+            taken = (gevent.memory_info().rss - before) >> 20
+        assert gevent.is_running()
+        assert taken <= self.MEMORY, f"{taken} MB"
+
+
+def slowly(odoo, turn, after, rate=1_000_000):
+    """The whole events of one request, at so many bytes a second."""
+    (line,) = unread(odoo, turn, 1, after, 64 * 1024)
+    received = b""
+    with line, contextlib.closing(http.client.HTTPResponse(line)) as answer:
+        answer.begin()
+        assert answer.status == 200
+        while data := answer.read1(rate // 50):
+            received += data
+            time.sleep(0.02)
+    return [
+        (int(block.split(b"\n")[0][4:]), json.loads(block.split(b"data: ", 1)[1]))
+        for block in received.split(b"\n\n")[:-1]
+        if block.startswith(b"id: ")
+    ]
+
+
+def test_the_first_stream_after_a_start_waits_for_no_registry(new_odoo):
+    """The gevent process has the database before anybody asks it for something."""
+    odoo = new_odoo("warm", workers=2)
+    master = psutil.Process(odoo.process.pid)
+
+    def has_loaded():
+        [gevent] = [one for one in master.children() if "gevent" in one.cmdline()]
+        return re.search(rf" {gevent.pid} INFO .*Registry loaded", odoo.log_text())
+
+    eventually(has_loaded)

@@ -126,6 +126,7 @@ SHARED = {  # what databases of a process may share, and why
     "services/large.py _worker": "one thread that reads large bodies, one after another",
     "tools/db.py _pools": "everything in it is by database",
     "tools/db.py _thread": "whether its thread may sleep, nothing of a database",
+    "runtime/turns/streams.py _backlogs": "everything in it is by database",
     "runtime/turns/listener.py _readers": "how many connections at once, nothing else",
     "runtime/turns/listeners.py _registry": "everything in it is by database, notes of the channel by its secret name",
     "runtime/traces/collector.py _collector": "the operator's collector, as traces.py",
