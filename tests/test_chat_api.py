@@ -5,6 +5,7 @@ from unittest.mock import patch
 from odoo import fields
 from odoo.tests import tagged
 
+from ..models.conversation import discuss_channel_page
 from ..runtime import process
 from ..tools import settings
 from .common import AiHttpCase
@@ -199,6 +200,43 @@ class TestChatApi(AiHttpCase):
         older = self._call("GET", f"{path}?limit=10&before={asked[0]['id']}")[1]
         self.assertEqual(len([m for m in older["messages"] if m["role"] == "user"]), 3)
         self.assertFalse(older["has_more"])
+
+    def test_a_page_ends_where_its_results_get_too_many(self):
+        self._sign_in(self.member)
+        conversation = self._new()[1]["id"]
+        channel = self.env["discuss.channel"].browse(conversation).with_user(self.member)
+        for number in range(4):
+            turn = channel._ask(f"Question {number}").sudo()
+            self.env["woow_paas_platform.tool_call"].sudo().create(
+                {
+                    "turn_id": turn.id,
+                    "user_id": self.member.id,
+                    "call_id": f"call_{number}",
+                    "tool_name": "large",
+                    "outcome": "ok",
+                    "result": "x" * 1000,
+                    "kept_bytes": 1000,
+                }
+            )
+            self.env["woow_paas_platform.tool_call"].sudo().create(
+                {
+                    "turn_id": turn.id,
+                    "user_id": self.member.id,
+                    "call_id": f"unfinished_{number}",
+                    "tool_name": "large",
+                }
+            )
+            turn._request_stop()
+        path = f"/api/ai/conversations/{conversation}"
+        self.patch(discuss_channel_page, "PAGE_BYTES", 2500)
+        page = self._call("GET", path)[1]
+        asked = [m for m in page["messages"] if m["role"] == "user"]
+        self.assertEqual([m["text"] for m in asked], ["Question 2", "Question 3"])
+        self.assertTrue(page["has_more"])
+        self.patch(discuss_channel_page, "PAGE_BYTES", 0)
+        older = self._call("GET", f"{path}?before={asked[0]['id']}")[1]
+        asked = [m["text"] for m in older["messages"] if m["role"] == "user"]
+        self.assertEqual((asked, older["has_more"]), (["Question 1"], True), "one at least")
 
     def test_what_one_may_not_see_does_not_exist(self):
         turn = self._ask(self.member, service=self.service)

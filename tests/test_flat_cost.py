@@ -134,7 +134,7 @@ class TestFlatCost(AiHttpCase):
             page = self.channel._conversation_page(30)
             self.env["discuss.channel"].with_user(self.member)._ai_conversations()
         self.assertLessEqual(len(page["messages"]), 60)
-        self.assertLess(len(statements), 15)
+        self.assertLess(len(statements), 16)
         self._assert_indexed(statements)
 
     def test_a_stream_reads_its_own_events(self):

@@ -76,3 +76,50 @@ class TestQuotas(TurnByHandCase):
         self.store.end_call(self.claim, "call_2_1", result, [])
         self.assertEqual(len(self._files(self.turn.channel_id)), 4)
         self.assertEqual(self.turn.call_ids.mapped("outcome"), ["ok"] * 3)
+
+    def _long_result(self, number, size=20_000):
+        """A call of the turn whose tool says so much."""
+        self._begin((self.forecast, TAIPEI), round_=number)
+        result = CallResult(
+            outcome="ok", text="said " * 100, whole="x" * size, display={"said": "x" * size}
+        )
+        call_id = f"call_{number}_1"
+        self.store.end_call(self.claim, call_id, result, [])
+        self.env.invalidate_all()
+        return self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call_id)])
+
+    def _next_turn(self):
+        self.turn._end("done", "<p>Done.</p>")
+        self.turn = self._ask(self.member).sudo()
+        self.claim = None
+
+    def test_new_results_take_the_room_of_the_oldest(self):
+        self._limit(max_file_megabytes_per_person=1)
+        self.tools.approval_policy = "auto"
+        with patch.object(tool_call, "MEGABYTE", 100_000):
+            first = self._long_result(1)
+            former = first.turn_id
+            self._next_turn()
+            second, third = self._long_result(2), self._long_result(3)
+        self.assertTrue(first.result_pruned)
+        self.assertFalse(first.whole_text or first.result or first.kept_bytes)
+        self.assertTrue(former.events_pruned)
+        self.env.cr.execute(
+            "SELECT COUNT(*) FROM woow_paas_platform_ai_turn_event WHERE turn_id = %s", [former.id]
+        )
+        self.assertEqual(self.env.cr.fetchone()[0], 0)
+        for kept in (second, third):
+            self.assertEqual(len(kept.whole_text), 20_000)
+            self.assertGreater(kept.kept_bytes, 40_000)
+        self.assertFalse(second.turn_id.events_pruned)
+
+    def test_without_room_a_result_keeps_what_the_model_reads(self):
+        self._limit(max_file_megabytes_per_person=1)
+        self.tools.approval_policy = "auto"
+        with patch.object(tool_call, "MEGABYTE", 50_000):
+            kept, cut = self._long_result(1), self._long_result(2)
+        self.assertTrue(kept.whole_text)
+        self.assertFalse(cut.whole_text)
+        self.assertTrue(cut.truncated)
+        self.assertEqual(cut.result, cut.llm_text)
+        self.assertEqual(cut.outcome, "ok")

@@ -1,11 +1,15 @@
+from dataclasses import asdict
+
 from odoo import fields
 from odoo.tests import tagged
 
+from ..services.llm import transcript
 from ..services.llm.transcript import DIFFERS
-from ..services.specs import CallResult, ToolCall
+from ..services.specs import CallResult, ToolCall, TurnProgress
 from ..services.turn import read_result
 from ..services.turn.ports import Ending
-from .store_data import StoreCase
+from .common import retention
+from .store_data import LEASE, StoreCase
 
 
 @tagged("post_install", "-at_install")
@@ -72,6 +76,35 @@ class TestStoreCalls(StoreCase):
         row.write({"whole_text": False, "llm_text": False, "result_pruned": True})
         self.env.flush_all()
         self.assertEqual(self._read_on(claim, "call_long").outcome, "error")
+
+    def test_a_result_that_was_removed_is_not_told_again(self):
+        """Neither to the model of a later turn nor by a retry, whenever that was made."""
+        claim = self._claim()
+        call = self._call()
+        told = CallResult(outcome="ok", text="SECRET 7", display="SECRET 7", truncated=True)
+        asked = transcript.assistant_message("Let me see.", [call])
+        messages = [asked, transcript.tool_message("call_1", told)]
+        progress = asdict(TurnProgress(step=1, started=True, messages=messages))
+        self.store.save_step(claim, progress, (call,), [])
+        self.store.end_call(claim, "call_1", told, [])
+        ending = Ending(state="failed", error_code="internal_error", next_seq=2)
+        self.store.finish(claim, ending, [])
+        self.env.invalidate_all()
+        channel = self.turn.channel_id.with_user(self.member)
+        before = self.turn.with_user(self.member)._retry().sudo()
+        self.assertIn("SECRET 7", str(before.transcript))
+        self.env.flush_all()
+        (claim,) = self.store.claim("one", 1, LEASE)
+        self.store.finish(claim, Ending(state="stopped", next_seq=before._last_seq() + 1), [])
+        self.env.cr.execute("UPDATE woow_paas_platform_tool_call SET create_date = '2001-01-01'")
+        retention(self.env)
+        self.env.invalidate_all()
+        history = channel._ask("And now?").sudo()._turn_request().history
+        after = before.with_user(self.member)._retry().sudo()
+        for said in (self.turn.transcript, before.transcript, after.transcript, history):
+            self.assertNotIn("SECRET 7", str(said))
+            self.assertIn("no longer kept", str(said))
+            self.assertIn("Let me see.", str(said))
 
     def test_files_of_a_result_belong_to_the_conversation(self):
         claim = self._claim()

@@ -1,10 +1,15 @@
 """A conversation as the API has it: its data, and its messages page by page."""
 
+import itertools
+
 from odoo import models
 from odoo.tools import html2plaintext
 
+from ...services import const
 from ...tools import sentences
 from ...tools.moments import utc
+
+PAGE_BYTES = 4 * 1024 * 1024  # of results that one page of messages shows, about
 
 
 def _shown_body(message):
@@ -54,6 +59,7 @@ class DiscussChannel(models.Model):
             domain.append(("id", "not in", hidden))
         # sudo: mail.message - of the caller's own conversation, see `_own_conversation`
         messages = self.env["mail.message"].sudo().search(domain, order="id desc", limit=limit + 1)
+        limit = self._fitting(messages[:limit])
         page = messages[:limit].sorted("id")
         page.attachment_ids.mapped("name")
         turns = self.env["woow_paas_platform.ai_turn"].search(
@@ -110,6 +116,23 @@ class DiscussChannel(models.Model):
             "turn": open_turns[0]._running_data() if open_turns else None,
             "queued": [turn._queued_data() for turn in open_turns[1:]],
         }
+
+    def _fitting(self, messages):
+        """:return: how many of the messages a page takes, the latest first, by the results that it shows with them"""
+        self.env["woow_paas_platform.tool_call"].flush_model(["kept_bytes", "turn_id"])
+        self.env.cr.execute(
+            """
+            SELECT COALESCE(t.answer_message_id, t.message_id), SUM(LEAST(COALESCE(c.kept_bytes, 0), %s))
+              FROM woow_paas_platform_ai_turn t
+              JOIN woow_paas_platform_tool_call c ON c.turn_id = t.id
+             WHERE t.channel_id = %s AND (t.answer_message_id = ANY(%s) OR t.message_id = ANY(%s))
+             GROUP BY 1
+            """,
+            [const.UI_RESULT_CAP, self.id, messages.ids, messages.ids],
+        )
+        sizes = dict(self.env.cr.fetchall())
+        totals = itertools.accumulate(sizes.get(message.id, 0) for message in messages)
+        return max(1, sum(total <= PAGE_BYTES for total in totals))
 
     def _closed_sentence(self):
         """Why the caller can ask nothing more here, empty while that is possible."""

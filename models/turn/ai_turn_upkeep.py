@@ -39,38 +39,49 @@ class AiTurn(models.Model):
         """:return: the number of turns whose events were removed"""
         self.env.cr.execute(
             """
-            WITH old AS (
-                UPDATE woow_paas_platform_ai_turn SET events_pruned = TRUE
-                 WHERE id IN (
-                        SELECT id FROM woow_paas_platform_ai_turn
-                         WHERE ended_at < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
-                           AND events_pruned IS NOT TRUE
-                         ORDER BY ended_at LIMIT %s
-                           FOR UPDATE SKIP LOCKED)
-             RETURNING id),
-            gone AS (
-                DELETE FROM woow_paas_platform_ai_turn_event e USING old WHERE e.turn_id = old.id)
-            SELECT COUNT(*) FROM old
+            SELECT id FROM woow_paas_platform_ai_turn
+             WHERE ended_at < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
+               AND events_pruned IS NOT TRUE
+             ORDER BY ended_at LIMIT %s
+               FOR UPDATE SKIP LOCKED
             """,
             [limits.get(self.env, "event_retention_days"), limit],
         )
-        return self.env.cr.fetchone()[0]
+        old = self.browse(turn_id for (turn_id,) in self.env.cr.fetchall())
+        old._forget_events()
+        return len(old)
+
+    def _forget_events(self):
+        """Of turns that are over: their streams tell the end only."""
+        self.env.cr.execute(
+            """
+            WITH old AS (
+                UPDATE woow_paas_platform_ai_turn SET events_pruned = TRUE
+                 WHERE id = ANY(%s) AND events_pruned IS NOT TRUE
+             RETURNING id)
+            DELETE FROM woow_paas_platform_ai_turn_event e USING old WHERE e.turn_id = old.id
+            """,
+            [self.ids],
+        )
+        self.invalidate_recordset(["events_pruned"])
 
     @api.model
     def _prune_results(self, limit):
         """:return: the number of calls whose results were removed"""
         self.env.cr.execute(
             """
-            UPDATE woow_paas_platform_tool_call
-               SET result = NULL, llm_text = NULL, whole_text = NULL, rehearsal = NULL,
-                   result_pruned = TRUE
-             WHERE id IN (
-                    SELECT id FROM woow_paas_platform_tool_call
-                     WHERE create_date < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
-                       AND outcome IS NOT NULL AND result_pruned IS NOT TRUE
-                     ORDER BY create_date LIMIT %s
-                       FOR UPDATE SKIP LOCKED)
+            SELECT id FROM woow_paas_platform_tool_call
+             WHERE create_date < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
+               AND outcome IS NOT NULL AND result_pruned IS NOT TRUE
+               AND NOT EXISTS (  -- its runner would save the transcript with the result again
+                    SELECT 1 FROM woow_paas_platform_ai_turn t
+                     WHERE t.id = turn_id AND t.ended_at IS NULL)
+             ORDER BY create_date LIMIT %s
+               FOR UPDATE SKIP LOCKED
             """,
             [limits.get(self.env, "result_retention_days"), limit],
         )
-        return self.env.cr.rowcount
+        calls = self.env["woow_paas_platform.tool_call"]
+        old = calls.browse(call_id for (call_id,) in self.env.cr.fetchall())
+        old._forget_results()
+        return len(old)

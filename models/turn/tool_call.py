@@ -2,10 +2,14 @@ import json
 
 from odoo import api, fields, models
 
-from ...services import events, text
+from ...services import const, events, text
 from ...services.specs import CallResult
 from ...services.turn import read_result
 from ...tools import sentences
+
+SMALL = 4 * 1024  # bytes of a result that nobody counts
+NOT_FINISHED = "The call was not finished."
+RESULT_PRUNED = "This result is no longer kept."
 
 
 class ToolCall(models.Model):
@@ -77,11 +81,15 @@ class ToolCall(models.Model):
     started_epoch = fields.Integer(readonly=True)
     duration_ms = fields.Integer("Duration (ms)", readonly=True, aggregator="avg")
     bytes = fields.Integer(readonly=True)
+    kept_bytes = fields.Integer(
+        readonly=True, help="Size of the stored result; small ones are not counted."
+    )
     tokens = fields.Integer(readonly=True, help="Estimated number of tokens in the result.")
     truncated = fields.Boolean(readonly=True)
     attachment_ids = fields.Many2many("ir.attachment", string="Files", readonly=True)
     result_pruned = fields.Boolean(
-        readonly=True, help="The result was deleted when its retention period ended."
+        readonly=True,
+        help="The result was deleted: its retention period ended, or newer results needed the room.",
     )
     is_summed = fields.Boolean(
         "Counted in Statistics", readonly=True, help="The call is included in the statistics."
@@ -97,6 +105,7 @@ class ToolCall(models.Model):
         "((create_date::date)) WHERE outcome IS NOT NULL AND is_summed IS NOT TRUE"
     )
 
+    _kept = models.Index("(user_id, id) INCLUDE (kept_bytes) WHERE kept_bytes > 0")
     _created = models.Index("(create_date)")
     _call_id_unique = models.Constraint("UNIQUE (call_id)", "The ID of a tool call must be unique.")
 
@@ -121,6 +130,7 @@ class ToolCall(models.Model):
         if isinstance(shown, str):  # also where the engine says why there is no answer of the tool
             lang = self.turn_id._language() if self.turn_id else self.env.lang
             shown = sentences.in_language(lang, shown)
+        kept = text.weight([shown, result.text, result.whole], const.WIRE_CAP)
         return {
             "outcome": result.outcome,
             "result": text.storable(shown),
@@ -129,8 +139,46 @@ class ToolCall(models.Model):
             "whole_text": text.storable(result.whole) or False,
             "duration_ms": result.duration_ms,
             "bytes": result.bytes,
+            "kept_bytes": kept if kept > SMALL else 0,
             "truncated": result.truncated,
         }
+
+    def _forget_results(self):
+        """The rows stay. Models are told results out of transcripts, also by the turns that retry these."""
+        self.env.cr.execute(
+            """
+            UPDATE woow_paas_platform_tool_call
+               SET result = NULL, llm_text = NULL, whole_text = NULL, rehearsal = NULL,
+                   kept_bytes = 0, result_pruned = TRUE
+             WHERE id = ANY(%s)
+            """,
+            [self.ids],
+        )
+        self.env.cr.execute(
+            """
+            WITH RECURSIVE told (id) AS (
+                SELECT unnest(%(turns)s::int[])
+                 UNION
+                SELECT t.id FROM woow_paas_platform_ai_turn t JOIN told ON t.retry_of_id = told.id)
+            UPDATE woow_paas_platform_ai_turn t
+               SET transcript = jsonb_set(t.transcript, '{messages}', (
+                    SELECT jsonb_agg(
+                               CASE WHEN m.one ->> 'role' = 'tool' AND m.one ->> 'call_id' = ANY(%(calls)s)
+                                    THEN m.one - 'truncated' || jsonb_build_object('content', %(said)s::text)
+                                    ELSE m.one END
+                               ORDER BY m.place)
+                      FROM jsonb_array_elements(t.transcript -> 'messages') WITH ORDINALITY AS m (one, place)))
+              FROM told
+             WHERE t.id = told.id AND jsonb_array_length(t.transcript -> 'messages') > 0
+            """,
+            {
+                "turns": self.turn_id.ids,
+                "calls": self.mapped("call_id"),
+                "said": RESULT_PRUNED,
+            },
+        )
+        self.invalidate_recordset()
+        self.turn_id.invalidate_recordset(["transcript"])
 
     @api.model
     def _close_lost_direct_calls(self):
@@ -176,8 +224,7 @@ class ToolCall(models.Model):
             sentence = "There is no result with this id in this conversation."
             return CallResult(outcome="invalid_args", text=sentence, display=sentence)
         if source.result_pruned:
-            sentence = "This result was deleted when its retention period ended."
-            return CallResult(outcome="error", text=sentence, display=sentence)
+            return CallResult(outcome="error", text=RESULT_PRUNED, display=RESULT_PRUNED)
         whole = source.whole_text or source.llm_text or ""
         return read_result.part(whole, source.call_id, given.get("start"))
 
@@ -205,7 +252,7 @@ class ToolCall(models.Model):
         message = {
             "role": "tool",
             "call_id": self.call_id,
-            "content": self.llm_text or "The call was not finished.",
+            "content": RESULT_PRUNED if self.result_pruned else self.llm_text or NOT_FINISHED,
             "outcome": self.outcome or "unknown",
         }
         return {**message, "truncated": True} if self.truncated else message

@@ -63,6 +63,8 @@ OF_YESTERDAY = (
     " WHERE id = (SELECT ir_actions_server_id FROM renamed)",
     'UPDATE ir_act_server SET name = name || \'{"fr_FR": "Balayer"}\''
     " WHERE name->>'en_US' = 'AI: requeue the turns of runners that died'",
+    "UPDATE woow_paas_platform_tool_call SET whole_text = repeat('x', 5000)"
+    " WHERE call_id = 'call_1_1'",
 )
 
 
@@ -145,6 +147,18 @@ def test_each_server_has_a_version_to_compare_with(updated):
         )
         == "0"
     )
+
+
+def test_large_results_of_before_are_counted(updated):
+    odoo, _before = updated
+    counted = "SELECT call_id FROM woow_paas_platform_tool_call WHERE kept_bytes > 5000"
+    assert odoo.sql(counted) == "call_1_1"
+
+
+def test_programs_of_owners_go_on_where_the_host_allows_no_sandbox(updated):
+    odoo, _before = updated
+    parameter = "SELECT value FROM ir_config_parameter WHERE key = 'woow_paas_platform.sandbox'"
+    assert odoo.sql(parameter) == "preferred"
 
 
 def test_the_names_that_somebody_has_given_to_crons_stay(updated):
