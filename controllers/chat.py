@@ -7,7 +7,11 @@ from odoo.http import request
 
 from ..runtime import process
 from ..runtime.records import mentions
+from ..runtime.turns import listeners
+from ..runtime.web.after_commit import TURNED_AWAY
 from ..runtime.web.api_error import ApiError
+from ..runtime.web.slots import SEARCH
+from ..tools import sentences
 from .dispatcher import body, query_int
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
@@ -147,17 +151,21 @@ class ChatController(http.Controller):
             "cloud_service": visible_service(query_int("cloud_service_id")),
         }
         Channel = request.env["discuss.channel"]
+        excerpts, is_whole = {}, True
         if words := " ".join(request.httprequest.args.get("q", "").split())[:SEARCH_CHARS]:
-            channels = Channel._ai_conversations_with(words, **part)
+            with listeners.slots(request.db).hold(request.env.uid, SEARCH) as has_slot:
+                if not has_slot:
+                    raise ApiError.too_many_waits(sentences.translated(request.env, TURNED_AWAY))
+                channels, excerpts, is_whole = Channel._ai_conversations_with(words, **part)
         else:
             channels = Channel._ai_conversations(**part)
-        excerpts = channels[:limit]._excerpts(words) if words else {}
         return {
             "conversations": [
                 {**channel._conversation_data(), "excerpt": excerpts.get(channel.id, "")}
                 for channel in channels[:limit]
             ],
             "has_more": len(channels) > limit,
+            "incomplete": not is_whole,
         }
 
     @http.route("/api/ai/conversations", methods=["POST"], **ROUTE)

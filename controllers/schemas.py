@@ -388,9 +388,14 @@ SCHEMAS = {
         }
     ),
     "Conversation": _object(
-        CONVERSATION, {"excerpt": {**TEXT, "description": "Of a message with the words of `q`"}}
+        CONVERSATION,
+        {
+            "excerpt": {**TEXT, "description": "Of a message with the words of `q`"},
+        },
     ),
-    "Conversations": _object({"conversations": _list(ref("Conversation")), "has_more": BOOL}),
+    "Conversations": _object(
+        {"conversations": _list(ref("Conversation")), "has_more": BOOL, "incomplete": BOOL}
+    ),
     "ConversationPage": _object(
         {
             **CONVERSATION,

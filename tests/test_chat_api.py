@@ -1,3 +1,4 @@
+import time
 from dataclasses import replace
 from datetime import timedelta
 from unittest.mock import patch
@@ -5,8 +6,9 @@ from unittest.mock import patch
 from odoo import fields
 from odoo.tests import tagged
 
-from ..models.conversation import discuss_channel_page
+from ..models.conversation import discuss_channel_page, discuss_channel_search
 from ..runtime import process
+from ..runtime.turns import listeners
 from ..tools import settings
 from .common import AiHttpCase
 
@@ -164,6 +166,40 @@ class TestChatApi(AiHttpCase):
         self.assertLess(len(excerpt), 170)
         (named,) = self._call("GET", "/api/ai/conversations")[1]["conversations"]
         self.assertEqual(named["excerpt"], "")
+
+    def test_a_search_ends_in_time(self):
+        """And tells what it found until then."""
+        self._sign_in(self.member)
+        old, new = (self._new()[1]["id"] for _number in range(2))
+        self.env["discuss.channel"].browse(new).last_interest_dt = "2126-01-01 08:00:00"
+        self.env.cr.execute(
+            """
+            INSERT INTO mail_message (model, res_id, message_type, body, author_id, date)
+            SELECT 'discuss.channel', %s, 'comment', repeat('<p>Tea and <b>coffee</b>.</p>', 2000), %s, now()
+              FROM generate_series(1, 200);
+            INSERT INTO mail_message (model, res_id, message_type, body, author_id, date)
+            SELECT 'discuss.channel', %s, 'comment', '<p>coffee</p>', %s, now()
+            """,
+            [old, self.member.partner_id.id, new, self.member.partner_id.id],
+        )
+        self.env.flush_all()
+        self.patch(discuss_channel_search, "PORTION", 1)
+        self.patch(discuss_channel_search, "SEARCH_TIME", 0.5)
+        begun = time.monotonic()
+        page = self._call("GET", "/api/ai/conversations?q=tea")[1]
+        self.assertEqual((page["conversations"], page["incomplete"]), ([], True))
+        page = self._call("GET", "/api/ai/conversations?q=coffee")[1]
+        self.assertEqual([found["id"] for found in page["conversations"]], [new])
+        self.assertTrue(page["incomplete"])
+        self.assertLess(time.monotonic() - begun, 5)
+        page = self._call("GET", "/api/ai/conversations?q=no such words")[1]
+        self.assertFalse(page["incomplete"], "no body loses its tags for it")
+
+    def test_one_person_searches_not_too_often_at_once(self):
+        self._sign_in(self.member)
+        self.patch(listeners.slots(self.env.cr.dbname), "_take", lambda *_slot: None)
+        self._assert_error(self._call("GET", "/api/ai/conversations?q=tea"), 429, "too_many_waits")
+        self.assertEqual(self._call("GET", "/api/ai/conversations")[0], 200)
 
     def test_what_is_continued_comes_first(self):
         self._sign_in(self.member)

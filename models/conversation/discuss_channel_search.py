@@ -1,20 +1,32 @@
 """Lists of a person's conversations: all of them, or those with some words in the name or in a message."""
 
+import time
+
 from odoo import api, fields, models
 from odoo.fields import Domain
-from odoo.tools import SQL, html2plaintext, html_escape
+from odoo.tools import SQL, html2plaintext, html_escape, split_every
+from psycopg2.errors import QueryCanceled
 
 from ..turn.ai_turn import CONVERSATION
 
 BEFORE, AROUND = 40, 160  # characters in front of what was found, and in all
+SEARCH_TIME = 2.0  # s that one search may take
+PORTION = 25  # conversations that are looked through at once
 
 
 def _says(words):
-    """The condition on a row ``message`` of ``mail_message``; tags are not searched."""
+    """The condition on a row ``message`` of ``mail_message``; tags are not searched.
+
+    A tag stands for a blank, so each word is in the body as it is: few bodies have to lose their tags.
+    """
+    escaped = str(html_escape(words))
     return SQL(
         "message.model = 'discuss.channel' AND message.message_type = 'comment'"
-        " AND strpos(lower(regexp_replace(message.body, '<[^<>]*>', ' ', 'g')), lower(%s)) > 0",
-        str(html_escape(words)),
+        " AND CASE WHEN strpos(lower(message.body), lower(%s)) > 0"
+        " THEN strpos(lower(regexp_replace(message.body, '<[^<>]*>', ' ', 'g')), lower(%s)) > 0"
+        " ELSE FALSE END",
+        max(escaped.split(), key=len, default=""),
+        escaped,
     )
 
 
@@ -50,58 +62,58 @@ class DiscussChannel(models.Model):
     @api.model
     def _ai_conversations_with(self, words, limit=30, before=None, cloud_service=None):
         """The caller's own conversations with these words in the name or in a message, the one in
-        which something happened last first.
+        which something happened last first, and what surrounds the words in each.
 
         The words are text, not a pattern; tags of the messages are not searched.
 
         :param cloud_service: only conversations about it
+        :return: the conversations, ``{id: excerpt}``, and whether all could be looked through in `SEARCH_TIME`
         """
         self.env["mail.message"].flush_model(["body", "model", "res_id", "message_type"])
-        self.flush_model(
-            ["name", "channel_type", "last_interest_dt", "woow_user_id", "woow_cloud_service_id"]
-        )
-        found = self.env.execute_query(
-            SQL(
-                """
-                SELECT channel.id
-                  FROM discuss_channel channel
-                 WHERE channel.channel_type = %(type)s AND channel.woow_user_id = %(user)s
-                   AND (%(before)s IS NULL
-                        OR (channel.last_interest_dt, channel.id) < (%(moment)s, %(before)s))
-                   AND (%(service)s IS NULL OR channel.woow_cloud_service_id = %(service)s)
-                   AND (strpos(lower(channel.name), lower(%(words)s)) > 0
-                        OR EXISTS (
-                            SELECT 1 FROM mail_message message
-                             WHERE message.res_id = channel.id AND %(says)s))
-                 ORDER BY channel.last_interest_dt DESC, channel.id DESC LIMIT %(limit)s
-                """,
-                type=CONVERSATION,
-                user=self.env.uid,
-                before=before or None,
-                moment=self._last_activity(before) if before else None,
-                service=cloud_service.id if cloud_service else None,
-                words=words,
-                says=_says(words),
-                limit=limit,
+        until = time.monotonic() + SEARCH_TIME
+        own = self._ai_conversations(None, before, cloud_service)
+        found, excerpts = self.browse(), {}
+        for ids in split_every(PORTION, own.ids):
+            portion = self.browse(ids).with_prefetch(own.ids)
+            rows = self._in_time(
+                SQL(
+                    """
+                    SELECT DISTINCT ON (message.res_id) message.res_id, message.body
+                      FROM mail_message message
+                     WHERE message.res_id = ANY(%(channels)s) AND %(says)s
+                     ORDER BY message.res_id, message.id DESC
+                    """,
+                    channels=list(ids),
+                    says=_says(words),
+                ),
+                until,
             )
-        )
-        return self.browse(channel_id for (channel_id,) in found)
+            if rows is None:
+                return found, excerpts, False
+            excerpts |= {channel_id: _excerpt(body, words) for channel_id, body in rows}
+            found |= self.browse(
+                channel.id
+                for channel in portion
+                if channel.id in excerpts or words.lower() in (channel.name or "").lower()
+            )
+            if limit and len(found) >= limit:
+                break
+        return found[:limit], excerpts, True
 
-    def _excerpts(self, words):
-        """``{id: text}``: what surrounds these words in the latest message that has them."""
-        rows = self.env.execute_query(
-            SQL(
-                """
-                SELECT DISTINCT ON (message.res_id) message.res_id, message.body
-                  FROM mail_message message
-                 WHERE message.res_id = ANY(%(channels)s) AND %(says)s
-                 ORDER BY message.res_id, message.id DESC
-                """,
-                channels=self.ids,
-                says=_says(words),
-            )
-        )
-        return {channel_id: _excerpt(body, words) for channel_id, body in rows}
+    def _in_time(self, query, until):
+        """Rows of a query, None where they are not there at this moment of `time.monotonic`."""
+        cr, left = self.env.cr, until - time.monotonic()
+        if left <= 0:
+            return None
+        try:
+            with cr.savepoint(flush=False):
+                cr.execute("SET LOCAL statement_timeout = %s", [max(1, int(left * 1000))])
+                cr.execute(query, log_exceptions=False)
+                rows = cr.fetchall()
+                cr.execute("SET LOCAL statement_timeout TO DEFAULT")
+        except QueryCanceled:
+            return None
+        return rows
 
 
 def _excerpt(body, words):

@@ -11,12 +11,11 @@ from ...services.errors import EngineError
 from ...tools import sentences
 from ..turns import listeners
 from . import client_line
-from .api_error import ApiError, error_body
+from .api_error import WAIT_RETRY_AFTER, ApiError, error_body
 
 _logger = logging.getLogger(__name__)
 
 TURNED_AWAY = "Too many of your requests are already waiting for an answer. Try again when one of them has finished."
-RETRY_AFTER = 5  # s, told to who is turned away
 
 
 class Waiting(Response):
@@ -38,7 +37,7 @@ class Waiting(Response):
                 self._answer()
             else:
                 self.status_code = 429
-                self.headers["Retry-After"] = str(RETRY_AFTER)
+                self.headers["Retry-After"] = str(WAIT_RETRY_AFTER)
                 self._turn_away(sentences.in_language(self._lang, TURNED_AWAY))
         client_line.limit(environ)
         return super().__call__(environ, start_response)
@@ -78,8 +77,7 @@ class AfterCommit(Waiting):
     def _turn_away(self, sentence):
         if self._when_turned_away:
             self._when_turned_away(sentence)
-        details = {"retry_after": RETRY_AFTER}
-        self._set(error_body(ApiError(429, "too_many_waits", sentence, details=details)))
+        self._set(error_body(ApiError.too_many_waits(sentence)))
 
     def _set(self, data):
         self.data = json.dumps(text.storable(data), ensure_ascii=False, default=json_default)

@@ -35,6 +35,7 @@ ENGINE_STATUS = (
 )  # any other error of the engine is 502
 
 RETRY_AFTER = 2  # s, told to who is turned away for a moment
+WAIT_RETRY_AFTER = 5  # s, told to who has too many requests that wait
 
 
 class ApiError(HTTPException):
@@ -69,6 +70,17 @@ class ApiError(HTTPException):
             sentence,
             details={"retry_after": RETRY_AFTER},
             headers={"Retry-After": str(RETRY_AFTER)},
+        )
+
+    @classmethod
+    def too_many_waits(cls, sentence: str):
+        """So many of the person's requests wait already."""
+        return cls(
+            429,
+            "too_many_waits",
+            sentence,
+            details={"retry_after": WAIT_RETRY_AFTER},
+            headers={"Retry-After": str(WAIT_RETRY_AFTER)},
         )
 
     @classmethod

@@ -9,6 +9,7 @@ in between.
 import contextlib
 import threading
 import uuid
+from collections.abc import Iterable
 
 import psycopg2
 from odoo.tools import config
@@ -35,6 +36,7 @@ TAKE = f"""
  RETURNING number
     """  # noqa: S608 a constant
 GIVE_BACK = f"DELETE FROM {TABLE} WHERE uid = %s AND number = %s AND holder = %s"  # noqa: S608
+SEARCH = 1000  # the slot of a search: one of a person at a time
 TRIES = 3  # of two processes that want the same slot at the same moment, one looks again
 
 
@@ -61,10 +63,13 @@ class Slots:
         self._line: Line | None = None
 
     @contextlib.contextmanager
-    def hold(self, uid: int):
-        """Hold one slot of a person meanwhile; yields whether there was one."""
+    def hold(self, uid: int, only: int | None = None):
+        """Hold one slot of a person meanwhile; yields whether there was one.
+
+        :param only: this one, which counts beside the others
+        """
         with self._lock:
-            slot = self._take(uid)
+            slot = self._take(uid, range(per_person()) if only is None else [only])
         if slot is None:
             yield False
             return
@@ -74,15 +79,15 @@ class Slots:
             with self._lock:
                 self._give_back(uid, slot)
 
-    def _take(self, uid: int) -> int | None:
+    def _take(self, uid: int, wanted: Iterable[int]) -> int | None:
         own = self._held.get(uid, set())
-        free = [slot for slot in range(per_person()) if slot not in own]
+        free = [slot for slot in wanted if slot not in own]
         if not free:
             return None
         longest = at_most(LONGEST) + END_MARGIN
-        wanted = {"uid": uid, "free": free, "holder": self._holder, "longest": longest}
+        values = {"uid": uid, "free": free, "holder": self._holder, "longest": longest}
         try:
-            found = (self._query(TAKE, wanted) for _ in range(TRIES))
+            found = (self._query(TAKE, values) for _ in range(TRIES))
             slot = next((slot for slot in found if slot is not None), None)
         except BROKEN:
             slot = free[0]  # without its database the request itself will fail, with a sentence

@@ -20,6 +20,8 @@ export class FakeServer extends FakeConversations {
             language: "en_US",
             languages: [],
         };
+        /** Whether a search cannot look through all in time. */
+        this.isSlowToSearch = false;
         /** What the servers have to read, and what completes their templates. */
         this.resources = { resources: [], templates: [], problems: [] };
         this.completions = [];
@@ -156,6 +158,7 @@ export class FakeServer extends FakeConversations {
             return json({
                 conversations: this.conversations.map((one) => this.listed(one)),
                 has_more: false,
+                incomplete: this.isSlowToSearch && query.has("q"),
             });
         }
         if (!found) {

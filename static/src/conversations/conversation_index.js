@@ -12,6 +12,8 @@ export class ConversationIndex extends Reactive {
         this.api = markRaw(api);
         this.conversations = [];
         this.hasMore = false;
+        /** Whether the server could not look through all in time. */
+        this.isIncomplete = false;
         this.isLoaded = false;
         this.isLoading = false;
         this.error = null;
@@ -63,6 +65,7 @@ export class ConversationIndex extends Reactive {
                 return;
             }
             apply(data);
+            this.isIncomplete = Boolean(data.incomplete);
             this.isLoaded = true;
             this.error = null;
         } catch (error) {

@@ -25,6 +25,18 @@ test("a search shows what was found, marked, and as text", async () => {
     expect(".o_ai_chat_excerpt mark").toHaveText("Exchange");
 });
 
+test("a search that could not look through all says so", async () => {
+    server.conversation({ name: "Rates" });
+    server.isSlowToSearch = true;
+    await mountChat();
+    expect(".o_ai_chat_incomplete").toHaveCount(0);
+    await click(".o_ai_chat_search");
+    await edit("rate");
+    await advanceTime(300);
+    await settle();
+    expect(".o_ai_chat_incomplete").toHaveText(/Only your latest conversations/);
+});
+
 test("a conversation is renamed and deleted in its row", async () => {
     const [first, second] = ["First", "Second"].map((name) => server.conversation({ name }));
     await mountChat({ conversationId: first.id });
