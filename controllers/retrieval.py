@@ -1,5 +1,6 @@
 """Action recall, document 002: paths, ids, statuses and error codes are that document's."""
 
+import itertools
 import logging
 import uuid
 
@@ -28,6 +29,22 @@ _logger = logging.getLogger(__name__)
 MAX_HEADER = 200  # characters of an x-account-* header
 
 
+def _with_gaps(address, *ids):
+    """The address, and those that leave ids out: document 002 answers them, too."""
+    return [address % chosen for chosen in itertools.product(*((name, "") for name in ids))]
+
+
+def _require(**parameters):
+    for name, value in parameters.items():
+        if not value.strip():
+            raise ApiError(
+                400,
+                "invalid_parameter",
+                f"The parameter “{name}” is missing.",
+                details={"parameter": name},
+            )
+
+
 class RetrievalController(http.Controller):
     @http.route(f"{PREFIX}/kn/get_action_info", methods=["POST"], **ROUTE)
     def get_action_info(self):
@@ -44,12 +61,13 @@ class RetrievalController(http.Controller):
         return {"headers": account, "_dynamic_tools": [tool]}
 
     @http.route(
-        f"{PREFIX}/mcp/proxy/<string:mcp_id>/tools/<path:tool_name>/call",
+        _with_gaps(PREFIX + "/mcp/proxy/%s/tools/%s/call", "<string:mcp_id>", "<path:tool_name>"),
         methods=["POST"],
         **ROUTE,
     )
-    def call_mcp_tool(self, mcp_id, tool_name):
+    def call_mcp_tool(self, mcp_id="", tool_name=""):
         """Flat arguments in, the ``CallToolResult`` out."""
+        _require(mcp_id=mcp_id, tool_name=tool_name)
         # sudo: mcp_tool - found by its ids; whether the caller may use it is decided below
         tool = (
             request.env["woow_paas_platform.mcp_tool"]
@@ -62,12 +80,13 @@ class RetrievalController(http.Controller):
         )
 
     @http.route(
-        f"{PREFIX}/tool/proxy/<string:box_id>/tools/<path:tool_name>/call",
+        _with_gaps(PREFIX + "/tool/proxy/%s/tools/%s/call", "<string:box_id>", "<path:tool_name>"),
         methods=["POST"],
         **ROUTE,
     )
-    def call_operation(self, box_id, tool_name):
+    def call_operation(self, box_id="", tool_name=""):
         """Arguments in layers (header, path, query, body) in, status and body of the service out."""
+        _require(box_id=box_id, tool_name=tool_name)
         # sudo: toolbox_operation - see `call_mcp_tool`
         operation = (
             request.env["woow_paas_platform.toolbox_operation"]
@@ -100,13 +119,7 @@ class RetrievalController(http.Controller):
 
     def _query(self, name):
         value = text.storable(request.httprequest.args.get(name, "")).strip()
-        if not value:
-            raise ApiError(
-                400,
-                "invalid_parameter",
-                f"The parameter “{name}” is missing.",
-                details={"parameter": name},
-            )
+        _require(**{name: value})
         return value
 
 

@@ -363,6 +363,28 @@ class TestChatApi(AiHttpCase):
                     if refused:
                         self.assertEqual(answer[1]["error"]["code"], "cross_site")
 
+    def test_another_port_or_scheme_of_the_host_is_another_site(self):
+        self._sign_in(self.member)
+        turn = self._ask(self.member)
+        base = "http://ai.example.com:8069"
+        self.env["ir.config_parameter"].sudo().set_param("web.base.url", base)
+        self.env.flush_all()
+        for origin, refused in (
+            ("http://127.0.0.1:1", True),
+            ("https://127.0.0.1", True),
+            ("http://127.0.0.1", False),
+            ("http://127.0.0.1:80", False),
+            ("http://ai.example.com", True),
+            ("https://ai.example.com:8069", True),
+            (base, False),
+        ):
+            for act in ("stop", "retry"):  # without a body, so without a question of the browser's
+                with self.subTest(origin=origin, act=act):
+                    headers = {"Host": "127.0.0.1", "Origin": origin}
+                    path = f"/api/ai/turns/{turn.id}/{act}"
+                    status, _answer = self._call("POST", path, headers=headers)
+                    self.assertEqual(status == 403, refused)
+
     def test_forms_are_refused(self):
         self._sign_in(self.member)
         response = self.opener.post(

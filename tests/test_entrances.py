@@ -51,6 +51,13 @@ WAITS = {
 STREAMS = {f"{TURN}/stream"}
 # Answers from the database alone; what it starts runs in the background, after the commit.
 AT_ONCE = {
+    # An id or a name that was left out is refused.
+    f"{RETRIEVAL}/mcp/proxy//tools//call",
+    f"{RETRIEVAL}/mcp/proxy//tools/<path:tool_name>/call",
+    f"{RETRIEVAL}/mcp/proxy/<string:mcp_id>/tools//call",
+    f"{RETRIEVAL}/tool/proxy//tools//call",
+    f"{RETRIEVAL}/tool/proxy//tools/<path:tool_name>/call",
+    f"{RETRIEVAL}/tool/proxy/<string:box_id>/tools//call",
     "/api/ai/assistants",
     "/api/ai/attachments/<int:attachment_id>",
     "/api/ai/cloud-services",

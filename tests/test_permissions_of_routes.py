@@ -327,7 +327,7 @@ class TestPermissionsOnRoutes(People, AiHttpCase):
             for url, endpoint in _generate_routing_rules([ADDON, "portal", "web"], nodb_only=False)
             if inspect.unwrap(endpoint.func).__module__.startswith(ours)
             for method in endpoint.routing["methods"]
-            if url not in ELSEWHERE
+            if url not in ELSEWHERE and "//" not in url  # an id is missing: always refused
         }
         rows = {f"{method} {self._filled(path)}".partition("?")[0] for method, path, *_ in ROUTES}
         missing = {

@@ -8,6 +8,7 @@ from odoo.exceptions import ConcurrencyError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
+from ..controllers import retrieval
 from ..runtime.web import direct_call
 from ..services.testing.fake_http import respond
 from ..services.testing.fake_tools import text
@@ -64,6 +65,19 @@ class TestRecallProxy(RecallApiCase):
         self.assertEqual((row.arguments, row.server_id), (arguments, self.crm))
         self.assertTrue(row.started_at and row.bytes)
 
+    def test_each_key_step_leaves_a_line_for_debugging(self):
+        with self._mcp(), self.assertLogs(retrieval.__name__, "DEBUG") as log:
+            (tool,) = self._recall()[1]["_dynamic_tools"]
+            arguments = {"items": [], **tool["fixed_params"]}
+            self._call("POST", self._path(tool["api_url"]), arguments)
+        recalled, begins, ended = log.records
+        self.assertEqual({line.levelname for line in log.records}, {"DEBUG"})
+        self.assertIn("make_plan", recalled.getMessage())
+        for line in (begins, ended):
+            self.assertIn(self.crm.mcp_id, line.getMessage())
+            self.assertIn("make_plan", line.getMessage())
+            self.assertNotIn("items", line.getMessage())
+
     def test_a_tools_own_failure_is_a_result(self):
         self.assistant.mcp_server_ids += self.crm
         self.sorry.approval_policy = "auto"
@@ -116,6 +130,20 @@ class TestRecallProxy(RecallApiCase):
             self._rows().mapped("outcome"), ["invalid_args", "denied", "denied", "denied"]
         )
         self.assertFalse(self._rows().filtered("started_at"))
+
+    def test_an_id_that_is_left_out_is_told(self):
+        for address, missing in (
+            ("mcp/proxy//tools/make_plan/call", "mcp_id"),
+            (f"mcp/proxy/{self.crm.mcp_id}/tools//call", "tool_name"),
+            ("mcp/proxy/%20/tools/make_plan/call", "mcp_id"),
+            ("mcp/proxy//tools//call", "mcp_id"),
+            ("tool/proxy//tools/anything/call", "box_id"),
+            (f"tool/proxy/{self.box.box_id}/tools//call", "tool_name"),
+        ):
+            with self.subTest(address):
+                answer = self._call("POST", f"{RETRIEVAL}/{address}", {"partner_id": 1})
+                details = self._assert_error(answer, 400, "invalid_parameter")
+                self.assertEqual(details, {"parameter": missing})
 
     def test_the_proxy_is_no_side_door(self):
         """A tool that comes with an action only is called for records of the caller's own only."""

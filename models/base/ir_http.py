@@ -10,6 +10,7 @@ from werkzeug.exceptions import Forbidden
 from ...tools import db, host
 
 LANGUAGE_HEADER = "X-Woow-Language"  # code of the language of the page that asks, such as zh_TW
+DEFAULT_PORTS = {"http": 80, "https": 443}
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -29,13 +30,18 @@ def _is_same_origin(headers):
         return True
     # sudo: ir.config_parameter - the address of this Odoo, which the caller knows
     base = request.env["ir.config_parameter"].sudo().get_param("web.base.url", "")
-    here = {request.httprequest.host, urlsplit(base).netloc} - {""}
+    here = {_origin_of(request.httprequest.host_url), _origin_of(base)} - {None}
+    return _origin_of(origin) in here
+
+
+def _origin_of(address):
+    """Scheme, host and port of an address, None where it has none (RFC 6454, 4)."""
     try:
-        asked_from = urlsplit(origin)
-        # Proxies often pass the host without its port.
-        return not here.isdisjoint({asked_from.netloc, asked_from.hostname})
+        parts = urlsplit(address)
+        port = parts.port or DEFAULT_PORTS.get(parts.scheme)
     except ValueError:
-        return False
+        return None
+    return (parts.scheme, parts.hostname, port) if parts.hostname and port else None
 
 
 class IrHttp(models.AbstractModel):

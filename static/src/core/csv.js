@@ -1,5 +1,9 @@
-/** A spreadsheet would take it for a formula; a number may be negative. */
-const FORMULA = /^(?:[=+@\t\r]|-(?![\d.,\s]*%?$))/;
+/**
+ * A spreadsheet would take it for a formula, by some only after blanks are cut off or full-width signs are made plain;
+ * a number may be negative.
+ */
+const FORMULA =
+    /^(?:[\t\r\n]|[\s\0\u200b-\u200f\u2060]*(?:[=+@＝＋＠﹦﹢﹫]|[-－﹣](?![\d.,\s]*%?$)))/;
 
 function cell(value) {
     const text = value === null || value === undefined ? "" : String(value);

@@ -28,3 +28,21 @@ test("what a spreadsheet would compute stays text, a number stays a number", () 
         "",
     ]);
 });
+
+test("signs that a spreadsheet reads as plain ones, and blanks before them, make no formula", () => {
+    const values = [
+        "＝1+1",
+        "＋1",
+        "－cmd",
+        "＠a",
+        " =1",
+        "\u00a0@a",
+        "\ufeff=1",
+        "\u200b=1",
+        "\n=1",
+    ];
+    values.push("\n1", "　＝1", " -5", "－5", " a", "1 = 1");
+    expect(values.map((value) => /^"?'/.test(csvOf([[value]])))).toEqual(
+        values.map((_, index) => index < 11)
+    );
+});
