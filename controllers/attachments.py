@@ -11,7 +11,7 @@ from ..runtime.web import uploads
 from ..runtime.web.api_error import ApiError
 from ..services.llm import files
 from ..tools.refusals import NotThere
-from .chat import ROUTE, active_companies, assistant_or_404, conversation_or_404
+from .chat import READ, ROUTE, active_companies, assistant_or_404, conversation_or_404
 from .dispatcher import body
 
 MAX_UPLOAD = files.MAX_BYTES * 4 // 3 + 4096  # bytes of a JSON body that carries a file as base64
@@ -60,7 +60,7 @@ class AttachmentController(http.Controller):
 
         return uploads.respond(request.env, name, content, keep)
 
-    @http.route("/api/ai/attachments/<int:attachment_id>", methods=["GET"], readonly=True, **ROUTE)
+    @http.route("/api/ai/attachments/<int:attachment_id>", **READ)
     def attachment(self, attachment_id):
         """A file of the caller's own conversation; only pictures are shown, the rest is downloaded."""
         # sudo: ir.attachment - portal users have no access to the model; its conversation decides
@@ -87,9 +87,7 @@ class AttachmentController(http.Controller):
     def _not_found(self):
         return ApiError.not_found(request.env._("This file does not exist."))
 
-    @http.route(
-        "/api/ai/assistants/<int:assistant_id>/records", methods=["GET"], readonly=True, **ROUTE
-    )
+    @http.route("/api/ai/assistants/<int:assistant_id>/records", **READ)
     def records(self, assistant_id):
         """Odoo records that a question to this assistant can attach, by a part of their names."""
         assistant = assistant_or_404(assistant_id)

@@ -4,7 +4,7 @@ from odoo import http
 from odoo.http import request
 
 from ..runtime.web.api_error import ApiError
-from .chat import ROUTE
+from .chat import READ, ROUTE
 from .dispatcher import body
 from .mcp_servers import SERVER, server_or_404
 
@@ -21,7 +21,7 @@ def wanting_or_404(server_id):
 
 
 class ConnectionController(http.Controller):
-    @http.route("/api/mcp/connections", methods=["GET"], readonly=True, **ROUTE)
+    @http.route("/api/mcp/connections", **READ)
     def connections(self):
         return {"connections": request.env[CREDENTIAL]._connections()}
 

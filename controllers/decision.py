@@ -2,7 +2,7 @@ from odoo import http
 from odoo.http import request
 
 from ..runtime.web.api_error import ApiError
-from .chat import ROUTE, turn_or_404, visible_or_404
+from .chat import READ, ROUTE, turn_or_404, visible_or_404
 from .dispatcher import body
 
 
@@ -21,7 +21,7 @@ class DecisionController(http.Controller):
 
     # ------------------------------------------------------------ grants
 
-    @http.route("/api/ai/grants", methods=["GET"], readonly=True, **ROUTE)
+    @http.route("/api/ai/grants", **READ)
     def grants(self):
         mine = [("user_id", "=", request.env.uid)]
         return {"grants": request.env["woow_paas_platform.tool_grant"].search(mine)._grant_data()}

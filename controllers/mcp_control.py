@@ -6,7 +6,7 @@ from odoo.http import request
 
 from ..runtime.web.api_error import ApiError
 from ..tools.refusals import Refusal
-from .chat import ROUTE
+from .chat import READ, ROUTE
 from .dispatcher import body
 from .mcp_servers import TOOL, managed_or_404, tool_or_404, used_or_404
 
@@ -80,9 +80,7 @@ class McpControlController(http.Controller):
             return {"id": server_id, "ok": False, "error": problem}
         return {"id": server_id, "ok": True, "error": None}
 
-    @http.route(
-        "/api/mcp/servers/<int:server_id>/versions", methods=["GET"], readonly=True, **ROUTE
-    )
+    @http.route("/api/mcp/servers/<int:server_id>/versions", **READ)
     def versions(self, server_id):
         """The configurations that a server had, the latest first, each with what is different now."""
         server = managed_or_404(server_id)

@@ -9,7 +9,7 @@ from ..models.mcp.mcp_server_api import name_of
 from ..runtime.web.api_error import ApiError
 from ..services.catalog.mcp_json import MAX_NAME
 from ..tools import mcp_switch
-from .chat import ROUTE, conversation_or_404, visible_or_404
+from .chat import READ, ROUTE, conversation_or_404, visible_or_404
 from .dispatcher import body, query_int
 from .schemas import SCOPE, WRITABLE
 
@@ -93,7 +93,7 @@ def template_or_404(code):
 
 
 class McpServerController(http.Controller):
-    @http.route("/api/mcp/servers", methods=["GET"], readonly=True, **ROUTE)
+    @http.route("/api/mcp/servers", **READ)
     def servers(self):
         """The servers that the caller may see, by scope; paged over both by id."""
         service_id = query_int("cloud_service_id")
@@ -149,7 +149,7 @@ class McpServerController(http.Controller):
         vals = {"name": name, **server_values(values), **owner}
         return Server._create_of_template(template, given, vals)
 
-    @http.route("/api/mcp/templates", methods=["GET"], readonly=True, **ROUTE)
+    @http.route("/api/mcp/templates", **READ)
     def templates(self):
         """Each says whether a server of the scope can be made of it, and what the operator has to add if not."""
         is_admin = request.env.user.has_group("woow_paas_platform.group_admin")
@@ -159,7 +159,7 @@ class McpServerController(http.Controller):
         listed = request.env[TEMPLATE]._listed()
         return {"templates": [template._api_data(scope) for template in listed]}
 
-    @http.route("/api/mcp/templates/export", methods=["GET"], readonly=True, **ROUTE)
+    @http.route("/api/mcp/templates/export", **READ)
     def export_templates(self):
         """Those that the caller may change, or the named ones of them, as a file."""
         Template = request.env[TEMPLATE].with_context(active_test=False)
@@ -180,7 +180,7 @@ class McpServerController(http.Controller):
         data = [template._api_data("system") for template in templates]
         return request.make_json_response({"templates": data, "notes": notes}, status=201)
 
-    @http.route("/api/mcp/servers/<int:server_id>", methods=["GET"], readonly=True, **ROUTE)
+    @http.route("/api/mcp/servers/<int:server_id>", **READ)
     def server(self, server_id):
         return server_or_404(server_id)._api_data(with_tools=True)
 
@@ -233,7 +233,7 @@ class McpServerController(http.Controller):
             server.active = is_on
         return server._api_data()
 
-    @http.route("/api/mcp/servers/<int:server_id>/tools", methods=["GET"], readonly=True, **ROUTE)
+    @http.route("/api/mcp/servers/<int:server_id>/tools", **READ)
     def server_tools(self, server_id):
         limit, after = query_int("limit", PAGE, 1, MAX_PAGE), query_int("after", 0)
         server = server_or_404(server_id)
@@ -279,7 +279,7 @@ class McpServerController(http.Controller):
 
     # ------------------------------------------------------------ mcpServers JSON
 
-    @http.route("/api/mcp/export", methods=["GET"], readonly=True, **ROUTE)
+    @http.route("/api/mcp/export", **READ)
     def export_servers(self):
         """The servers that the caller manages as ``mcpServers`` JSON, placeholders for their secrets."""
         service_id = query_int("cloud_service_id")
@@ -309,9 +309,7 @@ class McpServerController(http.Controller):
 
     # ------------------------------------------------------------ a conversation's own selection
 
-    @http.route(
-        "/api/sessions/<int:conversation_id>/mcp-config", methods=["GET"], readonly=True, **ROUTE
-    )
+    @http.route("/api/sessions/<int:conversation_id>/mcp-config", **READ)
     def mcp_config(self, conversation_id):
         return conversation_or_404(conversation_id)._mcp_config()
 

@@ -11,7 +11,7 @@ from ..services import const
 from ..services.errors import AuthRequired, ConfigError, EngineError, SignInRequired
 from ..tools import db
 from ..tools.refusals import TooOften
-from .chat import ROUTE, visible_or_404
+from .chat import READ, ROUTE, visible_or_404
 from .mcp_servers import SERVER
 
 REQUEST = "woow_paas_platform.mcp_sign_in_request"
@@ -97,7 +97,7 @@ class OAuthController(http.Controller):
 
         return LeadsTo(request.env, redeem, headers=_HEADERS)
 
-    @http.route("/my/ai/sign-ins", readonly=True, **PAGE)
+    @http.route("/my/ai/sign-ins", readonly=READ["readonly"], **PAGE)
     def page(self, id=None, **_query):
         """What the person has signed in to; with an `id` also what became of that one."""
         if not id:
@@ -161,7 +161,7 @@ class OAuthController(http.Controller):
 
     # ------------------------------------------------------------ what was given out
 
-    @http.route("/api/ai/sign-ins", methods=["GET"], readonly=True, **ROUTE)
+    @http.route("/api/ai/sign-ins", **READ)
     def sign_ins(self):
         return {"sign_ins": request.env[SIGN_IN]._own()._sign_in_data()}
 

@@ -15,7 +15,7 @@ from ..services.errors import ConfigError
 from ..services.llm import files
 from ..services.mcp.features import uri_template
 from ..tools import sentences
-from .chat import ROUTE, assistant_or_404, conversation_or_404, visible_service
+from .chat import READ, ROUTE, assistant_or_404, conversation_or_404, visible_service
 from .dispatcher import body, query_int
 
 CONVERSATION = "/api/ai/conversations/<int:conversation_id>"
@@ -45,9 +45,7 @@ def server_or_404(query, server_id):
 
 
 class PromptsResourcesController(http.Controller):
-    @http.route(
-        [f"{CONVERSATION}/prompts", f"{NEW_CHAT}/prompts"], methods=["GET"], readonly=True, **ROUTE
-    )
+    @http.route([f"{CONVERSATION}/prompts", f"{NEW_CHAT}/prompts"], **READ)
     def prompts(self, **where):
         return prompts_resources.list_response(
             query_of(**where), prompts=lambda server: server.prompts()
@@ -55,9 +53,7 @@ class PromptsResourcesController(http.Controller):
 
     @http.route(
         [f"{CONVERSATION}/resources", f"{NEW_CHAT}/resources"],
-        methods=["GET"],
-        readonly=True,
-        **ROUTE,
+        **READ,
     )
     def resources(self, **where):
         return prompts_resources.list_response(

@@ -34,12 +34,17 @@ class Pair:
     @property
     def environment(self) -> dict[str, str]:
         """The ``PG*`` variables by which a connection finds the one of the two that takes writes."""
-        addresses = sorted([self.primary.host, (self.standby or self._spare).host])
+        addresses = sorted([self.primary.host, self.replica.host])
         return {
             **self.primary.environment,
             "PGHOST": ",".join(addresses),
             "PGTARGETSESSIONATTRS": "read-write",
         }
+
+    @property
+    def replica(self) -> Postgres:
+        """The standby, also while it is not there yet."""
+        return self.standby or self._spare
 
     def add_standby(self) -> None:
         """Make a copy of the primary that follows it; then no commit ends before it is on both."""
