@@ -12,7 +12,7 @@ from ..services.errors import EngineError
 from ..services.llm import reply
 from ..services.specs import Limits, TurnRequest
 from ..tools import db
-from .chat import ROUTE, assistant_or_404, message_text
+from .chat import ROUTE, assistant_or_404, message_text, visible_service
 from .dispatcher import body
 from .execute import MAX_CALLS
 
@@ -35,9 +35,11 @@ class AiReplyController(http.Controller):
             raise ApiError.invalid("aiMessage", f"At most {PROMPT_CHARS} characters can be sent.")
         assistant = _assistant(values["assistant_id"])
         process.runner()  # where no model can be asked, nothing is read
-        turn = _request(
-            assistant, reply.question(message, context, results), bool(values["includeMCPTools"])
-        )
+        tools = request.env["woow_paas_platform.mcp_tool"]
+        service = visible_service(values["cloud_service_id"])
+        if values["includeMCPTools"]:
+            tools = assistant._tools_for_caller(request.env.user, service)
+        turn = _request(assistant, reply.question(message, context, results), tools)
         dbname, context = request.db, dict(request.env.context)
         return AfterCommit(request.env, lambda: _answer(turn, dbname, context))
 
@@ -50,13 +52,10 @@ def _assistant(assistant_id):
     raise ApiError.not_found(request.env._("No assistant is available to you."))
 
 
-def _request(assistant, question, with_tools):
+def _request(assistant, question, tools):
     """What the engine gets to know; the conversation is nobody's."""
     # sudo: ai.assistant - the caller may chat with it; prompt and secrets go to the engine only
     assistant = assistant.sudo()
-    tools = request.env["woow_paas_platform.mcp_tool"]
-    if with_tools:
-        tools = assistant._tools_for_caller(request.env.user)
     servers, problems = tools.server_id._server_specs(request.env.user)
     return TurnRequest(
         turn_id=0,
@@ -66,7 +65,8 @@ def _request(assistant, question, with_tools):
         system_prompt=assistant.system_prompt or "",
         history=({"role": "user", "content": question},),
         servers=tuple(servers.values()),
-        tools=tools._tool_specs(problems),
+        # By the names that `execute-tools` knows.
+        tools=tools._tool_specs(problems, among=tools._offered_to_caller()),
         limits=Limits(definition_tokens=0),  # the program makes the calls, and knows no look-up
     )
 

@@ -92,7 +92,7 @@ class ExecuteController(http.Controller):
         _check_mcp_is_on()
         process.runner()
         asked = _RequestedCall(tool.alias, arguments)
-        asked.take(tool)
+        asked.take(tool, tool.alias)
         if refused := asked.refusal(is_confirmed=True):
             return request.dispatcher.handle_error(refused)
         return direct_call.respond(
@@ -150,17 +150,18 @@ class _RequestedCall:
             raise ApiError.not_found(
                 request.env._("The tool “%(tool)s” does not exist.", tool=self.name)
             )
+        aliases = offered._aliases()
         if len(found) > 1:
             raise ApiError(
                 409,
                 "ambiguous_tool",
                 request.env._("Several servers have a tool with this name. Specify the server."),
-                details={"names": found.mapped("alias")},
+                details={"names": [alias for tool, alias in aliases.items() if tool in found]},
             )
-        self.take(found)
+        self.take(found, aliases[found])
 
-    def take(self, found):
-        """Call this tool.
+    def take(self, found, alias):
+        """Call this tool by this name.
 
         :raises ApiError: its server's secret cannot be read
         """
@@ -172,7 +173,7 @@ class _RequestedCall:
             raise ApiError(502, error.code, sentence) from error
         call = ToolCall(
             id=f"direct_{uuid.uuid4().hex}",
-            alias=found.alias,
+            alias=alias,
             round=0,
             tool=found._tool_spec(),
             server=server,

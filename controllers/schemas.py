@@ -581,6 +581,7 @@ SCHEMAS = {
             "includeMCPTools": BOOL,
             "toolResults": _list(OBJECT),
             "assistant_id": INT,
+            "cloud_service_id": INT,
         },
     ),
     "PromptFill": _object({"server_id": INT, "name": TEXT}, {"arguments": VALUES}),

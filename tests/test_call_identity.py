@@ -10,7 +10,6 @@ from ..services.llm.transcript import DIFFERS
 from ..services.semaphore import FairSemaphore
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
 from ..services.testing.scripted_llm import Reply, ScriptedLlm
-from ..services.turn import names
 from ..services.turn.ai_client import run_turn
 from ..services.turn.journal import TurnJournal
 from ..services.turn.ports import Ending
@@ -43,7 +42,6 @@ class TestCallIdentity(TurnByHandCase):
         self.pay = self._tool(
             Server.create({"name": "sys", "url": "https://sys.example.com/mcp"}), "pay", "never"
         )
-        self.assistant.mcp_server_ids = [Command.link(self.pay.server_id.id)]
         self.own = Server.create(
             {
                 "name": "sys",
@@ -52,9 +50,8 @@ class TestCallIdentity(TurnByHandCase):
                 "owner_user_id": self.member.id,
             }
         )
-        # What the system's tool will be called when a second `sys/pay` makes both ambiguous.
-        _server, self.lure = names.make_aliases([("sys", "pay")] * 2)[0].split("__")
-        self.bait = self._tool(self.own, self.lure)
+        # It is called as the system's server will be, once the assistant has that one, too.
+        self.bait = self._tool(self.own, "pay")
         self.pool = RecordingPool()
 
     def _tool(self, server, name, policy="default"):
@@ -67,6 +64,9 @@ class TestCallIdentity(TurnByHandCase):
                 "definition_hash": name,
             }
         )
+
+    def _link(self):
+        self.assistant.mcp_server_ids = [Command.link(self.pay.server_id.id)]
 
     def _run(self, *script):
         """What a runner does with the turn, with a model that follows the script."""
@@ -93,7 +93,7 @@ class TestCallIdentity(TurnByHandCase):
         return loaded.request
 
     def _waits_for_the_bait(self):
-        self._run(Reply(calls=[(f"sys__{self.lure}", TAIPEI)]))
+        self._run(Reply(calls=[("sys__pay", TAIPEI)]))
         call = self.turn.call_ids
         self.assertEqual((self.turn.state, call.tool_id), ("waiting", self.bait))
         self._sign_in(self.member)
@@ -102,17 +102,17 @@ class TestCallIdentity(TurnByHandCase):
 
     def test_an_alias_that_changes_hands_calls_nobody_else(self):
         call = self._waits_for_the_bait()
-        self._tool(self.own, "pay")
+        self._link()
         request = self._run(Reply("Done."))
         aliases = {tool.alias: tool.id for tool in request.tools}
-        self.assertEqual(aliases[f"sys__{self.lure}"], self.pay.id, "the alias has changed hands")
-        self.assertEqual(self.pool.calls, [(self.own.id, self.lure, TAIPEI)])
+        self.assertEqual(aliases["sys__pay"], self.pay.id, "the alias has changed hands")
+        self.assertEqual(self.pool.calls, [(self.own.id, "pay", TAIPEI)])
         self.assertEqual((call.outcome, call.tool_id), ("ok", self.bait))
 
     def test_a_tool_that_went_is_replaced_by_none_of_its_name(self):
         call = self._waits_for_the_bait()
         self.bait.available = False
-        self._tool(self.own, "pay")
+        self._link()
         self._run(Reply("Done."))
         self.assertEqual((self.turn.state, call.outcome), ("done", "denied"))
         self.assertEqual(self.pool.calls, [])

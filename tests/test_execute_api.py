@@ -198,6 +198,74 @@ class TestExecuteApi(AiHttpCase):
             set(data["error"]["details"]["names"]), {"weather__forecast", "climate__forecast"}
         )
 
+    def _of_service(self, name, fake):
+        """A server of the service, with the fake's tool `forecast`."""
+        server = self.env["woow_paas_platform.mcp_server"].create(
+            {
+                "name": name,
+                "url": fake.url,
+                "scope": "user",
+                "cloud_service_id": self.service.id,
+                "trust_level": "full",
+            }
+        )
+        tool = {"name": "forecast", "server_id": server.id, "input_schema": SCHEMA}
+        self.env["woow_paas_platform.mcp_tool"].create(tool)
+        self.env.flush_all()
+        return server
+
+    def test_a_server_of_an_owner_takes_no_name_from_the_others(self):
+        with self._mcp(), served_mcp() as theirs:
+            theirs.tools["forecast"] = (_alerts, json.loads(SCHEMA))
+            for name in ("weather", "Weather", "weather!"):
+                own = self._of_service(name, theirs)
+                for known in ("forecast", "weather.forecast", "weather__forecast"):
+                    with self.subTest(server=name, tool=known):
+                        status, data = self._one(known, city="Taipei")
+                        self.assertEqual((status, data.get("success")), (200, True), data)
+                called = f"{name}#{own.id}.forecast"
+                self.assertEqual(
+                    self._one(called)[1]["content"][0]["text"], "The sensors are broken."
+                )
+                own.unlink()
+                self.env.flush_all()
+
+    def test_what_a_reply_tells_of_can_be_called(self):
+        with self._mcp(), served_mcp() as theirs, served_llm(Reply("Hello.")) as llm:
+            theirs.tools["forecast"] = (_alerts, json.loads(SCHEMA))
+            own = self._of_service("weather", theirs)
+            self._model(llm)
+            about = {"includeMCPTools": True, "cloud_service_id": self.service.id}
+            self._reply(aiMessage="Weather?", **about)
+            alias = f"weather_{own.id}__forecast"
+            self.assertIn(alias, str(llm.requests[0]))
+            calls = [{"name": alias}, {"name": "weather__forecast", "arguments": {"city": "Paris"}}]
+            results = self._call("POST", MANY, {"calls": calls})[1]["results"]
+            self.assertEqual(
+                [one["content"][0]["text"] for one in results],
+                ["The sensors are broken.", "Sunny in Paris."],
+            )
+            # Not another tool by the name that was told, where the assistant has no `weather` itself.
+            self.assistant.mcp_server_ids -= self.server
+            other = self.assistant.copy({"name": "Other"})
+            other.mcp_server_ids |= self.server
+            self.env.flush_all()
+            self._reply(aiMessage="Weather?", assistant_id=self.assistant.id, **about)
+            self.assertIn(alias, str(llm.requests[1]))
+            self.assertNotIn("weather__forecast", str(llm.requests[1]))
+
+    def test_a_reply_has_the_tools_of_a_chat_about_the_same(self):
+        with self._mcp() as fake, served_llm(Reply("Hello.")) as llm:
+            self._of_service("harbour", fake)
+            self._model(llm)
+            for about, sees in (({}, False), ({"cloud_service_id": self.service.id}, True)):
+                self._reply(aiMessage="Hi", includeMCPTools=True, **about)
+                self.assertIn("weather__forecast", str(llm.requests[-1]))
+                self.assertEqual("harbour__forecast" in str(llm.requests[-1]), sees)
+            self._sign_in(self.stranger)
+            answer = self._reply(aiMessage="Hi", cloud_service_id=self.service.id)
+            self.assertEqual(self._code(answer), (404, "not_found"))
+
     # ------------------------------------------------------------ several calls
 
     def test_each_of_several_calls_has_its_own_result(self):
@@ -245,14 +313,6 @@ class TestExecuteApi(AiHttpCase):
         self.assertNotIn("flows__run_flow", str(llm.requests[1]["messages"][0]))
         self.assertIn("Sunny in 台北.", without)
         self.assertFalse(any("tools" in request for request in llm.requests))
-
-    def test_a_reply_knows_only_the_callers_tools(self):
-        with served_llm(Reply("Hello.")) as llm:
-            self._model(llm)
-            for user, sees in ((self.member, True), (self.stranger, False)):
-                self._sign_in(user)
-                self._reply(aiMessage="Hi", includeMCPTools=True)
-                self.assertEqual("run_flow" in str(llm.requests[-1]), sees)
 
     def test_a_model_that_fails_is_a_sentence(self):
         with served_llm(Reply(status=401, error="bad key sk-provider-secret")) as llm:

@@ -240,6 +240,25 @@ class TestMcpApi(McpApiCase):
         self._sign_in(self.stranger)
         self._error("GET", path, 404, "not_found")
 
+    def test_servers_of_one_name_are_told_apart(self):
+        channel = self._conversation(self.member, self.service)
+        self._sign_in(self.member)
+        vals = {"name": "weather", "url": "https://own.example.com", "scope": "user"}
+        Server = self.env["woow_paas_platform.mcp_server"].with_context(woow_no_sync=True)
+        own = Server.create({**vals, "cloud_service_id": self.service.id})
+        self.env.flush_all()
+        path = f"/api/sessions/{channel.id}/mcp-config"
+        config = self._json("GET", path, expect=200)
+        called = f"weather#{own.id}"
+        self.assertEqual(
+            {one["id"]: one["name"] for one in config["servers"]}[own.id], called, config
+        )
+        for names in (["weather"], [called]):
+            config = self._json("PUT", path, {"enabled_servers": names}, 200)
+            self.assertEqual(config["enabled_servers"], names)
+            on = {one["id"] for one in config["servers"] if one["enabled"]}
+            self.assertEqual(on, {own.id if names == [called] else self.server.id})
+
     def test_a_chat_chooses_before_it_begins(self):
         self._sign_in(self.member)
         path = f"/api/ai/assistants/{self.assistant.id}/mcp-config"

@@ -115,7 +115,7 @@ class TestMcpPermissions(People, McpApiCase):
                     self.assertEqual(self.run_flow._is_offered_to(user), has_it)
                     offered = Tool.with_user(user)._offered_to_caller()
                     self.assertEqual(self.run_flow in offered, has_it)
-                    offered = self.assistant.sudo()._tools_for_caller(user)
+                    offered = self.assistant._tools_for_caller(user, self.service)
                     self.assertEqual(self.run_flow in offered, has_it)
             self.assertEqual(self.run_flow in turn._tools(), is_active)
             shown = turn.channel_id.with_user(self.member)._mcp_config()["enabled_servers"]

@@ -198,12 +198,6 @@ class AiAssistant(models.Model):
         # sudo: ai.assistant - switches of tools
         return servers.tool_ids.filtered("is_usable") - self.sudo().mcp_tool_disabled_ids
 
-    def _tools_for_caller(self, person):
-        """The tools that a program of this person may be offered with the assistant, whatever a chat would be about."""
-        self.ensure_one()
-        Server = self.env["woow_paas_platform.mcp_server"]
-        return self._usable_tools(self._system_servers() | Server._of_person_anywhere(person))
-
     def _system_tools(self):
         """Tools of the assistant's own servers that are switched on everywhere."""
         self.ensure_one()

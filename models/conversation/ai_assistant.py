@@ -19,15 +19,20 @@ class AiAssistant(models.Model):
             return Server
         return assistant._servers_for(person, service)
 
+    def _tools_for_caller(self, person, service):
+        """The tools that a program of this person is told of: those of a new chat about this service, or about none."""
+        offered = self._offered_mcp_servers(person, service)
+        return self._usable_tools(offered.filtered("is_on_for_me"))
+
     def _mcp_config(self, offered, selected):
         """Each of the offered servers, whether it is on, and what it costs."""
-        data = []
+        data, called = [], offered._unambiguous_names()
         for server in offered.sorted(lambda server: (server.scope, server.name)):
             tools = self._usable_tools(server)
             data.append(
                 {
                     "id": server.id,
-                    "name": server.name,
+                    "name": called[server],
                     "title": server.title or "",
                     "description": server.description or "",
                     "scope": server.scope,
@@ -40,7 +45,7 @@ class AiAssistant(models.Model):
                 }
             )
         return {
-            "enabled_servers": selected.mapped("name"),
+            "enabled_servers": [called[server] for server in selected],
             "servers": data,
             "can_reload": bool(self._managed_of(offered)),
             "notice": mcp_switch.notice(self.env),

@@ -37,9 +37,13 @@ class AiAssistant(models.Model):
 
     def _tool_rows(self, servers):
         """The tools that a chat with these servers may call now."""
-        tools = self._usable_tools(servers).sorted(lambda tool: (tool.server_id.name, tool.name))
+        called = servers._unambiguous_names()
+        tools = self._usable_tools(servers).sorted(lambda t: (called[t.server_id], t.name))
         return [
-            {"name": tool.display_name, "about": (tool.description or tool.title or "")[:MAX_ABOUT]}
+            {
+                "name": f"{called[tool.server_id]}.{tool.name}",
+                "about": (tool.description or tool.title or "")[:MAX_ABOUT],
+            }
             for tool in tools
         ]
 

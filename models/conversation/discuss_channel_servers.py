@@ -38,14 +38,14 @@ class DiscussChannel(models.Model):
         :raises UserError: a name that is not offered here
         """
         offered = self._offered_mcp_servers()
-        unknown = {*(names or ())} - {*offered.mapped("name")}
+        unknown = {*(names or ())} - {*offered._unambiguous_names().values()}
         if unknown:
             raise UserError(
                 self.env._(
                     "This conversation has no MCP server called “%(name)s”.", name=min(unknown)
                 )
             )
-        named = None if names is None else offered.filtered(lambda s: s.name in names)
+        named = None if names is None else offered._named(names)
         self._keep_servers(named, offered)
 
     def _switch_server(self, server, is_on):

@@ -7,6 +7,7 @@ from odoo.fields import Domain
 from ...services import const
 from ...services.errors import ConfigError
 from ...services.net import egress
+from ...services.turn import names
 from ...tools import limits, sentences
 
 OWNER = {"scope", "cloud_service_id", "owner_user_id"}  # whose a server is
@@ -238,6 +239,25 @@ class McpServer(models.Model):
         if cloud_services:
             own |= Domain("cloud_service_id", "in", cloud_services.filtered("active").ids)
         return self.search(Domain("scope", "=", "user") & own)
+
+    def _unambiguous_names(self):
+        """``{server: name}``, as programs and models call these servers: the first of a name has it as it is.
+
+        System servers come before those of people, the older before the younger; the others are ``name#id``.
+        """
+        found, taken = {}, set()
+        for server in self.sorted(lambda server: (server.scope != "system", server.id)):
+            name = server.name
+            while names.server_key(name) in taken:
+                name = f"{name}#{server.id}"
+            taken.add(names.server_key(name))
+            found[server] = name
+        return found
+
+    def _named(self, wanted):
+        """Those of these servers that are called so."""
+        called = self._unambiguous_names()
+        return self.filtered(lambda server: called[server] in wanted)
 
     @api.model
     def _of_person_anywhere(self, person):

@@ -84,9 +84,24 @@ class McpTool(models.Model):
             # sudo: mcp_server - see `_compute_alias`
             tool.display_name = f"{tool.sudo().server_id.name}.{tool.name}"
 
+    def _aliases(self):
+        """``{tool: alias}``: what models call these tools, unique among them."""
+        called = self.server_id._unambiguous_names()
+        tools = self.sorted(lambda tool: (tool.server_id.id, tool.name))
+        aliases = names.make_aliases([(called[tool.server_id], tool.name) for tool in tools])
+        return dict(zip(tools, aliases, strict=True))
+
     def _called(self, name):
-        """Those that a program means by this name: the server's own, ``server.tool``, or the one that models see."""
-        return self.filtered(lambda tool: name in (tool.name, tool.display_name, tool.alias))
+        """Those that a program means by this name: ``server.tool``, the one that models see, or the server's own.
+
+        A tool's own name means that of a system server before those of people, who add servers as they like.
+        """
+        called, aliases = self.server_id._unambiguous_names(), self._aliases()
+        in_full = self.filtered(
+            lambda tool: name in (f"{called[tool.server_id]}.{tool.name}", aliases[tool])
+        )
+        own = self.filtered(lambda tool: tool.name == name)
+        return in_full or own.filtered(lambda tool: tool.server_id.scope == "system") or own
 
     def write(self, vals):
         self._check_write(vals)
@@ -200,15 +215,15 @@ class McpTool(models.Model):
         self.ensure_one()
         return self._tool_specs()[0]
 
-    def _tool_specs(self, problems=None, blocked=()):
+    def _tool_specs(self, problems=None, blocked=(), among=None):
         """Frozen copies with aliases that are unique among them, in a stable order.
 
         :param problems: why servers cannot be used now, by their ids
         :param blocked: tools that no call gets through to
+        :param among: more tools, among which the aliases are unique too
         """
         problems = problems or {}
-        tools = self.sorted(lambda tool: (tool.server_id.id, tool.name))
-        aliases = names.make_aliases([(tool.server_id.name, tool.name) for tool in tools])
+        aliases = (self | (self if among is None else among))._aliases()
         return tuple(
             ToolSpec(
                 id=tool.id,
@@ -227,5 +242,6 @@ class McpTool(models.Model):
                 if tool.server_id.id in problems
                 else "",
             )
-            for tool, alias in zip(tools, aliases, strict=True)
+            for tool, alias in aliases.items()
+            if tool in self
         )

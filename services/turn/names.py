@@ -53,6 +53,15 @@ def make_aliases(tools: Iterable[tuple[str | None, str]]) -> list[str]:
     return aliases
 
 
+def server_key(name: str) -> str:
+    """What of a server's name is in the aliases of its tools, which count without case.
+
+    >>> server_key("My time") == server_key("my_time")
+    True
+    """
+    return _prefix(name).lower()
+
+
 def function_name(name: str) -> str:
     """A name that a function may have; the very same if it may.
 
