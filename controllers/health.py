@@ -10,6 +10,7 @@ from ..runtime.turns import listeners
 from ..runtime.web.api_error import ApiError
 from ..services import packages
 from ..services.errors import SecretUnreadable
+from ..services.sandbox import seccomp
 from ..tools import mcp_switch, server_files, settings
 
 FAULTS_SHOWN = 50
@@ -64,6 +65,7 @@ class HealthController(http.Controller):
             "wakeup_reason": listeners.channel().reason(),
             "traces": collector.state(),
             "servers": servers,
+            "isolation": {"documents": seccomp.is_known_to_kernel()},
             "failing_embeddings": failing,
         }
 

@@ -521,6 +521,10 @@ SCHEMAS = {
                 **_one_of("off", "on", "package_missing", "unreachable"),
                 "description": "Whether this process sends traces to the operator's collector",
             },
+            "isolation": {
+                **OBJECT,
+                "description": "Whether the kernel keeps the reader of documents to itself (`documents`)",
+            },
             "failing_embeddings": {
                 **INT,
                 "description": "Providers whose embedding model did not answer when it was asked last",

@@ -9,6 +9,7 @@ from ..runtime.servers import watch
 from ..services.errors import LlmNoEmbeddings, LlmUnavailable
 from ..services.mcp.discovery.discovery import Discovery
 from ..services.mcp.session.session import ServerInfo
+from ..services.sandbox import seccomp
 from ..services.specs import DiscoveredTool
 from ..tools import notify
 from .common import AiHttpCase
@@ -96,6 +97,7 @@ class TestWatch(AiHttpCase):
         self.assertTrue(since)
         health = self.url_open("/api/ai/health").json()
         self.assertEqual((health["failing_embeddings"], health["status"]), (1, "ok"))
+        self.assertEqual(health["isolation"]["documents"], seccomp.is_known_to_kernel())
         self._tell(("embeddings", LlmUnavailable()), spec=spec)
         self.assertEqual(provider.embedding_sentence, str(LlmUnavailable()))
         self.assertEqual(provider.embedding_problem_since, since, "it still fails")

@@ -30,6 +30,7 @@ from ..errors import (
     ReaderBusy,
     UnsupportedFile,
 )
+from ..sandbox import seccomp
 from . import limits
 
 MIMETYPES = {
@@ -51,7 +52,7 @@ spec = importlib.util.spec_from_file_location(
     "woow_documents", folder + "/__init__.py", submodule_search_locations=[folder]
 )
 sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-importlib.import_module("woow_documents.child").main()
+importlib.import_module("woow_documents.child").main(bytes.fromhex(sys.argv[3]))
 """
 KEPT = ("LD_LIBRARY_PATH", "SYSTEMROOT")  # variables without which Python may not start
 LAST = (b'{"end"', b'{"problem"')  # beginnings of the last line of a reader that lived
@@ -62,10 +63,25 @@ PROBLEMS: dict[str, type[EngineError]] = {
     "TooComplex": FileTooComplex,
     "Unsupported": UnsupportedFile,
 }
+# What computing and answering take, and nothing that reaches another process. A library without memory ends itself.
+ALLOWED = (
+    *(
+        seccomp.Rule(call, seccomp.ALLOW)
+        for call in (
+            *("read", "readv", "write", "writev", "close", "fstat", "lseek", "poll", "ioctl"),
+            *("mmap", "mprotect", "munmap", "mremap", "madvise", "brk", "futex", "restart_syscall"),
+            *("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack"),
+            *("clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "sched_yield"),
+            *("sched_getaffinity", "getpid", "gettid", "getrandom", "getrusage", "rseq"),
+            *("set_robust_list", "exit", "exit_group"),
+        )
+    ),
+    seccomp.Rule("tgkill", seccomp.KILL),
+)
 # How the kernel ends a process at its limits, and how a library ends itself without memory.
 OVER_LIMIT = (
     *(signal.SIGXCPU, signal.SIGKILL, signal.SIGALRM, signal.SIGXFSZ),
-    *(signal.SIGABRT, signal.SIGTRAP, signal.SIGILL),
+    *(signal.SIGABRT, signal.SIGTRAP, signal.SIGILL, signal.SIGSYS),
 )
 
 
@@ -168,6 +184,7 @@ def _said_of(data: bytes) -> list[bytes]:
                 *(sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", START),
                 str(Path(__file__).parent),
                 json.dumps([path for path in sys.path if os.path.isabs(path)]),
+                seccomp.program(ALLOWED, seccomp.refused()).hex(),
             ],
             stdin=file,
             stdout=subprocess.PIPE,

@@ -1,5 +1,6 @@
 """Documents that people attach: read page by page in a process of its own, or refused with a reason."""
 
+import ctypes
 import os
 import threading
 import time
@@ -12,6 +13,7 @@ from processor_time import moments
 
 from services import errors, packages
 from services.documents import limits, pictures, reader
+from services.sandbox import seccomp
 
 LOCKED = "EncryptedPackage".encode("utf-16-le")
 
@@ -153,7 +155,7 @@ def test_no_document_reads_other_files(tmp_path):
 
 # A document that has got hold of its reader, as a fault of a library would let it.
 ESCAPE = """
-import importlib.util, json, os, socket, subprocess, sys, threading
+import ctypes, importlib.util, json, os, resource, signal, socket, subprocess, sys, threading
 folder = sys.argv[1]
 sys.path[:] = json.loads(sys.argv[2])
 spec = importlib.util.spec_from_file_location(
@@ -170,6 +172,13 @@ class Evil:
             "socket": lambda: socket.socket(),
             "program": lambda: subprocess.run(["/bin/true"], stdin=0, stdout=1, stderr=2),
             "environment": lambda: os.environ["PATH"],
+            "signal": lambda: os.kill(os.getppid(), 0),
+            "limits": lambda: resource.setrlimit(resource.RLIMIT_NPROC, (9, 9)),
+            "memory": lambda: _of_parent(libc.process_vm_readv),
+            "foreign memory": lambda: _of_parent(libc.process_vm_writev),
+            "trace": lambda: _done(libc.ptrace(0x4206, os.getppid(), None, None)),
+            "thread": lambda: threading.Thread(target=int).start(),
+            "fork": lambda: os.fork() or os._exit(0),
             "descriptors": lambda: [os.fstat(fd) for fd in range(3, 60) if _is_open(fd)][0],
         }.items():
             try:
@@ -178,6 +187,13 @@ class Evil:
                 continue
             done.append(name)
         return 1, iter([json.dumps(done)])
+def _done(result):
+    if result < 0:
+        raise OSError
+def _of_parent(call):
+    ours = ctypes.create_string_buffer(8)
+    vectors = [(ctypes.c_size_t * 2)(where, 8) for where in (ctypes.addressof(ours), THERE)]
+    _done(call(os.getppid(), vectors[0], 1, vectors[1], 1, 0))
 def _is_open(fd):
     try:
         os.fstat(fd)
@@ -185,14 +201,30 @@ def _is_open(fd):
         return False
     return True
 child._load = lambda name: Evil()
-child.main()
+child.main(bytes.fromhex(sys.argv[3]))
 """
 
 
 def test_whoever_takes_over_a_reader_reaches_nothing(monkeypatch):
-    monkeypatch.setattr(reader, "START", ESCAPE)
+    ours = ctypes.create_string_buffer(b"precious")
+    there = f"THERE = {ctypes.addressof(ours)}\nlibc = __import__('ctypes').CDLL(None)\n"
+    monkeypatch.setattr(reader, "START", there + ESCAPE)
     with open(os.devnull) as _ours:
         assert reader.read(b"%PDF-1.4").pages == ("[]",)
+    assert ours.value == b"precious"
+
+
+def test_a_reader_that_ends_itself_has_met_a_limit(monkeypatch):
+    monkeypatch.setattr(reader, "START", ESCAPE.replace("done = []", "os.abort()"))
+    with pytest.raises(errors.FileTooComplex):
+        reader.read(b"%PDF-1.4")
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_filter_of_a_reader_fits_each_machine(machine):
+    steps = seccomp.program(reader.ALLOWED, seccomp.refused(), machine=machine)
+    assert steps and len(steps) % 8 == 0
+    assert not seccomp.program(reader.ALLOWED, seccomp.refused(), machine="riscv64")
 
 
 BUSY = """

@@ -1,0 +1,1 @@
+"""What the kernel keeps from programs of others: files, processes, system calls."""
