@@ -65,7 +65,10 @@ class HealthController(http.Controller):
             "wakeup_reason": listeners.channel().reason(),
             "traces": collector.state(),
             "servers": servers,
-            "isolation": {"documents": seccomp.is_known_to_kernel()},
+            "isolation": {
+                "documents": seccomp.is_known_to_kernel(),
+                **request.env["woow_paas_platform.mcp_server"]._sandbox_state(),
+            },
             "failing_embeddings": failing,
         }
 

@@ -523,7 +523,9 @@ SCHEMAS = {
             },
             "isolation": {
                 **OBJECT,
-                "description": "Whether the kernel keeps the reader of documents to itself (`documents`)",
+                "description": "Whether the kernel keeps the reader of documents to itself (`documents`), whether"
+                " programs of owners run in a sandbox (`sandbox`, `sandbox_possible`), and how many do not"
+                " (`programs_without_sandbox`)",
             },
             "failing_embeddings": {
                 **INT,

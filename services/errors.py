@@ -7,6 +7,7 @@
     │   ├── SecretKeyInvalid    the operator's key is none, so nothing can be encrypted
     │   ├── KeyMissing          the server wants a key of the person who asks
     │   ├── PackageMissing      something that is imported is not installed any more
+    │   ├── SandboxUnavailable  a program must not run without a sandbox, and this host allows none
     │   └── ServerFileError     the operator's file of servers does not say what it must
     ├── ServerError             one MCP server, the others go on
     │   ├── ConnectFailed       the request never left us: safe to retry
@@ -124,6 +125,13 @@ class PackageMissing(ConfigError):
             f"Python packages are missing on this host, or too old or too new: {names}. "
             "The operator can install them with this app's requirements.txt, then restart Odoo."
         )
+
+
+class SandboxUnavailable(ConfigError):
+    code = "sandbox_unavailable"
+    default_message = (
+        "This MCP server must run in a sandbox, which this host does not allow. Ask the operator."
+    )
 
 
 class ServerFileError(ConfigError):

@@ -79,6 +79,33 @@ class OAuthSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxSpec:
+    """What a program has of this host, see `services/sandbox`.
+
+    :ivar required: whether it does not start where the host allows no sandbox
+    :ivar network: whether it has this host's
+    :ivar folders: that it reads and writes
+    :ivar readable: what else it reads, beside its own program
+    :ivar hidden: what it does not, wherever that lies
+    :ivar runtime: ``node`` or ``python`` where its package is fetched, into a folder of `packages`, before it starts
+    :ivar package: with its version
+    :ivar program: of the package, empty for the only one
+    :ivar args: of that program
+    """
+
+    required: bool = True
+    network: bool = True
+    folders: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    runtime: Literal["", "node", "python"] = ""
+    package: str = ""
+    program: str = ""
+    args: tuple[str, ...] = ()
+    packages: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSpec:
     """One MCP server as the turn's user may use it. `headers` and `api_key` are secrets.
 
@@ -103,6 +130,7 @@ class ServerSpec:
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    sandbox: SandboxSpec | None = None
     trust_level: TrustLevel = "none"
     connect_timeout: float = const.CONNECT_TIMEOUT
     call_timeout: float = const.CALL_TIMEOUT

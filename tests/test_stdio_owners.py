@@ -1,10 +1,16 @@
 """Servers with a command of cloud services, each workspace apart from the others."""
 
+from dataclasses import replace
+from unittest.mock import patch
+
 from odoo.exceptions import AccessError, UserError
 from odoo.tests import tagged
-from odoo.tools import mute_logger
+from odoo.tools import config, mute_logger
 
+from ..models.operator_file.mcp_server import SANDBOX_PARAMETER
 from ..services.errors import ConfigError
+from ..services.sandbox import bubblewrap
+from ..tools import settings
 from .common import AiCase
 from .test_stdio_templates import SLACK, TEMPLATE, Released
 
@@ -89,3 +95,62 @@ class TestOwners(Released, AiCase):
             for user in (self.owner, self.admin):
                 with self.subTest(vals=vals), self.assertRaises(UserError):
                     files.with_user(user).write(vals)
+
+    # ------------------------------------------------------------ sandboxes
+
+    def _operator_says(self, mode):
+        said = replace(settings.get(), sandbox=mode)
+        return patch.object(settings, "get", return_value=said)
+
+    def test_a_workspace_has_its_folder_and_no_more_of_this_host(self):
+        self._apply(self.filesystem + self.for_owners + SLACK)
+        ours = self._add("filesystem", self.owner, self.service)
+        slack = self._add("slack", self.owner, self.service, bot_token="xoxb-s3cret")
+        shared = self._add("filesystem")
+        with self._operator_says("required"):
+            box = ours._server_spec().sandbox
+            self.assertEqual(box.folders, (str(self.workspaces / self.workspace.folder),))
+            self.assertEqual((box.required, box.network, box.readable), (True, False, ()))
+            self.assertEqual(box.args, box.folders)
+            self.assertIn(config["data_dir"], box.hidden)
+            self.assertTrue(slack._server_spec().sandbox.network)
+            self.assertFalse(slack._server_spec().sandbox.folders)
+            self.assertNotIn("xoxb-s3cret", repr(slack._server_spec()))
+            self.assertIsNone(shared._server_spec().sandbox)
+        with self._operator_says("preferred"):
+            self.assertFalse(ours._server_spec().sandbox.required)
+        with self._operator_says("off"):
+            self.assertIsNone(ours._server_spec().sandbox)
+
+    def test_a_database_that_is_older_than_sandboxes_prefers_them(self):
+        parameter = self.env["ir.config_parameter"].sudo()
+        with self._operator_says(""):
+            self.assertEqual(self.Server._sandbox_mode(), "required")
+            parameter.set_param(SANDBOX_PARAMETER, "preferred")  # as its update does
+            self.assertEqual(self.Server._sandbox_mode(), "preferred")
+        with self._operator_says("off"):
+            self.assertEqual(self.Server._sandbox_mode(), "off")
+
+    def test_health_counts_what_runs_without_a_sandbox(self):
+        self._add("filesystem", self.owner, self.service)
+        self._add("filesystem")
+        no, yes = "No permissions to create new namespace", ""
+        for mode, problem, possible, bare in (
+            ("off", yes, True, 1),
+            ("preferred", no, False, 1),
+            ("preferred", yes, True, 0),
+            ("required", no, False, 0),
+        ):
+            with (
+                self.subTest(mode=mode, problem=problem),
+                self._operator_says(mode),
+                patch.object(bubblewrap, "problem", return_value=problem),
+            ):
+                self.assertEqual(
+                    self.Server._sandbox_state(),
+                    {
+                        "sandbox": mode,
+                        "sandbox_possible": possible,
+                        "programs_without_sandbox": bare,
+                    },
+                )

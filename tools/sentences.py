@@ -190,6 +190,7 @@ _KNOWN = (
     _lt("The MCP server does not support this revision of the protocol."),
     _lt("No revision of the protocol supports this transport."),
     _lt("The MCP server has no command."),
+    _lt("This MCP server must run in a sandbox, which this host does not allow. Ask the operator."),
     _lt("The MCP server's process crashed and will be restarted in a moment."),
     _lt("The MCP server sent an invalid response."),
     _lt("The MCP server sent a response to a request that was not made."),
@@ -270,6 +271,8 @@ _WITH_VALUES = (
         " The operator can install them with this app's requirements.txt, then restart Odoo."
     ),
     _lt("The program %(name)s of this MCP server is not installed on this host."),
+    _lt("The package %(name)s of this MCP server cannot be fetched."),
+    _lt("The package %(name)s of this MCP server has no program."),
     _lt("The folder %(name)s is not inside a folder that the operator has released."),
     _lt("The folder %(name)s does not exist on this host."),
     _lt("The host %(name)s is not among those that the operator allows."),

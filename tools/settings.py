@@ -43,6 +43,7 @@ class Settings:
     A database that had no turn for `idle_seconds` is let go by a process that serves all of them.
     `released_env` names the variables of the environment that a server's form may take its key from.
     `container_runtime` runs images of stdio servers, `tool_cache` is the folder of packages for them.
+    `sandbox` says whether owners' programs need one: ``required``, ``preferred``, ``off``, or nothing.
     `faults` has a sentence for each key whose value cannot be used, or which there is not.
     """
 
@@ -66,6 +67,7 @@ class Settings:
     mcp_servers_file: str
     container_runtime: str
     tool_cache: str
+    sandbox: str
     faults: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -93,6 +95,15 @@ def _number(least: float, most: float, kind: type = int) -> Callable[[str], floa
         if not least <= value <= most:
             raise ValueError(f"is not {name} from {least} to {most}")
         return value
+
+    return read
+
+
+def _one_of(*names: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text.lower() not in names:
+            raise ValueError(f"is none of {', '.join(names)}")
+        return text.lower()
 
     return read
 
@@ -152,6 +163,7 @@ TABLE = {
     "mcp_servers_file": _Key(str, ""),
     "container_runtime": _Key(str, "podman"),
     "tool_cache": _Key(str, ""),
+    "sandbox": _Key(_one_of("required", "preferred", "off"), "", instead="required"),
 }
 
 

@@ -26,7 +26,7 @@ from dev.processes import die_with_parent
 from dev.progress import DevError, say, step
 from dev.servers import addon, odoo_log
 from dev.servers.instance import Instance, prepare_links
-from dev.setup import chromium, environments, node, venvs
+from dev.setup import chromium, daemons, environments, node, venvs
 
 RUNNERS = ("core", "odoo", "apps", "e2e", "conformance")
 OTHER_FOLDERS = ("core", "apps", "e2e", "conformance")  # of tests/, not *odoo*'s
@@ -119,6 +119,8 @@ def _present(name: str) -> bool:
 
 
 def set_up(chosen: Sequence[str]) -> None:
+    if set(chosen) & {"core", "e2e"}:
+        daemons.offer_bubblewrap()
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="setup") as pool:
         kinds = ("mcp", "mcp2") if "e2e" in chosen else ()
         waiting = [pool.submit(venvs.extra, kind) for kind in kinds]

@@ -99,6 +99,8 @@ class Instance:
             parser["woow_ai"] = {
                 "secret_key": self.secret("secret_key"),
                 "in_process_runner": "True",
+                # A container may allow none; what it is worth where there is one, tests/core/sandbox tells.
+                "sandbox": "preferred",
                 **_texts(operator),
             }
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,13 @@
 """Server programs of Debian's archive that tests run the addon beside, unpacked with what they need."""
 
+import os
 import platform
+import shutil
 from pathlib import Path
 
 from dev.cache import build_once
-from dev.progress import step
-from dev.setup import debian
+from dev.progress import DevError, step, warn
+from dev.setup import apt, debian
 from dev.setup.environments import launch
 
 SUITE = "bookworm"
@@ -32,6 +34,18 @@ def promtool() -> Path:
     """Checks alert rules, and what a program tells Prometheus; without dependencies, as what Go makes."""
 
     return _alone("prometheus", "usr/bin/promtool", "25 MB")
+
+
+def offer_bubblewrap() -> None:
+    """Let what is started from here find bubblewrap, the machine's own or an unpacked one."""
+    if shutil.which("bwrap") or (apt.install("bubblewrap") and shutil.which("bwrap")):
+        return
+    try:
+        program = _alone("bubblewrap", "usr/bin/bwrap", "50 kB")
+    except DevError as error:
+        warn(f"Owners' programs run without a sandbox: {error}")
+        return
+    os.environ["PATH"] += f":{program.parent}"
 
 
 def _alone(package: str, path: str, size: str) -> Path:

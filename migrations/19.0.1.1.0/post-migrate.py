@@ -18,6 +18,8 @@ def migrate(cr, version):
         turn.transcript = transcript
     # The next run of the cron takes them out of the transcripts, too.
     cr.execute("UPDATE woow_paas_platform_tool_call SET result_pruned = FALSE WHERE result_pruned")
+    # Programs of owners go on where this host allows no sandbox, see `McpServer._sandbox_mode`.
+    env["ir.config_parameter"].set_param("woow_paas_platform.sandbox", "preferred")
     # Results of before count towards the room of their person, too; what is not finished has none.
     cr.execute(
         """

@@ -5,18 +5,22 @@ from pathlib import Path
 
 from odoo import api, fields, models
 from odoo.exceptions import AccessError
+from odoo.tools import config
 
 from ...services import const
 from ...services.catalog import environments
 from ...services.errors import ConfigError
+from ...services.sandbox import bubblewrap
 from ...services.specs import ServerSpec
-from ...tools import mcp_switch, notify, server_files, settings
+from ...tools import limits, mcp_switch, notify, server_files, settings
 
 _logger = logging.getLogger(__name__)
 
 # What stays an administrator's for a server of the file: switches, trust, order and whose it is.
 STILL_OURS = {"active", "company_id", "trust_level", "review_new_tools", "sequence"}
 GONE = "This MCP server is no longer in the operator's file."
+# What the update of a database that is older than sandboxes writes: it goes on without one where there can be none.
+SANDBOX_PARAMETER = f"{limits.PREFIX}sandbox"
 FAULTY = "The entry of this MCP server in the operator's file has an error. Settings show it."
 JUST_NOW = timedelta(minutes=1)  # another process has started it already
 
@@ -218,15 +222,50 @@ class McpServer(models.Model):
             headers=entry.headers,
             call_timeout=self.call_timeout,
         )
-        return replace(spec, **_process_of(entry)) if entry.transport == "stdio" else spec
+        if entry.transport != "stdio":
+            return spec
+        return replace(spec, **_process_of(entry, self._sandbox_mode()))
+
+    # ------------------------------------------------------------ sandboxes
+
+    @api.model
+    def _sandbox_mode(self):
+        """``required``, ``preferred`` or ``off``: what the operator says, else what an update has written."""
+        # sudo: ir.config_parameter - what the update has written, no secret
+        made = self.env["ir.config_parameter"].sudo().get_param(SANDBOX_PARAMETER)
+        return settings.get().sandbox or ("preferred" if made == "preferred" else "required")
+
+    @api.model
+    def _sandbox_state(self):
+        """For monitors: the mode, whether this host allows sandboxes, how many programs of owners run without."""
+        mode, is_possible = self._sandbox_mode(), not bubblewrap.problem()
+        bare = 0
+        if mode == "off" or (mode == "preferred" and not is_possible):
+            own = [("transport", "=", "stdio"), ("cloud_service_id", "!=", False)]
+            # sudo: mcp_server - a number
+            programs = self.sudo().search(own)
+            bare = len([one for one in programs if one._environment()[0] != "custom_image"])
+        return {
+            "sandbox": mode,
+            "sandbox_possible": is_possible,
+            "programs_without_sandbox": bare,
+        }
 
 
-def _process_of(entry):
+def _own_files():
+    """What no program has to read, wherever it lies."""
+    paths = (config["config"], config["data_dir"], settings.get().mcp_servers_file)
+    return tuple(path for path in paths if path)
+
+
+def _process_of(entry, sandbox_mode):
     """What of a `ServerSpec` says how the process is started."""
     options = settings.get()
+    cache = Path(options.tool_cache)
     return {
         "command": environments.command(entry, container_runtime=options.container_runtime),
-        "env": environments.variables(entry, cache=Path(options.tool_cache)),
+        "env": environments.variables(entry, cache=cache),
+        "sandbox": environments.sandbox(entry, mode=sandbox_mode, cache=cache, hidden=_own_files()),
         "secrets": entry.blotted,
         "connect_timeout": entry.time_to_start,
         "sync_timeout": entry.time_to_start + const.SYNC_TIMEOUT,

@@ -1,8 +1,11 @@
 """Launch environments: how the process of a stdio server is started, by the kind of its environment (004, 9)."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from ..specs import SandboxSpec
 from .server_file import FileServer
 
 
@@ -25,6 +28,44 @@ def variables(server: FileServer, *, cache: Path) -> Mapping[str, str]:
         "npm_config_cache": str(cache / "npm"),
         **server.env,
     }
+
+
+def sandbox(
+    server: FileServer, *, mode: str, cache: Path, hidden: tuple[str, ...]
+) -> SandboxSpec | None:
+    """What of this host the program of a workspace has; None where it runs without a sandbox.
+
+    Containers have walls of their own. What the operator's file starts for everybody is the operator's own choice.
+
+    :param mode: ``required``, ``preferred`` or ``off``
+    :param cache: the folder of packages
+    :param hidden: what is Odoo's alone
+    """
+    if mode == "off" or not server.is_owners or server.env_type == "custom_image":
+        return None
+    package: dict[str, Any] = {}
+    if server.env_type == "dynamic_injected":
+        package = {
+            "runtime": server.env_config["runtime"],
+            "package": server.env_config["package"],
+            "program": server.command,
+            "args": server.args,
+            "packages": str(cache / "sandbox"),
+        }
+    return SandboxSpec(
+        required=mode == "required",
+        network=not server.is_offline,
+        folders=server.roots if server.workspace_root else (),
+        readable=tuple(
+            arg for arg in server.args if arg.startswith("/") and not _is_below(arg, server.roots)
+        ),
+        hidden=hidden,
+        **package,
+    )
+
+
+def _is_below(path: str, folders: tuple[str, ...]) -> bool:
+    return any(os.path.commonpath([folder, path]) == folder for folder in folders)
 
 
 def _injected(server: FileServer) -> tuple[str, ...]:

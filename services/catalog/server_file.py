@@ -11,7 +11,7 @@ from .. import const
 
 SHORTEST_SECRET = 8  # characters; a shorter value may be part of any word
 # Keys that came later do not change the digests of entries without them: an update would switch their servers on again.
-LATER = ("owners", "workspace_root", "hosts", "environments")
+LATER = ("owners", "workspace_root", "hosts", "environments", "is_owners", "is_offline")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,8 @@ class FileServer:
     :ivar workspace_root: where each workspace then has a folder of its own
     :ivar hosts: ``host:port`` that such servers may name as theirs
     :ivar environments: of a template: other ways to start its servers, among which administrators may choose
+    :ivar is_owners: whether it is a cloud service's, of the release of a template
+    :ivar is_offline: whether it then needs no network
     :ivar secrets: values that are not repeated in what the server's process says
     """
 
@@ -48,6 +50,8 @@ class FileServer:
     workspace_root: str = ""
     hosts: tuple[str, ...] = ()
     environments: tuple[Mapping[str, Any], ...] = ()
+    is_owners: bool = False
+    is_offline: bool = False
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property

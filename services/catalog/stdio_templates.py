@@ -51,6 +51,7 @@ class StdioTemplate:
     :ivar args: after those of the operator's file
     :ivar variables: by the field that fills each
     :ivar folders: the field that holds folders, separated by commas; they are the last arguments
+    :ivar is_offline: whether it needs no network
     """
 
     package: str
@@ -58,6 +59,7 @@ class StdioTemplate:
     env: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, Variable] = field(default_factory=dict)
     folders: str = ""
+    is_offline: bool = False
 
     @property
     def hosted(self) -> bool:
@@ -67,7 +69,9 @@ class StdioTemplate:
 
 TEMPLATES: Mapping[str, StdioTemplate] = {
     "filesystem": StdioTemplate(
-        package="@modelcontextprotocol/server-filesystem@2026.8.31", folders="allowed_roots"
+        package="@modelcontextprotocol/server-filesystem@2026.8.31",
+        folders="allowed_roots",
+        is_offline=True,
     ),
     "postgresql": StdioTemplate(
         package="@bytebase/dbhub@1.4.0",
@@ -153,6 +157,8 @@ def filled(release: FileServer, values: Mapping[str, str], *, workspace: str = "
         release,
         args=(*release.args, *template.args, *folders),
         env={**template.env, **release.env, **variables},
+        is_owners=bool(workspace),
+        is_offline=template.is_offline,
         secrets=tuple(secret for value in variables.values() for secret in _secrets_of(value)),
     )
 

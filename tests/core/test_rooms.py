@@ -21,7 +21,7 @@ ARROWS = {
     "services.records": "services",
     "services.oauth": "services services.net",
     "services.catalog": "services services.net",
-    "services.mcp.transport": "services services.net",
+    "services.mcp.transport": "services services.net services.sandbox",
     "services.mcp.session": "services services.net services.schemas services.oauth services.mcp.transport",
     "services.mcp.discovery": "services services.net services.oauth services.mcp.transport services.mcp.session",
     "services.mcp.pool": (
@@ -30,7 +30,7 @@ ARROWS = {
     "services.mcp.features": "services services.mcp.session services.mcp.discovery services.mcp.pool",
     "services.openapi": "services services.net services.schemas services.mcp.discovery",
     "services.documents": "services services.sandbox",
-    "services.sandbox": "",
+    "services.sandbox": "services",
     "services.telemetry": "services",
     "services.llm": "services services.net services.documents",
     "services.meaning": "services services.net services.llm",

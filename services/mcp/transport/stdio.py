@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,16 @@ import anyio
 
 from ... import const, jsonrpc, large, text
 from ...aside import Aside
-from ...errors import ConfigError, EngineError, ProtocolError, ResultTooLarge, ServerPaused
-from ...specs import ServerSpec
+from ...errors import (
+    ConfigError,
+    EngineError,
+    ProtocolError,
+    ResultTooLarge,
+    SandboxUnavailable,
+    ServerPaused,
+)
+from ...sandbox import bubblewrap, packages
+from ...specs import SandboxSpec, ServerSpec
 from .noise import Noise
 from .streams import BREATH
 
@@ -43,6 +53,18 @@ PASSED_ON = (
     "LOGNAME",
     "USER",
 )  # of our environment
+
+FETCHING = (  # of our environment, for what fetches packages: the way out and whom to trust
+    *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
+    *(
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "NODE_EXTRA_CA_CERTS",
+        "npm_config_registry",
+        "UV_INDEX_URL",
+    ),
+)
+_logger = logging.getLogger(__name__)
 
 CHILD = str(Path(__file__).with_name("stdio_child.py"))
 
@@ -128,27 +150,22 @@ async def streams(
     Of our environment it sees what a program needs to start and nothing else. Whatever happens, the
     whole group is gone at the end.
 
-    :raises ConfigError: there is no such command
+    :raises ConfigError: there is no such command, or no sandbox for one that needs it
     """
     if not spec.command:
         raise ConfigError("The MCP server has no command.")
+    process.forget_output()
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | dict(
         spec.env
     )
-    if not shutil.which(spec.command[0], path=environment.get("PATH")):
-        program = spec.command[0]
-        raise ConfigError(
-            f"The program {program} of this MCP server is not installed on this host."
-        )
-    process.forget_output()
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", CHILD, str(os.getpid()), *spec.command),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=environment,
-        start_new_session=True,
-    )
+    box = await _sandbox_of(spec)
+    command, package = spec.command, ""
+    if box and box.package:
+        package = str(await _package(box, environment, process, spec.secrets))
+        command = (packages.program(box), *box.args)
+    else:
+        _check_program(command[0], environment)
+    child = await _spawn(command, environment, box, package)
     read_in, read_out = anyio.create_memory_object_stream(0)
     write_in, write_out = anyio.create_memory_object_stream(0)
     work = [
@@ -169,6 +186,99 @@ async def streams(
         await asyncio.wait(work, timeout=KILL_GRACE)
         work[2].cancel()
         child._transport.close()
+
+
+def _check_program(program: str, environment: Mapping[str, str]) -> None:
+    """:raises ConfigError: it is not there"""
+    if not shutil.which(program, path=environment.get("PATH")):
+        raise ConfigError(
+            f"The program {program} of this MCP server is not installed on this host."
+        )
+
+
+async def _spawn(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    box: SandboxSpec | None,
+    package: str = "",
+    *,
+    is_fetching: bool = False,
+) -> asyncio.subprocess.Process:
+    """Start a program below a supervisor, in a sandbox if it has one."""
+    files = []
+    if box:
+        files.append(bubblewrap.file_of(bubblewrap.calls()))
+        command = bubblewrap.wrapped(
+            box, command, environment, files[0], package=package, is_fetching=is_fetching
+        )
+    try:
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", CHILD, str(os.getpid()), *command),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+            pass_fds=files,
+        )
+    finally:
+        for file in files:
+            os.close(file)
+
+
+async def _sandbox_of(spec: ServerSpec) -> SandboxSpec | None:
+    """The sandbox that a program gets here.
+
+    :raises SandboxUnavailable: it needs one, and this host allows none
+    """
+    if not spec.sandbox:
+        return None
+    problem = await asyncio.to_thread(bubblewrap.problem)
+    if not problem:
+        return spec.sandbox
+    if spec.sandbox.required:
+        raise SandboxUnavailable(detail=problem)
+    _logger.warning("MCP server %s runs without a sandbox. %s", spec.id, problem)
+    return None
+
+
+async def _package(
+    box: SandboxSpec, environment: Mapping[str, str], process: Process, secrets: Sequence[str]
+) -> Path:
+    """The folder of a program's package, fetched in a sandbox of its own where it is not there.
+
+    :raises ConfigError: it cannot be fetched
+    """
+    folder = packages.folder(box)
+    if folder.is_dir():
+        return folder
+    command, variables = packages.fetching(box)
+    _check_program(command[0], environment)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = tempfile.mkdtemp(prefix=".draft-", dir=folder.parent)
+    own = {name: environment[name] for name in (*PASSED_ON, *FETCHING) if name in environment}
+    own |= {name: os.environ[name] for name in FETCHING if name in os.environ} | variables
+    try:
+        child = await _spawn(command, own, box, draft, is_fetching=True)
+        work = [
+            asyncio.create_task(_listen(stream, process, secrets))
+            for stream in (child.stdout, child.stderr)
+        ]
+        child.stdin.close()
+        try:
+            await asyncio.wait(work)
+            code = await child.wait()
+        finally:
+            await _end(child)
+            _kill(child.pid)
+            child._transport.close()
+        if code:
+            raise ConfigError(f"The package {box.package} of this MCP server cannot be fetched.")
+        with contextlib.suppress(OSError):  # another process has fetched it meanwhile
+            os.rename(draft, folder)
+    finally:
+        await asyncio.to_thread(shutil.rmtree, draft, ignore_errors=True)
+    return folder
 
 
 async def _end(child: asyncio.subprocess.Process) -> None:

@@ -22,14 +22,16 @@ GRACE = 0.5  # s for what the server leaves behind to end by itself
 
 def main(parent: int, command: list[str]) -> int:
     signal.signal(signal.SIGUSR1, lambda *_: _kill_all())
-    signal.signal(signal.SIGTERM, lambda *_: _pass_on())
+    is_sandboxed = Path(command[0]).name == "bwrap"
+    signal.signal(signal.SIGTERM, lambda *_: _pass_on(is_sandboxed))
     prctl = ctypes.CDLL(None).prctl
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     prctl(PR_SET_PDEATHSIG, signal.SIGUSR1)
     if os.getppid() != parent:  # it died before the kernel was asked
         return 1
     try:
-        server = subprocess.Popen(command)  # noqa: S603 the operator's own configuration file names it
+        # Of open files it has those only that its sandbox reads first.
+        server = subprocess.Popen(command, close_fds=False)  # noqa: S603 the operator's own configuration file names it
     except OSError as error:
         sys.stderr.write(f"{command[0]}: {error.strerror}\n")
         return 127
@@ -37,7 +39,7 @@ def main(parent: int, command: list[str]) -> int:
     os.close(1)
     while (ended := os.wait())[0] != server.pid:
         pass
-    _pass_on()
+    _pass_on(is_sandboxed)
     until = time.monotonic() + GRACE
     with contextlib.suppress(OSError):  # nobody is left, or /proc is not there to tell
         while os.waitpid(-1, os.WNOHANG)[0] or time.monotonic() < until:
@@ -47,12 +49,28 @@ def main(parent: int, command: list[str]) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _pass_on() -> None:
-    """SIGTERM to the group, except ourselves."""
-    if os.getpgrp() == os.getpid():
+def _pass_on(is_sandboxed: bool) -> None:
+    """SIGTERM to the group, except ourselves; not to a sandbox, which would take the server along at once."""
+    if is_sandboxed:
+        with contextlib.suppress(OSError):
+            for sandbox in _children_of(os.getpid()):
+                _ask_below(sandbox)
+    elif os.getpgrp() == os.getpid():
         before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
         os.killpg(0, signal.SIGTERM)
         signal.signal(signal.SIGTERM, before)
+
+
+def _ask_below(pid: int) -> None:
+    for child in _children_of(pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGTERM)
+            _ask_below(child)
+
+
+def _children_of(pid: int) -> list[int]:
+    """:raises OSError: it has ended"""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def _kill_all() -> None:
@@ -67,9 +85,9 @@ def _kill_children() -> None:
     :raises OSError: that is now
     """
     while True:
-        for child in Path("/proc/self/task", str(os.getpid()), "children").read_text().split():
+        for child in _children_of(os.getpid()):
             with contextlib.suppress(ProcessLookupError):
-                os.kill(int(child), signal.SIGKILL)
+                os.kill(child, signal.SIGKILL)
         os.wait()
 
 

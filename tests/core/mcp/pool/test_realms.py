@@ -123,6 +123,7 @@ SHARED = {  # what databases of a process may share, and why
     "services/documents/reader.py _places": "how many files are read at once, and for whom of which database",
     "services/traces.py _current": "the span of one task",
     "services/traces.py _installed": "who is told of all of them, by name only where the operator says so",
+    "services/sandbox/bubblewrap.py _probe": "whether this host allows sandboxes",
     "services/large.py _worker": "one thread that reads large bodies, one after another",
     "tools/db.py _pools": "everything in it is by database",
     "tools/db.py _thread": "whether its thread may sleep, nothing of a database",
