@@ -4,6 +4,9 @@ Steps of a server with an address: name, address, connection, tls, http, authori
 Of a stdio server: process, protocol, tools.
 """
 
+import asyncio
+import functools
+
 from ...errors import AuthRequired, EngineError, ProtocolError, ServerTimeout
 from ...net.course import NETWORK_STEPS, Course, Diagnosis
 from ...net.egress import EgressPolicy
@@ -12,6 +15,7 @@ from ...specs import ServerSpec
 from ..session import connect
 from . import discovery
 from .discovery import SYNC_MARGIN
+from .health import patiently
 
 STEPS = (*NETWORK_STEPS, "http", "authorization", "protocol", "tools")
 PROCESS_STEPS = ("process", "protocol", "tools")
@@ -42,22 +46,34 @@ async def diagnose(
     :param can_ask: as the pool that will make the calls
     :return: `found` is the `Discovery`
     """
-    course = _ServerCourse(spec, policy, oauth, can_ask)
-    return await course.run(max(0.1, spec.sync_timeout - SYNC_MARGIN))
+    limit = max(0.1, spec.sync_timeout - SYNC_MARGIN)
+    return await _ServerCourse(spec, policy, oauth, can_ask, limit).run(limit)
 
 
 class _ServerCourse(Course):
-    def __init__(self, spec: ServerSpec, policy: EgressPolicy, oauth: OAuth | None, can_ask: bool):
+    def __init__(
+        self,
+        spec: ServerSpec,
+        policy: EgressPolicy,
+        oauth: OAuth | None,
+        can_ask: bool,
+        limit: float,
+    ):
         super().__init__(PROCESS_STEPS if spec.command else STEPS, ADVICE)
         self.spec = spec
         self.policy = policy
         self.options = {"oauth": oauth, "can_ask": can_ask}
+        # a last try has its time, so that its own failure is told
+        self.last_try = asyncio.get_running_loop().time() + limit - spec.connect_timeout
 
     async def take(self) -> None:
         spec = self.spec
         if not spec.command:
             await self.reach(spec.url, self.policy, spec.connect_timeout, spec.owner)
         await self._speak()
+
+    async def _connect(self, *where):
+        return await patiently(functools.partial(super()._connect, *where), self.last_try)
 
     def too_late(self) -> EngineError:
         return ServerTimeout()

@@ -1,6 +1,7 @@
 """Health checks of servers: connect, ask for a sign of life, close."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
@@ -24,15 +25,17 @@ def _without(_spec: ServerSpec) -> None:
     """No server wants tokens."""
 
 
-async def patiently(work: Callable[[], Awaitable[T]]) -> T:
-    """Do `work`; where no connection came about, once more after a pause, and a last time.
+async def patiently(work: Callable[[], Awaitable[T]], deadline: float = math.inf) -> T:
+    """Do `work`; where no connection came about, and so nothing was sent, once more after a pause, and a last time.
 
-    Only for what may be done twice: never for a tool call.
+    :param deadline: of the loop's clock; no pause ends after it
     """
     for _ in range(CONNECT_TRIES - 1):
         try:
             return await work()
         except ConnectFailed:
+            if asyncio.get_running_loop().time() + CONNECT_PAUSE >= deadline:
+                raise
             await asyncio.sleep(CONNECT_PAUSE)
     return await work()
 

@@ -10,7 +10,7 @@ import math
 import re
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
@@ -29,7 +29,7 @@ from ...net.egress import EgressPolicy
 from ...oauth.flow import OAuth, TokenStore
 from ...semaphore import FairSemaphore
 from ...specs import DiscoveredTool, ServerSpec
-from ..discovery import discovery
+from ..discovery import discovery, health
 from ..discovery.discovery import SYNC_MARGIN
 from ..session import connect, elicitation
 from ..session.call_options import DEFAULTS, CallOptions
@@ -40,6 +40,7 @@ from .breaker import Breaker, State
 from .limiter import Admission, Limiter
 from .open_sessions import OpenSessions
 
+CALL = "tools/call"
 CLOSE_TIMEOUT = 2.0  # s, for all sessions together
 
 Address = tuple[str, int, str]
@@ -121,7 +122,8 @@ class Pool:
     ) -> dict[str, Any]:
         """Call a tool; the ``CallToolResult`` as a plain dict.
 
-        A call that never reached the tool is made once more on a new session.
+        A call that never reached the tool is made once more on a new session; one that reached no server with
+        an address is tried as long as a sync is, see `health.patiently`.
 
         :param timeout: seconds, a new connection included; while a person is asked it does not run
         :raises ElicitationRequired: `CallOptions.suspends`; the call goes on when it is made again with `resume`
@@ -136,7 +138,7 @@ class Pool:
                 result = await self.request(
                     spec,
                     conversation_id,
-                    "tools/call",
+                    CALL,
                     params | more,
                     timeout=timeout,
                     options=options,
@@ -204,9 +206,15 @@ class Pool:
         async with self._acquire(spec, timeout) as admission:
             if options.on_elicit:
                 options = replace(options, on_elicit=admission.releasing(options.on_elicit))
-            return await self._request(
-                spec, conversation_id, method, params, deadline, admission, options
-            )
+
+            def once() -> Awaitable[dict[str, Any]]:
+                return self._request(
+                    spec, conversation_id, method, params, deadline, admission, options
+                )
+
+            # A program has a pace of its own at which it is started again.
+            is_patient = method == CALL and not spec.command
+            return await (health.patiently(once, deadline) if is_patient else once())
 
     async def _request(
         self,
@@ -374,6 +382,6 @@ def _patience(spec: ServerSpec, method: str) -> float:
     """
     if spec.command:
         return math.inf
-    is_call = method == "tools/call"
+    is_call = method == CALL
     own = spec.call_timeout if is_call else min(spec.call_timeout, spec.sync_timeout)
     return own * PATIENCE

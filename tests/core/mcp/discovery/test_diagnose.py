@@ -4,11 +4,13 @@ import asyncio
 import re
 import socket
 import sys
+from types import SimpleNamespace
 
 import pytest
 from conftest import POLICY, spec_of
 
 from services.errors import EngineError
+from services.mcp.discovery import health
 from services.mcp.discovery.diagnose import diagnose
 from services.mcp.discovery.discovery import discover
 from services.net.egress import EgressPolicy
@@ -101,6 +103,25 @@ async def test_connection():
         port = closed.getsockname()[1]
     step = failed(await diagnose(spec(f"http://127.0.0.1:{port}/mcp"), POLICY))
     assert step.name == "connection"
+
+
+async def test_a_connection_is_tried_three_times(fake, monkeypatch):
+    pauses = []
+
+    async def pause(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            await fake.start()
+
+    await fake.stop()
+    clock = SimpleNamespace(sleep=pause, get_running_loop=asyncio.get_running_loop)
+    monkeypatch.setattr(health, "asyncio", clock)
+    assert (await diagnose(spec(fake.url), POLICY)).ok
+    assert pauses == [1.0, 1.0]
+    await fake.stop()
+    hurried = spec(fake.url, connect_timeout=5.0, sync_timeout=6.0)
+    assert failed(await diagnose(hurried, POLICY)).name == "connection"
+    assert len(pauses) == 2
 
 
 async def test_tls(fake):

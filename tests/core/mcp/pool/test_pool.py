@@ -1,9 +1,17 @@
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 from conftest import POLICY, spec_of
 
-from services.errors import ConnectFailed, ProtocolError, ServerRefused, ServerTimeout
+from services.errors import (
+    ConnectFailed,
+    EngineError,
+    ProtocolError,
+    ServerRefused,
+    ServerTimeout,
+)
+from services.mcp.discovery import health
 from services.mcp.discovery.discovery import discover
 from services.mcp.pool.pool import Pool
 from services.mcp.session.call_options import CallOptions
@@ -77,6 +85,55 @@ async def test_a_call_in_flight_when_the_server_dies_is_not_repeated(any_fake, p
     assert caught.value.code == "session_lost"
     assert sum(name == "slow" for _, name, _ in any_fake.calls) == 1
     assert await call(pool, any_fake) == "hi"
+
+
+async def test_a_call_in_flight_is_not_repeated_where_the_server_stays_away(any_fake, pool):
+    await call(pool, any_fake)
+    running = asyncio.create_task(call(pool, any_fake, "slow", {"seconds": 30}, timeout=60))
+    await any_fake.until(lambda: any(name == "slow" for _, name, _ in any_fake.calls))
+    await any_fake.stop()
+    with pytest.raises(EngineError) as caught:
+        await running
+    assert caught.value.code == "session_lost"
+    await any_fake.start()
+    assert sum(name == "slow" for _, name, _ in any_fake.calls) == 1
+
+
+def _patch_pauses(monkeypatch, pause):
+    clock = SimpleNamespace(sleep=pause, get_running_loop=asyncio.get_running_loop)
+    monkeypatch.setattr(health, "asyncio", clock)
+
+
+@pytest.mark.parametrize("tries", [1, 2])
+async def test_a_call_waits_for_a_server_that_comes_back(any_fake, pool, monkeypatch, tries):
+    pauses = []
+
+    async def pause(_seconds):
+        pauses.append(1)
+        if len(pauses) == tries:
+            await any_fake.start()
+
+    await any_fake.stop()
+    _patch_pauses(monkeypatch, pause)
+    assert await call(pool, any_fake) == "hi"
+    assert (len(pauses), len(any_fake.calls)) == (tries, 1)
+
+
+async def test_a_call_is_tried_three_times_within_its_own_time(any_fake, pool, monkeypatch):
+    pauses = []
+
+    async def pause(seconds):
+        pauses.append(seconds)
+
+    await any_fake.stop()
+    _patch_pauses(monkeypatch, pause)
+    with pytest.raises(ConnectFailed):
+        await call(pool, any_fake)
+    assert pauses == [1.0, 1.0]
+    with pytest.raises(ConnectFailed):
+        await call(pool, any_fake, timeout=0.9)
+    assert len(pauses) == 2
+    assert pool.limiter(any_fake.spec).breaker.state == "closed", "a call is one failure"
 
 
 async def test_a_harmless_call_in_flight_is_repeated(fake, pool):
