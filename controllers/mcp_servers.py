@@ -68,9 +68,15 @@ def owner_vals(cloud_service_id, scope=None):
     return {"scope": "user", "cloud_service_id": False, "owner_user_id": request.env.uid}
 
 
+OF_004 = {"display_name": "title", "enabled": "active"}  # names of document 004, and ours
+
+
 def server_values(values):
     """The columns of what was given."""
     vals = {name: value for name, value in values.items() if value is not None and name in WRITABLE}
+    for name, ours in OF_004.items():
+        if name in vals:
+            vals.setdefault(ours, vals.pop(name))
     if "headers" in vals:
         vals["headers_json"] = json.dumps(vals.pop("headers"))
     if "name" in vals:

@@ -3,6 +3,7 @@
 from odoo.tests import tagged
 
 from .common import AiHttpCase, served_mcp
+from .test_mcp_server import discovery, tool
 
 SERVERS = "/api/mcp/servers"
 
@@ -216,6 +217,45 @@ class TestMcpApi(McpApiCase):
         error = self._error("POST", "/api/mcp/import", 422, "nothing_imported", body)
         self.assertEqual(len(error["details"]["notes"]), 3)
         self._error("POST", "/api/mcp/import", 422, "config_error", {"mcpServers": {}})
+
+    def test_what_is_exported_is_imported_as_it_was(self):
+        kept = {
+            "title": "Flows of ours",
+            "active": False,
+            "trust_level": "full",
+            "authorization": "oauth_user",
+            "oauth_scope": "read write",
+            "connect_timeout": 7.0,
+            "call_timeout": 77.0,
+        }
+        self.user_server.write(kept)
+        self.run_flow.active = False
+        self._sign_in(self.owner)
+        path = f"/api/mcp/export?cloud_service_id={self.service.id}"
+        document = self._json("GET", path, expect=200)
+        self.user_server.unlink()
+        self.env.flush_all()
+        body = {**document, "cloud_service_id": self.service.id}
+        made = self._json("POST", "/api/mcp/import", body, 201)
+        server = self.user_server.browse(made["servers"][0]["id"])
+        self.assertEqual({key: server[key] for key in kept}, kept)
+        self.assertIn("Fully trusted", made["notes"][0]["message"])
+        self.assertEqual(self._json("GET", path, expect=200), document, "before its tools are read")
+        server.sudo()._apply_discovery(discovery(tool("run_flow"), tool("other")))
+        tools = server.sudo().with_context(active_test=False).tool_ids
+        self.assertEqual(
+            {tool.name: tool.active for tool in tools}, {"run_flow": False, "other": True}
+        )
+
+    def test_the_names_of_document_004_are_taken(self):
+        self._sign_in(self.owner)
+        body = {"url": "https://x.example.com", "display_name": "Mine", "enabled": False}
+        made = self._json("POST", SERVERS, body, 201)
+        self.assertEqual((made["title"], made["display_name"]), ("Mine", "Mine"))
+        self.assertEqual((made["active"], made["enabled"]), (False, False))
+        self.assertEqual(made["user_id"], self.owner.id)
+        changed = self._json("PUT", f"{SERVERS}/{made['id']}", {"enabled": True}, 200)
+        self.assertTrue(changed["active"])
 
     def test_a_conversation_chooses(self):
         channel = self._conversation(self.member, self.service)

@@ -180,6 +180,7 @@ _KNOWN = (
     _lt("Servers started by a command can only be defined in the operator's configuration file."),
     _lt("The “url” is missing."),
     _lt("The “type” must be “http” or “sse”."),
+    _lt("The “%(key)s” is not valid."),
     _lt("Replace the placeholder in the “url” first."),
     _lt("The address must not contain a user name or password; use the API key field."),
     _lt('The headers must be a JSON object such as {"X-API-Key": "…"}.'),

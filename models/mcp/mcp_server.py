@@ -93,6 +93,10 @@ class McpServer(models.Model):
         "woow_paas_platform.mcp_tool", "server_id", string="Tools", context={"active_test": False}
     )
 
+    tools_off_at_first = fields.Json(
+        readonly=True, copy=False, help="Names of tools that come switched off, of an import."
+    )
+
     _mcp_id_unique = models.UniqueIndex("(mcp_id)", "Another MCP server already uses this ID.")
     _name_unique = models.UniqueIndex(
         "(name, scope, COALESCE(cloud_service_id, 0), COALESCE(owner_user_id, 0))",

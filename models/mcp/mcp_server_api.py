@@ -55,9 +55,11 @@ class McpServer(models.Model):
             "id": server.id,
             "name": server.name,
             "title": server.title or "",
+            "display_name": server.title or "",
             "description": server.description or "",
             "scope": server.scope,
             "active": server.active,
+            "enabled": server.active,
             "state": server.state,
             "tool_count": len(tools),
             "active_tool_count": len(usable),
@@ -84,6 +86,7 @@ class McpServer(models.Model):
             "call_timeout": self.call_timeout,
             "cloud_service": {"id": service.id, "name": service.name} if service else None,
             "is_personal": bool(self.owner_user_id),
+            "user_id": self.owner_user_id.id or None,
             "state_message": self.state_sentence or "",
             "protocol_version": self.protocol_version or "",
             "last_sync": utc(self.last_sync),
@@ -149,7 +152,18 @@ class McpServer(models.Model):
                 notes.append({"name": entry.name, "message": message})
                 continue
             known.add(entry.name)
-            servers |= self.create({**owner, **_vals_of_import(entry)})
+            server = self.create({**owner, **_vals_of_import(entry)})
+            # sudo: mcp_server - readonly for people; they have just made it of this document
+            server.sudo().tools_off_at_first = entry.settings.get("tools_off")
+            servers |= server
+            if server.trust_level != "none":
+                message = self.env._(
+                    "This server comes with the trust level “%(level)s”. Check whether you trust it.",
+                    level=dict(self._fields["trust_level"]._description_selection(self.env))[
+                        server.trust_level
+                    ],
+                )
+                notes.append({"name": entry.name, "message": message})
             if entry.missing:
                 message = self.env._(
                     "Server added. Enter the values that the document did not contain: %(names)s.",
@@ -168,10 +182,24 @@ class McpServer(models.Model):
                 "description": server.description or "",
                 "has_api_key": server.has_api_key,
                 "header_names": server._header_names(),
+                "settings": server._settings_to_export(),
             }
             for server in self
             if server.url
         )
+
+    def _settings_to_export(self):
+        """What differs from a new server, by `mcp_json.SETTINGS`."""
+        new = self.default_get(list(mcp_json.SETTINGS.keys() & self._fields.keys()))
+        found = {
+            key: self[key]
+            for key in mcp_json.SETTINGS
+            if key in self._fields and self[key] != new.get(key, False)
+        }
+        # sudo: mcp_tool - names of the tools of a server that the caller manages
+        off = self.sudo().tool_ids.filtered(lambda tool: not tool.active).mapped("name")
+        off = off or (not self.sudo().tool_ids and self.sudo().tools_off_at_first)
+        return found | ({"tools_off": sorted(off)} if off else {})
 
 
 def name_of(url):
@@ -192,4 +220,5 @@ def _vals_of_import(entry):
         "description": entry.description,
         "api_key": entry.api_key,
         "headers_json": entry.headers_json,
+        **{key: value for key, value in entry.settings.items() if key != "tools_off"},
     }

@@ -77,6 +77,7 @@ class McpServer(models.Model):
         names = {found.name for found in discovery.tools}
         known = self._with_room(known, names)
         known_names = set(known)
+        off = set(self.sudo().tools_off_at_first or ())  # sudo: its own, of an import
         left = MAX_KNOWN - len(known)
         added = changed = 0
         limit = limits.get(self.env, "max_tools_per_server")
@@ -89,8 +90,9 @@ class McpServer(models.Model):
             if added >= left:
                 break
             added += 1
-            Tool._add_discovered(self, vals, active=room > 0)
-            room -= 1
+            is_on = room > 0 and found.name not in off
+            Tool._add_discovered(self, vals, active=is_on)
+            room -= found.name not in off
         gone = Tool.union(*known.values()).filtered("available")
         gone.available = False
         self._record_health(discovery)

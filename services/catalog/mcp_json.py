@@ -1,12 +1,12 @@
 """MCP client configuration: reads and writes ``{"mcpServers": {…}}``, the form in which clients keep their servers.
 
 Secrets never leave: where one is, a placeholder ``${NAME}`` stands, and a placeholder that comes in is
-no secret but a note that one has to be entered.
+no secret but a note that one has to be entered. What other clients do not know stands under a key of our own (`OWN`).
 """
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -18,6 +18,34 @@ from . import address
 MAX_SERVERS = 100  # of one document
 MAX_NAME = 100  # characters of a server's name, 004 §3.1
 
+OWN = "woow_paas_platform"
+MAX_TEXT = 1000  # characters of a text there
+MAX_TOOLS = 1000  # names of tools there
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_TEXT and value.isprintable()
+
+
+def _is_seconds(most: float) -> Callable[[Any], bool]:
+    return lambda value: type(value) in (int, float) and 0 < value <= most
+
+
+# What a server has beside its connection, and which values fit.
+SETTINGS: Mapping[str, Callable[[Any], bool]] = {
+    "title": _is_text,
+    "active": lambda value: isinstance(value, bool),
+    "trust_level": lambda value: value in ("none", "annotations", "full"),
+    "authorization": lambda value: value in ("key", "oauth_server", "oauth_user", "oauth_client"),
+    "oauth_client_id": _is_text,
+    "oauth_issuer": _is_text,
+    "oauth_scope": _is_text,
+    "connect_timeout": _is_seconds(60),
+    "call_timeout": _is_seconds(600),
+    "tools_off": lambda value: (
+        isinstance(value, list) and len(value) <= MAX_TOOLS and all(map(_is_text, value))
+    ),
+}
 Transport = Literal["auto", "streamable_http", "sse"]
 
 _TRANSPORTS: dict[str, Transport] = {
@@ -35,7 +63,7 @@ _BEARER = re.compile(r"bearer\s++(.+)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedServer:
-    """One entry that can be made a server. `missing` names what a person has to enter still."""
+    """One entry that can be made a server: `settings` by `SETTINGS`, `missing` what a person has to enter still."""
 
     name: str
     url: str
@@ -43,6 +71,7 @@ class ImportedServer:
     description: str = ""
     api_key: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
 
     @property
@@ -116,12 +145,27 @@ def _server(name: str, entry: Any) -> ImportedServer:
         description=text.clean(description) if isinstance(description, str) else "",
         api_key=api_key,
         headers=usable,
+        settings=_settings(entry.get(OWN) or {}),
         missing=missing,
     )
 
 
+def _settings(own: Any) -> dict[str, Any]:
+    """:raises ConfigError: a value does not fit, of which it makes no server that differs from the exported one"""
+    if not isinstance(own, Mapping):
+        raise ConfigError(f"The “{OWN}” is not valid.")
+    for key, value in own.items():
+        if key in SETTINGS and not SETTINGS[key](value):
+            raise ConfigError(f"The “{key}” is not valid.")
+    if own.get("oauth_client_id") and not own.get("oauth_issuer"):
+        raise ConfigError("The “oauth_issuer” is not valid.")
+    if own.get("authorization") == "oauth_client" and not own.get("oauth_client_id"):
+        raise ConfigError("The “oauth_client_id” is not valid.")
+    return {key: value for key, value in own.items() if key in SETTINGS}
+
+
 def write(servers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The document for servers given as ``{name, url, transport, description, has_api_key, header_names}``.
+    """The document for servers given as ``{name, url, transport, description, has_api_key, header_names, settings}``.
 
     >>> write([{"name": "a b", "url": "https://x/mcp", "transport": "auto", "has_api_key": True}])
     {'mcpServers': {'a b': {'url': 'https://x/mcp', 'headers': {'Authorization': 'Bearer ${A_B_API_KEY}'}}}}
@@ -137,6 +181,7 @@ def write(servers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             "url": without_secrets(name, server["url"]),
             **({"description": server["description"]} if server.get("description") else {}),
             **({"headers": headers} if headers else {}),
+            **({OWN: server["settings"]} if server.get("settings") else {}),
         }
     return {"mcpServers": entries}
 

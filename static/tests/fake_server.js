@@ -210,7 +210,9 @@ export class FakeServer extends FakeConversations {
         return json({
             ...server,
             ...counts,
+            display_name: server.title,
             active: enabled,
+            enabled,
             can_edit: false,
             my_policy: "default",
         });
