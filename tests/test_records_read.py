@@ -96,6 +96,23 @@ class TestRecordsRead(PartnersCase):
             self.assertEqual(set(cities), set(some.parent_id.parent_id.mapped("city")))
         self.assertEqual(counts[1], counts[2])
 
+    def test_names_without_what_is_hidden_take_as_many_statements_for_many_records(self):
+        self.line.hidden_fields = "email"
+        make = self.env["res.partner"].create
+        tops = make([{"name": f"Top {n}", "is_company": True} for n in range(20)])
+        ends = make([{"name": f"End {one.id}", "parent_id": one.id} for one in tops])
+        turn = self._turn(self.internal)
+        reach = Reach(executor.env_of(self.env, turn), turn._record_access())
+        counts = []
+        for some in (ends[:1], ends[:1], ends):
+            self.env.flush_all()
+            self.env.invalidate_all()
+            before = self.env.cr.sql_log_count
+            names = reach.names_of(reach.env["res.partner"].browse(some.ids))
+            counts.append(self.env.cr.sql_log_count - before)
+            self.assertEqual(list(names.values()), some.mapped("display_name"))
+        self.assertLessEqual(counts[2], counts[1] + 2)
+
     def test_a_prompt_names_the_models_that_the_person_may_read(self):
         told = self._turn(self.internal)._system_prompt()
         self.assertIn("res.partner (Contact): name, user_id, email, phone, city", told)

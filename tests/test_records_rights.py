@@ -57,6 +57,110 @@ class TestRecordsRights(PartnersCase):
         self.line.hidden_fields = "ref"
         self._assert_nowhere("ref", "G-77")
 
+    def test_what_is_computed_from_a_hidden_field_is_nowhere(self):
+        self.line.hidden_fields = "email"
+        self.azure.phone = self.gemini.phone = "+32 470 12 34 56"
+        self.gemini.email = "gemini@example.com"
+        for name, value in (
+            ("email", "gemini@example.com"),
+            ("email_normalized", "gemini@example.com"),
+            ("email_formatted", "gemini@example.com"),
+        ):
+            self._assert_nowhere(name, value)
+        said, _data = self._read(self.internal, "describe_model", model="res.users")
+        self.assertNotIn("\nemail", said.replace("email_domain_placeholder", ""))
+        said, _data = self._read(
+            self.internal, "read_records", model="res.partner", ids=self.gemini.ids
+        )
+        self.assertIn("+32 470", said)
+
+    def test_what_code_reads_of_a_hidden_field_without_declaring_it_is_nowhere(self):
+        self.assertNotIn(
+            "commercial_company_name",
+            self.env.registry.field_depends[self.env["res.partner"]._fields["contact_address"]],
+        )
+        self.line.hidden_fields = "commercial_company_name"
+        said, _data = self._read(self.internal, "describe_model", model="res.partner")
+        self.assertNotIn("\ncontact_address", said)
+
+    def test_what_depends_on_a_field_of_another_group_is_nowhere(self):
+        field = self.env["res.partner"]._fields["email"]
+        self.gemini.email = "gemini@example.com"
+        self.env.registry.clear_cache()
+        with patch.object(field, "groups", "base.group_system"):
+            self._assert_nowhere("email_normalized", "gemini@example.com")
+        self.env.registry.clear_cache()
+
+    def test_a_name_is_told_without_what_is_hidden(self):
+        wide, within = self.env["res.partner.category"].create([{"name": "Wide"}, {"name": "Near"}])
+        within.parent_id = wide
+        self.gemini.category_id = within
+        line = self.assistant.record_access_ids.filtered(
+            lambda one: one.model == "res.partner.category"
+        )
+        self.env.flush_all()
+        search = {"model": "res.partner.category", "filters": [{"field": "id", "value": within.id}]}
+        read = {"model": "res.partner", "ids": self.gemini.ids, "fields": ["category_id"]}
+        for hidden, name in (("", "Wide / Near"), ("parent_id", "Near"), ("name", f"#{within.id}")):
+            line.hidden_fields = hidden
+            self.assertEqual(self._names(self.internal, **search), [name])
+            said, _data = self._read(self.internal, "read_records", **read)
+            self.assertIn(f"category_id: {name} ({within.id})", said)
+        line.hidden_fields = "parent_id"
+        for domain in ([["id", "child_of", wide.id]], [["id", "parent_of", within.id]]):
+            said = self._refused(self.internal, "search_records", **{**search, "domain": domain})
+            self.assertIn("not above or below", said)
+        domain = [["category_id", "child_of", wide.id]]
+        said = self._refused(self.internal, "search_records", model="res.partner", domain=domain)
+        self.assertIn("not above or below", said)
+
+    def test_an_order_tells_nothing_of_what_is_hidden(self):
+        tags = self.env["res.partner.category"].create([{"name": "Z"}, {"name": "A"}])
+        self.gemini.category_id = tags
+        self.env.flush_all()
+        line = self.assistant.record_access_ids.filtered(
+            lambda one: one.model == "res.partner.category"
+        )
+        search = {"model": "res.partner.category", "domain": [["id", "in", tags.ids]]}
+        read = {"model": "res.partner", "ids": self.gemini.ids, "fields": ["category_id"]}
+        self.assertEqual(self._names(self.internal, **search), ["A", "Z"])
+        line.hidden_fields = "name"
+        named = [f"#{one.id}" for one in tags]
+        self.assertEqual(self._names(self.internal, **search), named)
+        _said, data = self._read(self.internal, "read_records", **read)
+        shown = data["rows"][0]["values"]["category_id"]
+        self.assertEqual([one["name"] for one in shown], named)
+        partners = {"model": "res.partner", "domain": self.mine}
+        self._read(self.internal, "search_records", order="country_id desc", **partners)
+        countries = self.assistant.record_access_ids.filtered(
+            lambda one: one.model == "res.country"
+        )
+        countries.hidden_fields = "name"
+        said = self._refused(self.internal, "search_records", order="country_id", **partners)
+        self.assertIn("cannot be sorted", said)
+        said = self._refused(
+            self.internal,
+            "aggregate_records",
+            group_by=["country_id"],
+            order="country_id",
+            **partners,
+        )
+        self.assertIn("cannot be sorted", said)
+        self._read(self.internal, "aggregate_records", group_by=["country_id"], **partners)
+
+    def test_an_administrator_sees_what_else_is_hidden(self):
+        self.line.hidden_fields = "email"
+        self.assertIn("Hides also: email_formatted, email_normalized", self.line.also_hidden)
+        for name in ("res.company.email", "res.company.email_formatted", "res.users.email"):
+            self.assertIn(f" {name},", self.line.also_hidden)
+        self.line.hidden_fields = "zip"
+        self.assertIn("Hides also: ", self.line.also_hidden)
+        self.line.hidden_fields = "function"
+        self.line.hidden_fields = ""
+        self.assertFalse(self.line.also_hidden)
+        self.line.hidden_fields = "name"
+        self.assertIn("Stay visible: res.country.name", self.line.also_hidden)
+
     def _assert_nowhere(self, name, value):
         model = {"model": "res.partner"}
         said, _data = self._read(self.internal, "describe_model", **model)

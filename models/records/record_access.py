@@ -1,6 +1,10 @@
 """Record access of an assistant: what it may do with one model, always within the user's own rights."""
 
-from odoo import api, fields, models
+import collections
+import functools
+import inspect
+
+from odoo import api, fields, models, tools
 from odoo.exceptions import ValidationError
 
 from ...services.records import reach
@@ -34,6 +38,10 @@ PRESETS = {  # the first model tells whether the application is installed
     "timeoff": ("hr.leave", "hr.leave.type"),
 }
 
+MAX_LISTED = 40  # fields of one sentence
+CALLS = 3  # methods that call each other and are looked into for what a field is computed from
+MAX_NAME = 200  # characters of a text in code that may name fields
+
 
 class RecordAccess(models.Model):
     _name = "woow_paas_platform.record_access"
@@ -61,6 +69,11 @@ class RecordAccess(models.Model):
     hidden_fields = fields.Char(
         help="Technical names of fields that the assistant never sees, separated by commas."
     )
+    also_hidden = fields.Char(
+        compute="_compute_also_hidden",
+        help="What else hiding these fields hides, because it is computed from them, and fields of the same name that "
+        "stay visible.",
+    )
     action_ids = fields.Many2many(
         "ir.actions.server",
         "woow_record_access_action_rel",
@@ -87,6 +100,62 @@ class RecordAccess(models.Model):
             if not (model._abstract or model._transient or reach.is_denied(name))
         ]
         return sorted(options, key=lambda option: option[1].lower())
+
+    @api.depends(
+        "model",
+        "hidden_fields",
+        "assistant_id.record_access_ids.model",
+        "assistant_id.record_access_ids.hidden_fields",
+    )
+    def _compute_also_hidden(self):
+        for access in self:
+            access.also_hidden = access._told_of_hidden()
+
+    def _told_of_hidden(self):
+        """Of the models that the assistant has; others are out of its reach anyway."""
+        hidden = {name for name in self._hidden() if name in self._known_fields()}
+        if not hidden:
+            return False
+        lines = self.assistant_id.record_access_ids
+        chosen = {self.model, *(line.model for line in lines if line.model in self.env)}
+        closed = self._closed_fields(frozenset((self.model, name) for name in hidden))
+        also = [
+            self._path(model, name)
+            for model in sorted(chosen & closed.keys(), key=lambda name: (name != self.model, name))
+            for name in sorted(closed[model])
+            if (model, name) not in {(self.model, one) for one in hidden}
+        ]
+        elsewhere = set(also) | {
+            self._path(line.model, name) for line in lines for name in line._hidden()
+        }
+        labels = {self._known_fields()[name].string for name in hidden}
+        alike = [
+            self._path(model, name)
+            for model in sorted(chosen - {self.model})
+            for name, field in self.env[model]._fields.items()
+            if (name in hidden or field.string in labels)
+            and self._path(model, name) not in elsewhere
+        ]
+        _ = self.env._
+        told = []
+        if also:
+            told.append(_("Hides also: %(fields)s.", fields=self._listed(also)))
+        if alike:
+            told.append(_("Stay visible: %(fields)s.", fields=self._listed(alike)))
+        return " ".join(told) or False
+
+    def _known_fields(self):
+        return self.env[self.model]._fields if self.model in self.env else {}
+
+    def _path(self, model, name):
+        return name if model == self.model else f"{model}.{name}"
+
+    def _listed(self, names):
+        more = len(names) - MAX_LISTED
+        listed = ", ".join(names[:MAX_LISTED])
+        if more > 0:
+            return self.env._("%(fields)s and %(count)s more", fields=listed, count=more)
+        return listed
 
     @api.constrains("model")
     def _check_model(self):
@@ -121,6 +190,128 @@ class RecordAccess(models.Model):
                         )
                     )
 
+    @api.model
+    @tools.ormcache("hidden", "group_ids")
+    def _closed_to_groups(self, hidden, group_ids):
+        """`_closed_fields` of what is hidden, of secrets, and of what the groups of this user do not show."""
+        closed = {
+            field
+            for model in self.env.values()
+            if not model._abstract
+            for field in model._fields.values()
+            if reach.is_secret(field.name)
+            or (field.groups and not model._has_field_access(field, "read"))
+        }
+        return _by_model(self._telling(closed, ()) | self._telling_of_hidden(hidden))
+
+    @api.model
+    @tools.ormcache("hidden")
+    def _closed_fields(self, hidden):
+        """Whatever tells something of hidden fields: what depends on them, over all models, and inverses.
+
+        A record's name is none of it, see `_out_of_names`.
+
+        :param hidden: a frozenset of ``(model, field)``
+        :return: ``{model: frozenset of fields}``
+        """
+        return _by_model(self._telling_of_hidden(hidden))
+
+    @api.model
+    @tools.ormcache("hidden")
+    def _out_of_names(self, hidden):
+        """As `_closed_fields`: what the names of records are made without, and what leads them to hidden fields."""
+        telling = self._telling_of_hidden(hidden)
+        if not telling:
+            return {}
+        names = (one._fields["display_name"] for one in self.env.values() if not one._abstract)
+        leading = {
+            self.env[field.model_name]._fields[path.partition(".")[0]]
+            for field in names
+            for path in self.env.registry.field_depends[field]
+            if any(
+                step in telling
+                or (
+                    step.relational
+                    and self.env[step.comodel_name]._fields["display_name"] in telling
+                )
+                for step in self._steps(field.model_name, path)
+            )
+        }
+        return _by_model(telling | leading)
+
+    @api.model
+    @tools.ormcache("hidden")
+    def _telling_names(self, hidden):
+        """:return: the models whose records' names may tell something of hidden fields"""
+        telling = self._telling_of_hidden(hidden)
+        return frozenset(field.model_name for field in telling if field.name == "display_name")
+
+    @api.model
+    def _telling_of_hidden(self, hidden):
+        fields_of_all = {
+            self.env[model]._fields[name]
+            for model, name in hidden
+            if name in self.env[model]._fields  # of a module that is gone
+        }
+        return self._telling(fields_of_all, {field.model_name for field in fields_of_all})
+
+    @api.model
+    def _telling(self, closed, read_by_code):
+        """
+        :param read_by_code: models of whose closed fields also code may tell that says nothing of it to Odoo
+        """
+        registry = self.env.registry
+        triggers = registry._field_triggers
+        todo, found, ends = list(closed), set(closed), set()
+        while todo:
+            field = todo.pop()
+            using = {one for paths in triggers.get(field, {}).values() for one in paths}
+            if field.relational:
+                inverses = set(registry.field_inverses[field])
+                # Whose lines are hidden: a line must not say so either, yet what else it says is its own.
+                ends |= (single := {one for one in inverses if one.type == "many2one"})
+                using |= inverses - single
+            if field.model_name in read_by_code or (read_by_code and field.related):
+                using |= {
+                    one
+                    for one in self._computed_with().get(field.name, ())
+                    if one.name != self.env[one.model_name]._rec_name
+                    and self._may_read(one, field.model_name)
+                }
+            todo += using - found
+            found |= using
+        return found | ends
+
+    @api.model
+    @tools.ormcache()
+    def _computed_with(self):
+        """``{name: computed fields}`` whose code speaks of something of this name."""
+        found = collections.defaultdict(set)
+        for model in self.env.values():
+            if model._abstract or model._transient:
+                continue
+            for field in model._fields.values():
+                if field.compute and not field.related:
+                    for name in _names_in(type(model), field.compute):
+                        found[name].add(field)
+        return dict(found)
+
+    @api.model
+    def _may_read(self, field, model):
+        """Whether what a field depends on leads to this model."""
+        return field.model_name == model or any(
+            step.comodel_name == model
+            for path in self.env.registry.field_depends[field]
+            for step in self._steps(field.model_name, path)
+        )
+
+    @api.model
+    def _steps(self, model, path):
+        for name in path.split("."):
+            field = self.env[model]._fields[name]
+            yield field
+            model = field.comodel_name
+
     def _hidden(self):
         return {name.strip() for name in (self.hidden_fields or "").split(",") if name.strip()}
 
@@ -138,6 +329,50 @@ class RecordAccess(models.Model):
             asks=self.policy != "auto",
             actions=actions,
         )
+
+
+def _by_model(fields_of_all):
+    by_model = tools.groupby(fields_of_all, lambda field: field.model_name)
+    return {
+        model: frozenset(field.name for field in some if field.name != "display_name")
+        for model, some in by_model
+    }
+
+
+def _names_in(model_class, compute):
+    """Names of which the code of a computed field speaks, and of the methods that it calls on its model."""
+    called, names = {compute}, set()
+    for _ in range(CALLS):
+        said = set()
+        for one in called:
+            for function in _functions(model_class, one):
+                said |= _names_of(function.__code__)
+        called = said - names
+        names |= said
+    return names
+
+
+def _functions(model_class, method):
+    """All overrides of a method, but those of every model."""
+    if callable(method):
+        return [method] if hasattr(method, "__code__") else []
+    if not isinstance(method, str) or method in vars(models.BaseModel):
+        return []
+    found = (vars(one).get(method) for one in model_class.__mro__)
+    return [inspect.unwrap(one) for one in found if inspect.isfunction(one)]
+
+
+@functools.cache
+def _names_of(code):
+    names = set(code.co_names)
+    for one in code.co_consts:
+        if isinstance(one, str) and len(one) <= MAX_NAME:
+            names.update(one.replace(":", ".").split("."))
+        elif isinstance(one, tuple):
+            names.update(item for item in one if isinstance(item, str))
+        elif inspect.iscode(one):
+            names |= _names_of(one)
+    return frozenset(names)
 
 
 def _commits(action):

@@ -169,7 +169,7 @@ def _labels(reach, field, spec, found):
     if field.relational:
         comodel = reach.env[field.comodel_name]
         ids = {row[spec][0] for row in found if row[spec]}
-        names = values.names_of(comodel.browse(ids)) if comodel.has_access("read") else {}
+        names = reach.names_of(comodel.browse(ids)) if comodel.has_access("read") else {}
         return lambda value: values._link(names, value[0]) if value else None
     if field.type == "selection":
         choices = dict(field._description_selection(reach.env))

@@ -40,7 +40,7 @@ def offered(reach, query):
 def _found(reach, model, query):
     with executor.limited(reach.env.cr, STATEMENT_TIMEOUT):
         records = reach.named(model, query, mentions.MAX_RECORDS)
-        names = values.names_of(records)
+        names = reach.names_of(records)
         return [
             {
                 **_mention(one, names[one.id]),
@@ -78,7 +78,7 @@ def attached(channel, refs, companies=()):
 def kept(reach, model, record_id):
     """:raises RecordError: it is not there for this person and this assistant"""
     record = reach.records(reach.model(model), [record_id])
-    return _mention(record, values.names_of(record)[record_id])
+    return _mention(record, reach.names_of(record)[record_id])
 
 
 def contents(dbname, turn_id):

@@ -4,7 +4,9 @@ Whatever is out of reach looks like what does not exist, so that nothing can be 
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 
+from odoo.exceptions import AccessError, MissingError
 from odoo.fields import Domain
 from odoo.models import MAGIC_COLUMNS
 
@@ -14,7 +16,7 @@ from ...services.records.catalog import VERBS
 from ...services.records.conditions import OPERATORS, Condition, Group
 from ...services.records.errors import RecordError, invalid, unknown
 from ...tools import labels
-from . import convert, values
+from . import convert
 
 # Of what is not named, the right to write. Chatter, activities and actions check more by themselves.
 RIGHTS = {
@@ -115,11 +117,26 @@ class Reach:
         """Whether `fields` has this name."""
         return name in model._fields and self._is_reached(model, model._fields[name])
 
+    def is_closed(self, model, name):
+        """Whether a field is hidden, secret or of other groups, or tells something of one that is."""
+        return name in self._closed.get(model._name, ())
+
+    @cached_property
+    def _closed(self):
+        return self._rules._closed_to_groups(self._hidden, self.env.user._get_group_ids())
+
+    @cached_property
+    def _hidden(self):
+        return frozenset(
+            (name, field) for name, access in self.access.items() for field in access.hidden
+        )
+
+    @property
+    def _rules(self):
+        return self.env["woow_paas_platform.record_access"]
+
     def _is_reached(self, model, field):
-        access = self.access.get(model._name)
-        if field.type in reach.UNREACHABLE_TYPES or reach.is_secret(field.name):
-            return False
-        if access and field.name in access.hidden:
+        if field.type in reach.UNREACHABLE_TYPES or self.is_closed(model, field.name):
             return False
         if field.relational and reach.is_denied(field.comodel_name):
             return False
@@ -128,12 +145,9 @@ class Reach:
         return not field.related or self._is_origin_reached(model, field)
 
     def _is_origin_reached(self, model, field):
-        """Whether what a related field repeats is not hidden where it comes from."""
+        """Whether what a related field repeats comes from where no model is denied."""
         for name in field.related.split("."):
             origin = model._fields[name]
-            access = self.access.get(model._name)
-            if reach.is_secret(name) or (access and name in access.hidden):
-                return False
             if origin.relational:
                 if reach.is_denied(origin.comodel_name):
                     return False
@@ -180,6 +194,30 @@ class Reach:
                 f"Compare “{field.name}” itself with an id or a name."
             )
         return self.env[field.comodel_name]
+
+    def is_name_whole(self, model_name):
+        """Whether nothing hidden can be part of the names of its records."""
+        return model_name not in self._rules._telling_names(self._hidden)
+
+    def names_of(self, records):
+        """``{id: name}`` of the records among these that the person may read; nothing hidden is part of a name."""
+        readable = records._filtered_access("read")
+        without = self._rules._out_of_names(self._hidden).get(records._name)
+        try:
+            if not without:
+                return {one.id: one.display_name for one in readable}
+            nothing = dict.fromkeys(without, False)
+            drafts = [readable.new(nothing, origin=one) for one in readable]
+            return {
+                one._origin.id: one.display_name or f"#{one._origin.id}"
+                for one in readable.browse().concat(*drafts)
+            }
+        except (AccessError, MissingError):  # a name may be made of what the person may not read
+            return {one.id: f"#{one.id}" for one in readable}
+
+    def named_as(self, record):
+        """As results tell a record: ``Azure Interior (7)``."""
+        return f"{self.names_of(record).get(record.id, f'#{record.id}')} ({record.id})"
 
     # ------------------------------------------------------------ conditions
 
@@ -259,7 +297,7 @@ class Reach:
         found = comodel.browse(record_id).exists()._filtered_access("read")
         if number == value or not isinstance(value, str):
             return found.ids
-        told = {render.cell({"id": i, "name": n}) for i, n in values.names_of(found).items()}
+        told = {render.cell({"id": i, "name": n}) for i, n in self.names_of(found).items()}
         return found.ids if value.strip() in told else []
 
     def _by_name(self, comodel, name, operator):
@@ -284,11 +322,12 @@ class Reach:
     def named(self, model, words, limit):
         """Records with these words in their names; first those whose names begin so."""
         begins = self._named(model, "=ilike", f"{convert.literal(words)}%")
-        first = model.search(begins, limit=limit)
+        order = self.order(model, "")
+        first = model.search(begins, order=order, limit=limit)
         if len(first) == limit:
             return first
         inside = self._named(model, "ilike", words) & Domain("id", "not in", first.ids)
-        return first + model.search(inside, limit=limit - len(first))
+        return first + model.search(inside, order=order, limit=limit - len(first))
 
     def one(self, comodel, value, field_name):
         """The one record that an id or a name means.
@@ -300,24 +339,60 @@ class Reach:
             return comodel.browse(ids)
         if not ids:
             raise RecordError(f"“{field_name}”: there is no {comodel._name} “{str(value)[:100]}”.")
-        some = ", ".join(f"{one.display_name} ({one.id})" for one in comodel.browse(ids[:5]))
+        some = ", ".join(self.named_as(one) for one in comodel.browse(ids[:5]))
         raise RecordError(
             f"“{field_name}”: “{str(value)[:100]}” may mean several: {some}. Use an id."
         )
 
     def order(self, model, terms):
-        """:param terms: ``field``, ``field desc``, several with commas between them"""
-        parts = []
+        """
+        :param terms: ``field``, ``field desc``, several with commas between them; else the model's own order
+        :return: an order in which no two records are equal, and which tells nothing of a field that is closed
+        """
+        parts = {}
         for part in (terms or "").split(","):
             name, _blank, direction = part.strip().partition(" ")
             if not name:
                 continue
             field = self.field(model, name)
-            if field.relational or not field.store:
+            if not self.is_sortable(field):
                 raise invalid(
-                    f"Records cannot be sorted by “{field.name}”. Use a stored field that is no relation."
+                    f"Records cannot be sorted by “{field.name}”. Use a stored field that leads to one record at most."
                 )
             if direction.strip().lower() not in ("", "asc", "desc"):
                 raise invalid("An order is a field's name, with “desc” after it or not.")
-            parts.append(f"{field.name} {direction.strip().lower()}".strip())
-        return ", ".join(parts) or None
+            parts[field.name] = f"{field.name} {direction.strip()}".strip()
+        if not parts:
+            parts = {
+                name: term for name, term in _terms(model._order) if self._is_term_open(model, name)
+            }
+        parts.setdefault("id", "id")
+        return ", ".join(parts.values())
+
+    def is_sortable(self, field):
+        if not (field.store or field.inherited) or field.type in ("one2many", "many2many"):
+            return False
+        return field.type != "many2one" or self.is_order_open(self.env[field.comodel_name])
+
+    def is_order_open(self, model, seen=()):
+        """Whether the person may know in which order the records of a model come by themselves."""
+        return model.has_access("read") and all(
+            self._is_term_open(model, name, seen) for name, _term in _terms(model._order)
+        )
+
+    def _is_term_open(self, model, name, seen=()):
+        field = model._fields[name.partition(".")[0]]
+        if not self.reaches(model, field.name):
+            return False
+        if field.type != "many2one" or field in seen:
+            return True
+        return self.is_order_open(self.env[field.comodel_name], (*seen, field))
+
+
+def _terms(order):
+    """``(field, term)`` of an order.
+
+    >>> _terms("priority desc, id")
+    [('priority', 'priority desc'), ('id', 'id')]
+    """
+    return [(term.split()[0], term.strip()) for term in order.split(",") if term.strip()]

@@ -131,7 +131,7 @@ def shown(reach, records, wanted, total):
     :param wanted: a list of `columns.Column`
     """
     records = _fetched(records, wanted)
-    names = values.names_of(records)
+    names = reach.names_of(records)
     limit = render.VALUE if len(records) <= SHEETS else render.CELL
     by_column = {one.name: columns.told(reach, records, one, limit) for one in wanted}
     is_portal = not reach.env.user._is_internal()

@@ -55,6 +55,9 @@ def column(reach, records, field, limit):
     """:param limit: characters of a text
     :return: ``{record id: value}``: None, bool, number, text, ``{"id", "name"}``, a list of those, or an amount."""
     try:
+        if field.name == "display_name":
+            names = reach.names_of(records)
+            return {one: names.get(one, NO_ACCESS) for one in records.ids}
         if field.relational:
             return _relations(reach, records, field)
         return {one.id: _plain(one, field, limit) for one in records}
@@ -69,13 +72,14 @@ def _relations(reach, records, field):
             one.id: NO_ACCESS if field.type == "many2one" and one[field.name] else None
             for one in records
         }
-    linked = comodel.browse(
-        dict.fromkeys(i for one in records for i in one[field.name].ids[: MAX_LINKS + 1])
+    in_order = list if reach.is_order_open(comodel) else sorted
+    ids_of = {one.id: in_order(one[field.name].ids) for one in records}
+    names = reach.names_of(
+        comodel.browse(dict.fromkeys(i for ids in ids_of.values() for i in ids[: MAX_LINKS + 1]))
     )
-    names = names_of(linked)
 
     def shown(one):
-        ids = one[field.name].ids
+        ids = ids_of[one.id]
         if field.type == "many2one":
             return _link(names, ids[0]) if ids else None
         known = [i for i in ids if i in names]
@@ -133,10 +137,9 @@ def link(record, is_portal):
 
 def picture(reach, record):
     """Where a person's browser finds the picture of a record, if its model has one that the person may see."""
-    access = reach.access.get(record._name)
     for name in PICTURES:
         field = record._fields.get(name)
-        if field is None or (access and name in access.hidden):
+        if field is None or reach.is_closed(record, name):
             continue
         if record._has_field_access(field, "read"):
             return f"/web/image/{record._name}/{record.id}/{name}"
