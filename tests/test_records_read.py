@@ -3,9 +3,10 @@
 from unittest.mock import patch
 
 import psycopg2
+from odoo import fields
 from odoo.tests import tagged
 
-from ..runtime.records import aggregate, executor
+from ..runtime.records import aggregate, executor, read
 from ..runtime.records.reach import Reach
 from .records_data import PartnersCase
 
@@ -39,7 +40,8 @@ class TestRecordsRead(PartnersCase):
             return self._names(self.internal, model="res.partner", filters=filters)
 
         self.assertEqual(children(f"Azurite Interior ({self.azure.id})"), [self.child.display_name])
-        self.assertEqual(children(f"Gemini Furniture ({self.azure.id})"), [])
+        said = self._error(children, f"Gemini Furniture ({self.azure.id})")
+        self.assertIn("Did you mean: Gemini Furniture", said)
         self.assertEqual(children("me"), [])
         self.azure.user_id = self.internal
         mine = {"model": "res.partner", "filters": [{"field": "user_id", "value": "me"}]}
@@ -221,6 +223,184 @@ class TestRecordsRead(PartnersCase):
         self.assertEqual(len(data["groups"]), 2)
         self.assertIn("\nOf all groups together: __count 3; color:max 0", said)
 
+    def test_groups_that_are_left_out_are_counted(self):
+        self.env["res.partner"].create([{"name": f"G {n}", "city": f"C {n}"} for n in range(90)])
+        filters = [{"field": "city", "operator": "=like", "value": "C %"}]
+        given = {"model": "res.partner", "filters": filters, "group_by": ["city"]}
+        said, data = self._read(self.internal, "aggregate_records", **given)
+        self.assertEqual((len(data["groups"]), data["total"]), (80, 90))
+        self.assertIn("res.partner (Contact): 90 groups", said)
+        self.assertIn("[80 of 90 groups. For the next ones: offset 80.", said)
+        said, rest = self._read(self.internal, "aggregate_records", offset=80, **given)
+        self.assertEqual(len(rest["groups"]), 10)
+        self.assertNotIn("offset", said)
+        cities = {one["city"] for one in (*data["groups"], *rest["groups"])}
+        self.assertEqual(len(cities), 90)
+
+    def test_an_aggregate_of_nothing_says_so(self):
+        nobody = [{"field": "name", "value": "Nobody at all"}]
+        for group_by in ([], ["city"]):
+            said, _data = self._read(
+                self.internal,
+                "aggregate_records",
+                model="res.partner",
+                filters=nobody,
+                group_by=group_by,
+                measures=["partner_latitude:sum", "color:max"],
+            )
+            self.assertEqual(said, "No records of res.partner match.")
+
+    def test_pages_do_not_overlap(self):
+        self.env["res.partner"].create([{"name": f"P {n}", "city": "Same"} for n in range(60)])
+        filters = [{"field": "city", "value": "Same"}]
+        for order in ("city", "city desc", "color, city", None):
+            found = []
+            for offset in range(0, 60, 7):
+                _said, data = self._read(
+                    self.internal,
+                    "search_records",
+                    model="res.partner",
+                    filters=filters,
+                    limit=7,
+                    offset=offset,
+                    **({"order": order} if order else {}),
+                )
+                found += [row["id"] for row in data["rows"]]
+            self.assertEqual(len(set(found)), 60, order)
+        said, _data = self._read(
+            self.internal, "search_records", model="res.partner", filters=filters, offset=20
+        )
+        self.assertIn("[20 of 60 records. For the next ones: offset 40.", said)
+
+    def test_records_may_be_sorted_by_where_a_relation_leads(self):
+        self.azure.country_id = self.env.ref("base.us")
+        self.gemini.country_id = self.env.ref("base.at")
+        given = {"model": "res.partner", "domain": [["id", "in", (self.azure | self.gemini).ids]]}
+        names = self._names(self.internal, order="country_id", **given)
+        self.assertEqual(names, ["Gemini Furniture", "Azurite Interior"])
+        said = self._refused(self.internal, "search_records", order="category_id", **given)
+        self.assertIn("cannot be sorted", said)
+
+    def test_a_name_that_means_nothing_is_refused_with_the_nearest(self):
+        for field, operator, value in (
+            ("parent_id", "=", "Azurit Interor"),
+            ("parent_id", "!=", "Azurit Interor"),
+            ("parent_id", "in", ["Gemini Furniture", "Azurit Interor"]),
+            ("parent_id", "child_of", "Azurit Interor"),
+        ):
+            filters = [{"field": field, "operator": operator, "value": value}]
+            for tool in ("search_records", "aggregate_records"):
+                said = self._refused(self.internal, tool, model="res.partner", filters=filters)
+                self.assertIn("There is no res.partner “Azurit Interor”.", said)
+                self.assertIn("Azurite Interior", said)
+        filters = [{"field": "parent_id", "operator": "ilike", "value": "Azurit Interor"}]
+        self.assertEqual(self._names(self.internal, model="res.partner", filters=filters), [])
+
+    def test_names_are_found_in_any_language(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        self.tag.with_context(lang="zh_TW").name = "批發"
+        self.env.flush_all()
+        for lang, other in (("zh_TW", "Wholesale"), ("en_US", "批發")):
+            self.internal.lang = lang
+            self.turns.pop(self.internal, None)
+            for filters in (
+                [{"field": "category_id", "value": other}],
+                [{"field": "category_id.name", "value": other}],
+                [{"field": "category_id.name", "operator": "ilike", "value": other}],
+            ):
+                names = self._names(self.internal, model="res.partner", filters=filters)
+                self.assertEqual(names, ["Azurite Interior"], (lang, filters))
+            unlike = [{"field": "name", "operator": "!=", "value": other}]
+            names = self._names(self.internal, model="res.partner.category", filters=unlike)
+            self.assertNotIn(self.tag.with_context(lang=lang).name, names)
+
+    def test_fields_and_models_are_known_by_their_labels_in_the_persons_language(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        field = self.env["ir.model.fields"]._get("res.partner", "city")
+        field.with_context(lang="zh_TW").field_description = "城市名"
+        model = self.env["ir.model"]._get("res.partner")
+        model.with_context(lang="zh_TW").name = "聯絡人名"
+        self.env.flush_all()
+        self.env.registry.clear_all_caches()
+        self.internal.lang = "zh_TW"
+        filters = [{"field": "城市名", "value": "Fremont"}]
+        names = self._names(self.internal, model="聯絡人名", filters=filters)
+        self.assertIn("Azurite Interior", names)
+        filters = [{"field": "city", "value": "Fremont"}]
+        self.assertIn(
+            "Azurite Interior", self._names(self.internal, model="contact", filters=filters)
+        )
+
+    def test_conditions_as_people_say_them(self):
+        today = fields.Date.context_today(self.azure.with_context(tz=self.internal.tz or "UTC"))
+        month = today.strftime("%Y-%m")
+        self.gemini.ref = False
+        self.env.flush_all()
+        self.env.cr.execute(
+            "UPDATE res_partner SET create_date = now() - interval '3 years' WHERE id = %s",
+            [self.gemini.id],
+        )
+        self.env.invalidate_all()
+        both = ["id", "in", (self.azure | self.gemini).ids]
+        azure, gemini = ["Azurite Interior"], ["Gemini Furniture"]
+        for condition, wanted in (
+            (["create_date", "=", "today"], azure),
+            (["create_date", ">=", "-7d"], azure),
+            (["create_date", "<", "-1y"], gemini),
+            (["create_date", "=", month], azure),
+            (["create_date", "=", str(today.year)], azure),
+            (["create_date", "between", ["yesterday", "tomorrow"]], azure),
+            (["create_date", "not in", ["today"]], gemini),
+            (["email", "is set", True], azure),
+            (["email", "is not set", None], gemini),
+            (["id", "between", [self.gemini.id, self.gemini.id]], gemini),
+        ):
+            with self.subTest(condition):
+                names = self._names(self.internal, model="res.partner", domain=[both, condition])
+                self.assertEqual(names, wanted)
+        for condition, why in (
+            (["create_date", "=", "2026-13"], "Write YYYY-MM-DD"),
+            (["create_date", ">", "next week"], "Write YYYY-MM-DD"),
+            (["create_date", "between", "today"], "list of two"),
+            (["color", ">", "many"], "sort by"),
+            (["color", ">", "7 USD"], "without a currency"),
+        ):
+            with self.subTest(condition):
+                said = self._refused(
+                    self.internal, "search_records", model="res.partner", domain=[condition]
+                )
+                self.assertIn(why, said)
+        domain = [both, ["color", "<", "10,000"]]
+        self.assertEqual(len(self._names(self.internal, model="res.partner", domain=domain)), 2)
+
+    def test_a_long_text_can_be_read_to_its_end(self):
+        words = " ".join(str(n) for n in range(2_000))
+        self.azure.comment = words
+        given = {"model": "res.partner", "ids": self.azure.ids, "fields": ["comment"]}
+        said, _data = self._read(self.internal, "read_records", **given)
+        read = ""
+        while "to read on" in said:
+            text, _bracket, rest = said.partition("comment: ")[2].rpartition("\n[")
+            read += text
+            offset = int(rest.rstrip("]").rpartition("offset ")[2])
+            self.assertEqual(offset, len(read))
+            said, _data = self._read(self.internal, "read_records", offset=offset, **given)
+        read += said.partition("comment: ")[2]
+        self.assertEqual(read, words)
+
+    def test_a_view_is_offered_to_who_has_a_backend(self):
+        for person, is_offered in ((self.internal, True), (self.member, False)):
+            tools = [one.name for one in self._turn(person)._record_tools()]
+            self.assertEqual("open_view" in tools, is_offered)
+
+    def test_the_head_and_the_foot_of_a_table_count_alike(self):
+        with patch.object(read, "COUNTED", 2):
+            said, _data = self._read(
+                self.internal, "search_records", model="res.partner", domain=self.mine, limit=1
+            )
+        self.assertIn("res.partner (Contact): 2+ records", said)
+        self.assertIn("[1 of 2+ records.", said)
+
     def test_measures_may_be_written_as_in_sql(self):
         for measures, told in (
             (["SUM(color)"], "color:sum"),
@@ -299,7 +479,7 @@ class TestRecordsRead(PartnersCase):
         self.assertNotIn("has it", said)
         filters = [{"field": "type", "value": "shop"}]
         said = self._refused(self.internal, "search_records", model="res.partner", filters=filters)
-        self.assertIn("There are: contact, invoice", said)
+        self.assertIn("There are: contact (Contact), invoice (Invoice)", said)
         filters = [{"field": "email", "operator": "ilke", "value": "a"}]
         self.assertIn(
             "ilike",

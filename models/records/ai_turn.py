@@ -62,7 +62,12 @@ class AiTurn(models.Model):
         """The `RecordTool` that this turn is offered."""
         access = self._record_access()
         operations = {name for one in access.values() for name in one.operations}
-        return [tool for tool in catalog.TOOLS.values() if tool.operation in operations]
+        beyond = () if self.user_id._is_internal() else catalog.OF_BACKEND
+        return [
+            tool
+            for name, tool in catalog.TOOLS.items()
+            if tool.operation in operations and name not in beyond
+        ]
 
     def _own_tool_specs(self):
         return (*super()._own_tool_specs(), *(tool.spec for tool in self._record_tools()))

@@ -19,7 +19,9 @@ GRANULARITIES = (
     ),
 )
 COUNTS = ("__count", "count", "count(*)", "COUNT(*)")  # of the records themselves
-NUMERIC = ("sum", "avg", "min", "max")
+IN_COMPANYS = "sum_currency"  # Odoo's own sum at today's rates
+MAX_GROUPS = 1_000  # in which a currency that is computed is looked for
+NUMERIC = ("sum", "avg", "min", "max", IN_COMPANYS)
 OF_ALL = ("count", "count_distinct")
 SUMMED = ("integer", "float", "monetary")
 GROUPED = (*SUMMED, "char", "selection", "boolean", "date", "datetime", "many2one", "many2many")
@@ -56,6 +58,8 @@ def _measures(reach, model, given):
         if function not in (*NUMERIC, *OF_ALL):
             raise unknown("function", function, (*NUMERIC, *OF_ALL))
         allowed = (*SUMMED, "date", "datetime") if function in ("min", "max") else SUMMED
+        if function == IN_COMPANYS:
+            allowed = ("monetary",)
         if function in NUMERIC and field.type not in allowed:
             raise invalid(f"“{field.name}” is {field.type}: there is no {function} of it.")
         if not (field.store or field.inherited):
@@ -85,15 +89,23 @@ def aggregate_records(reach, given):
     groups = groups_of(reach, model, given.get("group_by"))
     measures = _measures(reach, model, given.get("measures"))
     limit = read.within(given.get("limit") or None, LIMIT, 1, render.MAX_ROWS)
+    money = Currencies(reach, model, domain, measures)
+    split = [one for one in money.groups if one not in groups]
+    groups += split
+    offset = read.within(given.get("offset"), 0, 0, read.COUNTED) if groups else 0
     group_by, asked = [spec for spec, _ in groups], [spec for spec, _ in measures]
     found = model.formatted_read_group(
-        domain, group_by, asked, limit=limit, order=_order(given.get("order"), group_by, asked)
+        domain,
+        group_by,
+        list(dict.fromkeys([*asked, "__count"])),
+        offset=offset,
+        limit=limit,
+        order=_order(reach, given.get("order"), groups, asked),
     )
+    found = [{**row, **{one: _number(row[one], one) for one in asked}} for row in found]
+    total = _count(model, domain, group_by, offset, limit, len(found))
     shown = {spec: _labels(reach, field, spec, found) for spec, field in groups}
-    rows = [
-        [*(shown[spec](row[spec]) for spec in group_by), *(row[spec] for spec in asked)]
-        for row in found
-    ]
+    keys = [[shown[spec](row[spec]) for spec in group_by] for row in found]
     columns = [*group_by, *asked]
     data = {
         "model": model._name,
@@ -102,23 +114,66 @@ def aggregate_records(reach, given):
             {**values.described(reach, model, field), "spec": spec} for spec, field in groups
         ],
         "measures": [
-            {
-                "spec": spec,
-                "label": field._description_string(reach.env) if field else reach.env._("Count"),
-            }
+            {"spec": spec, "label": _label(reach, field, money.name(spec))}
             for spec, field in measures
         ],
-        "groups": [dict(zip(columns, row, strict=True)) for row in rows],
+        "groups": [
+            dict(zip(columns, [*key, *(row[one] for one in asked)], strict=True))
+            for key, row in zip(keys, found, strict=True)
+        ],
+        "total": total,
         "action": _pivot(reach, model, domain, group_by, asked),
     }
-    if not rows:
+    if not total or not (group_by or found[0]["__count"]):
         return f"No records of {model._name} match.", data
-    table = render.table(f"{model._name} ({model._description})", columns, rows, None)
-    if len(rows) > 1:
-        (whole,) = model.formatted_read_group(domain, [], asked)
-        told = "; ".join(f"{spec} {render.cell(whole[spec])}" for spec in asked)
-        table += f"\nOf all groups together: {told}"
+    rows = (
+        [*key, *(money.told(one, row) for one in asked)]
+        for key, row in zip(keys, found, strict=True)
+    )
+    head = f"{model._name} ({model._description})"
+    groups_of_all = f"{read.counted(total)} groups"
+    if total > len(found):
+        head += f": {groups_of_all}"
+    table = render.table(head, columns, rows, total, groups_of_all, offset)
+    if split:
+        names = ", ".join(spec for spec, _ in split)
+        table += (
+            f"\nThe amounts are in {', '.join(money.names)}, so there are groups by {names}, too."
+        )
+    if total > 1:
+        table += _together(model, domain, money, measures, is_all=groups == split)
     return table, data
+
+
+def _number(value, spec):
+    """A measure; nothing to measure is no number."""
+    return None if value is False and spec.rpartition(":")[2] in NUMERIC else value
+
+
+def _label(reach, field, currency):
+    label = field._description_string(reach.env) if field else reach.env._("Count")
+    return f"{label} ({currency})" if currency else label
+
+
+def _count(model, domain, group_by, offset, limit, found):
+    """The number of all groups, as far as they are counted."""
+    if found < limit and (found or not offset):
+        return offset + found
+    return len(model._read_group(domain, group_by, [], limit=read.COUNTED)) if group_by else 1
+
+
+def _together(model, domain, money, measures, is_all):
+    """The measures of all groups, for each currency where there are several.
+
+    :param is_all: whether the groups are the currencies
+    """
+    told, asked = [], [spec for spec, _ in measures]
+    by = [spec for spec, _ in money.groups]
+    for row in () if is_all else model.formatted_read_group(domain, by, asked):
+        row = {**row, **{one: _number(row[one], one) for one in asked}}
+        told.append("; ".join(f"{one} {render.cell(money.told(one, row))}" for one in asked))
+    lines = [f"\nOf all groups together: {' | '.join(told)}"] * bool(told)
+    return "".join([*lines, money.converted(measures)])
 
 
 def _pivot(reach, model, domain, group_by, measures):
@@ -147,21 +202,27 @@ def _window(model, view, domain, context):
     }
 
 
-def _order(order, group_by, measures):
-    parts = []
+def _order(reach, order, groups, measures):
+    """What is asked for, else by the groups; which of those that are equal comes first never changes."""
+    parts, specs = [], [spec for spec, _ in groups]
     for part in (order or "").split(","):
         name, _blank, direction = part.strip().partition(" ")
         if not name:
             continue
         spec = next(
-            (one for one in (*group_by, *measures) if name in (one, one.partition(":")[0])), None
+            (one for one in (*specs, *measures) if name in (one, one.partition(":")[0])), None
         )
         if spec is None:
-            raise unknown("measure or group to sort by", name, [*group_by, *measures])
+            raise unknown("measure or group to sort by", name, [*specs, *measures])
         if direction.strip().lower() not in ("", "asc", "desc"):
             raise invalid("An order is a name, with “desc” after it or not.")
+        for of_spec, field in groups:
+            if of_spec == spec and not reach.is_sortable(field):
+                raise invalid(f"Groups cannot be sorted by “{spec}”.")
         parts.append(f"{spec} {direction.strip().lower()}".strip())
-    return ", ".join(parts) or None
+    if not parts:
+        parts = [spec for spec, field in groups if reach.is_sortable(field)]
+    return ", ".join([*parts, *(["id:min"] if groups else [])]) or None
 
 
 def _labels(reach, field, spec, found):
@@ -177,6 +238,123 @@ def _labels(reach, field, spec, found):
     if field.type in ("date", "datetime"):
         return lambda value: value[1] if isinstance(value, list | tuple) else value or None
     return lambda value: value
+
+
+# ------------------------------------------------------------ currencies
+
+
+class Currencies:
+    """Amounts of several currencies are never added up, and each sum names its own.
+
+    :param measures: ``(spec, field)``
+    :ivar groups: ``(spec, field)`` to group by so that no group has two currencies; empty where there is one
+    :ivar names: of the currencies of all amounts
+    """
+
+    def __init__(self, reach, model, domain, measures):
+        self._reach, self._model, self._domain = reach, model, domain
+        self._company = reach.env.company.currency_id
+        self._fields = {
+            spec: field.get_currency_field(model)
+            for spec, field in measures
+            if field is not None and field.type == "monetary" and spec.rpartition(":")[2] in NUMERIC
+        }
+        self._found, groups, names = {}, {}, {}
+        for spec, name in self._fields.items():
+            if _is_converted(spec) or name in self._found:
+                continue
+            keys, found = self._found[name] = self._look(name)
+            several = {one for one in found.values() if one}
+            if reach.reaches(model, name):
+                names |= {_name(one): None for one in several}
+            if len(several) > 1:
+                groups |= {one.name: one for one in self._groupable(spec, keys)}
+        self.groups, self.names = list(groups.items()), list(names)
+
+    def _look(self, name):
+        """The fields that decide on a currency, and ``{their values: currency}`` of what matches."""
+        field = self._model._fields[name]
+        if field.store or field.inherited:
+            found = self._model._read_group(self._domain, [name], [])
+            return [field], {(one.id,): one for (one,) in found}
+        # Of a company, mostly.
+        first = {path.partition(".")[0] for path in self._model.pool.field_depends[field]}
+        keys = [self._model._fields[one] for one in sorted(first)]
+        keys = [one for one in keys if one.store and one.type == "many2one"]
+        rows = self._model._read_group(
+            self._domain, [one.name for one in keys], ["id:min"], limit=MAX_GROUPS
+        )
+        return keys, {
+            tuple(one.id for one in row[:-1]): self._model.browse(row[-1])[name] for row in rows
+        }
+
+    def _groupable(self, spec, keys):
+        if not keys or not all(self._reach.reaches(self._model, one.name) for one in keys):
+            raise invalid(
+                f"“{spec}” would add up several currencies. Use narrower filters, such as one company."
+            )
+        return keys
+
+    def name(self, spec):
+        """Of the one currency of a measure, ``""`` where it has none or several."""
+        return self._of(spec, {})[0] if spec in self._fields and not self._is_split(spec) else ""
+
+    def _is_split(self, spec):
+        if _is_converted(spec):
+            return False
+        return len({one for one in self._found[self._fields[spec]][1].values() if one}) > 1
+
+    def _of(self, spec, row):
+        """The name of the currency of a group's measure, and its digits."""
+        name = self._fields[spec]
+        if _is_converted(spec):
+            return _name(self._company), self._company.decimal_places
+        if not self._reach.reaches(self._model, name):
+            return "", 0
+        keys, found = self._found[name]
+        if self._is_split(spec):
+            one = found.get(tuple(_id(row[key.name]) for key in keys))
+        else:
+            one = next(filter(None, found.values()), None)
+        return (_name(one), one.decimal_places) if one else ("", 0)
+
+    def told(self, spec, row):
+        """A measure of a group as the model reads it."""
+        value = row[spec]
+        if value is None or spec not in self._fields:
+            return value
+        name, digits = self._of(spec, row)
+        return values.amount(value, name, digits)
+
+    def converted(self, measures):
+        """The sums of all in the company's currency, as a sentence, where their currencies are columns."""
+        sums = [
+            f"{field.name}:{IN_COMPANYS}"
+            for spec, field in measures
+            if spec.endswith(":sum") and spec in self._fields and self._is_split(spec)
+            if self._model._fields[self._fields[spec]].store
+        ]
+        if not sums:
+            return ""
+        (whole,) = self._model.formatted_read_group(self._domain, [], sums)
+        name, digits = _name(self._company), self._company.decimal_places
+        told = (
+            f"{spec} {render.cell(values.amount(whole[spec] or 0, name, digits))}" for spec in sums
+        )
+        return f"\nIn {name}, at today's rates: {'; '.join(told)}"
+
+
+def _is_converted(spec):
+    return spec.endswith(f":{IN_COMPANYS}")
+
+
+def _name(currency):
+    return currency.name or ""
+
+
+def _id(value):
+    """Of a group's value, as `formatted_read_group` gives it."""
+    return value[0] if value else False
 
 
 # ------------------------------------------------------------ views

@@ -44,10 +44,10 @@ def column(reach, model, name):
     return Column(path, tuple(steps), model.browse(), field)
 
 
-def told(reach, records, column, limit):
+def told(reach, records, column, limit, start=0):
     """As `values.column`; what a relation leads to is told only where the person may read that record."""
     if not column.steps:
-        return values.column(reach, records, column.field, limit)
+        return values.column(reach, records, column.field, limit, start)
     reached, closed = {one.id: one for one in records}, set()
     try:
         for step in column.steps:
@@ -61,7 +61,8 @@ def told(reach, records, column, limit):
     except (AccessError, UserError):
         return dict.fromkeys(records.ids, values.NO_ACCESS)
     last = column.model.browse(dict.fromkeys(one.id for one in reached.values()))
-    known = values.column(reach, last.with_context(prefetch_fields=False), column.field, limit)
+    last = last.with_context(prefetch_fields=False)
+    known = values.column(reach, last, column.field, limit, start)
     return {
         row: known[reached[row].id]
         if row in reached

@@ -1,14 +1,17 @@
 """Conversion of values: what a language model writes, as the ORM takes it."""
 
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 
 import pytz
+from dateutil.relativedelta import relativedelta
 from odoo import fields
 from odoo.fields import Domain
 
 from ...services.records.errors import invalid, unknown
 
 NUMBERS = {"integer": int, "many2one_reference": int, "float": float, "monetary": float}
+UNITS = {"d": "days", "w": "weeks", "m": "months", "y": "years"}
+DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 BOOLS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -23,14 +26,13 @@ def leaf(model, field, operator, value):
         if not isinstance(value, str):
             raise invalid(f"“{operator}” compares “{field.name}” with a text.")
         return Domain(field.name, operator, value)
-    if (
-        field.type == "datetime"
-        and isinstance(value, str)
-        and len(value.strip()) <= len("2026-01-31")
-    ):
-        return _day(model, field, operator, value)
     if isinstance(value, list):
+        if field.type in ("date", "datetime"):
+            found = Domain.OR(leaf(model, field, "=", one) for one in value)
+            return ~found if operator == "not in" else found
         return Domain(field.name, operator, [scalar(model, field, one) for one in value])
+    if field.type in ("date", "datetime") and (span := _span(model, value)):
+        return _within(model, field, operator, *span)
     return Domain(field.name, operator, scalar(model, field, value))
 
 
@@ -45,7 +47,7 @@ def scalar(model, field, value):
         if field.type == "boolean":
             return value if isinstance(value, bool) else BOOLS[str(value).strip().lower()]
         if field.type in NUMBERS or field.name == "id":
-            return NUMBERS.get(field.type, int)(value)
+            return NUMBERS.get(field.type, int)(_without_thousands(value))
         if field.type == "selection":
             return _choice(model, field, value)
         if field.type == "date":
@@ -53,15 +55,31 @@ def scalar(model, field, value):
         if field.type == "datetime":
             return _utc(model, datetime.fromisoformat(_text(value).strip()))
     except (ValueError, TypeError, KeyError, OverflowError) as error:
-        hint = (
-            f" For the highest or the lowest, sort by “{field.name} desc” or “{field.name}”, with limit 1."
-            if field.type in NUMBERS and field.name != "id"
-            else ""
-        )
         raise invalid(
-            f"“{str(value)[:100]}” is no value of “{field.name}” ({field.type}).{hint}"
+            f"“{str(value)[:100]}” is no value of “{field.name}” ({field.type}).{_hint(field, value)}"
         ) from error
     return _text(value)
+
+
+def _without_thousands(value):
+    """
+    >>> _without_thousands("10,000.50"), _without_thousands("1,5"), _without_thousands(7)
+    ('10000.50', '1,5', 7)
+    """
+    first, *groups = str(value).strip().lstrip("+-").partition(".")[0].split(",")
+    if groups and 1 <= len(first) <= 3 and all(len(one) == 3 for one in groups):
+        return value.replace(",", "")
+    return value
+
+
+def _hint(field, value):
+    if field.type in ("date", "datetime"):
+        return " Write YYYY-MM-DD."
+    if field.type not in NUMBERS or field.name == "id":
+        return ""
+    if any(sign.isdigit() for sign in str(value)):
+        return " Write it as in 1234.50, without a currency."
+    return f" For the highest or the lowest, sort by “{field.name} desc” or “{field.name}”, with limit 1."
 
 
 def _text(value):
@@ -83,7 +101,9 @@ def _choice(model, field, value):
     for key, label in known.items():
         if spelled in (str(key).lower(), str(label).lower()):
             return key
-    raise unknown(f"value of {field.name}", value, map(str, known))
+    raise unknown(
+        f"value of {field.name}", value, [f"{key} ({label})" for key, label in known.items()]
+    )
 
 
 def _zone(model):
@@ -101,20 +121,44 @@ def local(model, moment):
     return pytz.utc.localize(moment).astimezone(_zone(model)).strftime("%Y-%m-%d %H:%M")
 
 
-def _day(model, field, operator, value):
-    """A whole day of the person, compared with a moment."""
+def _span(model, value):
+    """The days that a text means, as the first one and the one after the last; None if it means none.
+
+    A day, a month (2026-11), a year (2026), yesterday, today, tomorrow, or so many days, weeks, months or years
+    from today on (-7d).
+    """
+    text = value.strip().lower() if isinstance(value, str) else ""
+    today = datetime.now(_zone(model)).date()
+    number = text[1:-1]
+    lasts = relativedelta(days=1)
     try:
-        day = date.fromisoformat(value.strip())
-    except ValueError as error:
-        raise invalid(f"“{value[:50]}” is no date. Write YYYY-MM-DD.") from error
-    begin = _utc(model, datetime.combine(day, time.min))
-    end = _utc(model, datetime.combine(day + timedelta(days=1), time.min))
-    within = Domain(field.name, ">=", begin) & Domain(field.name, "<", end)
+        if text in DAYS:
+            begin = today + relativedelta(days=DAYS[text])
+        elif text[:1] in ("+", "-") and text[-1] in UNITS and number.isdecimal():
+            begin = today + relativedelta(**{UNITS[text[-1]]: int(f"{text[0]}{number[:5]}")})
+        elif len(text) == len("2026") and text.isdecimal():
+            begin, lasts = date(int(text), 1, 1), relativedelta(years=1)
+        elif len(text) == len("2026-11"):
+            begin, lasts = date.fromisoformat(f"{text}-01"), relativedelta(months=1)
+        elif 0 < len(text) <= len("2026-11-24"):
+            begin = date.fromisoformat(text)
+        else:
+            return None
+        return begin, begin + lasts
+    except (ValueError, OverflowError) as error:
+        raise invalid(f"“{text}” is no date. Write YYYY-MM-DD.") from error
+
+
+def _within(model, field, operator, first, after):
+    """Days of the person, compared with a day or with a moment."""
+    if field.type == "datetime":
+        first, after = (_utc(model, datetime.combine(one, time.min)) for one in (first, after))
+    within = Domain(field.name, ">=", first) & Domain(field.name, "<", after)
     return {
         "=": within,
         "!=": ~within,
-        ">=": Domain(field.name, ">=", begin),
-        "<": Domain(field.name, "<", begin),
-        ">": Domain(field.name, ">=", end),
-        "<=": Domain(field.name, "<", end),
+        ">=": Domain(field.name, ">=", first),
+        "<": Domain(field.name, "<", first),
+        ">": Domain(field.name, ">=", after),
+        "<=": Domain(field.name, "<", after),
     }[operator]

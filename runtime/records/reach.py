@@ -34,6 +34,13 @@ RELATIONS = ("many2one", "one2many", "many2many")
 ME = "me"
 MINE = {"res.users": lambda user: user.ids, "res.partner": lambda user: user.partner_id.ids}
 OF_TREES = ("child_of", "parent_of")
+EXACT = ("=", "in")
+OF_TEXTS = (*EXACT, "like", "ilike", "=like", "=ilike")
+NEGATIVE = {"!=": "=", "not in": "in", "not like": "like", "not ilike": "ilike"}
+MAX_LANGUAGES = 5  # beside the person's own that a name is looked for in
+MAX_ALIKE = 200  # records whose names are compared with one that means nothing
+MAX_WORDS = 5  # of such a name
+BEGINNING = 4  # letters of a word that are looked for
 OF_RELATIONS = tuple(one for one in OPERATORS if one not in {"<", "<=", ">", ">=", *OF_TREES})
 
 
@@ -69,11 +76,13 @@ class Reach:
         """:raises RecordError: the assistant, or the person, may not use it so"""
         known = self.models()
         if name not in known:
-            named = {self.env[one]._description: one for one in known}
-            named |= {label: one for one, label in labels.of_models(self.env, known).items()}
-            if name not in named:
+            named = {self.env[one]._description.lower(): one for one in known}
+            named |= {
+                label.lower(): one for one, label in labels.of_models(self.env, known).items()
+            }
+            if str(name).lower() not in named:
                 raise unknown("model", name, known)
-            name = named[name]
+            name = named[str(name).lower()]
         does = VERBS.get(operation, operation)
         if operation not in self.access[name].operations:
             raise RecordError(f"This assistant may not {does} records of {name}.", outcome="denied")
@@ -157,7 +166,12 @@ class Reach:
     def field(self, model, name):
         known = self.fields(model)
         if name not in known:
-            by_label = [one for one, field in known.items() if field.string == name]
+            spelled = str(name).strip().lower()
+            by_label = [
+                one
+                for one, field in known.items()
+                if spelled in (field.string.lower(), field._description_string(self.env).lower())
+            ]
             if len(by_label) != 1:
                 raise unknown(
                     "field",
@@ -246,41 +260,79 @@ class Reach:
             return self._named(model, condition.operator, condition.value)
         if field.relational:
             return self._relation(field, condition)
-        if condition.operator in OF_TREES and field.name != "id":
-            raise invalid(f"“{condition.operator}” is for relations; “{field.name}” is none.")
+        if condition.operator in OF_TREES:
+            if field.name != "id":
+                raise invalid(f"“{condition.operator}” is for relations; “{field.name}” is none.")
+            self._check_tree(model)
+        if field.translate and NEGATIVE.get(condition.operator, condition.operator) in OF_TEXTS:
+            return self._translated(model, field, condition)
         return convert.leaf(model, field, condition.operator, condition.value)
+
+    def _check_tree(self, model):
+        """:raises RecordError: the person may not know what is above what"""
+        if not self.reaches(model, model._parent_name):
+            raise invalid(f"Records of {model._name} are not above or below each other.")
+
+    def _translated(self, model, field, condition):
+        """A condition that holds in any language: people call things as they like."""
+        negates = condition.operator in NEGATIVE
+        operator = NEGATIVE.get(condition.operator, condition.operator)
+        found = convert.leaf(model, field, operator, condition.value)
+        for other in self._in_other_languages(model):
+            leaf = convert.leaf(other, field, operator, condition.value)
+            found |= Domain("id", "in", other._search(leaf, active_test=False))
+        return ~found if negates else found
+
+    def _in_other_languages(self, model):
+        own = self.env.lang or "en_US"
+        codes = [code for code, _name in self.env["res.lang"].get_installed() if code != own]
+        return [model.with_context(lang=code) for code in codes[:MAX_LANGUAGES]]
 
     def _relation(self, field, condition):
         operator, value = condition.operator, condition.value
         if operator in OF_TREES:
-            ids = self._meant(self.comodel(field), value, "in")
-            return Domain(field.name, operator, ids)
+            self._check_tree(comodel := self.comodel(field))
+            return Domain(field.name, operator, self._meant(comodel, value, "in"))
         if operator not in OF_RELATIONS:
             raise invalid(f"“{operator}” cannot compare the relation “{field.name}”.")
-        is_negative = operator in ("!=", "not in", "not like", "not ilike")
         values = value if isinstance(value, list) else [value]
         parts = []
         if False in values:
             parts.append(Domain(field.name, "=", False))
         if wanted := [one for one in values if one is not False]:
-            ids = self._meant(self.env[field.comodel_name], wanted, operator.removeprefix("not "))
+            positive = NEGATIVE.get(operator, operator)
+            ids = self._meant(self.env[field.comodel_name], wanted, positive)
             parts.append(Domain(field.name, "in", ids))
         domain = Domain.OR(parts)
-        return ~domain if is_negative else domain
+        return ~domain if operator in NEGATIVE else domain
 
     def _meant(self, comodel, values, operator):
-        """Ids of the records that these ids and names mean, among those that the person may read."""
-        if not comodel.has_access("read"):
-            return []
+        """Ids of the records that these ids and names mean, among those that the person may read.
+
+        :raises RecordError: a name means none, though it is not a part of one that is looked for
+        """
         found = []
+        is_readable = comodel.has_access("read")
         for value in values if isinstance(values, list) else [values]:
             if isinstance(value, bool):
                 continue
-            by_id = self._by_id(comodel, value)
-            found += by_id or (
-                self._by_name(comodel, value, operator) if isinstance(value, str) else []
-            )
+            ids = is_readable and self._by_id(comodel, value)
+            if not ids and isinstance(value, str):
+                ids = is_readable and self._by_name(comodel, value, operator)
+                if not ids and operator in EXACT:
+                    near = self._alike(comodel, value) if is_readable else ()
+                    raise unknown(comodel._name, value, near)
+            found += ids or []
         return found
+
+    def _alike(self, comodel, name):
+        """Names of records that are spelled like this one, or all where there are few."""
+        some = comodel.search([], order=self.order(comodel, ""), limit=MAX_ALIKE + 1)
+        if len(some) > MAX_ALIKE:
+            begins = {word[:BEGINNING] for word in name.split() if len(word) >= BEGINNING // 2}
+            parts = [self._named(comodel, "ilike", one) for one in sorted(begins)[:MAX_WORDS]]
+            some = comodel.search(Domain.OR(parts), limit=MAX_ALIKE) if parts else some[:0]
+        return sorted(set(self.names_of(some).values()))
 
     def _by_id(self, comodel, value):
         """Of ``7``, ``"7"``, ``"Azure Interior (7)"`` as results tell it, where that is its name, and “me”."""
@@ -301,13 +353,16 @@ class Reach:
         return found.ids if value.strip() in told else []
 
     def _by_name(self, comodel, name, operator):
+        """In the person's language, else in another one: exactly, else in part."""
         comodel = comodel.with_context(active_test=False)
-        if operator in ("=", "!=", "in"):
-            exactly = self._named(comodel, "=ilike", convert.literal(name))
-            if found := comodel.search(exactly, limit=MAX_NAMED).ids:
-                return found
-            operator = "ilike"
-        return comodel.search(self._named(comodel, operator, name), limit=MAX_NAMED).ids
+        ways = [(operator, name)]
+        if operator in EXACT:
+            ways = [("=ilike", convert.literal(name)), ("ilike", name)]
+        for one in (comodel, *self._in_other_languages(comodel)):
+            for way in ways:
+                if found := one.search(self._named(one, *way), order="id", limit=MAX_NAMED).ids:
+                    return found
+        return []
 
     def _named(self, model, operator, value):
         """By what Odoo finds a record's name by, as far as it is within reach."""
@@ -316,7 +371,7 @@ class Reach:
         names = [name for name in names if name in known and known[name].type in ("char", "text")]
         if not names:
             return Domain.FALSE
-        combine = Domain.AND if operator in ("!=", "not in", "not like", "not ilike") else Domain.OR
+        combine = Domain.AND if operator in NEGATIVE else Domain.OR
         return combine([Domain(name, operator, value) for name in names])
 
     def named(self, model, words, limit):
@@ -334,7 +389,10 @@ class Reach:
 
         :raises RecordError: none, or several
         """
-        ids = list(dict.fromkeys(self._meant(comodel, [value], "=")))
+        try:
+            ids = list(dict.fromkeys(self._meant(comodel, [value], "=")))
+        except RecordError as error:
+            raise RecordError(f"“{field_name}”: {error}") from error
         if len(ids) == 1:
             return comodel.browse(ids)
         if not ids:

@@ -108,14 +108,15 @@ def search_records(reach, given):
     total = offset + len(found)
     if len(found) == limit or (offset and not found):
         total = model.search_count(domain, limit=COUNTED)
-    return shown(reach, found, wanted, total)
+    return shown(reach, found, wanted, total, offset)
 
 
 def read_records(reach, given):
     model = reach.model(given["model"])
     found = reach.records(model, given["ids"])
     wanted = columns_of(reach, model, given.get("fields"), values.default_fields(reach, model))
-    answer, data = shown(reach, found, wanted, len(found))
+    start = within(given.get("offset"), 0, 0, values.MAX_HTML)
+    answer, data = shown(reach, found, wanted, len(found), start=start)
     if len(found) > SHEETS:
         return answer, data
     sheets = [
@@ -125,15 +126,17 @@ def read_records(reach, given):
     return text.cap("\n\n".join(sheets), render.CAP), data
 
 
-def shown(reach, records, wanted, total):
+def shown(reach, records, wanted, total, offset=0, start=0):
     """A table of records: text, and data for people.
 
     :param wanted: a list of `columns.Column`
+    :param offset: records before these
+    :param start: characters of long texts that were read already
     """
     records = _fetched(records, wanted)
     names = reach.names_of(records)
     limit = render.VALUE if len(records) <= SHEETS else render.CELL
-    by_column = {one.name: columns.told(reach, records, one, limit) for one in wanted}
+    by_column = {one.name: columns.told(reach, records, one, limit, start) for one in wanted}
     is_portal = not reach.env.user._is_internal()
     rows = [
         {
@@ -149,14 +152,21 @@ def shown(reach, records, wanted, total):
     data = _data(reach, model, wanted, rows, total)
     if not rows:
         return f"No records of {model._name} match.", data
-    counted = "1 record" if total == 1 else f"{total}{'+' * (total >= COUNTED)} records"
+    whole = "1 record" if total == 1 else f"{counted(total)} records"
     table = render.table(
-        f"{model._name} ({model._description}): {counted}",
+        f"{model._name} ({model._description}): {whole}",
         ["id", "name", *(column.name for column in wanted)],
         ([row["id"], row["name"], *row["values"].values()] for row in rows),
         total,
+        whole,
+        offset,
     )
     return table, data
+
+
+def counted(total):
+    """A number of records or groups that nobody has counted to the end is “at least so many”."""
+    return f"{total}{'+' * (total >= COUNTED)}"
 
 
 def _fetched(records, wanted):

@@ -4,10 +4,12 @@ from odoo.exceptions import AccessError, MissingError, UserError
 from odoo.tools import html2plaintext
 
 from ...services import text
+from ...services.records import render
 from . import convert
 
 NO_ACCESS = {"name": "(no access)"}
 MAX_HTML = 200_000  # characters of a value that are read
+NOTE = 100  # characters of what is said of a text that is cut
 MAX_LINKS = 20  # records of one value that are named
 PICTURES = ("avatar_128", "image_128")
 PREFERRED = (  # what a table shows when nobody asks for more
@@ -51,8 +53,9 @@ def names_of(records):
         return {one.id: f"#{one.id}" for one in readable}
 
 
-def column(reach, records, field, limit):
+def column(reach, records, field, limit, start=0):
     """:param limit: characters of a text
+    :param start: characters of it that were read already
     :return: ``{record id: value}``: None, bool, number, text, ``{"id", "name"}``, a list of those, or an amount."""
     try:
         if field.name == "display_name":
@@ -60,7 +63,7 @@ def column(reach, records, field, limit):
             return {one: names.get(one, NO_ACCESS) for one in records.ids}
         if field.relational:
             return _relations(reach, records, field)
-        return {one.id: _plain(one, field, limit) for one in records}
+        return {one.id: _plain(reach, one, field, limit, start) for one in records}
     except (AccessError, UserError):
         return dict.fromkeys(records.ids, NO_ACCESS)
 
@@ -93,13 +96,12 @@ def _link(names, record_id):
     return {"id": record_id, "name": names[record_id]} if record_id in names else NO_ACCESS
 
 
-def _plain(record, field, limit):
+def _plain(reach, record, field, limit, start):
     value = record[field.name]
     if field.type == "boolean":
         return bool(value)
     if field.type == "monetary":
-        currency = _currency(record, field)
-        return {"amount": value, "currency": currency, "name": f"{value:.10g} {currency}".strip()}
+        return amount(value, *_currency(reach, record, field))
     if field.type in convert.NUMBERS:
         return value
     if value is False or value is None:
@@ -113,15 +115,33 @@ def _plain(record, field, limit):
         return value.isoformat()
     if field.type == "html":
         value = html2plaintext(value[:MAX_HTML]).strip()
-    return text.cap(str(value), limit) or None
+    return _part(str(value), limit, start) or None
 
 
-def _currency(record, field):
+def _part(value, limit, start):
+    """So much of a long text, and where records are read one by one how to go on."""
+    if limit < render.VALUE or (len(value) <= limit and not start):
+        return text.cap(value, limit)
+    end = min(start + limit - NOTE, len(value))
+    part = value[start:end]
+    if end < len(value):
+        part += f"\n[{end} of {len(value)} characters; to read on: this field alone, offset {end}]"
+    return part
+
+
+def _currency(reach, record, field):
+    """Its name, and its digits."""
     name = field.get_currency_field(record)
     try:
-        return record[name].name or "" if name else ""
+        currency = record[name] if name and reach.reaches(record, name) else None
+        return (currency.name, currency.decimal_places) if currency else ("", 0)
     except AccessError:
-        return ""
+        return "", 0
+
+
+def amount(value, currency, digits):
+    name = f"{render.number(value, digits)} {currency}".strip()
+    return {"amount": value, "currency": currency, "name": name}
 
 
 def link(record, is_portal):

@@ -36,6 +36,8 @@ SYNONYMS = {
     "is": "=",
     "is not": "!=",
 }
+IS_SET = {"is set": "!=", "is not empty": "!=", "is not set": "=", "is empty": "="}
+BETWEEN = "between"
 MAX_CONDITIONS = 60
 MAX_DEPTH = 4  # relations of one path
 MAX_VALUES = 200
@@ -62,12 +64,16 @@ def parse(domain: Any = None, filters: Any = None) -> Group:
 
     >>> parse(["|", ["a", "=", 1], ["b.c", "like", "x"]]).parts[0].operator
     '|'
+    >>> [(one.operator, one.value) for one in parse([["a", "between", [1, 2]]]).parts[0].parts]
+    [('>=', 1), ('<=', 2)]
+    >>> parse([["a", "is not set", True]]).parts[0]
+    Condition(path=('a',), operator='=', value=False)
     """
     parts = [*_of_filters(filters or ()), *_of_domain(domain or ())]
     return Group("&", tuple(parts))
 
 
-def _of_filters(filters: Any) -> Iterator[Condition]:
+def _of_filters(filters: Any) -> Iterator[Condition | Group]:
     if not isinstance(filters, list | tuple) or len(filters) > MAX_CONDITIONS:
         raise invalid(f"“filters” must be a list of at most {MAX_CONDITIONS} filters.")
     for one in filters:
@@ -106,20 +112,31 @@ def _need(stack: list, count: int, operator: str) -> None:
         raise invalid(f"“{operator}” in the domain needs {count} condition(s) after it.")
 
 
-def _condition(item: Sequence[Any]) -> Condition:
+def _condition(item: Sequence[Any]) -> Condition | Group:
     if len(item) != 3 or not isinstance(item[0], str) or not isinstance(item[1], str):
         raise invalid('A condition must be a list such as ["name", "ilike", "Azure"].')
     path = tuple(item[0].strip().split("."))
     if len(path) > MAX_DEPTH or not all(path):
         raise invalid(f"A path has 1 to {MAX_DEPTH} field names with dots between them.")
     symbol = " ".join(item[1].lower().split())
+    if symbol in IS_SET:
+        return Condition(path, IS_SET[symbol], False)
+    if symbol == BETWEEN:
+        return _between(path, item[2])
     operator = SYNONYMS.get(symbol, symbol)
     if operator not in OPERATORS:
-        raise unknown("operator", symbol, [*OPERATORS, *SYNONYMS])
+        raise unknown("operator", symbol, [*OPERATORS, *SYNONYMS, *IS_SET, BETWEEN])
     if isinstance(item[2], list | tuple):
         operator = {"=": "in", "!=": "not in"}.get(operator, operator)
     value = _value(item[2], operator)
     return Condition(path, operator, f"{value}%" if symbol == "starts with" else value)
+
+
+def _between(path: tuple[str, ...], ends: Any) -> Group:
+    if not isinstance(ends, list | tuple) or len(ends) != 2:
+        raise invalid("“between” takes a list of two values, both of which are included.")
+    first, last = map(_scalar, ends)
+    return Group("&", (Condition(path, ">=", first), Condition(path, "<=", last)))
 
 
 def _value(value: Any, operator: str) -> Any:

@@ -1,6 +1,7 @@
 """Records as text for a model: one line a record, values short, never more than the cap."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from .. import const, text
@@ -10,6 +11,20 @@ CELL = 200  # characters of a value in a table
 VALUE = 4_000  # characters of a value of a record that is read
 MAX_ROWS = 200
 FOOT = 400  # characters that are kept free for the last line
+SURE = 15  # digits of a float that are no noise
+
+
+def number(value: float, digits: int = 0) -> str:
+    """As people write it, exact and without an exponent.
+
+    :param digits: after the point, at least
+
+    >>> number(12345678901.25), number(1234567890.5, 2), number(32000.0), number(0.1 + 0.2), number(1e16)
+    ('12345678901.25', '1234567890.50', '32000', '0.3', '10000000000000000')
+    """
+    whole, _point, rest = f"{Decimal(f'{value + 0.0:.{SURE}g}'):f}".partition(".")
+    rest = rest.rstrip("0").ljust(digits, "0")
+    return f"{whole}.{rest}" if rest else whole
 
 
 def cell(value: Any, limit: int = CELL) -> str:
@@ -27,16 +42,30 @@ def cell(value: Any, limit: int = CELL) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(cell(one, limit) for one in value)[: 4 * limit]
     if isinstance(value, float):
-        return f"{value:.10g}"
+        return number(value)
     return text.one_line(str(value), limit).replace("|", "/")
 
 
 def table(
-    head: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], total: int | None
+    head: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    total: int | None,
+    whole: str = "",
+    offset: int = 0,
 ) -> str:
-    """A head line, the columns and a line a row; as many rows as fit.
+    """A head line, the columns and a line a row; as many rows as fit, and how to get the others.
 
-    :param total: of all records, None if nobody counted
+    :param total: of all rows, None if nobody counted
+    :param whole: what the head calls all of them, such as ``10000+ records``
+    :param offset: rows before the first one
+
+    >>> print(table("m", ["id"], [[1], [2]], 5, offset=2))
+    m
+    id
+    1
+    2
+    [2 of 5 records. For the next ones: offset 4. Or use narrower filters.]
     """
     lines, size, shown, given = [head, " | ".join(columns)], len(head) + FOOT, 0, 0
     for row in rows:
@@ -47,13 +76,14 @@ def table(
         size += len(line) + 1
         shown += 1
         lines.append(line)
+    whole = whole or f"{total} records"
     if shown < given:
         lines.append(
-            f"[{given - shown} more rows do not fit here. Ask for fewer fields or fewer records.]"
+            f"[{given - shown} more rows do not fit here. For them: offset {offset + shown}. Or ask for fewer fields.]"
         )
-    elif total is not None and total > given:
+    elif total is not None and total > offset + given:
         lines.append(
-            f"[{given} of {total} records. Use offset, or narrower filters, for the others.]"
+            f"[{given} of {whole}. For the next ones: offset {offset + given}. Or use narrower filters.]"
         )
     return "\n".join(lines)
 

@@ -72,6 +72,13 @@ export class RecordChart extends Component {
         });
     }
 
+    get more() {
+        const { groups, total } = this.props.data;
+        return total > groups.length
+            ? _t("%(shown)s of %(total)s groups", { shown: groups.length, total })
+            : "";
+    }
+
     get height() {
         const { kind, labels } = this.chart;
         return kind === "line" ? 220 : Math.max(120, 60 + BAR * labels.length);

@@ -95,6 +95,7 @@ test("sums are drawn, can be read as a table and opened as a pivot", async () =>
             { city: "Graz", __count: 3 },
             { city: "Linz", __count: 1 },
         ],
+        total: 90,
         action: {
             type: "ir.actions.act_window",
             name: "Contact",
@@ -103,6 +104,7 @@ test("sums are drawn, can be read as a table and opened as a pivot", async () =>
         },
     });
     await waitFor("canvas[aria-label='Contact: Count by City']");
+    expect(".o_ai_chat_records_left_out").toHaveText("2 of 90 groups");
     await click(".o_ai_chat_records_toggle");
     await animationFrame();
     expect(queryAllTexts("tbody td")).toEqual(["Graz", "3", "Linz", "1"]);
