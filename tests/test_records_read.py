@@ -528,11 +528,9 @@ class TestRecordsRead(PartnersCase):
         def breaks(reach, given):
             raise psycopg2.InterfaceError("connection already closed")
 
-        with (
-            patch.dict(executor.READS, search_records=breaks),
-            self.assertRaises(ConnectionError),
-        ):
-            self._read(self.internal, "search_records", model="res.partner")
+        with patch.dict(executor.READS, search_records=breaks):
+            said = self._refused(self.internal, "search_records", model="res.partner")
+        self.assertIn("connection to the database was lost", said)
 
     def test_a_result_is_never_longer_than_the_cap(self):
         self.env["res.partner"].create(

@@ -97,8 +97,8 @@ class TestRecordsWrite(RecordsCase):
     def test_a_failure_after_the_commit_does_not_deny_it(self):
         commits = []
 
-        def transaction(name, work):
-            result = self.real_transaction(name, work)
+        def transaction(name, work, **options):
+            result = self.real_transaction(name, work, **options)
             commits.append(result)
             if len(commits) == 1:
                 raise OSError("no mail server")

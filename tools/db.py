@@ -61,6 +61,10 @@ class NotUpdated(DatabaseGone):
     """This process has another version of the addon than the database was last updated to."""
 
 
+class Conflict(DatabaseGone):
+    """Others changed, or have locked, the same rows each time; nothing was written."""
+
+
 class _Pools:
     """The connections of this process id, by database."""
 
@@ -84,15 +88,15 @@ def line_to(dbname: str) -> dict:
     return {**sql_db.connection_info_for(dbname)[1], **LINE}
 
 
-def transaction(dbname, work, alone=""):
+def transaction(dbname, work, alone="", tries=None):
     """Run ``work(env)`` as superuser and commit; concurrency failures repeat it within milliseconds.
 
-    `work` must not have an effect outside the transaction. Sudo throughout: the callers are the runner
-    and the stop route, which act on rows that people cannot write.
+    `work` must not have an effect outside the transaction, or not be repeated. Sudo throughout: the callers
+    are the runner and the stop route, which act on rows that people cannot write.
 
     :param alone: a table; of all transactions that name it one runs at a time, and sees what the one before has done.
         Who reads or writes it otherwise waits for none of them
-    :raises DatabaseGone: no connection
+    :raises DatabaseGone: no connection; as a `Conflict`: it failed so many times
     :raises StoreGone: the database or this addon in it exist no more
     """
 
@@ -111,10 +115,10 @@ def transaction(dbname, work, alone=""):
         registry.signal_changes()
         return result
 
-    return _repeated(dbname, once)
+    return _repeated(dbname, once, tries)
 
 
-def read_only(dbname, work):
+def read_only(dbname, work, tries=None):
     """As `transaction`, but PostgreSQL refuses what would write.
 
     :raises DatabaseGone, StoreGone: as `transaction`
@@ -124,10 +128,10 @@ def read_only(dbname, work):
         env.cr.execute("SET TRANSACTION READ ONLY")
         return work(env)
 
-    return undone(dbname, read)
+    return undone(dbname, read, tries)
 
 
-def undone(dbname, work):
+def undone(dbname, work, tries=None):
     """As `transaction`, but nothing of it stays, and what was to follow a commit does not.
 
     :raises DatabaseGone, StoreGone: as `transaction`
@@ -143,7 +147,7 @@ def undone(dbname, work):
                 cr.rollback()
                 registry.reset_changes()
 
-    return _repeated(dbname, once)
+    return _repeated(dbname, once, tries)
 
 
 def _loaded(dbname):
@@ -216,9 +220,9 @@ def never_sleep() -> None:
     _thread.never_sleeps = True
 
 
-def _repeated(dbname, once):
+def _repeated(dbname, once, tries=None):
     never_sleeps = getattr(_thread, "never_sleeps", False)
-    tries = QUICK_TRIES if never_sleeps else MAX_TRIES
+    tries = tries or (QUICK_TRIES if never_sleeps else MAX_TRIES)
     for attempt in range(tries):
         with typed_errors(dbname):
             try:
@@ -257,7 +261,8 @@ def typed_errors(dbname):
             forget(dbname)  # its connections lead to what is a replica now
         if error.pgcode is None and is_gone(dbname):
             raise StoreGone(dbname) from error
-        raise DatabaseGone(str(error).strip()) from error
+        is_conflict = isinstance(error, PG_CONCURRENCY_EXCEPTIONS_TO_RETRY)
+        raise (Conflict if is_conflict else DatabaseGone)(str(error).strip()) from error
 
 
 def passes(error: psycopg2.Error) -> bool:

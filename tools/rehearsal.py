@@ -134,6 +134,25 @@ def recording(recorder: Recorder):
 
 
 @contextmanager
+def watching():
+    """A list of what leaves this thread's transaction meanwhile, in words as `REFUSED`'s."""
+    with _lock:
+        _fence_off()
+    _local.left = left = []
+    try:
+        yield left
+    finally:
+        _local.left = None
+
+
+def _leave(what: str) -> None:
+    if (recorder := current()) and recorder.is_fenced:
+        recorder.refuse(what)
+    if (left := getattr(_local, "left", None)) is not None:
+        left.append(what)
+
+
+@contextmanager
 def held_open(cr):
     """Nobody but who opened this cursor ends its transaction."""
 
@@ -154,8 +173,7 @@ def _fence_off():
     opened = sql_db.Connection.cursor
 
     def cursor(self):
-        if (recorder := current()) and recorder.is_fenced:
-            recorder.refuse("a transaction of its own")
+        _leave("a transaction of its own")
         return opened(self)
 
     # There is no other place that every new cursor of other code goes through.
@@ -163,5 +181,5 @@ def _fence_off():
 
 
 def _audit(event, _args):
-    if event in REFUSED and (recorder := current()) and recorder.is_fenced:
-        recorder.refuse(REFUSED[event])
+    if event in REFUSED:
+        _leave(REFUSED[event])

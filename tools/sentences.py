@@ -241,6 +241,17 @@ _KNOWN = (
         " Answer with what you have and say what is missing."
     ),
     _lt(
+        "The time for tools in this turn was used up during this call, so it was ended and nothing was changed."
+    ),
+    _lt("Others keep changing these records, so nothing was changed. Try again in a moment."),
+    _lt(
+        "The connection to the database was lost each time that this was tried. Nothing was changed."
+    ),
+    _lt(
+        "This failed after something had been sent to others. No record was changed, "
+        "but what was sent may have taken effect."
+    ),
+    _lt(
         "The tool is no longer what it was when this call was asked for, so the call was not made."
         " If it is still wanted, ask for it again."
     ),

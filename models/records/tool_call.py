@@ -23,6 +23,17 @@ class ToolCall(models.Model):
         help="What the call would change, as it was shown when the user was asked.",
     )
 
+    losses = fields.Integer(
+        readonly=True,
+        help="How often the connection to the database was lost while the call was running.",
+    )
+
+    def _is_one_transaction(self):
+        """An action may send mail or ask another service, and so may what could not be rehearsed."""
+        if not self.records:
+            return super()._is_one_transaction()
+        return self.tool_name != "run_action" and "impossible" not in (self.rehearsal or {})
+
     def _record_tool(self):
         """The `RecordTool` of the call, None if it is no such call."""
         return catalog.TOOLS.get(self.tool_name) if self.records else None

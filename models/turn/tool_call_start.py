@@ -28,6 +28,10 @@ class ToolCall(models.Model):
             return Verdict(kind="deny", reason=str(problem))
         return self._approval_verdict() or self._question_verdict() or Verdict(kind="run")
 
+    def _is_one_transaction(self):
+        """Whether all that the call does happens in one transaction of this database, or not at all."""
+        return False
+
     def _asked_of(self):
         """Whose tool was asked for, by ids: what was approved is what runs, whatever it is called by now."""
         return {

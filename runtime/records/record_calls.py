@@ -1,18 +1,21 @@
 """Record calls, as the runner makes them: an effect, its row and its event are one transaction.
 
-A call leaves no trace until it is over, so whoever takes the turn up after a crash finds it done or not begun.
+A call leaves no trace in the records until it is over, so whoever takes the turn up after a crash finds it done or not
+begun. Only where something may leave the transaction its start is on disk before, and a crash leaves it unknown.
 """
 
+import contextlib
 import logging
 
 from odoo import fields
 
 from ...services.errors import LeaseLost, TurnGone
-from ...services.records.errors import RecordError
+from ...services.records.errors import ConnectionLost, RecordError, TryAgain
 from ...services.specs import CallResult
 from ...services.turn import approval
+from ...services.turn.interrupt import Interrupt
 from ...services.turn.ports import StoreGone
-from ...tools import db
+from ...tools import db, rehearsal
 from . import executor
 
 _logger = logging.getLogger(__name__)
@@ -29,16 +32,27 @@ def _row(env, claim, call_id):
 
 
 class RecordCalls:
-    """Part of the `Store`; called from the threads for records, which no other write waits for."""
+    """Part of the `Store`; called from the threads for records, which no other write waits for.
 
-    def read_records(self, claim, call_id: str) -> CallResult:
+    Each method is one try: what passes is a `TryAgain`, and who asked decides whether there is another one.
+    """
+
+    def read_records(self, claim, call_id: str, interrupt: Interrupt | None = None) -> CallResult:
         """Carry out a call that only reads; PostgreSQL refuses whatever would write.
 
         :raises RecordError: it was not carried out
         """
-        return db.read_only(self.name, lambda env: executor.perform(env, _row(env, claim, call_id)))
 
-    def perform_call(self, claim, call_id: str, events) -> CallResult:
+        def work(env, begun):
+            row = _row(env, claim, call_id)
+            with begun(env):
+                return executor.perform(env, row)
+
+        return self._tried(db.read_only, work, interrupt)
+
+    def perform_call(
+        self, claim, call_id: str, events, interrupt: Interrupt | None = None
+    ) -> CallResult:
         """Carry out a call that changes records, and record its result and `events`, all or nothing.
 
         Every switch is read again in this transaction. Repeated, it finds the result.
@@ -46,7 +60,7 @@ class RecordCalls:
         :raises RecordError: it was not carried out, nothing was written
         """
 
-        def work(env):
+        def work(env, begun):
             self._held(env, claim)
             self._renew(env, claim)
             row = _row(env, claim, call_id)
@@ -55,7 +69,8 @@ class RecordCalls:
                 if verdict.kind != "run":
                     raise RecordError(verdict.reason or CHANGED, outcome="denied")
                 row.started_at = fields.Datetime.now()
-                result = executor.perform(env, row)
+                with begun(env):
+                    result = executor.perform(env, row)
                 if row.is_changed:
                     result = approval.told_of_change(result, row.arguments)
                 row.write(row._vals_of_result(result))
@@ -64,7 +79,7 @@ class RecordCalls:
             return row._as_result()
 
         try:
-            return db.transaction(self.name, work)
+            return self._tried(db.transaction, work, interrupt)
         except (RecordError, LeaseLost, TurnGone, StoreGone, ConnectionError):
             raise
         except Exception:
@@ -75,15 +90,75 @@ class RecordCalls:
             _logger.exception("Something that follows call %s failed.", call_id)
             return result
 
-    def rehearse_call(self, claim, call_id: str) -> None:
+    def _tried(self, transact, work, interrupt):
+        """Have ``work(env, begun)`` done once; what it does within ``begun(env)`` ends with the interrupt.
+
+        :raises TryAgain: what ended it passes
+        :raises ConnectionError: that, too; nothing was begun
+        """
+        has_begun = False
+
+        @contextlib.contextmanager
+        def begun(env):
+            nonlocal has_begun
+            left.clear()  # what loading a registry needs is not the call's
+            has_begun = True
+            with interrupt.by(env.cr._cnx.cancel) if interrupt else contextlib.nullcontext():
+                if interrupt and interrupt.is_set:
+                    raise RecordError(outcome="cancelled")
+                yield
+
+        with rehearsal.watching() as left:
+            try:
+                return transact(self.name, lambda env: work(env, begun), tries=1)
+            except RecordError as error:
+                if left and interrupt and interrupt.is_set:
+                    raise TryAgain(has_left=True) from error
+                raise
+            except ConnectionError as error:
+                if not has_begun:
+                    raise
+                kind = TryAgain if isinstance(error, db.Conflict) else ConnectionLost
+                has_left = bool(left) and transact is db.transaction
+                raise kind(has_left=has_left, detail=str(error)) from error
+
+    def lose_call(self, claim, call_id: str) -> tuple[CallResult | None, int]:
+        """The connection was lost in the middle of a try.
+
+        :return: the result, if the transaction was over all the same; how often this has happened to this call
+        """
+
+        def work(env):
+            self._held(env, claim)
+            self._renew(env, claim)
+            row = _row(env, claim, call_id)
+            if row.outcome:
+                _logger.warning(
+                    "Call %s was committed, but the connection was lost before Odoo heard it: what it does after a"
+                    " commit, such as a webhook, was not done.",
+                    call_id,
+                )
+                return row._as_result(), row.losses
+            row.losses += 1
+            return None, row.losses
+
+        return db.transaction(self.name, work)
+
+    def rehearse_call(self, claim, call_id: str, interrupt: Interrupt | None = None) -> None:
         """Find out what a call that asks would change, and keep it for the question.
 
         :raises RecordError: it could not be carried out, so that nobody is asked
         """
+
+        def work(env, begun):
+            row = _row(env, claim, call_id)
+            with begun(env):
+                return executor.rehearse(env, row)
+
         try:
-            found = db.undone(
-                self.name, lambda env: executor.rehearse(env, _row(env, claim, call_id))
-            )
+            found = self._tried(db.undone, work, interrupt)
+        except TryAgain:
+            raise
         except RecordError:
             self._keep(claim, call_id, {"approval": False})
             raise
@@ -92,6 +167,7 @@ class RecordCalls:
     def ask_again(self, claim, call_id: str, found) -> None:
         """What was allowed is not what would be changed: the person is shown that, and decides once more."""
         undecided = {"decision": False, "decided_by_id": False, "decided_at": False}
+        undecided["started_at"] = False
         self._keep(claim, call_id, {"approval": "pending", "rehearsal": found, **undecided})
 
     def _keep(self, claim, call_id, vals):

@@ -92,7 +92,7 @@ class TurnCalls:
                 return Verdict(kind="lost")
             if verdict.kind != "run":
                 return verdict
-            if not row.records:  # those begin and end in one transaction, see `RecordCalls`
+            if not row._is_one_transaction():  # those begin and end in it, see `RecordCalls`
                 row.write({"started_at": fields.Datetime.now(), "started_epoch": claim.epoch})
             return replace(verdict, arguments=row._changed_arguments())
 

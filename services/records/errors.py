@@ -33,6 +33,27 @@ class RehearsalDiffers(RecordError):
         self.rehearsal = rehearsal
 
 
+class TryAgain(RecordError):
+    """What ended this try passes: it changed no record, and the call may be tried again.
+
+    :ivar has_left: something was sent in it, so the call may not be tried again
+    """
+
+    default_message = (
+        "Others keep changing these records, so nothing was changed. Try again in a moment."
+    )
+
+    def __init__(self, *, has_left: bool = False, detail: str = ""):
+        super().__init__(detail=detail)
+        self.has_left = has_left
+
+
+class ConnectionLost(TryAgain):
+    """The connection was lost in the middle of a try; only the call's row says whether that was over."""
+
+    default_message = "The connection to the database was lost each time that this was tried. Nothing was changed."
+
+
 def invalid(message: str) -> RecordError:
     return RecordError(message, outcome="invalid_args")
 

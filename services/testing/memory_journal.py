@@ -7,6 +7,7 @@ from typing import Any
 from ..errors import ElicitationRequired, SignInRequired
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult, OnElicit
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
+from ..turn.interrupt import Interrupt
 
 
 class MemoryJournal:
@@ -17,6 +18,7 @@ class MemoryJournal:
     :ivar steering: messages that the person sends meanwhile
     :ivar refuses_questions: why nobody can be asked
     :ivar records: tool name -> coroutine function ``(call) -> CallResult`` of tools that act on the host's records
+    :ivar interruptible: the same, with the `Interrupt` of the call
     :param verdicts: tool name -> `Verdict`; every other call runs
     :param lose_at: name of the method that raises `error`, e.g. "begin_call"
     """
@@ -35,6 +37,7 @@ class MemoryJournal:
         self.answers: OnElicit | None = None
         self.refuses_questions = ""
         self.records: dict[str, Callable[[ToolCall], Awaitable[CallResult]]] = {}
+        self.interruptible: dict[str, Callable[..., Awaitable[CallResult]]] = {}
         self._lose_at = lose_at
         self._error = error
 
@@ -60,14 +63,16 @@ class MemoryJournal:
         self.begun.append(call)
         return self.verdicts.get(call.tool.name if call.tool else "", Verdict(kind="run"))
 
-    async def read_records(self, call: ToolCall) -> CallResult:
+    async def read_records(self, call: ToolCall, interrupt: Interrupt) -> CallResult:
+        if call.tool.name in self.interruptible:
+            return await self.interruptible[call.tool.name](call, interrupt)
         return await self.records[call.tool.name](call)
 
-    async def rehearse_call(self, call: ToolCall) -> None:
-        await self.records[call.tool.name](call)
+    async def rehearse_call(self, call: ToolCall, interrupt: Interrupt) -> None:
+        await self.read_records(call, interrupt)
 
-    async def perform_call(self, call: ToolCall) -> CallResult | None:
-        result = await self.records[call.tool.name](call)
+    async def perform_call(self, call: ToolCall, interrupt: Interrupt) -> CallResult | None:
+        result = await self.read_records(call, interrupt)
         if result is not None:
             await self.end_call(call, result)
         return result

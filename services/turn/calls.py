@@ -15,6 +15,7 @@ from ..records.errors import RecordError
 from ..specs import CallResult, Executed, ToolCall, Verdict
 from . import approval
 from .execution import failure, now, refusal
+from .interrupt import Interrupt
 from .ports import Journal
 from .tools import TurnTools
 
@@ -27,6 +28,7 @@ EXHAUSTED = (
     "The time for tools in this turn is used up, so the tool was not called. "
     "Answer with what you have and say what is missing."
 )
+OUT_OF_TIME = "The time for tools in this turn was used up during this call, so it was ended and nothing was changed."
 
 
 class Reports:
@@ -78,7 +80,6 @@ class Calls:
         self._budget = budget
         self._deadline = deadline
         self._clock = clock
-        self._records = asyncio.Lock()
         self._asked = Asked(clock)
 
     async def run(self, calls: list[ToolCall]) -> tuple[dict[str, CallResult], float]:
@@ -89,7 +90,7 @@ class Calls:
         :raises LeaseLost, TurnGone: what the journal says ends all calls at once
         """
         begun = self._clock()
-        tasks = {asyncio.ensure_future(self._one(call)): call.id for call in calls}
+        tasks = self._started(calls)
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
             results = {
@@ -107,6 +108,22 @@ class Calls:
                     results[call.id] = failure("cancelled", STOPPED)
                     await self._journal.end_call(call, results[call.id])
         return results, max(0.0, self._clock() - begun - self._asked.seconds)
+
+    def _started(self, calls: list[ToolCall]) -> dict[asyncio.Task, str]:
+        """All calls at once, but those on records one after another: what comes later may need what came before."""
+        tasks, before = {}, None
+        for call in calls:
+            if call.tool is not None and call.tool.records:
+                before = task = asyncio.ensure_future(self._after(before, call))
+            else:
+                task = asyncio.ensure_future(self._one(call))
+            tasks[task] = call.id
+        return tasks
+
+    async def _after(self, before: asyncio.Task | None, call: ToolCall) -> CallResult | None:
+        if before is not None:
+            await asyncio.wait({before})
+        return await self._one(call)
 
     async def _one(self, call: ToolCall) -> CallResult | None:
         async with self._tools.place(call, self._stop):
@@ -139,38 +156,59 @@ class Calls:
         return result
 
     async def _on_records(self, call: ToolCall, verdict: Verdict) -> CallResult | None:
-        """Make a call that the host carries out itself, one at a time: what comes later may need what came before."""
+        """Make a call that the host carries out itself."""
         if verdict.arguments is not None:
             call = replace(call, arguments=verdict.arguments)
         result = refusal(call)
         if result is None:
-            async with self._records:
-                try:
-                    if self._stop.is_set():
-                        result = failure("cancelled", STOPPED)
-                    elif verdict.kind == "ask":
-                        result = await self._unless_stopped(self._journal.rehearse_call(call))
-                        if result is None:
-                            return None
-                    elif call.tool is not None and call.tool.records == "write":
-                        return await self._journal.perform_call(call)
-                    else:
-                        result = await self._unless_stopped(self._journal.read_records(call))
-                except RecordError as error:
-                    result = failure(error.outcome, str(error))
+            try:
+                if verdict.kind == "ask":
+                    result = await self._while_wanted(self._journal.rehearse_call, call)
+                    if result is None:
+                        return None
+                elif call.tool is not None and call.tool.records == "write":
+                    return await self._while_wanted(self._journal.perform_call, call)
+                else:
+                    result = await self._while_wanted(self._journal.read_records, call)
+            except RecordError as error:
+                result = failure(error.outcome, str(error))
         await self._journal.end_call(call, result)
         return result
 
-    async def _unless_stopped(self, work: Awaitable[Any]) -> Any:
-        """What `work` says, which changes nothing: who stops does not wait for it."""
-        working = asyncio.ensure_future(work)
+    async def _while_wanted(self, method: Callable[..., Awaitable[Any]], call: ToolCall) -> Any:
+        """What a call on records says; a Stop, or the end of the time for tools, ends what it waits for.
+
+        What has become of a change is waited for all the same.
+
+        :raises RecordError: it was not carried out
+        """
+        interrupt = Interrupt()
+        working = asyncio.ensure_future(method(call, interrupt))
         stopped = asyncio.ensure_future(self._stop.wait())
+        limit = max(0.0, min(self._budget, self._deadline - self._clock()))
         try:
-            await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            return working.result() if working.done() else failure("cancelled", STOPPED)
+            await asyncio.wait(
+                {working, stopped}, timeout=limit, return_when=asyncio.FIRST_COMPLETED
+            )
+            if working.done():
+                return working.result()
+            ended = failure("timeout", OUT_OF_TIME)
+            if self._stop.is_set():
+                ended = failure("cancelled", STOPPED)
+            if method != self._journal.perform_call:
+                return ended
+            interrupt.set()
+            try:
+                return await working
+            except RecordError as error:
+                if error.outcome == "unknown":
+                    raise
+                raise RecordError(ended.text, outcome=ended.outcome) from error
         finally:
             stopped.cancel()
-            working.cancel()
+            if not working.done():
+                working.cancel()
+                interrupt.set()
 
     async def _make(self, call: ToolCall, verdict: Verdict) -> CallResult | None:
         """Make the call that may be made; None if it waits for answers of the user now."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
@@ -11,15 +12,24 @@ from .. import const, events, measures
 from ..asked import Asked
 from ..errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult
-from ..records.errors import RehearsalDiffers
+from ..records.errors import ConnectionLost, RecordError, RehearsalDiffers, TryAgain
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
 from .event_log import EventLog
+from .interrupt import Interrupt
 
 BEGIN_TRIES = 3  # a process that stands still each time gives the turn up
 RECORDS = "records"  # the lane of what may take long: no other write waits for it
+RECORD_TRIES = 5  # of one call on records, as Odoo has for a request
+RECORD_PAUSE = 0.1  # s after the first of them, twice as long after each further one
 ANSWER_POLL = 5.0  # s between two looks for an answer that nobody told of
 UNKNOWN_TEXT = (
     "The connection was interrupted while this call ran. It may or may not have taken effect."
+)
+
+
+LEFT_TEXT = (
+    "This failed after something had been sent to others. No record was changed, "
+    "but what was sent may have taken effect."
 )
 
 
@@ -99,19 +109,39 @@ class TurnJournal(EventLog):
             return Verdict(kind="done", result=result)
         return verdict
 
-    async def read_records(self, call: ToolCall) -> CallResult:
-        return await self._call_store(self.store.read_records, call.id, lane=RECORDS)
+    async def read_records(self, call: ToolCall, interrupt: Interrupt) -> CallResult:
+        return await self._tried(call, interrupt, self._call_store, self.store.read_records)
 
-    async def rehearse_call(self, call: ToolCall) -> None:
-        await self._call_store(self.store.rehearse_call, call.id, lane=RECORDS)
+    async def rehearse_call(self, call: ToolCall, interrupt: Interrupt) -> None:
+        await self._tried(call, interrupt, self._call_store, self.store.rehearse_call)
 
-    async def perform_call(self, call: ToolCall) -> CallResult | None:
+    async def _tried(self, call: ToolCall, interrupt: Interrupt, write, method, **own):
+        """Try a call on records until it has become something, a few times and as long as it is wanted.
+
+        :raises RecordError: it was not carried out
+        """
+        attempted = functools.partial(method, interrupt=interrupt)
+        for attempt in range(RECORD_TRIES):
+            try:
+                return await write(attempted, call.id, lane=RECORDS, **own)
+            except TryAgain as error:
+                losses = 0
+                if isinstance(error, ConnectionLost):
+                    result, losses = await self._call_store(self.store.lose_call, call.id)
+                    if result is not None:
+                        return result
+                if error.has_left:
+                    raise RecordError(LEFT_TEXT, outcome="unknown") from error
+                if interrupt.is_set or max(losses, attempt + 1) >= RECORD_TRIES:
+                    raise
+            await asyncio.sleep(RECORD_PAUSE * 2**attempt)
+        raise AssertionError
+
+    async def perform_call(self, call: ToolCall, interrupt: Interrupt) -> CallResult | None:
+        own_events = [events.result_of(call.id)]
         try:
-            result = await self._write(
-                self.store.perform_call,
-                call.id,
-                own_events=[events.result_of(call.id)],
-                lane=RECORDS,
+            result = await self._tried(
+                call, interrupt, self._write, self.store.perform_call, own_events=own_events
             )
         except RehearsalDiffers as differs:
             await self._call_store(self.store.ask_again, call.id, differs.rehearsal)

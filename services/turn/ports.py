@@ -8,6 +8,7 @@ from ..errors import ElicitationRequired, SignInRequired
 from ..events import Event
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult
 from ..specs import CallResult, ToolCall, TurnProgress, TurnRequest, Verdict
+from .interrupt import Interrupt
 
 
 class StoreGone(Exception):
@@ -57,19 +58,19 @@ class Journal(Protocol):
     async def begin_call(self, call: ToolCall) -> Verdict:
         """Record that the call starts now, after reading every switch again."""
 
-    async def read_records(self, call: ToolCall) -> CallResult:
+    async def read_records(self, call: ToolCall, interrupt: Interrupt) -> CallResult:
         """Carry out a call that reads the host's own records.
 
         :raises RecordError: it was not carried out
         """
 
-    async def rehearse_call(self, call: ToolCall) -> None:
+    async def rehearse_call(self, call: ToolCall, interrupt: Interrupt) -> None:
         """Find out what a call that asks would change, for the question that the person gets.
 
         :raises RecordError: it could not be carried out: nobody need be asked
         """
 
-    async def perform_call(self, call: ToolCall) -> CallResult | None:
+    async def perform_call(self, call: ToolCall, interrupt: Interrupt) -> CallResult | None:
         """Carry out a call that changes the host's own records: its effect, its result and the event of it are
         on disk together, or nothing is. None if it would change something else than was shown, and asks again.
 
@@ -137,6 +138,7 @@ class Store(Protocol):
     asked for; a claim that it could not extend because somebody has locked the turn is not lost. That thread
     calls `close` at its end. `begin_call` renews the lease. `release` gives back what the runner holds beside `keep`,
     and says how many of these somebody has locked, so that they stay.
+    What reads, rehearses or performs a call on records is one try, and raises `TryAgain` where another one may succeed.
 
     :raises StoreGone: of each method
     :raises TurnsLocked: of `append`, which waits for nobody
@@ -155,9 +157,12 @@ class Store(Protocol):
     def save_step(self, claim: Claim, progress: dict, calls: tuple, events: list) -> None: ...
     def take_steering(self, claim: Claim, known: Collection[int]) -> list[dict]: ...
     def begin_call(self, claim: Claim, call: ToolCall) -> Verdict: ...
-    def read_records(self, claim: Claim, call_id: str) -> CallResult: ...
-    def rehearse_call(self, claim: Claim, call_id: str) -> None: ...
-    def perform_call(self, claim: Claim, call_id: str, events: list) -> CallResult: ...
+    def read_records(self, claim: Claim, call_id: str, interrupt: Interrupt) -> CallResult: ...
+    def rehearse_call(self, claim: Claim, call_id: str, interrupt: Interrupt) -> None: ...
+    def perform_call(
+        self, claim: Claim, call_id: str, events: list, interrupt: Interrupt
+    ) -> CallResult: ...
+    def lose_call(self, claim: Claim, call_id: str) -> tuple[CallResult | None, int]: ...
     def ask_again(self, claim: Claim, call_id: str, found: dict) -> None: ...
     def suspend_call(self, claim: Claim, call_id: str, wanted: Any, events: list) -> str: ...
     def ask(self, claim: Claim, call_id: str, asked: Any, limit: float) -> dict | None: ...

@@ -1,5 +1,10 @@
 """Odoo's own records in real processes: read, rehearsed, changed once, whatever dies in between."""
 
+import contextlib
+import socket
+import threading
+import time
+
 import pytest
 from chat import Chat, calls, first, of, text_of, then
 from test_approval import asked, decide
@@ -67,7 +72,7 @@ def test_a_question_and_a_change_that_is_shown_before_it_happens(with_partners, 
     assert odoo.rpc("res.partner", "read", [partner], ["city"])[0]["city"] == "Linz"
 
 
-def test_what_was_killed_in_the_middle_happens_once(new_odoo, scripted_llm):
+def test_an_action_that_was_killed_in_the_middle_is_not_run_again(new_odoo, scripted_llm):
     mortal = new_odoo("records")
     (model,) = mortal.rpc("ir.model", "search", [("model", "=", "res.partner")])
     action = {"name": "Count up", "model_id": model, "state": "code", "code": SLOW}
@@ -86,6 +91,124 @@ def test_what_was_killed_in_the_middle_happens_once(new_odoo, scripted_llm):
     assert not mortal.sql(f"SELECT ref FROM res_partner WHERE id = {partner}").strip()
     mortal.restart()
     assert turn.wait_ended() == "done"
-    assert mortal.sql(f"SELECT ref FROM res_partner WHERE id = {partner}").strip() == "1"
+    assert not mortal.sql(f"SELECT ref FROM res_partner WHERE id = {partner}").strip()
     rows = mortal.sql(f"SELECT outcome FROM woow_paas_platform_tool_call WHERE turn_id = {turn.id}")
-    assert rows.split() == ["ok"]
+    assert rows.split() == ["unknown"], "an action may have sent something"
+
+
+HOT = """
+env['mail.mail'].create({'email_to': 'a@example.com', 'body_html': 'x'}).send() if record.comment else None
+env.cr.execute('SELECT pg_sleep(0.5)')
+record.write({'ref': str(int(record.ref or 0) + 1)})
+"""
+
+
+class Integration:
+    """Another program that writes the same record all the time."""
+
+    def __init__(self, odoo, partner):
+        self._sql = f"UPDATE res_partner SET street = clock_timestamp()::text WHERE id = {partner}"
+        self._odoo, self._ended = odoo, threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self):
+        while not self._ended.is_set():
+            self._odoo.sql(self._sql)
+
+    def __enter__(self):
+        self._thread.start()
+
+    def __exit__(self, *_error):
+        self._ended.set()
+        self._thread.join()
+
+
+class MailServer:
+    """Counts who comes, and takes no mail."""
+
+    def __init__(self):
+        self.came = 0
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self):
+        with contextlib.suppress(OSError):
+            while True:
+                line, _address = self._socket.accept()
+                self.came += 1
+                line.close()
+
+    def close(self):
+        self._socket.close()
+
+
+@pytest.fixture
+def busy(odoo):
+    """An Odoo whose assistants run an action on contacts; gives what is told to the model, by a name."""
+    (model,) = odoo.rpc("ir.model", "search", [("model", "=", "res.partner")])
+    actions = {"Count up": HOT, "Sleep": SLOW.replace("(3)", "(9)")}
+    values = [
+        {"name": name, "model_id": model, "state": "code", "code": code}
+        for name, code in actions.items()
+    ]
+    ids = odoo.rpc("ir.actions.server", "create", values)
+    lines = use_partners(odoo, policy="auto", action_ids=[(6, 0, ids)])
+    yield odoo
+    odoo.rpc(ACCESS, "unlink", lines)
+
+
+def ran(odoo, llm, action, name, **partner):
+    """A turn that runs this action on a contact of its own.
+
+    :return: the turn, and the contact's id
+    """
+    (partner,) = odoo.rpc("res.partner", "create", [{"name": name, **partner}])
+    run = ("run_action", {"model": "res.partner", "ids": [partner], "action": action})
+    llm.script(first(name, calls(run)), then(name, {"content": "Well."}))
+    return lambda: Chat(odoo, "admin").ask(f"{name} {partner}"), partner
+
+
+def test_a_record_that_others_keep_changing_is_given_up(busy, scripted_llm):
+    ask, partner = ran(busy, scripted_llm, "Count up", "hot one")
+    with Integration(busy, partner):
+        events = ask().events()
+    (result,) = of(events, "tool_result")
+    assert result["outcome"] == "error" and "Others keep changing" in result["result"]
+    assert not busy.sql(f"SELECT ref FROM res_partner WHERE id = {partner}").strip()
+
+
+def test_mail_that_was_sent_before_is_not_sent_again(busy, scripted_llm):
+    mails = MailServer()
+    server = {"name": "Sink", "smtp_host": "127.0.0.1", "smtp_port": mails.port, "sequence": 0}
+    (server_id,) = busy.rpc("ir.mail_server", "create", [server])
+    try:
+        ask, partner = ran(busy, scripted_llm, "Count up", "sent one", comment="mails")
+        turn = ask()
+        (question,) = asked(turn)
+        assert not mails.came, "a mail is asked about, also where changes run"
+        with Integration(busy, partner):
+            decide(turn, question["id"], "approve_once")
+            events = turn.events()
+    finally:
+        busy.rpc("ir.mail_server", "unlink", [server_id])
+        mails.close()
+    (result,) = of(events, "tool_result")
+    assert (result["outcome"], mails.came) == ("unknown", 1)
+    assert "may have taken effect" in result["result"]
+
+
+def test_a_stop_ends_the_statement_of_a_change(busy, scripted_llm):
+    ask, partner = ran(busy, scripted_llm, "Sleep", "slow one")
+    turn = ask()
+    asleep = (
+        "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(9)' AND state = 'active'"
+    )
+    eventually(lambda: busy.sql(asleep).strip())
+    begun = time.monotonic()
+    turn.stop()
+    assert turn.wait_ended() == "stopped"
+    assert time.monotonic() - begun < 6, "it waited for the statement"
+    assert not busy.sql(f"SELECT ref FROM res_partner WHERE id = {partner}").strip()
+    rows = busy.sql(f"SELECT outcome FROM woow_paas_platform_tool_call WHERE turn_id = {turn.id}")
+    assert rows.split() == ["cancelled"]

@@ -5,6 +5,7 @@
 
 import json
 import random
+import signal
 import time
 
 import pytest
@@ -19,6 +20,14 @@ COUNT_UP = """
 record.write({'ref': str(int(record.ref or 0) + 1)})
 env.cr.execute('SELECT pg_sleep(0.2)')
 """
+SLEEP = """
+record.write({'ref': 'slept'})
+for _second in range(60):
+    env.cr.execute('SELECT pg_sleep(1)')
+"""
+ASLEEP = (
+    "SELECT COUNT(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(1)' AND state = 'active'"
+)
 IN_A_WRITE = "SELECT COUNT(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(0.2)' AND state = 'active'"
 
 
@@ -30,9 +39,12 @@ def odoo_of_writers(new_odoo):
         operator={"lease_seconds": LEASE, "in_process_runner": False, "runner_capacity": 4},
     )
     (model,) = server.rpc("ir.model", "search", [("model", "=", "res.partner")])
-    action = {"name": "Count up", "model_id": model, "state": "code", "code": COUNT_UP}
-    (action_id,) = server.rpc("ir.actions.server", "create", [action])
-    use_partners(server, can_create=True, policy="auto", action_ids=[(6, 0, [action_id])])
+    actions = [
+        {"name": name, "model_id": model, "state": "code", "code": code}
+        for name, code in (("Count up", COUNT_UP), ("Sleep", SLEEP))
+    ]
+    ids = server.rpc("ir.actions.server", "create", actions)
+    use_partners(server, can_create=True, policy="auto", action_ids=[(6, 0, ids)])
     return server
 
 
@@ -128,5 +140,30 @@ def test_a_write_happened_once_or_not_at_all_and_its_row_says_which(
             int(outcomes["create_record"] == "ok"),
             int(outcomes["run_action"] == "ok"),
         ), (name, outcomes)
-        assert not {"unknown", None} & set(outcomes.values()), (name, outcomes)
+        assert None not in outcomes.values(), (name, outcomes)
+        assert outcomes["create_record"] != "unknown", "it is one transaction"
     assert sum(outcomes["run_action"] == "ok" for outcomes in rows.values()) > len(rows) / 2
+
+
+def test_sigterm_beside_a_slow_change_gives_everything_back(writers, scripted_llm):
+    odoo = writers.odoo
+    (partner,) = odoo.rpc("res.partner", "create", [{"name": "slow"}])
+    sleep = ("run_action", {"model": "res.partner", "ids": [partner], "action": "Sleep"})
+    scripted_llm.script(
+        first("asleep", calls(sleep)),
+        then("asleep", {"content": "It did not."}),
+        first("endless", {"content": "and on " * 400}, latency=60, chunkSize=7),
+    )
+    runner = writers.ready()
+    turns = [Chat(odoo, "admin").ask(text) for text in (f"asleep {partner}", "endless")]
+    wait_for(lambda: int(odoo.sql(ASLEEP)), "the action runs")
+    runner.popen.send_signal(signal.SIGTERM)
+    assert runner.popen.wait(20) == 0
+    assert [turn.state() for turn in turns] == ["queued", "queued"]
+    assert odoo.sql(f"SELECT COUNT(*) FROM {TURNS} WHERE lease_owner IS NOT NULL") == "0"
+    assert not odoo.sql(f"SELECT ref FROM res_partner WHERE id = {partner}").strip()
+    turns[1].stop()
+    writers.ready()
+    assert turns[0].wait_ended() == "done"
+    rows = odoo.sql(f"SELECT outcome FROM {CALLS} WHERE turn_id = {turns[0].id}")
+    assert rows.split() == ["unknown"], "an action may have sent something"

@@ -1,21 +1,29 @@
 """Calls of record tools in a turn: what a model is told, what waits, what is recorded once."""
 
 import asyncio
+import collections
 import json
+import random
+import threading
 
 import pytest
 from turns import Turn, request_of, tools_of
 
 from services import text
 from services.records import catalog, named
-from services.records.errors import RecordError, unknown
-from services.specs import CallResult, Verdict
+from services.records.errors import ConnectionLost, RecordError, TryAgain, unknown
+from services.specs import CallResult, Limits, ToolCall, TurnResult, Verdict
 from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm
-from services.turn import approval
+from services.turn import approval, journal
+from services.turn.interrupt import Interrupt
+from services.turn.journal import TurnJournal
+from services.turn.ports import Claim
 from services.turn.tools import TurnTools
 
 ALL = tuple(tool.spec for tool in catalog.TOOLS.values())
+
+DONE = CallResult(outcome="ok", text="Done.")
 
 
 def call(name, **arguments):
@@ -66,6 +74,56 @@ async def test_a_change_is_recorded_by_its_own_transaction_and_by_nothing_else()
     done = await in_turn(journal, Reply(calls=calls), Reply("Done."))
     assert done.result.text == "Done." and order == ["a", "b", "c"]
     assert [result.text for result in journal.results] == ["Created."] * 3
+
+
+class SlowToBegin(MemoryJournal):
+    """A store whose transactions end in any order."""
+
+    async def begin_call(self, call):
+        await asyncio.sleep(random.uniform(0, 0.02))
+        return await super().begin_call(call)
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_calls_on_records_are_made_in_the_order_of_the_answer(seed, fake):
+    """What comes later may need what came before; calls of servers wait for none of them."""
+    random.seed(seed)
+    journal, made = SlowToBegin({"delete_records": Verdict(kind="ask")}), []
+    has_added = asyncio.Event()
+
+    async def perform(done):
+        made.append((done.tool.name, done.arguments["model"]))
+        await has_added.wait()
+        return CallResult(outcome="ok", text="Done.")
+
+    async def rehearse(done):
+        made.append((done.tool.name, done.arguments["model"]))
+
+    journal.records |= dict.fromkeys(("search_records", "create_record"), perform)
+    journal.records["delete_records"] = rehearse
+    wanted = [
+        ("create_record", "a.a", {"values": {"b": 1}}),
+        ("search_records", "a.a", {}),
+        ("delete_records", "a.b", {"ids": [1]}),
+        ("create_record", "a.c", {"values": {"b": 2}}),
+        ("search_records", "a.c", {}),
+    ]
+    calls = [call(name, model=model, **more) for name, model, more in wanted]
+    calls.append(("fake__add", {"a": 1, "b": 2}))
+    async with ScriptedLlm(Reply(calls=calls)) as llm:
+        request = request_of(
+            llm, fake, tools=(*ALL, *tools_of(fake)), question="What about record 1?"
+        )
+        turn = Turn(request, journal=journal)
+        running = asyncio.ensure_future(turn.run())
+        while not journal.of("tool_result"):
+            await asyncio.sleep(0)
+        has_added.set()
+        await asyncio.wait_for(running, 10)
+    assert turn.result.state == "waiting"
+    assert made == [(name, model) for name, model, _more in wanted]
+    first = journal.of("tool_result")[0]["id"]
+    assert first == journal.of("tool_call")[-1]["id"], "a server's call waits for none of them"
 
 
 async def test_what_cannot_be_carried_out_is_said_to_the_model():
@@ -236,3 +294,159 @@ async def test_what_would_be_something_else_than_was_allowed_waits_again():
     journal.records["delete_records"] = differs
     done = await in_turn(journal, Reply(calls=[call("delete_records", model="a.b", ids=[1])]))
     assert done.result.state == "waiting" and not journal.ended
+
+
+# ------------------------------------------------------------ tries, and their end
+
+
+class Records:
+    """A store of which only calls on records are asked; `tries` says what becomes of each, the last of all others."""
+
+    def __init__(self, *tries, result=None):
+        self.tries, self.made, self.losses, self.result = list(tries), 0, 0, result
+
+    def perform_call(self, _claim, _call_id, _events=(), *, interrupt):
+        self.made += 1
+        said = self.tries.pop(0) if len(self.tries) > 1 else self.tries[0]
+        if callable(said):
+            said = said(interrupt)
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    read_records = perform_call
+
+    def lose_call(self, _claim, _call_id):
+        self.losses += 1
+        return self.result, self.losses
+
+    async def journal_call(self, interrupt=None):
+        async def db(method, *args, **_options):
+            return await asyncio.to_thread(method, *args)
+
+        journal = TurnJournal(Claim(1, 1, 2), self, db, lambda *_: None)
+        made = ToolCall(id="call_1", alias="x", round=1, arguments={})
+        return await journal.perform_call(made, interrupt or Interrupt())
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch):
+    monkeypatch.setattr(journal, "RECORD_PAUSE", 0.0)
+
+
+async def test_a_record_that_others_keep_changing_is_given_up():
+    store = Records(TryAgain())
+    with pytest.raises(RecordError, match="Others keep changing"):
+        await store.journal_call()
+    assert store.made == journal.RECORD_TRIES
+
+    store = Records(TryAgain(), TryAgain(), DONE)
+    assert await store.journal_call() == DONE and store.made == 3
+
+
+async def test_what_had_been_sent_is_not_sent_again():
+    store = Records(TryAgain(has_left=True))
+    with pytest.raises(RecordError) as failed:
+        await store.journal_call()
+    assert (store.made, failed.value.outcome) == (1, "unknown")
+
+
+async def test_a_call_that_costs_the_connection_each_time_is_given_up_whoever_runs_it():
+    store = Records(ConnectionLost())
+    store.losses = 3  # of other runners
+    with pytest.raises(RecordError, match="connection"):
+        await store.journal_call()
+    assert (store.made, store.losses) == (2, 5)
+
+    store = Records(ConnectionLost(has_left=True), result=DONE)
+    assert await store.journal_call() == DONE, "only the answer of its commit was lost"
+    assert store.made == 1
+
+
+async def test_nobody_tries_again_for_who_has_stopped():
+    def meanwhile(interrupt):
+        interrupt.set()
+        return TryAgain()
+
+    store = Records(meanwhile)
+    with pytest.raises(RecordError):
+        await store.journal_call()
+    assert store.made == 1
+
+
+def stuck(journal, name, stop):
+    """A tool that waits until it is interrupted."""
+    made, cancelled = [], threading.Event()
+
+    async def waits(_call, interrupt):
+        made.append(interrupt)
+        stop()
+        await asyncio.to_thread(waits_for, interrupt)
+        raise RecordError("whatever was cut")
+
+    def waits_for(interrupt):
+        with interrupt.by(cancelled.set):
+            assert interrupt.is_set or cancelled.wait(60)
+
+    journal.interruptible[name] = waits
+    return made
+
+
+@pytest.mark.parametrize("name", ["create_record", "search_records"])
+@pytest.mark.parametrize("ends", ["stop", "time"])
+async def test_a_stop_and_the_end_of_the_time_end_what_a_call_waits_for(name, ends):
+    journal = MemoryJournal()
+    values = {"values": {"name": "c"}} if name == "create_record" else {}
+    async with ScriptedLlm(Reply(calls=[call(name, model="a.b", **values)]), Reply("Oh.")) as llm:
+        limits = Limits(turn_tools_timeout=0.2 if ends == "time" else 60.0)
+        turn = Turn(request_of(llm, tools=ALL, limits=limits), journal=journal)
+        made = stuck(journal, name, turn.stop.set if ends == "stop" else lambda: None)
+        done = await turn.run()
+    assert made[0].is_set
+    (result,) = journal.results
+    assert result.outcome == ("cancelled" if ends == "stop" else "timeout")
+    assert done.result.state == ("stopped" if ends == "stop" else "done")
+
+
+def test_a_persons_slow_calls_leave_threads_to_others(store, start):
+    """Who waits for a thread waits without one, and nobody has all of them."""
+    gate, reading, most = threading.Event(), collections.Counter(), collections.Counter()
+
+    def read_records(claim, _call_id, interrupt):
+        reading[claim.person] += 1
+        most[claim.person] = max(most[claim.person], reading[claim.person])
+        if claim.person == 1:
+            assert gate.wait(60)
+        reading[claim.person] -= 1
+        return DONE
+
+    async def reads(_request, _progress, journal, _stop):
+        made = ToolCall(id="call_1", alias="x", round=1, arguments={})
+        await journal.read_records(made, Interrupt())
+        return TurnResult(state="done")
+
+    store.read_records = read_records
+    for turn_id in range(1, 11):
+        store.queue(turn_id, person=1 if turn_id < 9 else 2)
+    start(reads)
+    for turn_id in (9, 10):
+        assert store.wait_ended(turn_id).state == "done"
+    assert reading[1] == 2
+    gate.set()
+    for turn_id in range(1, 9):
+        assert store.wait_ended(turn_id).state == "done"
+    assert most[1] == 2
+
+
+def test_an_interrupt_ends_what_is_waited_for_and_nothing_after_it():
+    interrupt, waiting, cancelled = Interrupt(), threading.Event(), threading.Event()
+
+    def cancel():
+        cancelled.set()
+
+    with interrupt.by(cancel):
+        interrupt.set()
+        assert cancelled.wait(5)
+    cancelled.clear()
+    interrupt.set()
+    assert not waiting.wait(3 * Interrupt.AGAIN) and not cancelled.is_set()
