@@ -67,6 +67,7 @@ from . import test_records_offered
 from . import test_records_read
 from . import test_records_rehearsal
 from . import test_records_rights
+from . import test_records_values
 from . import test_records_write
 from . import test_retry
 from . import test_secrets

@@ -12,6 +12,7 @@ from ..services.specs import ToolCall, TurnProgress
 from .common import AiCase
 
 PARTNER = {"model": "res.partner"}
+ALL = ("can_create", "can_update", "can_archive", "can_delete", "can_message", "can_schedule")
 MODELS = ("res.partner", "res.partner.category", "res.users", "res.company", "res.country")
 
 
@@ -77,6 +78,36 @@ class RecordsCase(AiCase):
     def _names(self, person, **arguments):
         _said, data = self._read(person, "search_records", **arguments)
         return [row["name"] for row in data["rows"]]
+
+
+class WritesCase(RecordsCase):
+    """Changes that ask nobody: `_write` makes one, `_refuses` says why not."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.internal.group_ids += cls.env.ref("base.group_partner_manager")
+        cls.line.write(dict.fromkeys(ALL, True))
+        cls.assistant.record_access_ids.policy = "auto"
+        cls.azure = cls.env["res.partner"].create({"name": "Azurite Interior", "city": "Fremont"})
+        cls.tag = cls.env["res.partner.category"].create({"name": "Wholesale"})
+        cls.env.flush_all()
+
+    def _write(self, name, *, person=None, **arguments):
+        """:return: the result; the call's row stays in `self.row`"""
+        person = person or self.internal
+        call, verdict = self._begin(person, name, arguments)
+        self.row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])
+        self.assertEqual(verdict.kind, "run", verdict.reason)
+        self.seq = self.turns[person]._last_seq() + 1
+        told = {"type": "tool_result", "id": call.id}
+        try:
+            return self.store.perform_call(self.claims[person], call.id, [(self.seq, told)])
+        finally:
+            self.env.invalidate_all()
+
+    def _refuses(self, name, **arguments):
+        return self._error(self._write, name, **arguments)
 
 
 class RehearsalCase(RecordsCase):

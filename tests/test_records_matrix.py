@@ -314,7 +314,9 @@ class TestRecordsMatrix(AiCase):
                 and not relation.readonly
                 and not relation.required
             ):
-                yield {relation.name: False if relation.type == "many2one" else []}
+                lines = self.open[name][relation.name].ids
+                removed = {"many2one": False, "one2many": {"remove": lines}}
+                yield {relation.name: removed.get(relation.type, {"set": []})}
 
     def _paths(self, name, field):
         """The field, and what leads to it from this model in one step and in two."""

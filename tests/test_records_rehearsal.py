@@ -63,7 +63,7 @@ class TestRecordsRehearsal(RehearsalCase):
             ),
             (
                 "update_records",
-                {"ids": [self.azure.id], "values": {"category_id": ["Wholesale"]}},
+                {"ids": [self.azure.id], "values": {"category_id": {"add": ["Wholesale"]}}},
                 lambda shown: self.assertEqual(
                     self._field(shown["changes"][0], "category_id")["new"], "Wholesale"
                 ),

@@ -7,40 +7,11 @@ from ..services.records.errors import RecordError
 from ..services.turn import approval
 from ..services.turn.ports import Ending
 from ..tools import db
-from .records_data import RecordsCase
-
-ALL = ("can_create", "can_update", "can_archive", "can_delete", "can_message", "can_schedule")
-PARTNER = {"model": "res.partner"}
+from .records_data import PARTNER, WritesCase
 
 
 @tagged("post_install", "-at_install")
-class TestRecordsWrite(RecordsCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.internal.group_ids += cls.env.ref("base.group_partner_manager")
-        cls.line.write(dict.fromkeys(ALL, True))
-        cls.assistant.record_access_ids.policy = "auto"
-        cls.azure = cls.env["res.partner"].create({"name": "Azurite Interior", "city": "Fremont"})
-        cls.tag = cls.env["res.partner.category"].create({"name": "Wholesale"})
-        cls.env.flush_all()
-
-    def _write(self, name, *, person=None, **arguments):
-        """:return: the result; the call's row stays in `self.row`"""
-        person = person or self.internal
-        call, verdict = self._begin(person, name, arguments)
-        self.row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])
-        self.assertEqual(verdict.kind, "run", verdict.reason)
-        self.seq = self.turns[person]._last_seq() + 1
-        told = {"type": "tool_result", "id": call.id}
-        try:
-            return self.store.perform_call(self.claims[person], call.id, [(self.seq, told)])
-        finally:
-            self.env.invalidate_all()
-
-    def _refuses(self, name, **arguments):
-        return self._error(self._write, name, **arguments)
-
+class TestRecordsWrite(WritesCase):
     # ------------------------------------------------------------ one transaction
 
     def test_a_write_its_row_and_its_event_are_one_transaction(self):

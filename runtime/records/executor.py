@@ -164,6 +164,11 @@ def record_errors():
         raise RecordError("Somebody else is changing these records just now. Try again.") from error
     except PG_CONCURRENCY_EXCEPTIONS_TO_RETRY:
         raise
+    except psycopg2.errors.NotNullViolation as error:
+        name = error.diag.column_name
+        raise RecordError(
+            f"“{name}” of {error.diag.table_name} must have a value.", outcome="invalid_args"
+        ) from error
     except psycopg2.IntegrityError as error:
         raise RecordError(
             "The values do not fit: a required value is missing, or a record with them exists or is in use."

@@ -7,14 +7,13 @@ import contextlib
 
 from odoo.exceptions import AccessError, MissingError
 from odoo.fields import Domain
-from odoo.models import MAGIC_COLUMNS
 
 from ...services import const, text
 from ...services.records import conditions, render
 from ...services.records.catalog import WRITES
 from ...services.records.errors import unknown
 from ...tools import labels
-from . import columns, values
+from . import columns, vals, values
 
 LIMIT = 20  # records when nobody asks for more
 MAX_FIELDS = 60
@@ -47,12 +46,13 @@ def describe_model(reach, given):
     model = reach.model(given["model"])
     query = str(given.get("query") or "").strip().lower()
     access = reach.access[model._name]
+    kinds = vals.kinds(model) if "create" in access.operations else {}
     described = []
     for name, field in reach.fields(model).items():
         one = values.described(reach, model, field)
         if query and query not in name and query not in one["label"].lower():
             continue
-        if is_writable(model, field) and access.operations & {"create", "update"}:
+        if vals.is_writable(model, field, kinds) and access.operations & {"create", "update"}:
             one["required" if field.required else "writable"] = True
         described.append(one)
     if not described and query:
@@ -72,15 +72,6 @@ def describe_model(reach, given):
 
 
 _LESS = frozenset({"create_uid", "create_date", "write_uid", "write_date", "display_name"})
-
-
-def is_writable(model, field):
-    return not (
-        field.readonly
-        or field.name in MAGIC_COLUMNS
-        or field.name in ("display_name", "parent_path")
-        or not model._has_field_access(field, "write")
-    )
 
 
 def columns_of(reach, model, names, default):
@@ -162,6 +153,13 @@ def shown(reach, records, wanted, total, offset=0, start=0):
         offset,
     )
     return table, data
+
+
+def changed(reach, done, records, given=()):
+    wanted = [one for one in columns_of(reach, records, given, ()) if one.name != "name"]
+    _said, data = shown(reach, records, wanted, len(records))
+    named = ", ".join(f"{row['name']} ({row['id']})" for row in data["rows"][:20])
+    return f"{done} {records._name}: {named or 'nothing that is left'}.", {**data, "done": done}
 
 
 def counted(total):

@@ -1,10 +1,10 @@
 """Records as plain data, each value with the rights of the person who reads it."""
 
 from odoo.exceptions import AccessError, MissingError, UserError
-from odoo.tools import html2plaintext
 
 from ...services import text
 from ...services.records import render
+from ...services.render import html_text
 from . import convert
 
 NO_ACCESS = {"name": "(no access)"}
@@ -114,7 +114,7 @@ def _plain(reach, record, field, limit, start):
     if field.type == "date":
         return value.isoformat()
     if field.type == "html":
-        value = html2plaintext(value[:MAX_HTML]).strip()
+        value = html_text.markdown(value[:MAX_HTML])
     return _part(str(value), limit, start) or None
 
 

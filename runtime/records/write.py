@@ -3,28 +3,36 @@
 They run in a transaction of the caller, which keeps all of it or nothing.
 """
 
-from odoo.fields import Command
-from odoo.tools import plaintext2html
+from odoo.fields import Command, Domain
 
+from ...services import text
+from ...services.records import render
 from ...services.records.errors import RecordError, invalid, unknown
-from . import convert, read
+from . import convert, read, vals, values
+from .reach import MAX_NAMED
 
-MAX_VALUES = 100  # fields of one record
-MAX_LINES = 50  # records that are created within one
-MAX_TEXT = 100_000  # characters of a value
+MAX_FOUND = 500  # records of one call that filters name
+LISTED = 20  # records that a sentence tells
+NAME = 100  # characters of a record's name
 
 
 def create_record(reach, given):
     model = reach.model(given["model"], "create")
-    record = model.create(_vals(reach, model, given["values"]))
-    return _changed(reach, "Created", record, given["values"])
+    record = model.create(vals.of(reach, model, given["values"]))
+    return read.changed(reach, "Created", record, given["values"])
 
 
 def update_records(reach, given):
     model = reach.model(given["model"], "update")
-    records = reach.records(model, given["ids"], "update")
-    records.write(_vals(reach, model, given["values"]))
-    return _changed(reach, "Updated", records, given["values"])
+    records = _meant(reach, model, given, "update")
+    found = vals.of(reach, model, given["values"], records)
+    touched = list(_touched(records, found))
+    before = _told(reach, touched)
+    records.write(found)
+    replaced = _replaced(before, _told(reach, touched))
+    answer, data = read.changed(reach, "Updated", records, given["values"])
+    answer = text.cap(answer + _said_before(replaced), render.CAP)
+    return answer, {**data, "before": replaced}
 
 
 def archive_records(reach, given):
@@ -32,18 +40,19 @@ def archive_records(reach, given):
     if not model._active_name:
         raise RecordError(f"Records of {model._name} cannot be archived.")
     restores = given.get("restore") is True
-    records = reach.records(model, given["ids"], "archive")
+    within = {model._active_name: False} if restores else {}
+    records = _meant(reach, model, given, "archive", **within)
     if restores:
         records.action_unarchive()
     else:
         records.action_archive()
-    return _changed(reach, "Restored" if restores else "Archived", records)
+    return read.changed(reach, "Restored" if restores else "Archived", records)
 
 
 def delete_records(reach, given):
     model = reach.model(given["model"], "delete")
     records = reach.records(model, given["ids"], "delete")
-    answer, data = _changed(reach, "Deleted", records)
+    answer, data = read.changed(reach, "Deleted", records)
     records.unlink()
     return answer, {**data, "rows": [{**row, "url": None} for row in data["rows"]]}
 
@@ -55,11 +64,11 @@ def post_message(reach, given):
     record = reach.records(model, [given["id"]], "message")
     is_note = given.get("is_note") is True
     record.message_post(
-        body=plaintext2html(_text(given["body"])),
+        body=vals.rich(vals.text(given["body"])),
         message_type="comment",
         subtype_xmlid="mail.mt_note" if is_note else "mail.mt_comment",
     )
-    return _changed(reach, "Posted a note on" if is_note else "Posted a message on", record)
+    return read.changed(reach, "Posted a note on" if is_note else "Posted a message on", record)
 
 
 def schedule_activity(reach, given):
@@ -68,102 +77,125 @@ def schedule_activity(reach, given):
         raise RecordError(f"Records of {model._name} have no activities.")
     record = reach.records(model, [given["id"]], "activity")
     Activity = reach.env["mail.activity"]
-    values = {
-        "summary": _text(given["summary"]),
-        "note": plaintext2html(_text(given.get("note") or "")),
+    found = {
+        "summary": vals.text(given["summary"]),
+        "note": vals.rich(vals.text(given.get("note") or "")),
     }
     if given.get("type"):
-        values["activity_type_id"] = reach.one(
+        found["activity_type_id"] = reach.one(
             reach.env["mail.activity.type"], given["type"], "type"
         ).id
     if given.get("user"):
-        values["user_id"] = reach.one(reach.env["res.users"], given["user"], "user").id
+        found["user_id"] = reach.one(reach.env["res.users"], given["user"], "user").id
     else:
-        values["user_id"] = reach.env.uid
+        found["user_id"] = reach.env.uid
     if given.get("date"):
-        values["date_deadline"] = convert.scalar(
+        found["date_deadline"] = convert.scalar(
             Activity, Activity._fields["date_deadline"], given["date"]
         )
     by_type = (
-        {} if "activity_type_id" in values else {"act_type_xmlid": "mail.mail_activity_data_todo"}
+        {} if "activity_type_id" in found else {"act_type_xmlid": "mail.mail_activity_data_todo"}
     )
-    record.activity_schedule(**by_type, **values)
-    return _changed(reach, "Scheduled an activity on", record)
+    record.activity_schedule(**by_type, **found)
+    return read.changed(reach, "Scheduled an activity on", record)
 
 
 def run_action(reach, given):
     model = reach.model(given["model"], "action")
-    actions = reach.access[model._name].actions
-    if given["action"] not in actions:
-        raise unknown("released action", given["action"], actions)
-    records = reach.records(model, given["ids"], "action")
+    released = reach.access[model._name].actions
+    if given["action"] not in released:
+        raise unknown("released action", given["action"], released)
+    records = _meant(reach, model, given, "action")
     context = {"active_model": model._name, "active_ids": records.ids, "active_id": records.ids[0]}
     # The action checks its groups, or the person's right to write, by itself.
-    action = reach.env["ir.actions.server"].browse(actions[given["action"]])
+    action = reach.env["ir.actions.server"].browse(released[given["action"]])
     action.with_context(**context).run()
-    return _changed(reach, f"Ran “{given['action']}” on", records.exists())
+    return read.changed(reach, f"Ran “{given['action']}” on", records.exists())
 
 
-def _changed(reach, done, records, given=()):
-    wanted = [one for one in read.columns_of(reach, records, given, ()) if one.name != "name"]
-    _said, data = read.shown(reach, records, wanted, len(records))
-    named = ", ".join(f"{row['name']} ({row['id']})" for row in data["rows"][:20])
-    return f"{done} {records._name}: {named or 'nothing that is left'}.", {**data, "done": done}
+# ------------------------------------------------------------ which records
 
 
-# ------------------------------------------------------------ values
+def _meant(reach, model, given, operation, **also):
+    """The records with these ids, or as many as are expected that these filters match.
+
+    :param also: values that those that are found must have
+    """
+    if given.get("ids") and given.get("filters"):
+        raise invalid("Say by “ids” or by “filters” which records are meant, not by both.")
+    if not given.get("filters"):
+        return reach.records(model, given.get("ids") or [], operation)
+    expected = read.within(given.get("count"), 1, 1, MAX_FOUND)
+    domain = read.search_domain(reach, reach.model(given["model"]), {"filters": given["filters"]})
+    if also:
+        model = model.with_context(active_test=False)
+        domain &= Domain([(name, "=", value) for name, value in also.items()])
+    found = model.search(domain, order=reach.order(model, ""), limit=MAX_FOUND + 1)
+    if len(found) != expected:
+        raise invalid(_not_expected(reach, found, expected))
+    parts = [found.ids[at : at + MAX_NAMED] for at in range(0, len(found), MAX_NAMED)]
+    return model.union(*(reach.records(model, ids, operation) for ids in parts))
 
 
-def _vals(reach, model, given):
-    """What a model wrote of a record, as the ORM takes it; each field is one that the person may write."""
-    if not isinstance(given, dict) or not given or len(given) > MAX_VALUES:
-        raise invalid(f"“values” must be an object of 1 to {MAX_VALUES} fields.")
-    vals = {}
-    for name, value in given.items():
-        field = reach.field(model, name)
-        if not read.is_writable(model, field):
-            raise RecordError(f"“{field.name}” of {model._name} cannot be written.")
-        vals[field.name] = _value(reach, model, field, value)
-    return vals
+def _not_expected(reach, found, expected):
+    count = f"more than {MAX_FOUND}" if len(found) > MAX_FOUND else len(found)
+    if not found:
+        return f"The filters match no records of {found._name}."
+    names = reach.names_of(found[:LISTED])
+    some = ", ".join(f"{text.one_line(name, NAME)} ({i})" for i, name in names.items())
+    more = ", …" if len(found) > LISTED else ""
+    return (
+        f"The filters match {count} records of {found._name}, not {expected}: {some}{more}."
+        f" Use narrower filters, or ids; to change all of them set “count”, at most {MAX_FOUND}."
+    )
 
 
-def _value(reach, model, field, value):
-    if field.type == "many2one":
-        return False if value in (None, False, "") else _one(reach, field, value).id
-    if field.relational:
-        return _links(reach, field, value)
-    if field.type == "html":
-        return plaintext2html(_text(value)) if value else False
-    value = convert.scalar(model, field, value)
-    return _text(value) if isinstance(value, str) else value
+# ------------------------------------------------------------ what was there before
 
 
-def _one(reach, field, value):
-    if isinstance(value, dict):
-        value = value.get("id") or value.get("name")
-    return reach.one(reach.env[field.comodel_name], value, field.name)
+def _touched(records, found):
+    """``(records, names)`` of the fields that are about to be written, also of lines."""
+    yield records, found.keys()
+    for name, given in found.items():
+        if records._fields[name].type == "one2many":
+            lines = records.env[records._fields[name].comodel_name]
+            for command, line, more in given:
+                if command == Command.UPDATE:
+                    yield from _touched(lines.browse(line), more)
 
 
-def _links(reach, field, value):
-    """Lines that are created with the record, or the records that it is linked to from now on."""
-    value = value or []
-    if not isinstance(value, list) or len(value) > MAX_LINES:
-        raise invalid(f"“{field.name}” takes a list of at most {MAX_LINES} items.")
-    if field.type == "one2many":
-        if not all(isinstance(line, dict) for line in value):
-            raise invalid(f"“{field.name}” takes objects with the fields of {field.comodel_name}.")
-        comodel = reach.model(field.comodel_name, "create") if value else None
-        inverse = {field.inverse_name}
-        if any(inverse & line.keys() for line in value):
-            raise invalid(f"“{field.inverse_name}” of a line is filled in by itself.")
-        return [Command.create(_vals(reach, comodel, line)) for line in value]
-    return [Command.set([_one(reach, field, one).id for one in value])]
+def _told(reach, touched):
+    """``{(model, id): {field: what is told of it}}``"""
+    told = {}
+    for records, names in touched:
+        limit = render.VALUE if len(records) == 1 else render.CELL
+        for name in names:
+            column = values.column(reach, records.exists(), records._fields[name], limit)
+            for record_id, value in column.items():
+                told.setdefault((records._name, record_id), {})[name] = value
+    return told
 
 
-def _text(value):
-    if not isinstance(value, str) or len(value) > MAX_TEXT:
-        raise invalid(f"A text has at most {MAX_TEXT} characters.")
-    return value
+def _replaced(before, after):
+    """Former values, so that they can be written back: ``[{"model", "id", "values"}]``."""
+    found = []
+    for (model, record_id), row in before.items():
+        now = after.get((model, record_id), {})
+        changed = {name: value for name, value in row.items() if now.get(name) != value}
+        if changed:
+            found.append({"model": model, "id": record_id, "values": changed})
+    return found
+
+
+def _said_before(replaced):
+    told = (
+        f"{one['model']} {one['id']}: "
+        + ", ".join(
+            f"{name} “{render.cell(value, render.VALUE)}”" for name, value in one["values"].items()
+        )
+        for one in replaced[:LISTED]
+    )
+    return f"\nBefore: {'; '.join(told)}." if replaced else ""
 
 
 TOOLS = {

@@ -71,6 +71,15 @@ FILTERS = {
     },
 }
 DOMAIN = {"type": "array", "items": {}}
+MEANT = {
+    "ids": IDS,
+    "filters": {
+        "type": "array",
+        "items": OBJECT,
+        "description": "instead of ids; must match exactly one record",
+    },
+    "count": {"type": "integer", "description": "of records, where filters match several"},
+}
 
 
 def about(kind, description):
@@ -170,8 +179,16 @@ _TOOLS = (
         "Update records",
         "update",
         "Update records: change their fields.",
-        {"model": TEXT, "ids": IDS, "values": OBJECT},
-        ("model", "ids", "values"),
+        {
+            "model": TEXT,
+            **MEANT,
+            "values": about(
+                OBJECT,
+                "by field; many2many as {“add”: […], “remove”: […]}; lines with “id” to change one;"
+                " long texts as {“append”: “…”}",
+            ),
+        },
+        ("model", "values"),
         CHANGES,
     ),
     RecordTool(
@@ -179,8 +196,8 @@ _TOOLS = (
         "Archive records",
         "archive",
         "Archive records, or restore them.",
-        {"model": TEXT, "ids": IDS, "restore": BOOL},
-        ("model", "ids"),
+        {"model": TEXT, **MEANT, "restore": BOOL},
+        ("model",),
         CHANGES,
     ),
     RecordTool(

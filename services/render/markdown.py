@@ -25,16 +25,20 @@ _RECORD_LINK = re.compile(
 )  # a page of the web client; a GET of it changes nothing
 
 
-def render(source: str) -> str:
-    """The HTML of a whole text; what is long is read block by block, and a block without end stays text."""
+def render(source: str, *, breaks: bool = False) -> str:
+    """The HTML of a whole text; what is long is read block by block, and a block without end stays text.
+
+    :param breaks: whether the end of a line is one in HTML, too
+    """
     try:
-        parser = _parser()
+        parser = _parser(breaks)
     except ModuleNotFoundError:  # what was said before stays readable
         return _as_text(source)
     if len(source) <= MAX_BLOCK:
         return parser.render(texts.clean(source))
     return "".join(
-        render(block) if len(block) <= MAX_BLOCK else _as_text(block) for block in blocks(source)
+        render(block, breaks=breaks) if len(block) <= MAX_BLOCK else _as_text(block)
+        for block in blocks(source)
     )
 
 
@@ -134,10 +138,12 @@ def blocks(source: str) -> list[str]:
 
 
 @functools.cache
-def _parser():
+def _parser(breaks):
     from markdown_it import MarkdownIt  # noqa: PLC0415
 
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": breaks}).enable(
+        ["table", "strikethrough"]
+    )
     parser.validateLink = _is_safe_link
     parser.inline.ruler.before("escape", "math", markdown_rules.math)
     parser.core.ruler.push("task_lists", markdown_rules.task_lists)

@@ -47,7 +47,11 @@ CASES = {
     ),
     "project.task": (
         {"name": "Zebra Task", "project_id": "Zebra Project"},
-        {"name": "Zebra Task II", "user_ids": ["Zebra Person"], "date_deadline": "2030-05-01"},
+        {
+            "name": "Zebra Task II",
+            "user_ids": {"add": ["Zebra Person"]},
+            "date_deadline": "2030-05-01",
+        },
         {"project_id": "No such project"},
     ),
     "hr.employee": (

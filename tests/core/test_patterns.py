@@ -39,6 +39,7 @@ OURS = {
     "tools.copies": "the database's own name of itself",
     "tools.settings": "the operator's configuration",
     "runtime.metrics.exporter.OF_PROCESS": "names of files that processes of ours write",
+    "runtime.records.vals._DEFAULT": "contexts of Odoo's window actions",
     "services.records.reach": "names of Odoo's models and fields",
     "tools.sentences._pattern": "one group in a sentence of ours",
 }

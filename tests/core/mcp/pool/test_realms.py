@@ -126,6 +126,7 @@ SHARED = {  # what databases of a process may share, and why
     "services/sandbox/bubblewrap.py _probe": "whether this host allows sandboxes",
     "services/large.py _worker": "one thread that reads large bodies, one after another",
     "tools/db.py _pools": "everything in it is by database",
+    "services/render/markdown.py _parser": "parsers, which keep nothing of a text",
     "tools/db.py _thread": "whether its thread may sleep, nothing of a database",
     "runtime/turns/streams.py _backlogs": "everything in it is by database",
     "runtime/turns/listener.py _readers": "how many connections at once, nothing else",

@@ -1,0 +1,212 @@
+"""Values that a model writes, as the ORM takes them; each is of a field that the person may write."""
+
+import re
+
+from markupsafe import Markup
+from odoo.fields import Command
+from odoo.models import MAGIC_COLUMNS
+
+from ...services.records.errors import RecordError, invalid, unknown
+from ...services.render import html_text, markdown
+from . import convert
+
+MAX_VALUES = 100  # fields of one record
+MAX_LINES = 50  # lines or linked records of one value
+MAX_TEXT = 100_000  # characters of a value
+LISTED = 20  # ids that a sentence tells
+_DEFAULT = re.compile(r"""['"]default_(\w+)['"]\s*:\s*['"](\w+)['"]""")
+HOW_LINKS = 'Write {"add": […]}, {"remove": […]}, or {"set": […]} to replace all of them.'
+HOW_LINES = 'Write objects: with “id” to change that line, without to add one; {"remove": [ids]} removes lines.'
+
+
+def of(reach, model, given, records=None):
+    """What a model wrote of a record, as the ORM takes it; each field is one that the person may write.
+
+    :param records: those that are changed, None where one is created
+    """
+    if not isinstance(given, dict) or not given or len(given) > MAX_VALUES:
+        raise invalid(f"“values” must be an object of 1 to {MAX_VALUES} fields.")
+    found = {}
+    for name, value in given.items():
+        field = reach.field(model, name)
+        if not is_writable(model, field):
+            if records is not None or field.type != "selection":
+                raise RecordError(f"“{field.name}” of {model._name} cannot be written.")
+            found[field.name] = _kind(model, field, value)
+            continue
+        found[field.name] = _value(reach, model, field, value, records)
+    return found
+
+
+def _value(reach, model, field, value, records):
+    if field.type == "many2one":
+        return False if value in (None, False, "") else _one(reach, field, value).id
+    if field.type == "one2many":
+        return _lines(reach, field, value, records)
+    if field.type == "many2many":
+        return _links(reach, field, value, records)
+    if field.type in ("html", "text"):
+        return _long_text(reach, field, value, records)
+    value = convert.scalar(model, field, value)
+    return text(value) if isinstance(value, str) else value
+
+
+def _one(reach, field, value):
+    if isinstance(value, dict):
+        value = value.get("id") or value.get("name")
+    return reach.one(reach.env[field.comodel_name], value, field.name)
+
+
+def _parts(field, value, names, how):
+    """The lists of such a value by their names; a bare list is the first one's."""
+    value = value or []
+    if isinstance(value, list):
+        value = {names[0]: value}
+    if not isinstance(value, dict) or not value.keys() <= set(names):
+        raise invalid(f"“{field.name}” holds several records. {how}")
+    parts = [value.get(name) or [] for name in names]
+    if not all(isinstance(part, list) for part in parts) or sum(map(len, parts)) > MAX_LINES:
+        raise invalid(f"“{field.name}” takes a list of at most {MAX_LINES} items.")
+    return parts
+
+
+def _links(reach, field, value, records):
+    """The records that it is linked to from now on, or those that are added and removed."""
+    if records is not None and not isinstance(value, dict):
+        raise invalid(f"“{field.name}” holds several records. {HOW_LINKS}")
+    wanted, added, removed = _parts(field, value, ("set", "add", "remove"), HOW_LINKS)
+    if records is not None and not (added or removed or "set" in value):
+        raise invalid(f"“{field.name}”: nothing is added or removed. {HOW_LINKS}")
+    commands = []
+    if records is None or "set" in value:
+        commands.append(Command.set([_one(reach, field, one).id for one in wanted]))
+    commands += [Command.link(_one(reach, field, one).id) for one in added]
+    for one in removed:
+        linked = _one(reach, field, one)
+        if records is None or linked not in records[field.name]:
+            raise invalid(f"“{field.name}” does not hold {reach.named_as(linked)}.")
+        commands.append(Command.unlink(linked.id))
+    return commands
+
+
+def _lines(reach, field, value, records):
+    """Lines of a record: those that are added, changed and removed; all others stay."""
+    lines, removed = _parts(field, value, ("add", "remove"), HOW_LINES)
+    if records is not None and not (lines or removed):
+        raise invalid(f"“{field.name}”: an empty list changes nothing. {HOW_LINES}")
+    if not all(isinstance(line, dict) for line in lines):
+        raise invalid(f"“{field.name}” takes objects with the fields of {field.comodel_name}.")
+    if any(field.inverse_name in line for line in lines):
+        raise invalid(f"“{field.inverse_name}” of a line is filled in by itself.")
+    commands = []
+    for line in lines:
+        if line.get("id"):
+            one = _line(reach, field, line["id"], records, "update")
+            rest = {name: given for name, given in line.items() if name != "id"}
+            commands.append(Command.update(one.id, of(reach, one.browse(), rest, one)))
+        else:
+            comodel = reach.model(field.comodel_name, "create")
+            rest = {name: given for name, given in line.items() if name != "id"}
+            commands.append(Command.create(of(reach, comodel, rest)))
+    is_part = reach.env[field.comodel_name]._fields[field.inverse_name].ondelete == "cascade"
+    for one in removed:
+        line = _line(reach, field, one, records, "delete" if is_part else "update")
+        commands.append(Command.unlink(line.id))
+    return commands
+
+
+def _line(reach, field, record_id, records, operation):
+    """A line of the one record that is changed."""
+    if records is None or len(records) != 1:
+        raise invalid(f"“{field.name}”: only lines of one record that is there have an “id”.")
+    if isinstance(record_id, dict):
+        record_id = record_id.get("id")
+    lines = records[field.name]._filtered_access("read")
+    found = lines.filtered(lambda line: str(line.id) == str(record_id).strip())
+    if not found:
+        ids = ", ".join(map(str, lines.ids[:LISTED]))
+        raise invalid(
+            f"“{field.name}” has no line {str(record_id)[:20]}. Its lines: {ids or 'none'}."
+        )
+    return reach.records(reach.model(field.comodel_name, operation), found.ids, operation)
+
+
+# ------------------------------------------------------------ texts
+
+
+def _long_text(reach, field, value, records):
+    """A text; for rich text Markdown as HTML. What is there stays in front of what is appended."""
+    is_html, before = field.type == "html", ""
+    if isinstance(value, dict):
+        if value.keys() not in ({"append"}, {"set"}):
+            raise invalid(
+                f'“{field.name}” takes a text, or {{"append": "…"}}, or {{"set": "…"}} to replace all of it.'
+            )
+        if "append" in value:
+            if records is not None and len(records) != 1:
+                raise invalid(f"“{field.name}”: append to one record at a time.")
+            before = (records and records[field.name]) or ""
+        value = next(iter(value.values()))
+    elif is_html and records is not None:
+        _keep_what_is_lost(reach, field, records)
+    said = text(value) if value else ""
+    if is_html:
+        said = rich(said)
+    return f"{before}{'' if is_html or not before else chr(10)}{said}" or False
+
+
+def _keep_what_is_lost(reach, field, records):
+    for record in records:
+        if lost := html_text.losses(record[field.name] or ""):
+            raise RecordError(
+                f"“{field.name}” of {reach.named_as(record)} has {' and '.join(lost)}, which a new text"
+                ' would lose. Add to it with {"append": "…"}, or replace all of it with {"set": "…"}.'
+            )
+
+
+def rich(said):
+    """Markdown as HTML; tags in it stay text."""
+    return Markup(markdown.render(said, breaks=True).strip())  # noqa: S704  it leaves no tag of the text a tag
+
+
+def text(value):
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
+        raise invalid(f"A text has at most {MAX_TEXT} characters.")
+    return value
+
+
+# ------------------------------------------------------------ fields
+
+
+def is_writable(model, field, kinds=()):
+    """:param kinds: names of `kinds`, of a new record"""
+    return not (
+        (field.readonly and field.name not in kinds)
+        or field.name in MAGIC_COLUMNS
+        or field.name in ("display_name", "parent_path")
+        or not model._has_field_access(field, "write")
+    )
+
+
+def kinds(model):
+    """``{field: values}`` that Odoo's own actions give new records, such as the kind of an invoice, and no form."""
+    # sudo: ir.actions.act_window - contexts of menus, of which names and values of fields are looked for
+    Action = model.env["ir.actions.act_window"].sudo()
+    found = {}
+    about = [("res_model", "=", model._name), ("context", "like", "default_")]
+    for context in Action.search(about).mapped("context"):
+        for name, value in _DEFAULT.findall(context):
+            field = model._fields.get(name)
+            if field is not None and field.type == "selection" and field.readonly and field.store:
+                found.setdefault(name, set()).add(value)
+    return found
+
+
+def _kind(model, field, value):
+    known = kinds(model)
+    if not is_writable(model, field, known):
+        raise RecordError(f"“{field.name}” of {model._name} cannot be written.")
+    chosen = convert.scalar(model, field, value)
+    if chosen not in known[field.name]:
+        raise unknown(f"{field.name} of a new record", value, sorted(known[field.name]))
+    return chosen
