@@ -286,6 +286,9 @@ class TestRecordsMatrix(AiCase):
         yield "read_records", {**model, "ids": [self.hidden[name].id]}
         yield "read_records", {**model, "ids": [self.open[name].id]}
         yield "read_records", {**model, "ids": [self.open[name].id], "fields": [field]}
+        for record in (self.hidden[name], self.open[name]):
+            yield "read_chatter", {**model, "id": record.id}
+            yield "read_chatter", {**model, "id": record.id, "file": NOTHING}
         yield "aggregate_records", {**model, "group_by": [field], "limit": 200}
         yield "aggregate_records", {**model, "measures": [f"{field}:count_distinct"]}
         yield "open_view", {**model, "view": "form", "ids": [self.hidden[name].id]}

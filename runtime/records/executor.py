@@ -15,7 +15,7 @@ from ...services import text
 from ...services.records.errors import RecordError, RehearsalDiffers
 from ...services.specs import CallResult
 from ...tools import db, rehearsal
-from . import aggregate, read, write
+from . import aggregate, chatter, read, write
 from .changes import Changes
 from .reach import Reach
 
@@ -24,7 +24,7 @@ _logger = logging.getLogger(__name__)
 STATEMENT_TIMEOUT = 10_000  # ms of one statement
 LOCK_TIMEOUT = 2_000  # ms that a statement waits for a lock
 MAX_SENTENCE = 1_000  # characters of what Odoo says about an error
-READS = {**read.TOOLS, **aggregate.TOOLS}
+READS = {**read.TOOLS, **aggregate.TOOLS, **chatter.READS}
 GONE = ("08", "57P")  # PostgreSQL's classes of a lost connection
 
 
@@ -96,7 +96,7 @@ def _preview(changes, **more):
 def _carry_out(env, call):
     turn, name = call.turn_id, call.tool_name
     tool = READS.get(name) or write.TOOLS[name]
-    reach = Reach(env_of(env, turn), turn._record_access())
+    reach = Reach(env_of(env, turn), turn._record_access(), turn)
     result = tool(reach, call.arguments or {})
     if name in write.TOOLS:
         settle(env.cr)

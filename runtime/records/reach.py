@@ -45,11 +45,15 @@ OF_RELATIONS = tuple(one for one in OPERATORS if one not in {"<", "<=", ">", ">=
 
 
 class Reach:
-    """:param env: the person's, never with sudo"""
+    """
+    :param env: the person's, never with sudo
+    :param turn: whose call it is, if it is one's
+    """
 
-    def __init__(self, env, access: Mapping[str, Access]):
+    def __init__(self, env, access: Mapping[str, Access], turn=None):
         self.env = env
         self.access = access
+        self.turn = turn
         self._fields = {}
 
     # ------------------------------------------------------------ models

@@ -8,7 +8,7 @@ from odoo.fields import Command, Domain
 from ...services import text
 from ...services.records import render
 from ...services.records.errors import RecordError, invalid, unknown
-from . import convert, read, vals, values
+from . import chatter, read, vals, values
 from .reach import MAX_NAMED
 
 MAX_FOUND = 500  # records of one call that filters name
@@ -55,49 +55,6 @@ def delete_records(reach, given):
     answer, data = read.changed(reach, "Deleted", records)
     records.unlink()
     return answer, {**data, "rows": [{**row, "url": None} for row in data["rows"]]}
-
-
-def post_message(reach, given):
-    model = reach.model(given["model"], "message")
-    if "message_ids" not in model._fields or not hasattr(model, "message_post"):
-        raise RecordError(f"Records of {model._name} have no chatter.")
-    record = reach.records(model, [given["id"]], "message")
-    is_note = given.get("is_note") is True
-    record.message_post(
-        body=vals.rich(vals.text(given["body"])),
-        message_type="comment",
-        subtype_xmlid="mail.mt_note" if is_note else "mail.mt_comment",
-    )
-    return read.changed(reach, "Posted a note on" if is_note else "Posted a message on", record)
-
-
-def schedule_activity(reach, given):
-    model = reach.model(given["model"], "activity")
-    if not hasattr(model, "activity_schedule"):
-        raise RecordError(f"Records of {model._name} have no activities.")
-    record = reach.records(model, [given["id"]], "activity")
-    Activity = reach.env["mail.activity"]
-    found = {
-        "summary": vals.text(given["summary"]),
-        "note": vals.rich(vals.text(given.get("note") or "")),
-    }
-    if given.get("type"):
-        found["activity_type_id"] = reach.one(
-            reach.env["mail.activity.type"], given["type"], "type"
-        ).id
-    if given.get("user"):
-        found["user_id"] = reach.one(reach.env["res.users"], given["user"], "user").id
-    else:
-        found["user_id"] = reach.env.uid
-    if given.get("date"):
-        found["date_deadline"] = convert.scalar(
-            Activity, Activity._fields["date_deadline"], given["date"]
-        )
-    by_type = (
-        {} if "activity_type_id" in found else {"act_type_xmlid": "mail.mail_activity_data_todo"}
-    )
-    record.activity_schedule(**by_type, **found)
-    return read.changed(reach, "Scheduled an activity on", record)
 
 
 def run_action(reach, given):
@@ -200,8 +157,5 @@ def _said_before(replaced):
 
 TOOLS = {
     tool.__name__: tool
-    for tool in (
-        *(create_record, update_records, archive_records, delete_records),
-        *(post_message, schedule_activity, run_action),
-    )
-}
+    for tool in (create_record, update_records, archive_records, delete_records, run_action)
+} | chatter.WRITES

@@ -1,0 +1,260 @@
+"""Chatter of records through an assistant: messages, files and activities, with the person's rights."""
+
+import base64
+
+from odoo.tests import new_test_user, tagged
+
+from .records_data import ALL, PARTNER, RehearsalCase, WritesCase
+
+FILE = {"res_model": "res.partner", "mimetype": "text/plain"}
+
+
+def said_in(text):
+    return base64.b64encode(text.encode())
+
+
+@tagged("post_install", "-at_install")
+class TestRecordsChatter(WritesCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.azure.with_user(cls.internal).message_post(
+            body="Please call us", message_type="comment", subtype_xmlid="mail.mt_comment"
+        )
+        cls.azure.with_user(cls.internal).message_post(
+            body="They pay late", message_type="comment", subtype_xmlid="mail.mt_note"
+        )
+        cls.file = cls.env["ir.attachment"].create(
+            {
+                **FILE,
+                "name": "terms.txt",
+                "res_id": cls.azure.id,
+                "datas": said_in("Pay in 30 days"),
+            }
+        )
+        cls.other = cls.env["res.partner"].create({"name": "Other"})
+        cls.foreign = cls.env["ir.attachment"].create(
+            {**FILE, "name": "foreign.txt", "res_id": cls.other.id, "datas": said_in("Foreign")}
+        )
+        cls.env.flush_all()
+
+    def _chatter(self, person=None, **more):
+        return self._read(
+            person or self.internal, "read_chatter", id=self.azure.id, **more, **PARTNER
+        )
+
+    # ------------------------------------------------------------ read
+
+    def test_what_was_said_on_a_record_is_read(self):
+        self.azure.activity_schedule(
+            "mail.mail_activity_data_todo", summary="Ring them", user_id=self.internal.id
+        )
+        said, data = self._chatter()
+        self.assertIn("message] Please call us", said)
+        self.assertIn("note] They pay late", said)
+        self.assertIn(f"File: terms.txt ({self.file.id})", said)
+        self.assertIn("Ring them", said)
+        self.assertNotIn("foreign", said)
+        self.assertEqual(data["rows"][0]["values"]["body"], "They pay late")
+        said, _data = self._chatter(limit=1)
+        self.assertIn("[1 of ", said)
+        self.assertNotIn("Please call us", said)
+
+    def test_notes_are_for_whom_odoo_shows_them(self):
+        self.azure.message_subscribe(self.member.partner_id.ids)
+        self.member.partner_id.parent_id = self.azure
+        self.env.flush_all()
+        said, _data = self._chatter(self.member)
+        self.assertIn(f"{self.internal.name}, message] Please call us", said)
+        self.assertNotIn("They pay late", said)
+        self.assertNotIn("terms.txt", said)
+        self.assertNotIn(self.internal.email_normalized or "@", said)
+
+    def test_what_may_not_be_read_has_no_chatter(self):
+        self.env["ir.rule"].create(
+            {
+                "name": "Not Azurite",
+                "model_id": self.env["ir.model"]._get_id("res.partner"),
+                "domain_force": f"[('id', '!=', {self.azure.id})]",
+            }
+        )
+        self.assertIn("no record", self._error(self._chatter))
+        said = self._refused(
+            self.internal, "read_chatter", id=self.azure.id, file="terms.txt", **PARTNER
+        )
+        self.assertIn("no record", said)
+
+    def test_noted_changes_of_hidden_fields_are_left_out(self):
+        message = self.azure.message_post(body="Seen", subtype_xmlid="mail.mt_note")
+        fields = self.env["ir.model.fields"]
+        for name, new in (("city", "Oslo"), ("ref", "R-9")):
+            self.env["mail.tracking.value"].create(
+                {
+                    "mail_message_id": message.id,
+                    "field_id": fields._get("res.partner", name).id,
+                    "old_value_char": "Before",
+                    "new_value_char": new,
+                }
+            )
+        self.line.hidden_fields = "ref"
+        self.env.flush_all()
+        said, _data = self._chatter()
+        self.assertIn("City: Before → Oslo", said)
+        self.assertNotIn("R-9", said)
+
+    def test_noted_changes_tell_no_hidden_names(self):
+        message = self.azure.message_post(body="Seen", subtype_xmlid="mail.mt_note")
+        self.env["mail.tracking.value"].create(
+            {
+                "mail_message_id": message.id,
+                "field_id": self.env["ir.model.fields"]._get("res.partner", "parent_id").id,
+                "old_value_char": "Old Holding",
+                "new_value_char": "New Holding",
+            }
+        )
+        self.env.flush_all()
+        self.line.hidden_fields = "ref"
+        self.env.flush_all()
+        self.assertIn("Old Holding → New Holding", self._chatter()[0])
+        self.line.hidden_fields = "name"
+        self.env.flush_all()
+        said, _data = self._chatter()
+        self.assertIn("Seen", said)
+        self.assertNotIn("Holding", said)
+
+    def test_the_text_of_a_file_is_read(self):
+        for wanted in ("terms.txt", str(self.file.id), f"terms.txt ({self.file.id})", "terms"):
+            said, _data = self._read(
+                self.internal, "read_chatter", id=self.azure.id, file=wanted, **PARTNER
+            )
+            self.assertIn("Pay in 30 days", said)
+        for wanted in ("foreign.txt", str(self.foreign.id)):
+            said = self._refused(
+                self.internal, "read_chatter", id=self.azure.id, file=wanted, **PARTNER
+            )
+            self.assertIn("terms.txt", said)
+        self.file.raw = b"\x89PNG\r\n\x1a\n" + bytes(50)
+        self.env.flush_all()
+        self._refused(self.internal, "read_chatter", id=self.azure.id, file="terms", **PARTNER)
+
+    # ------------------------------------------------------------ messages
+
+    def test_a_message_reaches_who_is_named(self):
+        lena = self.env["res.partner"].create({"name": "Lena Lund", "email": "lena@example.com"})
+        self.env.flush_all()
+        self._write(
+            "post_message", id=self.azure.id, body="Hi **you**", to=["lena@example.com"], **PARTNER
+        )
+        message = self.azure.message_ids[:1]
+        self.assertEqual(message.partner_ids, lena)
+        self.assertIn("<strong>you</strong>", message.body)
+        self.assertNotIn(lena, self.azure.message_partner_ids)
+        said = self._refuses(
+            "post_message", id=self.azure.id, body="Hi", to=["Nobody At All"], **PARTNER
+        )
+        self.assertIn("There is no res.partner", said)
+        said = self._refuses("post_message", id=self.azure.id, body="Hi", to=["Other"], **PARTNER)
+        self.assertIn("no email address", said)
+
+    def test_a_file_of_the_conversation_is_attached(self):
+        turn = self._turn(self.internal)
+        self.env["ir.attachment"].with_user(self.internal).sudo().create(
+            {
+                "name": "offer.txt",
+                "res_model": "discuss.channel",
+                "res_id": turn.channel_id.id,
+                "datas": said_in("Our offer"),
+            }
+        )
+        self._write("post_message", id=self.azure.id, body="", files=["offer.txt"], **PARTNER)
+        attached = self.azure.message_ids[:1].attachment_ids
+        self.assertEqual((attached.name, attached.raw), ("offer.txt", b"Our offer"))
+        self.assertEqual((attached.res_model, attached.res_id), ("res.partner", self.azure.id))
+        self.assertIn("offer.txt", self._chatter()[0])
+        said = self._refuses(
+            "post_message", id=self.azure.id, body="", files=["foreign.txt"], **PARTNER
+        )
+        self.assertIn("offer.txt", said)
+        self.assertIn(
+            "body or files", self._refuses("post_message", id=self.azure.id, body="", **PARTNER)
+        )
+
+    # ------------------------------------------------------------ activities
+
+    def _activity(self, summary):
+        return self.azure.activity_schedule(
+            "mail.mail_activity_data_todo", summary=summary, user_id=self.internal.id
+        )
+
+    def _change_activity(self, do, **more):
+        return self._write("change_activity", id=self.azure.id, do=do, **more, **PARTNER)
+
+    def test_activities_are_done_moved_and_cancelled(self):
+        call, visit = self._activity("Call"), self._activity("Visit")
+        self.env.flush_all()
+        said = self._refuses("change_activity", id=self.azure.id, do="done", **PARTNER)
+        self.assertIn(f"({visit.id})", said)
+        self._change_activity("move", activity="Call", date="2030-05-01", user="ai_admin")
+        self.assertEqual((str(call.date_deadline), call.user_id), ("2030-05-01", self.admin))
+        self._change_activity("done", activity=str(call.id), note="They agreed")
+        self.assertFalse(call.exists().active)
+        self.assertIn("They agreed", self.azure.message_ids[:1].body)
+        result = self._change_activity("cancel")
+        self.assertFalse(visit.exists())
+        self.assertIn("Visit", result.text)
+        self._refuses("change_activity", id=self.azure.id, do="done", **PARTNER)
+
+    def test_somebody_elses_record_keeps_its_activities(self):
+        activity = self._activity("Call")
+        stranger = new_test_user(self.env, "chatter_stranger", groups="base.group_portal")
+        self.env.flush_all()
+        said = self._refuses(
+            "change_activity", person=stranger, id=self.azure.id, do="cancel", **PARTNER
+        )
+        self.assertTrue(said and activity.exists())
+
+
+@tagged("post_install", "-at_install")
+class TestRecordsChatterRehearsed(RehearsalCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.internal.group_ids += cls.env.ref("base.group_partner_manager")
+        cls.line.write(dict.fromkeys(ALL, True))
+        cls.azure = cls.env["res.partner"].create({"name": "Azurite Interior"})
+        cls.lena = cls.env["res.partner"].create({"name": "Lena", "email": "lena@example.com"})
+        cls.env.flush_all()
+
+    def test_the_question_tells_who_gets_a_message(self):
+        shown = self._rehearse("post_message", id=self.azure.id, body="Hi", to=["Lena"])
+        (message,) = shown["messages"]
+        self.assertIn("Lena", str(message["recipients"]))
+        self.assertFalse(self.lena in self.azure.message_ids.partner_ids)
+        self._allow()
+        self.assertIn(self.lena, self.azure.message_ids.partner_ids)
+
+    def test_an_activity_is_done_as_it_was_shown(self):
+        activity = self.azure.activity_schedule(
+            "mail.mail_activity_data_todo", summary="Call", user_id=self.internal.id
+        )
+        self.env.flush_all()
+        self._rehearse("change_activity", id=self.azure.id, do="done", note="Yes")
+        self.assertTrue(activity.active)
+        self.assertEqual(self._allow().outcome, "ok")
+        self.assertFalse(activity.exists().active)
+
+    def test_lists_and_texts_are_shown_before_they_change(self):
+        tags = self.env["res.partner.category"].create([{"name": "One"}, {"name": "Two"}])
+        self.azure.category_id = tags[0]
+        self.env.flush_all()
+        shown = self._rehearse(
+            "update_records",
+            filters=[{"field": "name", "operator": "=", "value": "Azurite Interior"}],
+            values={"category_id": {"add": ["Two"]}, "comment": {"append": "- **late**"}},
+        )
+        (change,) = shown["changes"]
+        told = self._field(change, "category_id")
+        self.assertEqual((told["old"], told["new"]), ("One", "One, Two"))
+        self._allow()
+        self.assertEqual(self.azure.category_id, tags)
+        self.assertIn("<strong>late</strong>", self.azure.comment)
