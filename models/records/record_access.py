@@ -7,7 +7,7 @@ import inspect
 from odoo import api, fields, models, tools
 from odoo.exceptions import ValidationError
 
-from ...services.records import reach
+from ...services.records import actions, reach
 from ...services.records.access import Access
 from ...services.records.errors import unknown
 
@@ -29,7 +29,7 @@ PRESETS = {  # the first model tells whether the application is installed
         "product.template",
         "res.partner",
     ),
-    "invoices": ("account.move", "account.move.line", "res.partner"),
+    "invoices": ("account.move", "account.move.line", "product.product", "res.partner"),
     "purchase": ("purchase.order", "purchase.order.line", "product.product", "res.partner"),
     "projects": ("project.project", "project.task", "project.task.type", "project.tags"),
     "stock": ("stock.picking", "stock.move", "stock.quant", "product.product"),
@@ -58,6 +58,14 @@ class RecordAccess(models.Model):
     can_delete = fields.Boolean("Delete")
     can_message = fields.Boolean("Post Messages")
     can_schedule = fields.Boolean("Schedule Activities")
+    can_act = fields.Boolean(
+        "Run Standard Actions",
+        help="Steps of Odoo's own buttons, such as confirming an order or posting an invoice.",
+    )
+    standard_actions = fields.Char(
+        compute="_compute_standard_actions",
+        help="Actions of Odoo that the assistant can be allowed.",
+    )
     policy = fields.Selection(
         [("ask", "Ask first"), ("auto", "Run")],
         "Changes",
@@ -88,6 +96,11 @@ class RecordAccess(models.Model):
     _model_unique = models.Constraint(
         "UNIQUE (assistant_id, model)", "The assistant already has this model."
     )
+
+    @api.depends("model")
+    def _compute_standard_actions(self):
+        for access in self:
+            access.standard_actions = ", ".join(actions.ACTIONS.get(access.model, ()))
 
     @api.model
     def _selection_model(self):
@@ -319,15 +332,16 @@ class RecordAccess(models.Model):
         """:return: `services.records.access.Access`"""
         self.ensure_one()
         operations = {"read", *(name for flag, name in FLAGS.items() if self[flag])}
-        actions = {action.name: action.id for action in self.action_ids if not _commits(action)}
-        if actions:
+        released = dict.fromkeys(actions.ACTIONS.get(self.model, ()) if self.can_act else (), 0)
+        released |= {action.name: action.id for action in self.action_ids if not _commits(action)}
+        if released:
             operations.add("action")
         return Access(
             model=self.model,
             operations=frozenset(operations),
             hidden=frozenset(self._hidden()),
             asks=self.policy != "auto",
-            actions=actions,
+            actions=released,
         )
 
 

@@ -9,7 +9,7 @@ from odoo.exceptions import AccessError, MissingError
 from odoo.fields import Domain
 
 from ...services import const, text
-from ...services.records import conditions, render
+from ...services.records import actions, conditions, render
 from ...services.records.catalog import WRITES
 from ...services.records.errors import unknown
 from ...tools import labels
@@ -30,8 +30,15 @@ def find_models(reach, given):
         if query and query not in name and query not in label.lower():
             continue
         can = [one for one in WRITES if one != "action" and name in reach.models(one)]
-        actions = sorted(reach.access[name].actions) if name in reach.models("action") else []
-        found.append({"model": name, "label": label, "can": ["read", *can], "actions": actions})
+        released = sorted(reach.access[name].actions) if name in reach.models("action") else []
+        found.append(
+            {
+                "model": name,
+                "label": label,
+                "can": ["read", *can],
+                "actions": actions.told(name, released),
+            }
+        )
     if not found and query:
         return find_models(reach, {})
     lines = [

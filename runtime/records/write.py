@@ -8,7 +8,7 @@ from odoo.fields import Command, Domain
 from ...services import text
 from ...services.records import render
 from ...services.records.errors import RecordError, invalid, unknown
-from . import chatter, read, vals, values
+from . import actions, chatter, read, vals, values
 from .reach import MAX_NAMED
 
 MAX_FOUND = 500  # records of one call that filters name
@@ -63,10 +63,16 @@ def run_action(reach, given):
     if given["action"] not in released:
         raise unknown("released action", given["action"], released)
     records = _meant(reach, model, given, "action")
-    context = {"active_model": model._name, "active_ids": records.ids, "active_id": records.ids[0]}
-    # The action checks its groups, or the person's right to write, by itself.
-    action = reach.env["ir.actions.server"].browse(released[given["action"]])
-    action.with_context(**context).run()
+    if action_id := released[given["action"]]:
+        context = {
+            "active_model": model._name,
+            "active_ids": records.ids,
+            "active_id": records.ids[0],
+        }
+        # The action checks its groups, or the person's right to write, by itself.
+        reach.env["ir.actions.server"].browse(action_id).with_context(**context).run()
+    else:
+        actions.run(reach, records, given["action"], given.get("values") or {})
     return read.changed(reach, f"Ran “{given['action']}” on", records.exists())
 
 

@@ -9,7 +9,7 @@ class Access:
     """:ivar operations: see `catalog.Operation`
     :ivar hidden: names of fields that are left out
     :ivar asks: whether the person is asked before each change
-    :ivar actions: ids of the released server actions by their names
+    :ivar actions: ids of the released server actions by their names; 0 for a standard one, see `actions.ACTIONS`
     """
 
     model: str

@@ -273,8 +273,8 @@ _TOOLS = (
         "Run action",
         "action",
         "Run action that was released, on records; find_models names them.",
-        {"model": TEXT, "ids": IDS, "action": TEXT},
-        ("model", "ids", "action"),
+        {"model": TEXT, **MEANT, "action": TEXT, "values": about(OBJECT, "what it takes")},
+        ("model", "action"),
         CHANGES,
     ),
     RecordTool(
