@@ -9,6 +9,8 @@ from .const import STARTER_CHARS, STARTERS
 
 INSTRUCTIONS = 4_000  # characters
 COST = 4  # what a member or an item weighs beside its characters
+READ = 1_000_000  # characters of a text of which one line is told
+PADDING = 10  # blanks in a row that are told
 PIECE = 32 * 1024  # characters; a pattern holds the interpreter's lock while it is tried
 MAX_DEPTH = 100  # of what is stored; Python's encoder and PostgreSQL's parser take more
 
@@ -24,6 +26,7 @@ _INVISIBLE = re.compile(
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
     "\U000e0000-\U000e0fff\ud800-\udfff]"  # tags, selectors, lone surrogates
 )
+_UNSEEN = re.compile(rf"({_INVISIBLE.pattern}|\u2800)\1*|\s{{2,}}")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _JOINERS = re.compile(  # these belong in emoji and in Indic or Persian words only
     "(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]+|[\u200c\u200d]+(?![^\x00-\x7f\u200c\u200d])|(?<=[\u200c\u200d])[\u200c\u200d]"
@@ -124,9 +127,43 @@ def tokens(text: str) -> int:
 
 
 def one_line(text: str, limit: int) -> str:
-    """For a sentence: blanks collapsed, cut at `limit` characters."""
-    text = " ".join(clean(text[: limit * 4]).split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    """For a sentence: blanks collapsed, cut at `limit` characters of what is left.
+
+    >>> one_line("Main street 1" + "\\xa0" * 9_000 + "IBAN", 20), one_line("Main street 1" + " " * 9_000 + "IBAN", 15)
+    ('Main street 1 IBAN', 'Main street 1 …')
+    """
+    words, length = [], 0
+    for piece in pieces(text[:READ]):
+        for word in clean(piece).split():
+            words.append(word[: limit + 1])
+            length += len(word) + 1
+            if length > limit + 1:
+                break
+        else:
+            continue
+        break
+    line = " ".join(words)
+    if len(text) > READ and length <= limit:
+        line += "…"
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def visible(text: str) -> str:
+    """In one line, with what does not show, and what pushes text out of sight, told as what it is.
+
+    >>> visible("Pay 1" + " " * 90 + "0" + "\\u200b\\u200b" + "!\\n\\nBye")
+    'Pay 1 [␣×90] 0[U+200B×2]! Bye'
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    seen = (_JOINERS.sub(_told, _UNSEEN.sub(_told, piece)) for piece in pieces(text))
+    return " ".join("".join(seen).split())
+
+
+def _told(found: re.Match[str]) -> str:
+    run = found[0]
+    if run.isspace():
+        return f" [␣×{len(run)}] " if len(run) >= PADDING else run
+    return f"[U+{ord(run[0]):04X}{f'×{len(run)}' if len(run) > 1 else ''}]"
 
 
 def weight(value: Any, limit: int) -> int:

@@ -61,6 +61,7 @@ from . import test_recall_chat
 from . import test_recall_models
 from . import test_recall_proxy
 from . import test_records_api
+from . import test_records_cards
 from . import test_records_chatter
 from . import test_records_matrix
 from . import test_records_mentions

@@ -259,6 +259,7 @@ class ToolCall(models.Model):
                 "This tool can delete or overwrite data, and the assistant has read content from an untrusted source."
             ),
             "destructive": _("This tool can delete or overwrite data."),
+            "open": _("What this does cannot be known in advance."),
         }.get(self.approval_reason, _("This tool has not been marked as safe yet."))
 
     def _api_format(self):

@@ -8,20 +8,9 @@ from ...tools import rehearsal
 class Base(models.AbstractModel):
     _inherit = "base"
 
-    def write(self, vals):
-        if recorder := rehearsal.current():
-            links = [name for name in vals if self._is_link(name)]
-            if links:
-                recorder.before_links(self, links)
-        return super().write(vals)
-
-    def _is_link(self, name):
-        field = self._fields.get(name)
-        return field is not None and field.type == "many2many" and field.store
-
     def _write_multi(self, vals_list):
         if recorder := rehearsal.current():
-            recorder.before_update(self, {name for vals in vals_list for name in vals})
+            recorder.before_update(self)
         return super()._write_multi(vals_list)
 
     @api.model

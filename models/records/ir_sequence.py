@@ -12,11 +12,11 @@ class IrSequence(models.Model):
         recorder = rehearsal.current()
         if not recorder:
             return super()._next_do()
-        if recorder.is_fenced:
+        if recorder.is_kept:
+            number = super()._next_do()
+        else:
             following = recorder.number(self, self.number_next_actual, self.number_increment)
             number = self.get_next_char(following)
-        else:
-            number = super()._next_do()
         recorder.numbers.append(number)
         return number
 
@@ -28,11 +28,11 @@ class IrSequenceDateRange(models.Model):
         recorder = rehearsal.current()
         if not recorder:
             return super()._next()
-        if recorder.is_fenced:
+        if recorder.is_kept:
+            number = super()._next()
+        else:
             step = self.sequence_id.number_increment
             following = recorder.number(self, self.number_next_actual, step)
             number = self.sequence_id.get_next_char(following)
-        else:
-            number = super()._next()
         recorder.numbers.append(number)
         return number

@@ -68,7 +68,8 @@ class ToolCall(models.Model):
         if tool is None:
             return super()._policy_decision()
         access = self.turn_id._record_access().get((self.arguments or {}).get("model"))
-        asks = tool.is_write and (access is None or access.asks)
+        # What a person is asked about once waits for the answer.
+        asks = tool.is_write and (access is None or access.asks or bool(self.rehearsal))
         return approval.decide(
             self.arguments or {},
             policy="ask" if asks else "auto",
@@ -97,9 +98,13 @@ class ToolCall(models.Model):
             return super()._rehearsal_shown()
         if "impossible" in found:
             _ = self.env._
-            sentence = _(
-                "What this changes cannot be shown in advance: it needs %(what)s.",
-                what=found["impossible"],
+            sentence = (
+                _(
+                    "What this changes cannot be shown in advance: it needs %(what)s.",
+                    what=found["impossible"],
+                )
+                if found["impossible"]
+                else _("What this changes cannot be shown in advance.")
             )
             return {"impossible": sentence}
         return found["shown"]

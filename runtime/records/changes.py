@@ -1,57 +1,77 @@
-"""Changes of a call on records: as the person reads them before deciding, and as they are compared afterwards."""
+"""Changes of a call on records: as the person reads them before deciding, and as they are compared afterwards.
+
+What is not shown one by one is counted by model and kind, and what nobody can know in advance is said.
+"""
 
 import hashlib
 import json
 from collections import Counter, defaultdict
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from urllib.parse import urlsplit
 
 from odoo import fields
-from odoo.exceptions import AccessError
 from odoo.tools import SQL, html2plaintext
 
 from ...services import text
+from ...services.records import importance
 from ...services.records import reach as limits
 from ...services.records.compare import comparable
-from ...tools import labels
-from ...tools.rehearsal import SKIPPED
+from ...tools import labels, rehearsal
 from . import convert, values
 
 MAX_RECORDS = 30  # that are shown of each model
-MAX_FIELDS = 20  # of one record
-MAX_TEXT = 300  # characters of a value
+MAX_FIELDS = 1_000  # of all records together
+MAX_TEXT = 4_000  # characters of a value
+MAX_BODY = 20_000  # characters of a message
 MOMENT = timedelta(minutes=10)  # a time so near to now is the moment of the change
-MESSAGE = "mail.message"
+MESSAGE, MAIL = "mail.message", "mail.mail"
 BY_LOT = frozenset({"color"})  # what Odoo's defaults throw dice for
+OF_IDS = frozenset({"matching_number"})  # what Odoo makes of the id of a new record
+LIVE = frozenset({"bus.bus"})  # what open pages are told of the rest
+# Their texts hold ids and moments of their own; what they say is compared as messages, files by number.
+COUNTED = frozenset({MESSAGE, MAIL, "mail.notification", "ir.attachment", *LIVE})
 
 
 class Changes:
-    """:param reach: what the person reaches; others' records are counted and not shown
+    """:param reach: of the call; what the person may not read is counted and not shown
     :param recorder: what the transaction has told, which is still open
+    :param arguments: of the call, for what it names itself
     """
 
-    def __init__(self, reach, recorder):
-        self.reach = reach
+    def __init__(self, reach, recorder, arguments=()):
+        self.reach = reach.of_person()
         self.recorder = recorder
         # sudo: each model - what is compared is never shown, what is shown is asked for with the person's rights
         self.env = reach.env(su=True)
         self.now = fields.Datetime.now()
+        self._named = importance.named(self._fields_of, dict(arguments or {}))
         # Rows of a relation that are records, too: links make them, so that no model tells of their creation.
         self._of_links = {table for table, *_columns in self.env.registry.many2many_relations}
-        self._hidden = 0
+        self._counts = Counter()
+        self._room = MAX_FIELDS
+        self._is_cut = False
         self._new, counts = {}, Counter()
         for model, record_id in recorder.created:
             counts[model] += 1
             self._new[model, record_id] = f"{model}:new {counts[model]}"
         self._new_ids = {record_id for _model, record_id in self._new}
         self._updated = list(self._updates())
-        self._made = list(self._creations())
+        self._made = importance.parents_first(self._fields_of, self._creations(), self._named)
+        # What was made and deleted at once is neither.
+        self._deleted = {
+            key: name for key, name in recorder.deleted.items() if key not in self._new
+        }
+        self._messages = list(self._find_messages())
+
+    def _fields_of(self, model):
+        return self.env[model]._fields if model in self.env else {}
 
     # ------------------------------------------------------------ rows
 
-    def _columns(self, model, ids, names):
+    def _columns(self, model, ids):
         """``{id: {field: raw}}`` as the columns are now, of the rows that are there."""
-        names = [name for name in names if self.env[model]._fields[name].column_type]
+        names = rehearsal.columns_of(self.env[model])
         self.env.cr.execute(
             SQL(
                 "SELECT %s FROM %s WHERE id = ANY(%s)",
@@ -65,26 +85,30 @@ class Changes:
     def _updates(self):
         """``(model, id, {field: (old, new)})`` of what is not what it was."""
         by_model = defaultdict(dict)
-        for (model, record_id), old in self.recorder.old.items():
-            if (model, record_id) not in self._new:  # its creation tells of it as it is in the end
-                by_model[model][record_id] = old
+        for model, record_id in [*self.recorder.old, *self.recorder.links]:
+            # Its creation tells of it as it is in the end, its deletion that it is not any more.
+            if (model, record_id) not in self._new | self.recorder.deleted:
+                by_model[model][record_id] = self.recorder.old.get((model, record_id), {})
         for model, rows in by_model.items():
-            now = self._columns(
-                model, rows, sorted({name for old in rows.values() for name in old})
-            )
+            now = self._columns(model, rows)
             for record_id in (i for i in rows if i in now):
-                changed = self._changed(model, record_id, rows[record_id], now[record_id])
+                changed = {
+                    name: (before, now[record_id][name])
+                    for name, before in rows[record_id].items()
+                    if not _is_same(before, now[record_id][name])
+                }
+                changed |= self._links(model, record_id)
                 if changed:
                     yield model, record_id, changed
 
-    def _changed(self, model, record_id, old, now):
-        changed = {}
-        for name, before in old.items():
-            is_link = name not in now
-            after = sorted(self.env[model].browse(record_id)[name].ids) if is_link else now[name]
-            if not _is_same(before, after):
-                changed[name] = (before, after)
-        return changed
+    def _links(self, model, record_id):
+        """``{field: (ids before, ids after)}`` of relations of many to many that are not what they were."""
+        record, found = self.env[model].browse(record_id), {}
+        for name, before in self.recorder.links.get((model, record_id), {}).items():
+            after = rehearsal.linked(record, record._fields[name])
+            if before != after:
+                found[name] = (before, after)
+        return found
 
     def _creations(self):
         """``(model, id, {field: raw})`` of what was created and is still there."""
@@ -92,15 +116,15 @@ class Changes:
         for model, record_id in self.recorder.created:
             by_model[model].append(record_id)
         for model, ids in by_model.items():
-            if limits.is_denied(model):
-                continue
-            names = [
-                name
-                for name, field in self.env[model]._fields.items()
-                if field.store and field.column_type and name not in SKIPPED | BY_LOT | {"id"}
-            ]
-            for record_id, row in sorted(self._columns(model, ids, names).items()):
-                yield model, record_id, {n: v for n, v in row.items() if v not in (None, "", False)}
+            named = self._named.get(model, ())
+            for record_id, row in sorted(self._columns(model, ids).items()):
+                kept = {
+                    name: value
+                    for name, value in row.items()
+                    if name in named or name == "active" or value not in (None, "", False)
+                }
+                links = self._links(model, record_id).items()
+                yield model, record_id, kept | {name: after for name, (_old, after) in links}
 
     # ------------------------------------------------------------ compared
 
@@ -109,33 +133,59 @@ class Changes:
         found = [
             [model, self._same(model, i), name, old, new]
             for model, i, changed in self._updated
-            if not limits.is_denied(model)
             for name, old, new in self._plain_pairs(model, changed)
             if not limits.is_secret(name)
         ]
         found += [
             [model, self._same(model, i), name, self._plain(model, name, value)]
             for model, i, row in self._made
+            if model not in COUNTED
             for name, value in row.items()
             if not limits.is_secret(name)
+            and name not in BY_LOT
+            and name not in self._elapsed(model, row)
         ]
-        found += [
-            [model, self._same(model, i), "deleted"]
-            for model, i in self.recorder.deleted
-            if not limits.is_denied(model)
-        ]
-        for message, body, people in self._messages():
+        found += [[model, i, "deleted"] for model, i in self._deleted]
+        made = Counter(model for model, _i, _row in self._made if model not in LIVE)
+        found += [["made", *one] for one in made.items()]
+        found += [["untold", *key, count] for key, count in self._untold().items()]
+        found += [[*one[:2], self._comparable(one[2])] for one in self.recorder.outward]
+        for message in self._messages:
             on = self._same(message.model, message.res_id) if message.model else ""
-            found.append(["message", on, self._comparable(body), sorted(people.ids)])
+            people = sorted((one.id, one.email or "") for one in message.people)
+            body = self._comparable(str(message.raw))
+            found.append(
+                ["message", on, self._comparable(message.subject), body, people, message.others]
+            )
         lines = sorted(json.dumps(one, ensure_ascii=False, default=str) for one in found)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
     def _plain_pairs(self, model, changed):
         """Without what differs in nothing that is compared, such as one moment from the last one."""
+        elapsed = self._elapsed(model, {name: new for name, (_old, new) in changed.items()})
         for name, (old, new) in changed.items():
+            if name in elapsed:
+                continue
             old, new = self._plain(model, name, old), self._plain(model, name, new)
             if old != new:
                 yield name, old, new
+
+    def _elapsed(self, model, row):
+        """Names of numbers that are computed of times alone, one of which is the moment of the change."""
+        known = self.env[model]._fields
+        moments = {name for name, value in row.items() if self._is_moment(value)}
+        return {
+            name
+            for name in row
+            if moments
+            and known[name].type in ("float", "integer")
+            and (times := set(self.env.registry.field_depends[known[name]]))
+            and times & moments
+            and all(one in known and known[one].type in ("date", "datetime") for one in times)
+        }
+
+    def _is_moment(self, value):
+        return isinstance(value, datetime) and abs(value - self.now) < MOMENT
 
     def _same(self, model, record_id):
         if self.env[model]._table in self._of_links:
@@ -147,20 +197,22 @@ class Changes:
         if isinstance(value, bytes | memoryview):
             return hashlib.sha256(value).hexdigest()
         if isinstance(value, datetime):
-            return "moment" if abs(value - self.now) < MOMENT else value.isoformat()
+            return "moment" if self._is_moment(value) else value.isoformat()
         if isinstance(value, Decimal | float):
-            return f"{value:.6g}"
+            return f"{value:.12g}"
         if isinstance(value, date):
             return value.isoformat()
+        if isinstance(value, dict):  # of languages, or of companies
+            return {key: self._plain(model, name, one) for key, one in sorted(value.items())}
         if field.type == "many2one":
             return self._same(field.comodel_name, value)
         if field.type == "many2one_reference":
             return "reference"
         if isinstance(value, str):
-            return self._comparable(value)
+            return "number" if name in OF_IDS else self._comparable(value)
         if isinstance(value, list) and field.relational:
             return [self._same(field.comodel_name, i) for i in value]
-        if isinstance(value, dict | list):
+        if isinstance(value, list):
             return self._comparable(json.dumps(value, sort_keys=True, default=str))
         return value
 
@@ -170,91 +222,177 @@ class Changes:
     # ------------------------------------------------------------ shown
 
     def shown(self):
-        """What the approval's card tells: of records and fields that the person may read."""
-        self._hidden = 0
+        """What the approval's card tells: of records and fields that the person may read; the rest by number."""
+        self._counts.clear()
+        self._room, self._is_cut = MAX_FIELDS, False
+        updated = sorted(self._updated, key=lambda one: one[0] not in self._named)
         shown = {
-            "changes": list(filter(None, map(self._change, self._readable(self._updated)))),
-            "created": list(map(self._creation, self._readable(self._made))),
+            "changes": list(filter(None, map(self._change, self._readable(updated, "changed")))),
+            "created": list(map(self._creation, self._readable(self._made, "created"))),
             "deleted": self._deletions(),
             "messages": self._shown_messages(),
             "numbers": self.recorder.numbers[:MAX_RECORDS],
+            "outward": self._shown_outward(),
         }
-        return {**shown, "hidden": self._hidden}
+        for (table, kind), count in self._untold().items():
+            self._counts[table, kind, self.recorder.statements.is_unknown(table)] += count
+        shown["others"] = self._others()
+        shown["hidden"] = sum(one["count"] for one in shown["others"])
+        shown["partial"] = self._is_cut or self.is_open
+        return shown
 
-    def _readable(self, found):
+    @property
+    def is_open(self):
+        """Whether something is done that nobody can know in advance."""
+        statements = self.recorder.statements
+        return bool(
+            self.recorder.outward
+            or None in statements.free
+            or any(statements.is_unknown(table) for table, _kind in self._untold())
+        )
+
+    def _untold(self):
+        """``{(table, kind): rows}`` that the database, or a statement of others, has written."""
+        if not hasattr(self, "_found_untold"):
+            self._found_untold = self.recorder.statements.untold(self.env.cr)
+        return self._found_untold
+
+    def _others(self):
+        models = {model._table: name for name, model in self.env.registry.items() if model._auto}
+        links = {
+            table: self.env[model]._fields[name]
+            for (table, *_columns), found in self.env.registry.many2many_relations.items()
+            for model, name in sorted(found)[:1]
+        }
+        others = []
+        for (name, kind, is_unknown), count in sorted(self._counts.items(), key=str):
+            model = name if name in self.env else models.get(name)
+            if model:
+                label = labels.of_model(self.reach.env[model])
+            elif name in links:
+                label = links[name]._description_string(self.reach.env)
+            else:
+                label = name
+            one = {"model": model or name, "label": label, "kind": kind, "count": count}
+            others.append({**one, "unknown": True} if is_unknown else one)
+        return others
+
+    def _readable(self, found, kind):
         """Of each model so many; the others, and what the person may not read, are counted."""
         counts = Counter()
         for model, record_id, row in found:
-            if limits.is_denied(model):
+            if model in LIVE or (model, record_id) in self._told_as_messages:
                 continue
             counts[model] += 1
-            if counts[model] > MAX_RECORDS or not self._may_read(model, record_id):
-                self._hidden += 1
-                continue
-            yield model, record_id, row
+            if (
+                limits.is_denied(model)
+                or counts[model] > MAX_RECORDS
+                or not self._may_read(model, record_id)
+            ):
+                self._counts[model, kind, False] += 1
+            else:
+                yield model, record_id, row
 
     def _may_read(self, model, record_id):
         return self.reach.env[model].browse(record_id).has_access("read")
 
     def _change(self, found):
         model, record_id, row = found
-        shown = [
-            {
-                **self._named(field),
-                "old": self._value(field, old),
-                "new": self._value(field, new),
-            }
-            for field, (old, new) in self._shown_fields(model, row)
-        ]
-        return shown and {**self._record(model, record_id), "fields": shown}
+        shown, more = self._shown_fields(model, row)
+        for one in shown:
+            one["old"], one["new"] = self._pair(one.pop("field"), *one.pop("raw"))
+        same = [one for one in shown if one["old"] == one["new"]]
+        # A moment that moves by seconds is the same to a person, as the text of a page without its tags is not.
+        moments = [one["name"] for one in same if one["type"] == "datetime"]
+        shown = [one for one in shown if one["name"] not in moments]
+        if not shown and "more" not in more:
+            return None
+        return {**self._record(model, record_id), "fields": shown, **more}
 
     def _creation(self, found):
         model, record_id, row = found
-        shown = [
-            {**self._named(field), "new": self._value(field, value)}
-            for field, value in self._shown_fields(model, row)
-        ]
-        return {**self._record(model, record_id), "id": None, "fields": shown}
+        shown, more = self._shown_fields(model, row)
+        for one in shown:
+            one["new"] = self._value(one.pop("field"), one.pop("raw"))
+        return {**self._record(model, record_id), "id": None, "fields": shown, **more}
 
     def _deletions(self):
-        deletions = []
-        for (model, record_id), name in self.recorder.deleted.items():
-            if limits.is_denied(model):
+        deletions, counts = [], Counter()
+        for (model, record_id), name in self._deleted.items():
+            counts[model] += 1
+            is_hidden = limits.is_denied(model) or counts[model] > MAX_RECORDS
+            if is_hidden or name is None:
+                self._counts[model, "deleted", False] += 1
                 continue
-            if len(deletions) >= MAX_RECORDS or not self.reach.env[model].has_access("unlink"):
-                self._hidden += 1
-                continue
-            label = labels.of_model(self.env[model])
-            deletions.append({"model": model, "label": label, "id": record_id, "name": name})
+            label = labels.of_model(self.reach.env[model])
+            shown = text.visible(text.cap(name, MAX_TEXT))
+            deletions.append({"model": model, "label": label, "id": record_id, "name": shown})
         return deletions
 
     def _shown_fields(self, model, row):
+        """Fields that say most first; `first` of them are what was named, and amounts; `more` are not shown."""
         known = self.reach.fields(self.reach.env[model])
-        return [(known[name], value) for name, value in row.items() if name in known][:MAX_FIELDS]
+        names = [name for name in row if name in known]
+        names, first = importance.ordered(known, names, self._named.get(model, ()))
+        names = names[: max(self._room, 0)]
+        self._room -= len(names)
+        shown = [
+            {**self._described(known[name]), "field": known[name], "raw": row[name]}
+            for name in names
+        ]
+        more = {"first": min(first, len(names))}
+        if len(names) < len(row):
+            more["more"] = len(row) - len(names)
+        return shown, more
 
-    def _named(self, field):
-        return {"name": field.name, "label": field._description_string(self.reach.env)}
+    def _described(self, field):
+        label = field._description_string(self.reach.env)
+        return {"name": field.name, "label": label, "type": field.type}
 
     def _record(self, model, record_id):
         record = self.reach.env[model].browse(record_id)
-        try:
-            name = record.display_name
-        except AccessError:
-            name = f"#{record_id}"
+        name = self.reach.names_of(record).get(record_id, f"#{record_id}")
+        name = text.visible(text.cap(name or "", MAX_TEXT))
         return {"model": model, "label": labels.of_model(record), "id": record_id, "name": name}
+
+    def _pair(self, field, old, new):
+        """What it was, and what it becomes: of a text in languages, or a value of companies, where they differ."""
+        if not isinstance(old, dict) and not isinstance(new, dict):
+            return self._value(field, old), self._value(field, new)
+        old, new = old or {}, new or {}
+        differ = sorted(key for key in {*old, *new} if not _is_same(old.get(key), new.get(key)))
+        own = self._key(field, {*old, *new})
+        if differ == [own]:
+            return self._value(field, old.get(own)), self._value(field, new.get(own))
+        return self._of_keys(field, old, differ), self._of_keys(field, new, differ)
+
+    def _of_keys(self, field, raw, keys):
+        said = {self._named_key(field, key): self._value(field, raw.get(key)) for key in keys}
+        return (
+            "; ".join(f"{key}: {value}" for key, value in said.items() if value is not None) or None
+        )
+
+    def _named_key(self, field, key):
+        if not field.company_dependent:
+            return key
+        company = self.reach.env["res.company"].browse(int(key))
+        return self.reach.names_of(company).get(company.id, f"#{key}")
+
+    def _key(self, field, keys):
+        env = self.reach.env
+        wanted = [str(env.company.id)] if field.company_dependent else [env.lang, "en_US"]
+        return next((key for key in wanted if key in keys), None)
 
     def _value(self, field, raw):
         """What a column holds, as a person reads it."""
         env = self.reach.env
-        if isinstance(raw, dict):  # of languages, or of companies
-            raw = raw.get(env.lang) or raw.get("en_US") or raw.get(str(env.company.id))
+        if isinstance(raw, dict):
+            raw = raw.get(self._key(field, raw))
         if raw is None or raw == [] or (raw is False and field.type != "boolean"):
             return None
         if field.relational:
             ids = raw if isinstance(raw, list) else [raw]
-            names = values.names_of(env[field.comodel_name].browse(ids))
-            nameless = values.NO_ACCESS["name"]
-            return ", ".join(names.get(i, nameless) for i in ids[: values.MAX_LINKS])
+            return self._said(", ".join(self._names(field.comodel_name, ids)), MAX_TEXT)
         if field.type == "boolean":
             return bool(raw)
         if field.type == "selection":
@@ -268,44 +406,121 @@ class Changes:
         if isinstance(raw, int):
             return raw
         plain = html2plaintext(raw) if field.type == "html" else str(raw)
-        return text.one_line(plain, MAX_TEXT)
+        return self._said(plain, MAX_TEXT)
 
-    # ------------------------------------------------------------ messages
+    def _names(self, model, ids):
+        """Names in this order: of what is deleted, those that it had; of what the person may not read, none."""
+        gone = {i: self._deleted[model, i] for i in ids if (model, i) in self._deleted}
+        names = self.reach.names_of(self.reach.env[model].browse(i for i in ids if i not in gone))
+        return [names.get(i) or gone.get(i) or values.NO_ACCESS["name"] for i in ids]
 
-    def _messages(self):
-        """``(message, text, partners)`` of what would be said in chatters, or sent."""
+    def _said(self, content, limit):
+        """A text as what it is, and how much of it is left out."""
+        said = text.visible(content)
+        if len(said) <= limit:
+            return said
+        self._is_cut = True
+        left_out = self.env._("… (%(count)s more characters)", count=len(said) - limit)
+        return f"{said[:limit]} {left_out}"
+
+    # ------------------------------------------------------------ messages and other ways out
+
+    def _find_messages(self):
+        """What would be said in chatters, or sent."""
         made = [i for model, i in self.recorder.created if model == MESSAGE]
-        for message in self.env[MESSAGE].browse(made).exists():
-            people = message.notification_ids.res_partner_id | message.partner_ids
-            body = text.one_line(html2plaintext(message.body or ""), MAX_TEXT)
-            if body or people:
-                yield message, body, people
+        messages = self.env[MESSAGE].browse(made).exists()
+        mails = defaultdict(lambda: self.env[MAIL])
+        for mail in (
+            self.env[MAIL].browse(i for model, i in self.recorder.created if model == MAIL).exists()
+        ):
+            mails[mail.mail_message_id] |= mail
+        self._told_as_messages = set()
+        for message in messages:
+            found = _Message(message, mails[message])
+            if html2plaintext(str(found.raw)).strip() or found.people or found.others:
+                self._told_as_messages |= {(MESSAGE, message.id), *((MAIL, i) for i in found.mails)}
+                yield found
 
     def _shown_messages(self):
         shown = []
-        for message, body, people in self._messages():
-            is_note = message.is_internal or message.subtype_id.internal
-            if len(shown) >= MAX_RECORDS or not self._may_read_message(message, is_note):
-                self._hidden += 1
+        for message in self._messages:
+            if len(shown) >= MAX_RECORDS:
+                self._counts[MESSAGE, "created", False] += 1
                 continue
-            names = values.names_of(self.reach.env["res.partner"].browse(people.ids))
-            nameless = values.NO_ACCESS["name"]
-            shown.append(
-                {
-                    "kind": "note" if is_note else "message",
-                    "record": message.record_name or "",
-                    "body": body,
-                    "recipients": [names.get(i, nameless) for i in people.ids[:MAX_RECORDS]],
-                }
-            )
+            may_read = self._may_read_message(message)
+            if not may_read and not message.people and not message.others:
+                self._counts[MESSAGE, "created", False] += 1
+                continue
+            one = {
+                "kind": message.kind,
+                "record": message.record_name if may_read else "",
+                "body": self._said(html2plaintext(str(message.raw)), MAX_BODY)
+                if may_read
+                else None,
+                "recipients": self._recipients(message),
+            }
+            if message.subject and may_read:
+                one["subject"] = self._said(message.subject, MAX_TEXT)
+            self._is_cut = self._is_cut or not may_read
+            shown.append(one)
         return shown
 
-    def _may_read_message(self, message, is_note):
-        if is_note and not self.reach.env.user._is_internal():
+    def _recipients(self, message):
+        Partner = self.reach.env["res.partner"]
+        people = Partner.browse(message.people.ids)
+        names = self.reach.names_of(people)
+        shows_email = "email" in self.reach.fields(Partner)
+        emails = {one.id: one.email or "" for one in message.people} if shows_email else {}
+        nameless = values.NO_ACCESS["name"]
+        found = [
+            text.visible(f"{names[i]} <{emails[i]}>" if emails.get(i) else names[i])
+            if i in names
+            else nameless
+            for i in people.ids
+        ]
+        found += map(text.visible, message.others)
+        if len(found) > MAX_RECORDS:
+            more = len(found) - MAX_RECORDS
+            self._is_cut = True
+            found = [*found[:MAX_RECORDS], self.env._("%(count)s more", count=more)]
+        return found
+
+    def _may_read_message(self, message):
+        if message.kind == "note" and not self.reach.env.user._is_internal():
             return False
+        if message.mails and not message.model:  # a mail that a released action writes
+            return self.reach.env.user._is_internal()
         if not message.model or limits.is_denied(message.model):
             return False
         return self._may_read(message.model, message.res_id)
+
+    def _shown_outward(self):
+        """Where requests go after the commit; not what stands behind the host, which may hold a key."""
+        shown = []
+        for kind, what, _more in self.recorder.outward:
+            if kind == "request":
+                parts = urlsplit(what)
+                what = f"{parts.scheme}://{parts.hostname or ''}"
+            shown.append({"kind": kind, "what": text.one_line(what, 200)})
+        return shown
+
+
+class _Message:
+    """A message with the mails that carry it."""
+
+    def __init__(self, message, mails):
+        self.model, self.res_id = message.model, message.res_id
+        self.record_name = text.one_line(message.record_name or "", MAX_TEXT)
+        self.people = message.notification_ids.res_partner_id | message.partner_ids
+        self.people |= mails.recipient_ids
+        addresses = [one for mail in mails for one in (mail.email_to, mail.email_cc) if one]
+        self.others = sorted({one for one in addresses if one not in self.people.mapped("email")})
+        own = mails.filtered(lambda mail: not mail.is_notification)
+        self.raw = (own[:1].body_html if own else message.body) or ""
+        self.subject = (message.subject or "") if own else ""
+        self.mails = mails.ids
+        is_note = message.is_internal or message.subtype_id.internal
+        self.kind = "mail" if own else "note" if is_note and not mails else "message"
 
 
 def _is_same(old, new):

@@ -26,6 +26,11 @@ LOCK_TIMEOUT = 2_000  # ms that a statement waits for a lock
 MAX_SENTENCE = 1_000  # characters of what Odoo says about an error
 READS = {**read.TOOLS, **aggregate.TOOLS, **chatter.READS}
 GONE = ("08", "57P")  # PostgreSQL's classes of a lost connection
+PASSING = (*PG_CONCURRENCY_EXCEPTIONS_TO_RETRY, psycopg2.OperationalError, psycopg2.InterfaceError)
+NOTHING = "Nothing was changed, and nobody was asked: the records are like this already."
+NOBODY_TO_ASK = (
+    "What this does cannot be known in advance, and nobody can be asked here, so it was not done."
+)
 
 
 def env_of(env, turn):
@@ -50,53 +55,100 @@ def perform(env, call):
     :raises RecordError: it was not carried out; with a rehearsal behind it, also a `RehearsalDiffers`
     """
     begun = time.monotonic()
-    digest = (call.rehearsal or {}).get("digest")
+    found = call.rehearsal or {}
     with limited(env.cr), record_errors(), rehearsal.held_open(env.cr):
-        if digest is None:
+        if call.tool_name not in write.TOOLS or "impossible" in found:  # the person was told so
             _reach, (answer, data) = _carry_out(env, call)
-        else:
+        elif found:
             recorder = rehearsal.Recorder(is_fenced=False)
-            with rehearsal.recording(recorder):
-                reach, (answer, data) = _carry_out(env, call)
-                changes = Changes(reach, recorder)
-            if changes.digest() != digest:
-                raise RehearsalDiffers(_preview(changes, differs=True))
+            changes, (answer, data) = _watched(env, call, recorder)
+            if (shown := _preview(changes, differs=True)).get("digest") != found["digest"]:
+                raise RehearsalDiffers(shown)
+        else:
+            answer, data = _carry_out_unasked(env, call)
     return result_of(answer, data, begun)
+
+
+def _carry_out_unasked(env, call):
+    """What nobody was asked about does nothing that nobody can know in advance."""
+    recorder = rehearsal.Recorder(is_fenced=True, is_kept=True)
+    shown = None
+    try:
+        changes, result = _watched(env, call, recorder)
+        if changes is None or changes.is_open:
+            shown = _preview(changes)
+    except (RecordError, rehearsal.Refused):
+        if not recorder.refused:
+            raise
+    if recorder.refused:
+        shown = _impossible(recorder)
+    if shown and not call.turn_id._is_private():
+        raise RecordError(NOBODY_TO_ASK, outcome="denied")
+    if shown:
+        raise RehearsalDiffers(shown)
+    return result
 
 
 def rehearse(env, call):
     """Carry out a call in a transaction that the caller rolls back, and that nothing leaves.
 
     :return: what the row keeps of it: ``shown`` to the person and the ``digest`` that is compared, or why it
-        is ``impossible``
-    :raises RecordError: it could not be carried out
+        is ``impossible``; ``leaves`` where something may leave the transaction
+    :raises RecordError: it could not be carried out, or there is nothing to be done
     """
     recorder = rehearsal.Recorder(is_fenced=True)
     try:
-        with (
-            limited(env.cr),
-            record_errors(),
-            rehearsal.held_open(env.cr),
-            rehearsal.recording(recorder),
-        ):
-            reach, _result = _carry_out(env, call)
-            preview = _preview(Changes(reach, recorder))
+        with limited(env.cr), record_errors(), rehearsal.held_open(env.cr):
+            changes, _result = _watched(env, call, recorder)
+            preview = _preview(changes)
     except RecordError:
         if not recorder.refused:
             raise
     if recorder.refused:  # also where the code that asked has passed over it
-        return {"impossible": recorder.refused[0]}
+        return _impossible(recorder)
+    if "shown" in preview and not any(preview["shown"].values()):
+        raise RecordError(NOTHING, outcome="ok")
     return preview
 
 
+def _watched(env, call, recorder):
+    """:return: the `Changes`, None if they cannot be found out, and what the tool has answered"""
+    env.flush_all()  # what the call itself has not done
+    with rehearsal.recording(recorder):
+        with recorder.statements.watched(env):
+            reach, result = _carry_out(env, call)
+        try:
+            return Changes(reach, recorder, call.arguments), result
+        except PASSING:
+            raise
+        except Exception:
+            _logger.exception("What a call would change could not be found out.")
+            return None, result
+
+
 def _preview(changes, **more):
-    return {"shown": {**changes.shown(), **more}, "digest": changes.digest()}
+    """What the row keeps; an error here is ours, and never the fault of the arguments."""
+    try:
+        if changes is not None:
+            found = {"shown": {**changes.shown(), **more}, "digest": changes.digest()}
+            return {**found, "leaves": True} if changes.recorder.outward else found
+    except PASSING:
+        raise
+    except Exception:
+        _logger.exception("What a call would change could not be shown.")
+    return {"impossible": "", "leaves": True}
+
+
+def _impossible(recorder):
+    return {"impossible": recorder.refused[0], "leaves": True}
 
 
 def _carry_out(env, call):
     turn, name = call.turn_id, call.tool_name
     tool = READS.get(name) or write.TOOLS[name]
     reach = Reach(env_of(env, turn), turn._record_access(), turn)
+    if recorder := rehearsal.current():
+        recorder.person = reach.of_person()
     result = tool(reach, call.arguments or {})
     if name in write.TOOLS:
         settle(env.cr)

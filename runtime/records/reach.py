@@ -56,6 +56,10 @@ class Reach:
         self.turn = turn
         self._fields = {}
 
+    def of_person(self):
+        """What the person reaches without an assistant, for what no model reads."""
+        return Reach(self.env, {}, self.turn)
+
     # ------------------------------------------------------------ models
 
     def models(self, operation="read"):

@@ -168,14 +168,16 @@ class RecordCalls:
         """What was allowed is not what would be changed: the person is shown that, and decides once more."""
         undecided = {"decision": False, "decided_by_id": False, "decided_at": False}
         undecided["started_at"] = False
-        self._keep(claim, call_id, {"approval": "pending", "rehearsal": found, **undecided})
+        # Of what nobody was asked about yet, because nothing seemed to be in the way.
+        first = {"approval_reason": "open", "approval_choices": list(approval.ONCE)}
+        self._keep(claim, call_id, {"approval": "pending", "rehearsal": found, **undecided}, first)
 
-    def _keep(self, claim, call_id, vals):
+    def _keep(self, claim, call_id, vals, first=None):
         def work(env):
             self._held(env, claim)
             row = _row(env, claim, call_id)
             if not row.outcome:
-                row.write(vals)
+                row.write(vals if row.approval_choices else {**vals, **(first or {})})
 
         db.transaction(self.name, work)
 

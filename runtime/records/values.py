@@ -1,6 +1,6 @@
 """Records as plain data, each value with the rights of the person who reads it."""
 
-from odoo.exceptions import AccessError, MissingError, UserError
+from odoo.exceptions import AccessError, UserError
 
 from ...services import text
 from ...services.records import render
@@ -42,15 +42,6 @@ def default_fields(reach, model):
         and name not in ("id", "create_uid", "write_uid", "create_date", "write_date")
     ]
     return sorted(names, key=lambda name: name not in PREFERRED)
-
-
-def names_of(records):
-    """``{id: name}`` of the records among these that the person may read."""
-    readable = records._filtered_access("read")
-    try:
-        return {one.id: one.display_name for one in readable}
-    except (AccessError, MissingError):  # a name may be made of what the person may not read
-        return {one.id: f"#{one.id}" for one in readable}
 
 
 def column(reach, records, field, limit, start=0):

@@ -10,8 +10,8 @@ _TOKEN = re.compile(
 )
 
 
-# Ids in addresses and attributes; elsewhere a number is what it is.
-_ID = re.compile(r"(?<=[/=#\"])\d{1,10}(?![\w.])")
+# Ids in addresses and attributes, which begin with no zero; elsewhere a number is what it is.
+_ID = re.compile(r"(?<=[/=#\"])[1-9]\d{0,9}(?![\w.])")
 
 
 def comparable(value: str, numbers: Iterable[str] = (), ids: Collection[int] = ()) -> str:
@@ -22,6 +22,8 @@ def comparable(value: str, numbers: Iterable[str] = (), ids: Collection[int] = (
     ('Order number from number', 'id token.')
     >>> comparable("31 at /odoo/31/x?id=31, /odoo/32", ids={31})
     '31 at /odoo/id/x?id=id, /odoo/32'
+    >>> comparable("BNK/2026/00031", ids={31})
+    'BNK/2026/00031'
     """
     for number in numbers:
         value = value.replace(number, "number")

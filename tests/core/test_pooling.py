@@ -23,7 +23,10 @@ ALLOWED = {
     ("services.catalog.stdio_templates", "parameter of the connection"): "an MCP server's own",
 }
 NOTIFIES = re.compile(r"\bpg_notify\b|(\A|;)\s*NOTIFY\b")
-TELLING = ["runtime.wakeup.postgres"]  # there, too, at most 25 times a second
+TELLING = [
+    "tools.rehearsal",  # only looks for it in what others say
+    "runtime.wakeup.postgres",  # at most 25 times a second
+]
 
 
 def texts_of(tree):

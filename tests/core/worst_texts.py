@@ -429,6 +429,7 @@ PATTERNS = {
     "services.text._ANSI": (200_000, text.clean, ANSI),
     "services.text._INVISIBLE": (200_000, text.clean, ("\u200b", "a\u200b", "\x00", "é")),
     "services.text._JOINERS": (200_000, text.clean, ("\u200d", "é\u200d", "a\u200d", "\u200dé")),
+    "services.text._UNSEEN": (200_000, text.visible, (" ", "\u200b", "a\u200b", " \xa0", "é")),
     "services.text._UNSTORABLE": (200_000, text.storable, ("\0", "a\0", "é", "\ud800")),
     "services.llm.transcript._function_call": (
         20_000,

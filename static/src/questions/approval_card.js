@@ -118,10 +118,10 @@ export class ApprovalCard extends Component {
         return LABELS[choice];
     }
 
-    /** Who sees what a change would do need not read how it is asked for. */
+    /** Who sees all that a change would do need not read how it is asked for. */
     get areFieldsShown() {
         const { rehearsal } = this.props.approval;
-        const isTold = rehearsal && !rehearsal.impossible;
+        const isTold = rehearsal && !rehearsal.impossible && !rehearsal.partial;
         return !isTold || this.state.isEditing || Object.keys(this.state.problems).length > 0;
     }
 

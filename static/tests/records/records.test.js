@@ -164,6 +164,94 @@ test("the approval tells what becomes of each field, and folds the arguments", a
     expect("input").toHaveCount(1);
 });
 
+const LINE = {
+    model: "sale.order.line",
+    label: "Sales Order Line",
+    name: "Cabinet",
+    first: 3,
+    fields: [
+        { name: "product_uom_qty", label: "Quantity", type: "float", new: 2 },
+        { name: "price_unit", label: "Unit Price", type: "float", new: 320.5 },
+        { name: "price_subtotal", label: "Subtotal", type: "monetary", new: 641 },
+        { name: "sequence", label: "Sequence", type: "integer", new: 10 },
+    ],
+};
+const ORDER = {
+    model: "sale.order",
+    label: "Sales Order",
+    name: "S00012",
+    first: 2,
+    fields: [
+        { name: "partner_id", label: "Customer", type: "many2one", new: "Azure" },
+        { name: "amount_total", label: "Total", type: "monetary", new: 2564 },
+        { name: "date_order", label: "Order Date", type: "datetime", new: "2026-11-24 02:15" },
+    ],
+};
+
+test("a quotation shows the order and its amounts first, and counts what there is no room for", async () => {
+    const lines = Array.from({ length: 9 }, () => LINE);
+    await mountApproval({ created: [ORDER, ...lines], changes: [], deleted: [] });
+    expect(queryAllTexts("[data-field=amount_total] dd")).toEqual(["2,564"]);
+    expect(queryAllTexts("[data-field=product_uom_qty] dd").slice(0, 4)).toEqual([
+        "2",
+        "2",
+        "2",
+        "2",
+    ]);
+    expect("[data-field=sequence]").toHaveCount(0);
+    expect(".o_ai_chat_rehearsal_record").toHaveCount(5);
+    expect(".o_ai_chat_rehearsal_record:first").toHaveText(/Creates\s*S00012/);
+    expect(".o_ai_chat_rehearsal_rest").toHaveText("Creates: Sales Order Line × 5");
+    await click(".o_ai_chat_rehearsal_all");
+    await animationFrame();
+    expect(".o_ai_chat_rehearsal_record").toHaveCount(10);
+    expect(".o_ai_chat_rehearsal_rest").toHaveCount(0);
+    await click(".o_ai_chat_rehearsal_record:first button");
+    await animationFrame();
+    expect("[data-field=date_order] dd").toHaveText("Nov 24, 2026, 2:15 AM");
+});
+
+test("what is only counted is counted by kind, what nobody knows is in red, and arguments stay open", async () => {
+    await mountApproval({
+        changes: [{ id: 3, label: "Contact", name: "Azure", fields: [], first: 0, more: 2 }],
+        outward: [
+            { kind: "request", what: "https://example.com" },
+            { kind: "callback", what: "odoo.addons.x.later" },
+        ],
+        others: [
+            { model: "mail.followers", label: "Followers", kind: "created", count: 3 },
+            { model: "res.partner", label: "Contact", kind: "changed", count: 4, unknown: true },
+        ],
+        hidden: 7,
+        partial: true,
+    });
+    const red = queryAllTexts(".o_ai_chat_rehearsal_unknown.text-danger");
+    expect(red).toHaveLength(3);
+    expect(red[0]).toInclude("https://example.com");
+    expect(red[2]).toInclude("Contact × 4");
+    expect(".o_ai_chat_rehearsal_others").toHaveText(/Creates: Followers × 3/);
+    expect(".o_ai_chat_rehearsal_more").toHaveText(/2 more fields/);
+    expect("input").toHaveCount(1);
+});
+
+test("a long message is folded, with how much is left", async () => {
+    const body = "x".repeat(1000);
+    const message = {
+        kind: "mail",
+        record: "",
+        subject: "Hi",
+        body,
+        recipients: ["a@example.com"],
+    };
+    await mountApproval({ messages: [message, { ...message, body: null }] });
+    expect(".o_ai_chat_rehearsal_message:first").toHaveText(/Sends an e-mail to a@example.com/);
+    expect(".o_ai_chat_rehearsal_message:first button").toHaveText("Show 400 more characters");
+    expect(".o_ai_chat_rehearsal_message:last").toHaveText(/You may not read its text/);
+    await click(".o_ai_chat_rehearsal_message:first button");
+    await animationFrame();
+    expect(queryOne(".o_ai_chat_rehearsal_message:first").textContent).toInclude(body);
+});
+
 test("where nothing can be shown the card says so, with the arguments", async () => {
     await mountApproval({ impossible: "It needs a network." });
     expect(".o_ai_chat_rehearsal").toHaveText("It needs a network.");
