@@ -12,7 +12,7 @@ SLOW = ("everything__trigger-long-running-operation", {"duration": 3, "steps": 3
 
 def ask(page, text):
     page.locator(".o_ai_chat_input").fill(text)
-    page.keyboard.press("Enter")
+    page.locator(".o_ai_chat_send").click()
 
 
 def test_ask_watch_reload_and_find_it_again(odoo, scripted_llm, page_of):

@@ -25,7 +25,7 @@ def ask(page, text, state="done"):
     turns = page.locator(".o_ai_chat_turn")
     before = turns.count()
     page.locator(".o_ai_chat_input").fill(text)
-    page.keyboard.press("Enter")
+    page.locator(".o_ai_chat_send").click()
     expect(turns).to_have_count(before + 1)
     expect(turns.last).to_have_attribute("data-state", state)
     return turns.last
@@ -100,7 +100,7 @@ def test_a_record_is_attached_by_its_name(odoo, zebras, scripted_llm, page_of, w
     expect(written).to_have_value("Where is @Zebra Works ")
     expect(page.locator(".o_ai_chat_foot .o_ai_chat_mentioned li")).to_have_text("Zebra Works")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    written.press("Enter")
+    page.locator(".o_ai_chat_send").click()
     expect(page.locator(".o_ai_chat_turn").last).to_have_attribute("data-state", "done")
     told = scripted_llm.requests()[-1]["body"]["messages"][-1]["content"]
     assert f"model res.partner, id {zebras[0]}" in told and "city: Graz" in told

@@ -25,7 +25,7 @@ def service(odoo, mcp_everything):
 
 def ask(page, text, answer):
     page.locator(".o_ai_chat_input").fill(text)
-    page.keyboard.press("Enter")
+    page.locator(".o_ai_chat_send").click()
     expect(page.locator(".o_ai_chat_message_assistant").last).to_contain_text(answer)
 
 

@@ -1,7 +1,7 @@
 import {
     Component,
+    onWillDestroy,
     onWillStart,
-    onWillUnmount,
     useEffect,
     useExternalListener,
     useRef,
@@ -49,6 +49,8 @@ export class AiChat extends Component {
         getNewChat: { type: Function, optional: true },
         /** Told which conversation is shown; null for a new chat. */
         onShow: { type: Function, optional: true },
+        /** Told what the conversation on the screen is called, "" for a new chat. */
+        onTitle: { type: Function, optional: true },
         /** Of a panel: shows the chat as a page, and closes the panel. */
         onExpand: { type: Function, optional: true },
         onClose: { type: Function, optional: true },
@@ -59,12 +61,13 @@ export class AiChat extends Component {
         this.steer = (text) => this.chat.send(text, { steers: true });
         this.dialog = useService("dialog");
         this.notification = useService("notification");
-        this.menuId = uniqueId("o_ai_chat_menu_");
+        this.viewId = uniqueId("o_ai_chat_");
+        this.menuId = `${this.viewId}_menu`;
         this.root = useRef("root");
         this.menu = useRef("menu");
         this.ui = useState({ isMenuOpen: false });
         onWillStart(() => this.start());
-        onWillUnmount(() => this.chat.exit());
+        onWillDestroy(() => this.chat.exit(this.viewId));
         useExternalListener(document, "visibilitychange", () => this.onVisibility());
         useShortcuts(this.root, () => !this.props.onClose, {
             search: () => this.openMenu(".o_ai_chat_search"),
@@ -83,6 +86,10 @@ export class AiChat extends Component {
             () => [this.chat.currentId]
         );
         useEffect(
+            (name) => this.props.onTitle?.(name),
+            () => [this.chat.thread?.name || ""]
+        );
+        useEffect(
             () => {
                 this.chat.servers.show(this.chat.chatRef);
             },
@@ -93,7 +100,7 @@ export class AiChat extends Component {
     /** Nothing is awaited: the frame stands at once, what is in it follows. */
     start() {
         const { conversationId, newChat, cloudService } = this.props;
-        this.chat.enter(cloudService);
+        this.chat.enter(this.viewId, cloudService);
         this.chat.loadPreferences();
         if (conversationId) {
             this.chat.open(conversationId);
@@ -139,7 +146,14 @@ export class AiChat extends Component {
     get isComposerDisabled() {
         return this.chat.thread
             ? Boolean(this.chat.thread.error && !this.chat.thread.isLoaded)
-            : !this.chat.newChat.assistant;
+            : this.chat.newChat.isLoaded && !this.chat.newChat.assistant;
+    }
+
+    /** What is written may not go yet. */
+    get isComposerBusy() {
+        const { isHolding, newChat, thread } = this.chat;
+        const isPreparing = newChat.isStarting || !newChat.assistant;
+        return isHolding || (thread ? thread.isSending : isPreparing);
     }
 
     /** What stands in the place of the composer; an answer under way can still be stopped there. */

@@ -46,7 +46,8 @@ export class AiChatStore extends Reactive {
         this.currentId = null;
         /** The conversation that the new chat on the screen became, until another one is opened. */
         this.startedId = null;
-        this.isShown = false;
+        /** Names the view that shows the chat; null: none. A new one is there before the one in its place goes. */
+        this.view = null;
         /** The page is about to be replaced: what is written stays a draft for the next one. */
         this.isLeaving = false;
         /** A message waits for its files. */
@@ -60,6 +61,10 @@ export class AiChatStore extends Reactive {
     /** @returns {ChatThread|null} null: a new chat is being prepared */
     get thread() {
         return this.threads[this.currentId] || null;
+    }
+
+    get isShown() {
+        return this.view !== null;
     }
 
     /** @returns {import("../core/chat_ref").ChatRef|null} null: there is nobody to chat with yet */
@@ -99,10 +104,11 @@ export class AiChatStore extends Reactive {
     /**
      * The chat came into view.
      *
+     * @param {string} view
      * @param {{id: number, name: string}} [cloudService] it shows and makes only conversations about this one
      */
-    enter(cloudService = null) {
-        this.isShown = true;
+    enter(view, cloudService = null) {
+        this.view = view;
         this.list.cloudServiceId = cloudService?.id;
         this.newChat.fixedService = cloudService;
         this.sendUnsent();
@@ -120,8 +126,11 @@ export class AiChatStore extends Reactive {
     }
 
     /** The chat goes out of view: nothing stays open, nothing is asked again. */
-    exit() {
-        this.isShown = false;
+    exit(view) {
+        if (this.view !== view) {
+            return; // another one shows it by now
+        }
+        this.view = null;
         browser.clearTimeout(this.listTimer);
         this.leave();
     }
@@ -267,10 +276,18 @@ export class AiChatStore extends Reactive {
         }
         const thread = this.thread || (await this.startConversation());
         if (thread) {
-            this.drafts.set(this.currentId, "");
             const pending = this.files.take(this.currentId);
             const records = this.mentions.take(this.currentId);
+            this.removeSent(text);
             await thread.send(content, { pending, records, steers });
+        }
+    }
+
+    /** What was typed behind it meanwhile stays. */
+    removeSent(text) {
+        const { draft } = this;
+        if (draft.startsWith(text)) {
+            this.setDraft(draft.slice(text.length));
         }
     }
 

@@ -25,8 +25,8 @@ export class CommandCenter extends Reactive {
         this.chat = chat;
         /** Prompts of the servers, by chat. */
         this.prompts = {};
-        /** Chats whose prompts are known or under way. */
-        this.asked = new Set();
+        /** What is under way or known, by chat: promises of its prompts. */
+        this.asked = new Map();
         /** What the last command shows: {title, rows: [{name, about}]}, or null. */
         this.answer = null;
         /** The prompt whose arguments are being written, or null. */
@@ -74,15 +74,27 @@ export class CommandCenter extends Reactive {
     /** Asks the servers for their prompts once for each chat, and again after a failure. */
     async loadPrompts() {
         const { chatRef } = this.chat;
-        if (chatRef && !this.asked.has(chatKey(chatRef))) {
-            await this.readPrompts(chatRef);
+        if (chatRef) {
+            await (this.asked.get(chatKey(chatRef)) || this.readPrompts(chatRef));
         }
     }
 
+    /** Whether a text may be a prompt that is not known yet. */
+    isUnsure(text) {
+        const { chatRef } = this.chat;
+        const isKnown = !chatRef || chatKey(chatRef) in this.prompts;
+        return !isKnown && !text.includes("\n") && Boolean(commandName(text)) && !this.find(text);
+    }
+
     /** Until the servers have answered, what they said before is offered. */
-    async readPrompts(chatRef) {
+    readPrompts(chatRef) {
+        const asked = this.askPrompts(chatRef);
+        this.asked.set(chatKey(chatRef), asked);
+        return asked;
+    }
+
+    async askPrompts(chatRef) {
         const key = chatKey(chatRef);
-        this.asked.add(key);
         try {
             this.prompts[key] = (await this.chat.api.prompts(chatRef)).prompts;
         } catch {

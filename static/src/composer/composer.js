@@ -1,4 +1,4 @@
-import { Component, useEffect, useRef, useState } from "@odoo/owl";
+import { Component, onMounted, onPatched, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { MentionChips } from "../mentions/mention_chips";
@@ -7,12 +7,18 @@ import { AttachMenu } from "./attach_menu";
 import { FileChip } from "./file_chip";
 import { FileDrop } from "./file_drop";
 
-/** Where the person writes. The text belongs to the owner, so that a draft outlives the view. */
+/** A finger writes: Enter begins a line, and the button sends. */
+const isTouch = () => window.matchMedia("(pointer: coarse)").matches;
+const isSending = ({ shiftKey, ctrlKey, metaKey }) =>
+    ctrlKey || metaKey || (!shiftKey && !isTouch());
+
+/** Where the person writes. The text belongs to its owner, so that a draft outlives the view. */
 export class Composer extends Component {
     static template = "woow_paas_platform.Composer";
     static components = { AttachMenu, FileChip, FileDrop, MentionChips };
     static props = {
-        text: String,
+        /** Reactive; its `draft` is the text, read anew whenever it is drawn. */
+        owner: Object,
         /** Files that wait to be sent, see PendingFiles; without `onAttach` none can be added. */
         files: { type: Array, optional: true },
         filesError: { type: [String, Object], optional: true },
@@ -50,14 +56,32 @@ export class Composer extends Component {
         this.input = useRef("input");
         this.menuId = uniqueId("o_ai_chat_commands_");
         this.menu = useState({ index: 0, isClosed: false });
+        onMounted(() => this.showText());
+        onPatched(() => this.showText());
         useEffect(
             () => this.fit(),
-            () => [this.props.text]
+            () => [this.text]
+        );
+        useEffect(
+            () => this.sendWaiting(),
+            () => [Boolean(this.props.isBusy)]
         );
         useEffect(
             () => this.focus(),
             () => [this.props.focusKey, this.props.isDisabled, this.props.isAside]
         );
+    }
+
+    get text() {
+        return this.props.owner.draft;
+    }
+
+    /** Between a rendering and this moment more may have been typed, and the owner has it. */
+    showText() {
+        const { el } = this.input;
+        if (el.value !== this.text) {
+            el.value = this.text;
+        }
     }
 
     /** As high as its text; the style sheet sets the limit. */
@@ -69,13 +93,26 @@ export class Composer extends Component {
 
     /** Not on touch screens, where the keyboard would cover half of what there is to read. */
     focus() {
-        if (!this.props.isAside && !window.matchMedia("(pointer: coarse)").matches) {
+        if (!this.props.isAside && !isTouch()) {
             this.input.el.focus({ preventScroll: true });
         }
     }
 
+    /** What was sent is answered: there is something to read. */
+    afterSending() {
+        if (isTouch()) {
+            this.input.el.blur();
+        } else {
+            this.input.el.focus({ preventScroll: true });
+        }
+    }
+
+    get enterKey() {
+        return isTouch() ? "enter" : "send";
+    }
+
     get hasContent() {
-        return Boolean(this.props.text.trim() || this.props.files?.length);
+        return Boolean(this.text.trim() || this.props.files?.length);
     }
 
     get canSend() {
@@ -83,15 +120,16 @@ export class Composer extends Component {
     }
 
     get canSteer() {
-        const { commands, files, text, onSteer, isRunning } = this.props;
+        const { commands, files, onSteer, isRunning } = this.props;
+        const { text } = this;
         const isText = Boolean(text.trim()) && !files?.length && !this.records.length;
         return Boolean(onSteer) && isRunning && isText && !commands?.find(text);
     }
 
     steer() {
-        if (this.canSend && !this.props.commands?.refuses(this.props.text)) {
-            this.props.onSteer(this.props.text);
-            this.input.el.focus({ preventScroll: true });
+        if (this.canSend && !this.props.commands?.refuses(this.text)) {
+            this.props.onSteer(this.text);
+            this.afterSending();
         }
     }
 
@@ -121,8 +159,8 @@ export class Composer extends Component {
     // Slash commands ---------------------------------------------------------
 
     get offers() {
-        const { commands, text } = this.props;
-        return commands && !this.menu.isClosed ? commands.matching(text) : [];
+        const { commands } = this.props;
+        return commands && !this.menu.isClosed ? commands.matching(this.text) : [];
     }
 
     /** Of what is open: commands or records. */
@@ -154,7 +192,7 @@ export class Composer extends Component {
     pickActive() {
         const { offers, choices, menu } = this;
         if (offers.length) {
-            this.pick(this.props.commands.find(this.props.text) || offers[menu.index]);
+            this.pick(this.props.commands.find(this.text) || offers[menu.index]);
         } else {
             this.mention(choices[Math.min(menu.index, choices.length - 1)]);
         }
@@ -214,12 +252,16 @@ export class Composer extends Component {
     }
 
     detachRecord(record) {
-        this.props.onInput(this.props.mentions.remove(record, this.props.text));
+        this.props.onInput(this.props.mentions.remove(record, this.text));
         this.input.el.focus({ preventScroll: true });
     }
 
-    send() {
-        const { commands, text } = this.props;
+    async send() {
+        const { commands } = this.props;
+        if (commands?.isUnsure(this.text)) {
+            await commands.loadPrompts();
+        }
+        const { text } = this;
         const command = commands?.find(text);
         if (command) {
             return this.pick(command);
@@ -227,9 +269,22 @@ export class Composer extends Component {
         if (commands?.refuses(text)) {
             return; // the text stays, to be corrected
         }
+        // What is sent before the chat is ready goes as soon as it is, unless it is changed first.
+        this.waiting = this.hasContent && this.props.isBusy ? text : null;
         if (this.canSend) {
-            this.props.onSend(this.props.text);
-            this.input.el.focus({ preventScroll: true });
+            this.props.onSend(text);
+            this.afterSending();
+        }
+    }
+
+    sendWaiting() {
+        const { waiting } = this;
+        if (this.props.isBusy) {
+            return;
+        }
+        this.waiting = null;
+        if (this.canSend && waiting === this.text) {
+            this.send();
         }
     }
 
@@ -239,7 +294,7 @@ export class Composer extends Component {
         if (!isComposing && !ev.shiftKey && this.onMenuKey(ev.key)) {
             ev.preventDefault();
             ev.stopPropagation();
-        } else if (ev.key === "Enter" && !ev.shiftKey && !isComposing) {
+        } else if (ev.key === "Enter" && isSending(ev) && !isComposing) {
             ev.preventDefault();
             this.send();
         } else if (ev.key === "Escape" && !ev.shiftKey && !isComposing && this.canStop) {

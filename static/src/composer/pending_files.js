@@ -30,8 +30,8 @@ export class PendingFiles extends Reactive {
         super();
         this.api = markRaw(api);
         this.files = readFromTab(STORAGE_KEY);
-        /** Why the last ones were not taken, or "". */
-        this.error = "";
+        /** Why the last ones were not taken, and of which conversation. */
+        this.refusal = { id: null, sentence: "" };
         /** What happened last, for who hears the page. */
         this.status = "";
         this.uploads = markRaw(new Map());
@@ -40,6 +40,15 @@ export class PendingFiles extends Reactive {
 
     of(id) {
         return this.files[id] || [];
+    }
+
+    /** Why the last ones of this conversation were not taken, or "". */
+    errorOf(id) {
+        return this.refusal.id === id ? this.refusal.sentence : "";
+    }
+
+    refuse(id, sentence) {
+        this.refusal = { id, sentence };
     }
 
     /** Whether all of them can be sent. */
@@ -76,15 +85,17 @@ export class PendingFiles extends Reactive {
     }
 
     add(id, files) {
-        this.error = "";
+        this.refuse(id, "");
         for (const file of files) {
             if (!this.hasRoom(id)) {
                 break;
             }
             if (file.size > MAX_BYTES) {
-                this.error = _t("“%(name)s” is too large. Attachments can be up to 8 MB.", {
-                    name: file.name,
-                });
+                const { name } = file;
+                this.refuse(
+                    id,
+                    _t("“%(name)s” is too large. Attachments can be up to 8 MB.", { name })
+                );
             } else {
                 const { name, size } = file;
                 const entry = { key: uuid(), name, size, file, progress: 0, failure: "" };
@@ -111,7 +122,7 @@ export class PendingFiles extends Reactive {
     }
 
     retry(key) {
-        this.error = "";
+        this.refuse(this.placeOf(key), "");
         Object.assign(this.find(key), { progress: 0, failure: "" });
         this.send(key);
     }
@@ -121,6 +132,13 @@ export class PendingFiles extends Reactive {
         return Object.values(this.files)
             .flat()
             .find((entry) => entry.key === key);
+    }
+
+    /** @returns {number|null|undefined} the conversation that the file waits in */
+    placeOf(key) {
+        const has = ([, entries]) => entries.some((entry) => entry.key === key);
+        const place = Object.entries(this.files).find(has)?.[0];
+        return place && (Number(place) || null);
     }
 
     async upload(key) {
@@ -161,7 +179,7 @@ export class PendingFiles extends Reactive {
             return;
         }
         const values = { name: entry.name, reason: error.message };
-        this.error = _t("“%(name)s” was not attached. %(reason)s", values);
+        this.refuse(this.placeOf(key), _t("“%(name)s” was not attached. %(reason)s", values));
         if (error.isTemporary || error.isSignedOut) {
             entry.failure = error.message;
         } else {
@@ -196,9 +214,8 @@ export class PendingFiles extends Reactive {
     hasRoom(id) {
         const hasRoom = this.of(id).length < MAX_FILES;
         if (!hasRoom) {
-            this.error = _t("You can attach up to %(limit)s files to a message.", {
-                limit: MAX_FILES,
-            });
+            const values = { limit: MAX_FILES };
+            this.refuse(id, _t("You can attach up to %(limit)s files to a message.", values));
         }
         return hasRoom;
     }
@@ -209,7 +226,7 @@ export class PendingFiles extends Reactive {
     }
 
     remove(id, key) {
-        this.error = "";
+        this.refuse(id, "");
         const removed = this.drop(key);
         this.uploads.get(key)?.abort();
         if (removed?.kept) {
@@ -221,7 +238,8 @@ export class PendingFiles extends Reactive {
     take(id) {
         const taken = this.of(id);
         this.set(id, []);
-        this.error = this.status = "";
+        this.refuse(id, "");
+        this.status = "";
         return taken;
     }
 }

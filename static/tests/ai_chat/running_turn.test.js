@@ -1,7 +1,9 @@
 import { advanceTime, beforeEach, click, describe, expect, test } from "@odoo/hoot";
-import { patchWithCleanup } from "@web/../tests/web_test_helpers";
+import { Component, reactive, useState, xml } from "@odoo/owl";
+import { mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { ask, CALL, mountChat, say, settle, setVisibility } from "../ai_chat_test_helpers";
+import { AiChat } from "@woow_paas_platform/ai_chat/ai_chat";
 import { FakeServer } from "../fake_server";
 
 describe.current.tags("desktop");
@@ -265,6 +267,32 @@ test("is not held open for a conversation that is not shown", async () => {
     await click(`[data-conversation-id='${conversation.id}']`);
     await settle();
     expect(server.requestsTo("/stream").at(-1).line).toMatch(/\?after=1$/);
+    await say(server, [2, { type: "text", content: "two", step: 1 }]);
+    expect(".o_ai_chat_plain").toHaveText("One two");
+});
+
+test("goes on where another view of the chat takes the place of this one", async () => {
+    const conversation = server.conversation();
+    server.message(conversation, "user", "Hi");
+    server.startTurn(conversation);
+    const isFirst = reactive({ value: true });
+    class Pages extends Component {
+        static template = xml`
+            <AiChat t-if="isFirst.value" conversationId="${conversation.id}"/>
+            <AiChat t-else="" conversationId="${conversation.id}"/>`;
+        static components = { AiChat };
+        static props = {};
+        setup() {
+            this.isFirst = useState(isFirst);
+        }
+    }
+    await mountWithCleanup(Pages);
+    await settle();
+    await say(server, [1, { type: "text", content: "One ", step: 1 }]);
+    conversation.turn.stream = new conversation.turn.stream.constructor();
+    isFirst.value = false;
+    await settle();
+    expect(".o_ai_chat_stop").toHaveCount(1);
     await say(server, [2, { type: "text", content: "two", step: 1 }]);
     expect(".o_ai_chat_plain").toHaveText("One two");
 });

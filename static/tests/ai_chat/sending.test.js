@@ -2,6 +2,7 @@ import {
     animationFrame,
     beforeEach,
     click,
+    Deferred,
     describe,
     edit,
     expect,
@@ -12,10 +13,19 @@ import {
 } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { ask, CALL, mountChat, say, settle, setVisibility } from "../ai_chat_test_helpers";
+import { json } from "../fake_responses";
 import { FakeServer } from "../fake_server";
 
 describe.current.tags("desktop");
 defineMailModels();
+
+const PROMPT = {
+    server: { id: 1, name: "wiki" },
+    name: "sum",
+    title: "",
+    description: "",
+    arguments: [{ name: "page", title: "", description: "", required: true }],
+};
 
 /** @type {FakeServer} */
 let server;
@@ -161,4 +171,18 @@ test("into a conversation that is busy elsewhere shows that turn", async () => {
     expect(queryAllTexts(".o_ai_chat_bubble")).toEqual(["From the other tab", "From here"]);
     expect(".o_ai_chat_unsent").toHaveText(/Still busy/);
     expect(".o_ai_chat_stop").toHaveCount(1);
+});
+
+test("a prompt that is pasted and sent at once is no unknown command", async () => {
+    const known = new Deferred();
+    server.interrupt("/prompts", known);
+    const conversation = server.conversation();
+    await mountChat({ conversationId: conversation.id });
+    await ask("/wiki:sum");
+    expect(".o_ai_chat_command").toHaveCount(0);
+    known.resolve(json({ prompts: [PROMPT], problems: [] }));
+    await settle();
+    expect(".o_ai_chat_command").not.toHaveText(/is not a command/);
+    expect(server.requestsTo("/messages")).toHaveLength(0);
+    expect(server.requestsTo("/prompts")).toHaveLength(1);
 });

@@ -1,7 +1,7 @@
 import { animationFrame, click, edit, expect, keyDown, press, queryOne, test } from "@odoo/hoot";
 import { Component, useState, xml } from "@odoo/owl";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
-import { mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { Composer } from "@woow_paas_platform/composer/composer";
 
 defineMailModels();
@@ -9,16 +9,16 @@ defineMailModels();
 /** Owns the text, as the chat does. */
 class Owner extends Component {
     static template = xml`
-        <Composer text="state.text" focusKey="state.focusKey" placeholder="'Say it'"
+        <Composer owner="state" focusKey="state.focusKey" placeholder="'Say it'"
                   isDisabled="state.isDisabled" isBusy="state.isBusy"
                   isRunning="state.isRunning" isStopping="state.isStopping"
-                  onInput="(text) => state.text = text"
+                  onInput="(text) => state.draft = text"
                   onSend="(text) => props.onSend(text)" onStop="() => props.onStop()"/>`;
     static components = { Composer };
     static props = ["*"];
 
     setup() {
-        this.state = useState({ text: "", focusKey: 1, ...this.props.state });
+        this.state = useState({ draft: "", focusKey: 1, ...this.props.state });
     }
 }
 
@@ -42,7 +42,7 @@ test("Enter sends", async () => {
 });
 
 test("Shift-Enter does not", async () => {
-    await mountComposer({ text: "Hello" });
+    await mountComposer({ draft: "Hello" });
     const events = await press("Enter", { shiftKey: true });
     const keydown = events.find((ev) => ev.type === "keydown" && ev.key === "Enter");
     expect(keydown.defaultPrevented).toBe(false);
@@ -50,7 +50,7 @@ test("Shift-Enter does not", async () => {
 });
 
 test("the Enter that ends a composition does not", async () => {
-    await mountComposer({ text: "你好" });
+    await mountComposer({ draft: "你好" });
     const input = queryOne(".o_ai_chat_input");
     for (const composing of [{ isComposing: true }, { keyCode: 229 }]) {
         input.dispatchEvent(
@@ -63,18 +63,18 @@ test("the Enter that ends a composition does not", async () => {
 });
 
 test("nothing to say, nothing to send", async () => {
-    await mountComposer({ text: "  \n " });
+    await mountComposer({ draft: "  \n " });
     expect(".o_ai_chat_send").not.toBeEnabled();
     await press("Enter");
     expect.verifySteps([]);
 });
 
 test("while a turn runs it can be stopped, and the next message be sent", async () => {
-    const owner = await mountComposer({ text: "", isRunning: true });
+    const owner = await mountComposer({ draft: "", isRunning: true });
     expect(".o_ai_chat_send").toHaveCount(0);
     await press("Enter");
     expect.verifySteps([]);
-    owner.state.text = "next";
+    owner.state.draft = "next";
     await animationFrame();
     expect(".o_ai_chat_send").toHaveAttribute("aria-label", "Send after this answer");
     await press("Enter");
@@ -87,19 +87,32 @@ test("while a turn runs it can be stopped, and the next message be sent", async 
 });
 
 test("a message on its way is not sent twice", async () => {
-    await mountComposer({ text: "once", isBusy: true });
+    await mountComposer({ draft: "once", isBusy: true });
     expect(".o_ai_chat_send").not.toBeEnabled();
     await press("Enter");
     expect.verifySteps([]);
 });
 
 test("it grows with its text and shrinks again", async () => {
-    const owner = await mountComposer({ text: "one" });
+    const owner = await mountComposer({ draft: "one" });
     const low = queryOne(".o_ai_chat_input").offsetHeight;
-    owner.state.text = "one\ntwo\nthree\nfour";
+    owner.state.draft = "one\ntwo\nthree\nfour";
     await animationFrame();
     expect(queryOne(".o_ai_chat_input").offsetHeight).toBeGreaterThan(low);
-    owner.state.text = "one";
+    owner.state.draft = "one";
     await animationFrame();
     expect(queryOne(".o_ai_chat_input").offsetHeight).toBe(low);
+});
+
+test("a finger begins a line with Enter; the button sends and shows what there is to read", async () => {
+    patchWithCleanup(window, { matchMedia: () => ({ matches: true }) });
+    await mountComposer({ draft: "one" });
+    expect(".o_ai_chat_input").toHaveAttribute("enterkeyhint", "enter");
+    await click(".o_ai_chat_input");
+    const events = await press("Enter");
+    expect(events.find(({ type }) => type === "keydown").defaultPrevented).toBe(false);
+    expect.verifySteps([]);
+    await click(".o_ai_chat_send");
+    expect.verifySteps(["send one\n"]);
+    expect(".o_ai_chat_input").not.toBeFocused();
 });

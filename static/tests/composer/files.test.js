@@ -139,3 +139,14 @@ test("the file dialog lists what is taken", async () => {
         expect(accepted.split(",")).toInclude(kind);
     }
 });
+
+test("what was refused is told where it was attached, and nowhere else", async () => {
+    const other = server.conversation({ name: "Other" });
+    await mountChat({ conversationId: conversation.id });
+    server.interrupt(UPLOAD, refusal(422, "empty_file", "The file is empty."));
+    await choose("empty.txt");
+    expect(".o_ai_chat_files_error").toHaveText(/The file is empty/);
+    await click(`[data-conversation-id='${other.id}']`);
+    await settle();
+    expect(".o_ai_chat_files_error").toHaveCount(0);
+});

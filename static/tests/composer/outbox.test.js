@@ -21,7 +21,7 @@ beforeEach(() => {
 /** What a reload does: the same tab, and nothing else of the page before. */
 async function openNextPage() {
     const page = new AiChatStore(new AiApi());
-    await page.enter();
+    await page.enter("page");
     await settle();
     return page;
 }
