@@ -87,6 +87,7 @@
         ],
         "woow_paas_platform.assets_chat": [
             "woow_paas_platform/static/src/core/**/*.js",
+            "woow_paas_platform/static/src/core/**/*.xml",
             "woow_paas_platform/static/src/markdown/**/*",
             "woow_paas_platform/static/src/records/**/*",
             "woow_paas_platform/static/src/tool_call/**/*",
@@ -114,6 +115,7 @@
         ],
         "woow_paas_platform.assets_servers": [
             "woow_paas_platform/static/src/core/**/*.js",
+            "woow_paas_platform/static/src/core/**/*.xml",
             "woow_paas_platform/static/src/markdown/copy_button.*",
             "woow_paas_platform/static/src/tool_call/tool_result.*",
             "woow_paas_platform/static/src/tool_call/result_table.js",

@@ -7,7 +7,6 @@ import {
     useRef,
     useState,
 } from "@odoo/owl";
-import { browser } from "@web/core/browser/browser";
 import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
@@ -24,6 +23,7 @@ import { ResourcePicker } from "../commands/resource_picker";
 import { useShortcuts } from "../commands/shortcuts";
 import { ServerPanel } from "../conversations/server_panel";
 import { Thread } from "../thread/thread";
+import { TryAgain } from "../core/try_again";
 
 /** The chat as a whole: conversations, the open one, and where the person writes. */
 export class AiChat extends Component {
@@ -38,6 +38,7 @@ export class AiChat extends Component {
         ResourcePicker,
         ServerPanel,
         Thread,
+        TryAgain,
     };
     static props = {
         conversationId: { type: [Number, { value: false }], optional: true },
@@ -160,11 +161,6 @@ export class AiChat extends Component {
     get closed() {
         const { thread } = this.chat;
         return thread && !thread.isRunning ? thread.closed : "";
-    }
-
-    get signInUrl() {
-        const { pathname, search } = browser.location;
-        return `/web/login?redirect=${encodeURIComponent(pathname + search)}`;
     }
 
     editFailed(message) {

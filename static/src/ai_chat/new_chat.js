@@ -1,6 +1,7 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { formatTools } from "../core/format";
+import { TryAgain } from "../core/try_again";
 import { Face } from "../thread/face";
 
 /** Suggested questions that are shown at once. */
@@ -9,7 +10,7 @@ const MAX_STARTERS = 4;
 /** What stands in the place of the messages before the first one: with whom, and about what. */
 export class NewChat extends Component {
     static template = "woow_paas_platform.NewChat";
-    static components = { Face };
+    static components = { Face, TryAgain };
     static props = {
         /** See NewChatState. */
         state: Object,

@@ -3,26 +3,27 @@ import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { formatMomentFull } from "../core/format";
 import { McpApi } from "../core/mcp_api";
+import { TryAgain } from "../core/try_again";
 import { ConnectionCard } from "./connection_card";
 
 /** A person's own keys for shared servers, and the tools that the person has allowed for good. */
 export class AiConnections extends Component {
     static template = "woow_paas_platform.AiConnections";
-    static components = { ConnectionCard };
+    static components = { ConnectionCard, TryAgain };
     static props = {};
 
     setup() {
         this.api = new McpApi();
-        this.state = useState({ connections: [], grants: [], isLoaded: false, error: "" });
+        this.state = useState({ connections: [], grants: [], isLoaded: false, error: null });
         onWillStart(() => this.load());
     }
 
     async attempt(action) {
-        this.state.error = "";
+        this.state.error = null;
         try {
             await action();
         } catch (error) {
-            this.state.error = error.message;
+            this.state.error = error;
         }
     }
 

@@ -2,6 +2,7 @@ import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { useDebounced } from "@web/core/utils/timing";
 import { formatMoment, formatMomentFull, formatPeriod } from "../core/format";
+import { TryAgain } from "../core/try_again";
 
 /** Milliseconds without a key after which the list is searched. */
 const SEARCH_DELAY = 250;
@@ -9,6 +10,7 @@ const SEARCH_DELAY = 250;
 /** The person's conversations, newest first. */
 export class ConversationList extends Component {
     static template = "woow_paas_platform.ConversationList";
+    static components = { TryAgain };
     static props = {
         list: Object,
         currentId: { type: [Number, { value: null }], optional: true },

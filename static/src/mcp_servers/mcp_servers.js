@@ -7,11 +7,12 @@ import { ServerCard } from "./server_card";
 import { ServerForm } from "../server_forms/server_form";
 import { ServerList } from "./server_list";
 import { TemplateForm } from "../server_forms/template_form";
+import { TryAgain } from "../core/try_again";
 
 /** The MCP servers of a cloud service, or a person's own: to add, change, test and switch. */
 export class McpServers extends Component {
     static template = "woow_paas_platform.McpServers";
-    static components = { ImportForm, ServerCard, ServerForm, TemplateForm };
+    static components = { ImportForm, ServerCard, ServerForm, TemplateForm, TryAgain };
     static props = {
         /** Left out: the person's own servers. */
         cloudServiceId: { type: Number, optional: true },

@@ -5,12 +5,13 @@ import { Attachments } from "../composer/attachments";
 import { MentionChips } from "../mentions/mention_chips";
 import { isSame, withoutMention } from "../mentions/mention_text";
 import { CopyButton } from "../markdown/copy_button";
+import { TryAgain } from "../core/try_again";
 import { Versions } from "../turn/versions";
 
 /** What the person said; it can be asked in other words, and the earlier wordings looked at. */
 export class Question extends Component {
     static template = "woow_paas_platform.Question";
-    static components = { Attachments, CopyButton, MentionChips, Versions };
+    static components = { Attachments, CopyButton, MentionChips, TryAgain, Versions };
     static props = {
         message: Object,
         /** Whether nothing is under way that a new wording would disturb. */
