@@ -63,6 +63,7 @@ class ServicePortal(CustomerPortal):
             # sudo: res.users - members of a workspace know each other's names
             members=workspace.access_ids.sudo().sorted(lambda a: ROLES.index(a.role)),
             is_owned=workspace._is_owned(),
+            is_removed="removed" in request.httprequest.args,
             servers=service._own_servers(),
             **values,
         )
@@ -76,10 +77,10 @@ class ServicePortal(CustomerPortal):
     @http.route("/my/services/<int:service_id>/members/<int:access_id>/remove", **FORM)
     def remove_member(self, service_id, access_id, **_form):
         return self._change_members(
-            service_id, lambda workspace: workspace._remove_member(access_id)
+            service_id, lambda workspace: workspace._remove_member(access_id), told="?removed=1"
         )
 
-    def _change_members(self, service_id, change, **typed):
+    def _change_members(self, service_id, change, told="", **typed):
         """The page once more; where the change is refused with the reason and what was typed, as 422."""
         service = readable_service(service_id)
         if not (service and service.workspace_id._is_owned()):
@@ -90,7 +91,7 @@ class ServicePortal(CustomerPortal):
             page = self._overview(service, problem=str(error), **typed)
             page.status_code = 422
             return page
-        return request.redirect(f"/my/services/{service.id}#members")
+        return request.redirect(f"/my/services/{service.id}{told}#members")
 
     @http.route(
         [

@@ -424,4 +424,8 @@ class TestChatApi(AiHttpCase):
         page = self.url_open("/my/ai")
         self.assertEqual(page.status_code, 200)
         self.assertIn("woow_paas_platform", page.text)
+        self.assertIn("o_ai_chat_skeleton", page.text, "there is something before the script is")
+        self.assertIn("prefers-color-scheme: dark", page.text)
+        chosen = self.url_open("/my/ai", cookies={"color_scheme": "light"})
+        self.assertNotIn("prefers-color-scheme: dark", chosen.text)
         self.assertIn("/my/ai", self.url_open("/my").text)

@@ -72,6 +72,7 @@ class TestMembers(AiHttpCase):
         page = self._post(f"/{access.id}/remove").text
         self.assertFalse(self._role(self.ada))
         self.assertNotIn(self.ada.email, page)
+        self.assertIn("o_woow_removed", page)
         self.assertEqual(self._post(f"/{access.id}/remove").status_code, 200, "it is gone already")
 
     def test_who_was_added_sees_the_service_and_its_owner(self):

@@ -1,19 +1,18 @@
 import { Component } from "@odoo/owl";
-import { LazyComponent } from "@web/core/assets";
+import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { standardActionServiceProps } from "@web/webclient/actions/action_service";
-import { CHAT_BUNDLE } from "./chat_bundle";
+import { ChatFrame } from "./frame/chat_frame";
 import { chosenTheme } from "./theme";
 
 /** The chat as a page of the backend: the address follows the open conversation. */
 export class AiChatAction extends Component {
     static template = "woow_paas_platform.AiChatAction";
-    static components = { LazyComponent };
+    static components = { ChatFrame };
     static props = { ...standardActionServiceProps };
 
     setup() {
         const { action, resId } = this.props;
-        this.chatBundle = CHAT_BUNDLE;
         this.chatProps = {
             conversationId: resId || action.params?.conversation_id || false,
             newChat: {
@@ -26,6 +25,7 @@ export class AiChatAction extends Component {
                 },
             },
             onShow: (conversationId) => this.onShow(conversationId),
+            onTitle: (name) => this.env.config.setDisplayName(name || _t("AI assistants")),
         };
     }
 

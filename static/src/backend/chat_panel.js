@@ -1,10 +1,9 @@
 import { Component, reactive, useExternalListener, useRef, useState } from "@odoo/owl";
-import { LazyComponent, loadBundle } from "@web/core/assets";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
 import { effect } from "@web/core/utils/reactive";
-import { CHAT_BUNDLE } from "./chat_bundle";
+import { ChatFrame } from "./frame/chat_frame";
 import { chosenTheme } from "./theme";
 
 const ACTION = "woow_paas_platform.ai_chat";
@@ -48,7 +47,6 @@ export const chatPanelService = {
 
             /** Opens a conversation, or a new one about what is on the screen. */
             async open(conversationId = false) {
-                await loadBundle(CHAT_BUNDLE); // if it fails, the next click tries again
                 panel.newChat = conversationId ? null : await panel.choice();
                 panel.conversationId = conversationId;
                 panel.unseen.delete(conversationId);
@@ -102,14 +100,13 @@ registry.category("services").add("ai_chat_panel", chatPanelService);
 /** The panel itself, at the side of the screen. */
 export class ChatPanel extends Component {
     static template = "woow_paas_platform.ChatPanel";
-    static components = { LazyComponent };
+    static components = { ChatFrame };
     static props = {};
 
     setup() {
         this.panel = useState(useService("ai_chat_panel"));
         this.action = useService("action");
         this.root = useRef("root");
-        this.chatBundle = CHAT_BUNDLE;
         this.getNewChat = () => this.panel.choice();
         this.onShow = this.onShow.bind(this);
         this.expand = this.expand.bind(this);

@@ -5,7 +5,7 @@ import { decorateEmojis, htmlToTextContentInline } from "@mail/utils/common/form
 import { markup } from "@odoo/owl";
 import { LazyComponent } from "@web/core/assets";
 import { patch } from "@web/core/utils/patch";
-import { CHAT_BUNDLE } from "./chat_bundle";
+import { CHAT_BUNDLE } from "./frame/chat_bundle";
 
 /** Begins what tells of the calls to readers who have no cards, at the end of a body. */
 const SUMMARY = '<div class="o_ai_call_summary">';
