@@ -119,7 +119,7 @@ class ChatController(http.Controller):
                     "tools": assistant.tool_count,
                     **assistant._api_face(),
                 }
-                for assistant in request.env["ai.assistant"].search([])
+                for assistant in request.env["ai.assistant"]._offered()
             ]
         }
 

@@ -225,6 +225,10 @@ RECORD = {"model": TEXT, "id": INT, "name": TEXT}
 NAMED = _object({"id": INT, "name": TEXT})
 IMAGE_URL = {**_or_null(TEXT), "description": "Of its image, null without one"}
 STARTERS = {**_list(TEXT), "description": "Questions that a chat may begin with"}
+RECORD_MODELS = {
+    **_list(_object({"model": TEXT, "name": TEXT})),
+    "description": "Models of Odoo that the assistant works with and the caller may read",
+}
 TURN_STATE = _one_of("queued", "running", "waiting", "done", "failed", "stopped")
 CONVERSATION = {
     "id": INT,
@@ -346,6 +350,7 @@ SCHEMAS = {
             "servers": _list(_object(CHOICE)),
             "notice": NOTICE,
             "can_reload": BOOL,
+            "records": RECORD_MODELS,
         }
     ),
     "Connections": _object({"connections": _list(ref("Connection"))}),
@@ -372,6 +377,7 @@ SCHEMAS = {
                         "image_url": IMAGE_URL,
                         "greeting": TEXT,
                         "starters": STARTERS,
+                        "records": RECORD_MODELS,
                     }
                 )
             )

@@ -133,12 +133,14 @@ ORM = {
     "default_get",
     "fields_get",
     "init",
+    "name_search",
     "write",
     "unlink",
     "get_values",
     "set_values",
     "message_post",
     "message_subscribe",
+    "web_search_read",
 }
 ORM |= {"activity_schedule", "message_mail_with_source", "message_notify"}
 ORM |= {"SELF_READABLE_FIELDS", "SELF_WRITEABLE_FIELDS", "get_mention_suggestions_from_channel"}

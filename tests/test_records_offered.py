@@ -7,6 +7,8 @@ from odoo.tests import tagged
 
 from .records_data import PartnersCase
 
+TAG = "res.partner.category"
+
 
 @tagged("post_install", "-at_install")
 class TestRecordsOffered(PartnersCase):
@@ -47,6 +49,27 @@ class TestRecordsOffered(PartnersCase):
         self.env.flush_all()
         verdict = self.store.begin_call(self.claims[self.internal], call)
         self.assertEqual(verdict.kind, "deny")
+
+    def test_it_says_what_it_works_with_and_suggests_that(self):
+        assistant = self.assistant.with_user(self.internal)
+        contacts = {"model": "res.partner", "name": "Contact"}
+        self.assertIn(contacts, assistant._api_records())
+        self.assertIn("“Contact”", " ".join(assistant._api_face()["starters"]))
+        offered = assistant._offered_mcp_servers(self.internal)
+        self.assertIn(contacts, assistant._mcp_config(offered, offered)["records"])
+        self.assistant.record_access_ids.unlink()
+        self.assertFalse(assistant._api_records())
+
+    def test_one_that_has_nothing_for_the_user_comes_last(self):
+        Assistant = self.env["ai.assistant"].with_user(self.internal)
+        self.assistant.record_access_ids.filtered(lambda one: one.model != TAG).unlink()
+        self.assistant.write({"sequence": -1, "mcp_server_ids": [(5,)]})
+        self.assistant.copy({"name": "Other", "sequence": 0, "record_access_ids": [(5,)]})
+        self.env[TAG].search([]).unlink()
+        self.assertNotEqual(Assistant._offered()[0], self.assistant)
+        self.assertIn(self.assistant, Assistant._offered())
+        self.env[TAG].create({"name": "Gold"})
+        self.assertEqual(Assistant._offered()[0], self.assistant)
 
     def test_presets_name_what_is_installed_only(self):
         offered = dict(self.env["ai.assistant"]._selection_record_preset())

@@ -41,7 +41,7 @@ ASSISTANTS = {
     "ai_assistant_orders": {
         "name": "Order Assistant",
         "description": "Knows your quotations and orders.",
-        "sequence": 20,
+        "sequence": 8,
         "system_prompt": "You are a helpful assistant for customers. Look things up with the tools instead of"
         " guessing. Quotations and orders are in sale.order, their lines in sale.order.line. The state of a quotation"
         " is draft or sent, that of an order is sale. Use search_records: without filters it lists them all, with"

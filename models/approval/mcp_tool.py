@@ -51,6 +51,9 @@ class McpTool(models.Model):
     def _api_data(self):
         return super()._api_data() | {"my_policy": self.my_policy}
 
+    def _harmless(self):
+        return super()._harmless().filtered(lambda tool: tool.effect == "read")
+
     def _set_my_policy(self, policy):
         self.ensure_one()
         # sudo: mcp_server - which one the tool is of; the caller may use the tool

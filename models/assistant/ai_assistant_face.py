@@ -45,8 +45,12 @@ class AiAssistant(models.Model):
     def _proposed_starters(self):
         """Questions that a person may begin with, made from what the assistant can do."""
         self.ensure_one()
+        return [self.env._("What can you help me with?"), *self._proposed_uses()][:STARTERS]
+
+    def _proposed_uses(self):
+        """Of what the assistant works with; one click sends each of them."""
         # sudo: ai.assistant - names of tools that the person may have called anyway
-        tools = self.sudo()._system_tools()
+        tools = self.sudo()._system_tools()._harmless()
         nth = {  # each server has its say before one has it twice
             tool: number
             for _server, of_server in tools.grouped("server_id").items()
@@ -54,13 +58,7 @@ class AiAssistant(models.Model):
         }
         tools = tools.sorted(lambda tool: (nth[tool], tool.server_id.name))
         names = [tool.title or tool.name.replace("_", " ") for tool in tools]
-        return [
-            self.env._("What can you help me with?"),
-            *(
-                self.env._("Show me an example of “%(tool)s”.", tool=name[:100])
-                for name in names[: STARTERS - 1]
-            ),
-        ]
+        return [self.env._("Show me an example of “%(tool)s”.", tool=name[:100]) for name in names]
 
     def _image_url(self):
         self.ensure_one()

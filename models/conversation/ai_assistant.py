@@ -1,10 +1,32 @@
-from odoo import models
+from odoo import api, models
 
 from ...tools import mcp_switch
+from ..turn.ai_turn import CONVERSATION
 
 
 class AiAssistant(models.Model):
     _inherit = "ai.assistant"
+
+    @api.model
+    def _offered(self):
+        """The assistants that the user may chat with, the one of the last conversation first."""
+        assistants = self.search([("active", "=", True)])._by_use()
+        own = [
+            ("channel_type", "=", CONVERSATION),
+            ("woow_user_id", "=", self.env.uid),
+            ("woow_assistant_id", "in", assistants.ids),
+        ]
+        # sudo: discuss.channel - the user's own conversations, of which only the assistant is read
+        last = (
+            self.env["discuss.channel"]
+            .sudo()
+            .search(own, order="last_interest_dt desc, id desc", limit=1)
+        )
+        return (assistants & last.woow_assistant_id.sudo(False)) | assistants
+
+    def _by_use(self):
+        """Hook: those that have nothing for the user come last."""
+        return self
 
     def _offered_mcp_servers(self, person, service=None):
         """The servers that a chat of this person may use now; none if it is closed to them, or MCP is off.

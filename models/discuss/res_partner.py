@@ -1,5 +1,6 @@
 from odoo import api, models
 from odoo.addons.mail.tools.discuss import Store
+from odoo.fields import Domain
 
 
 class ResPartner(models.Model):
@@ -11,6 +12,31 @@ class ResPartner(models.Model):
         assistants = self.env["ai.assistant"].sudo().with_context(active_test=False)
         assistants.search([("partner_id", "in", self.ids)]).partner_id.im_status = "bot"
         return result
+
+    @api.readonly
+    @api.model
+    def name_search(self, name="", domain=None, operator="ilike", limit=100):
+        """Assistants are offered nowhere as a customer, a contact or a follower."""
+        return super().name_search(name, self._without_assistants(domain), operator, limit)
+
+    @api.readonly
+    @api.model
+    def web_search_read(self, domain, specification, *args, **kwargs):
+        """Lists of contacts show people and companies."""
+        return super().web_search_read(
+            self._without_assistants(domain), specification, *args, **kwargs
+        )
+
+    @api.model
+    def _without_assistants(self, domain):
+        # sudo: ai.assistant - which contacts are those of one; nothing of them is shown
+        assistants = (
+            self.env["ai.assistant"]
+            .sudo()
+            .with_context(active_test=False)
+            .search([("partner_id", "!=", False)])
+        )
+        return Domain(domain or Domain.TRUE) & Domain("id", "not in", assistants.partner_id.ids)
 
     @api.readonly
     @api.model

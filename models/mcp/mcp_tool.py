@@ -84,6 +84,12 @@ class McpTool(models.Model):
             # sudo: mcp_server - see `_compute_alias`
             tool.display_name = f"{tool.sudo().server_id.name}.{tool.name}"
 
+    def _harmless(self):
+        """Those that may be suggested to people: their server answers. Other features leave out more."""
+        return self.filtered(
+            lambda tool: tool.server_id.state in ("draft", "connected", "degraded")
+        )
+
     def _aliases(self):
         """``{tool: alias}``: what models call these tools, unique among them."""
         called = self.server_id._unambiguous_names()

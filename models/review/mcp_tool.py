@@ -268,6 +268,9 @@ class McpTool(models.Model):
         last = self.env["woow_paas_platform.mcp_tool_review"].sudo().search(decisions, limit=1)
         return last.decision == "accepted"
 
+    def _harmless(self):
+        return super()._harmless().filtered(lambda tool: not tool.warning_codes)
+
     def _quarantine_reason(self):
         """:return: why the definition keeps the tool out of use, ``""`` if it does not"""
         return {

@@ -28,6 +28,7 @@ export class FakeServer extends FakeConversations {
         /** As `mcp-config` lists them; each conversation has the same. */
         this.mcpServers = [];
         this.mcpNotice = "";
+        this.recordModels = [];
         /** What is read of a file, by its name: {mimetype, pages, pages_read}. */
         this.documents = {};
         this.prompts = [];
@@ -111,7 +112,7 @@ export class FakeServer extends FakeConversations {
             return json({ records: this.records.filter(fits).slice(0, 8) });
         }
         if (kind === "assistants") {
-            const bare = { image_url: null, greeting: "", starters: [] };
+            const bare = { image_url: null, greeting: "", starters: [], records: [] };
             return json({ assistants: this.assistants.map((one) => ({ ...bare, ...one })) });
         }
         if (kind === "cloud-services") {
@@ -225,6 +226,7 @@ export class FakeServer extends FakeConversations {
             servers: this.mcpServers.map((one) => ({ state_message: "", ...one })),
             notice: this.mcpNotice,
             can_reload: true,
+            records: this.recordModels,
         });
     }
 

@@ -1,6 +1,7 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { formatTools } from "../core/format";
+import { user } from "@web/core/user";
+import { formatRecords, formatTools } from "../core/format";
 import { TryAgain } from "../core/try_again";
 import { Face } from "../thread/face";
 
@@ -23,6 +24,11 @@ export class NewChat extends Component {
         onStart: Function,
     };
 
+    /** Who gives access needs not ask for it. */
+    get isAdmin() {
+        return user.isAdmin;
+    }
+
     get hasChoice() {
         return this.props.state.assistants.length > 1;
     }
@@ -32,7 +38,7 @@ export class NewChat extends Component {
         return (this.props.state.record || this.props.state.fixedService)?.name;
     }
 
-    /** Of the record on the screen, of the service, of the assistant. */
+    /** Of the record on the screen, where the assistant works with such ones, of the service, of the assistant. */
     get starters() {
         const { assistant, record, cloudService } = this.props.state;
         if (!assistant) {
@@ -40,7 +46,7 @@ export class NewChat extends Component {
         }
         const name = record?.name;
         return [
-            ...(record
+            ...(this.props.state.canUse(record)
                 ? [
                       _t("Summarize “%(name)s”.", { name }),
                       _t("What is open on “%(name)s”?", { name }),
@@ -49,6 +55,10 @@ export class NewChat extends Component {
             ...(cloudService?.starters || []),
             ...(assistant.starters || []),
         ].slice(0, MAX_STARTERS);
+    }
+
+    records({ records }) {
+        return formatRecords(records);
     }
 
     tools({ tools }) {

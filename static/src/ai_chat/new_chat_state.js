@@ -13,6 +13,8 @@ export class NewChatState extends Reactive {
         this.isLoading = false;
         this.error = null;
         this.assistantId = null;
+        /** Whether somebody has chosen that one; else it is the first, whom the person talked to last. */
+        this.isChosen = false;
         this.cloudServiceId = null;
         /** {id, name} of the cloud service that cannot be chosen otherwise; null: any. */
         this.fixedService = null;
@@ -30,14 +32,24 @@ export class NewChatState extends Reactive {
         return this.cloudServices.find(({ id }) => id === this.cloudServiceId) || null;
     }
 
+    /** Whether an assistant works with records like this one. */
+    canUse(record, assistant = this.assistant) {
+        return Boolean(record && assistant?.records.some(({ model }) => model === record.model));
+    }
+
     async prepare({ assistantId, cloudServiceId, record } = {}) {
         this.startError = null;
         this.cloudServiceId = this.fixedService?.id || cloudServiceId || null;
         this.record = record || null;
+        this.isChosen = Boolean(assistantId);
         if (assistantId) {
             this.assistantId = assistantId;
         }
         await this.load();
+    }
+
+    choose(assistantId) {
+        Object.assign(this, { assistantId, isChosen: true });
     }
 
     async load() {
@@ -59,10 +71,15 @@ export class NewChatState extends Reactive {
         }
     }
 
-    /** A choice that does not exist (any more) falls back to the first, or to none; what is fixed stays. */
+    /**
+     * A choice that does not exist (any more) falls back to the first that works with the record, to the first of all,
+     * or to none; what is fixed stays.
+     */
     checkSelection() {
-        if (!this.assistant) {
-            this.assistantId = this.assistants[0]?.id ?? null;
+        if (!this.assistant || !this.isChosen) {
+            const [first] = this.assistants;
+            const fits = this.assistants.find((one) => this.canUse(this.record, one));
+            this.assistantId = (fits || first)?.id ?? null;
         }
         if (
             !this.fixedService &&

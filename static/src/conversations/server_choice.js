@@ -12,6 +12,8 @@ export class ServerChoice extends Reactive {
         this.chatRef = null;
         /** {id, name, title, state, tool_count, token_estimate, enabled}, or null while unknown. */
         this.servers = null;
+        /** {model, name}: of Odoo's records that the assistant works with. */
+        this.records = [];
         /** Whether this person may have the tools of one of them read again. */
         this.canReload = false;
         /** What was switched in a chat that has not begun: name -> whether it is on. */
@@ -99,9 +101,10 @@ export class ServerChoice extends Reactive {
         const key = chatKey(this.chatRef);
         Object.assign(this, { isBusy: true, error: null });
         try {
-            const { servers, notice, can_reload: canReload } = await ask();
+            const { servers, records, notice, can_reload: canReload } = await ask();
             if (key === chatKey(this.chatRef)) {
-                Object.assign(this, { servers: this.asSwitched(servers), notice, canReload });
+                const switched = this.asSwitched(servers);
+                Object.assign(this, { servers: switched, records, notice, canReload });
             }
         } catch (error) {
             if (key === chatKey(this.chatRef)) {

@@ -1,7 +1,7 @@
 import { Component, useExternalListener, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
-import { formatTools } from "../core/format";
+import { formatRecords, formatTools } from "../core/format";
 import { ServerTools } from "./server_tools";
 
 /** What the chat may use, as a line that opens to a switch for each MCP server. */
@@ -37,12 +37,18 @@ export class ServerPanel extends Component {
     }
 
     get summary() {
-        return [...this.props.partners, this.counts].filter(Boolean).join(" · ");
+        return [...this.props.partners, this.recordsLabel, this.counts].filter(Boolean).join(" · ");
+    }
+
+    /** Of Odoo's records. */
+    get recordsLabel() {
+        const { servers, records } = this.props.choice;
+        return servers ? formatRecords(records) : "";
     }
 
     get counts() {
-        const { servers, enabled, notice } = this.props.choice;
-        if (!servers) {
+        const { servers, records, enabled, notice } = this.props.choice;
+        if (!servers || (records.length && !servers.length)) {
             return "";
         }
         if (notice) {

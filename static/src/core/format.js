@@ -46,6 +46,12 @@ export function formatCount(value) {
     return formatFloat(value || 0, { digits: [false, 0] });
 }
 
+/** Labels of models that an assistant works with; the rest is no news to anybody. */
+export function formatRecords(records, most = 4) {
+    const names = records.slice(0, most).map(({ name }) => name);
+    return [...names, ...(records.length > most ? ["…"] : [])].join(", ");
+}
+
 export function formatTools(count) {
     return count === 1 ? _t("1 tool") : _t("%(count)s tools", { count });
 }

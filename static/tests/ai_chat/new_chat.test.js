@@ -2,7 +2,9 @@ import {
     animationFrame,
     beforeEach,
     click,
+    Deferred,
     describe,
+    edit,
     expect,
     manuallyDispatchProgrammaticEvent,
     press,
@@ -14,11 +16,13 @@ import { browser } from "@web/core/browser/browser";
 import { patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { ask, mountChat, settle, setVisibility } from "../ai_chat_test_helpers";
+import { json, refusal } from "../fake_responses";
 import { FakeServer } from "../fake_server";
 
 describe.current.tags("desktop");
 defineMailModels();
 
+const LEAD = { model: "crm.lead", name: "Lead" };
 /** @type {FakeServer} */
 let server;
 beforeEach(() => {
@@ -64,6 +68,7 @@ test("greets with the face of its assistant, and a click asks what is suggested"
         image_url: "/web/static/img/placeholder.png",
         greeting: "What may I look up?",
         starters: ["What time is it?"],
+        records: [{ model: "res.partner", name: "Contact" }],
     });
     const starters = ["What runs?"];
     server.cloudServices = [
@@ -167,4 +172,66 @@ test("where nothing can be asked any more, it says why and leads to a new chat",
     await click(".o_ai_chat_closed button");
     await settle();
     expect(".o_ai_chat_input").toHaveAttribute("placeholder", "Message Ada");
+});
+
+test("what is typed before the assistants are there is kept, and goes when they are", async () => {
+    const answer = new Deferred();
+    server.interrupt("GET /api/ai/assistants", answer);
+    await mountChat();
+    expect(".o_ai_chat_input").toBeEnabled();
+    await ask("Hello");
+    expect(".o_ai_chat_input").toHaveValue("Hello");
+    expect(".o_ai_chat_send").not.toBeEnabled();
+    const [ada] = server.assistants;
+    const face = { image_url: null, greeting: "", starters: [], records: [] };
+    answer.resolve(json({ assistants: [{ ...ada, ...face }] }));
+    await settle();
+    await press("Enter");
+    await settle();
+    expect(".o_ai_chat_bubble").toHaveText("Hello");
+});
+
+test("what is typed while the conversation is made stays", async () => {
+    await mountChat();
+    const made = new Deferred();
+    server.interrupt("POST /api/ai/conversations", made);
+    await ask("Hello");
+    await edit("Hello and");
+    made.resolve(json(server.listed(server.conversation({ name: "" })), 201));
+    await settle();
+    expect(".o_ai_chat_bubble").toHaveText("Hello");
+    expect(".o_ai_chat_input").toHaveValue(" and");
+});
+
+test("the next one begins with the assistant of the last one", async () => {
+    server.assistants.push({ id: 2, name: "Bob", description: "Ops", tools: 1 });
+    await mountChat();
+    expect(".o_ai_chat_input").toHaveAttribute("placeholder", "Message Ada");
+    server.assistants.reverse(); // the one talked to last comes first
+    await click(".o_ai_chat_new");
+    await settle();
+    expect(".o_ai_chat_input").toHaveAttribute("placeholder", "Message Bob");
+    await click(".o_ai_chat_choice:last");
+    setVisibility("visible");
+    await settle();
+    expect(".o_ai_chat_input").toHaveAttribute("placeholder", "Message Ada");
+});
+
+test("an expired session leads to the sign-in", async () => {
+    server.interrupt("GET /api/ai/assistants", refusal(401, "unauthenticated", "No."));
+    await mountChat();
+    expect(".o_ai_chat_start .alert a").toHaveAttribute("href", /^\/web\/login\?redirect=/);
+    expect(".o_ai_chat_start .alert button").toHaveCount(0);
+});
+
+test("an assistant of records says which", async () => {
+    server.assistants.push({ id: 2, name: "Sam", description: "", tools: 0, records: [LEAD] });
+    server.recordModels = [LEAD, { model: "res.partner", name: "Contact" }];
+    await mountChat();
+    expect(queryAllTexts(".o_ai_chat_choice_records")).toEqual(["Lead"]);
+    expect(".o_ai_chat_scope").toHaveText("Ada · Lead, Contact");
+    await click(".o_ai_chat_scope");
+    await settle();
+    expect(".o_ai_chat_own_records").toHaveText(/Lead, Contact/);
+    expect(".o_ai_chat_servers_panel").not.toHaveText(/no MCP servers/);
 });
