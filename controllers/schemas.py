@@ -128,6 +128,7 @@ MANAGED = {
     "is_personal": BOOL,
     "user_id": {**_or_null(INT), "description": "Whose a personal server is"},
     "state_message": TEXT,
+    "review_count": {**INT, "description": "Tools that wait for a review"},
     "protocol_version": TEXT,
     "last_sync": MOMENT,
     "last_attempt": MOMENT,
@@ -245,6 +246,7 @@ CHOICE = {
     "state_message": {**TEXT, "description": "Why it does not work, empty while it does"},
     "tool_count": INT,
     "token_estimate": INT,
+    "review_count": MANAGED["review_count"],
     "enabled": BOOL,
     "enabled_for_me": PUBLIC["enabled_for_me"],
 }

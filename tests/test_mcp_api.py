@@ -263,6 +263,7 @@ class TestMcpApi(McpApiCase):
         path = f"/api/sessions/{channel.id}/mcp-config"
         config = self._json("GET", path, expect=200)
         self.assertEqual(set(config["enabled_servers"]), {"weather", "flows"})
+        self.assertEqual([one["review_count"] for one in config["servers"]], [0, 0])
         config = self._json("PUT", path, {"enabled_servers": ["flows"]}, 200)
         self.assertEqual(config["enabled_servers"], ["flows"])
         turn = channel._ask("Hello").sudo()

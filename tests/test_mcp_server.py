@@ -128,6 +128,15 @@ class TestMcpServer(AiCase):
         self.assertEqual(self.server.state, "draft")
 
     @mute_logger("odoo.sql_db")
+    def test_servers_go_with_their_owner(self):
+        person = self.stranger.copy({"login": "ai_leaving"})
+        vals = {"name": "own", "url": "https://own.example.com", "scope": "user"}
+        own = self.env[self.server._name].create({**vals, "owner_user_id": person.id})
+        person.unlink()
+        self.assertFalse(own.exists())
+        self.service.unlink()
+        self.assertFalse(self.user_server.exists())
+
     def test_names_are_unique_in_their_scope_only(self):
         Server = self.env["woow_paas_platform.mcp_server"].with_context(woow_no_sync=True)
         Server.create(

@@ -7,6 +7,8 @@ from odoo.tests import tagged
 
 from ..tools import settings
 from .test_mcp_api import SERVERS, McpApiCase
+from .test_mcp_server import discovery
+from .test_mcp_server import tool as found
 from .test_stdio_templates import COMMANDS, DSN, ENVIRONMENTS, POSTGRESQL, SERVER, SLACK, Released
 
 
@@ -171,7 +173,15 @@ class TestStdioTemplatesApi(Released, McpApiCase):
         spec = self.env[SERVER].browse(added["id"])._server_spec()
         self.assertEqual(spec.env["SLACK_MCP_XOXB_TOKEN"], "xoxb-another")
         self.assertNotIn("xoxb", str(self._json("GET", path)))
+        trusted = self._json("PUT", path, {"trust_level": "annotations"}, 200)
+        self.assertEqual(trusted["trust_level"], "annotations")
+        self.env[SERVER].browse(added["id"])._apply_discovery(discovery(found("post")))
+        tool = self.env[SERVER].browse(added["id"]).tool_ids
+        path_of_tool = f"/api/mcp/tools/{tool.id}"
+        told = self._json("PATCH", path_of_tool, {"approval_policy": "never"}, 200)
+        self.assertEqual((told["approval_policy"], tool.approval_policy), ("never", "never"))
         self._sign_in(self.stranger)
+        self._error("PATCH", path_of_tool, 404, "not_found", {"approval_policy": "auto"})
         self._error("GET", path, 404, "not_found")
         self._error(
             "POST", SERVERS, 404, "not_found", {**body, "cloud_service_id": self.service.id}

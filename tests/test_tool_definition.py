@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from odoo.exceptions import AccessError, UserError
 from odoo.tests import tagged
 
@@ -250,6 +252,15 @@ class TestToolDefinition(AiCase):
         self.assertTrue(self.run_flow.is_usable)
         self._decide(self.owner, tool=fresh)
         self.assertTrue(fresh.is_usable)
+
+    def test_a_new_tool_that_speaks_to_the_model_waits_in_any_case(self):
+        found = replace(tool("send"), warnings=(("instruction", "Ignore all previous"),))
+        linked = replace(tool("read"), warnings=(("link", "https://example.com"),))
+        self.user_server._apply_discovery(
+            discovery(tool("run_flow", "Runs a flow."), found, linked)
+        )
+        states = {t.name: t.review_state for t in self.user_server.tool_ids}
+        self.assertEqual(states, {"run_flow": "approved", "send": "new", "read": "approved"})
 
     def test_new_tools_of_all_servers_wait_by_a_setting(self):
         self.env["ir.config_parameter"].set_param("woow_paas_platform.review_new_tools", True)

@@ -1,5 +1,7 @@
 """Versions of a server's configuration, and acts on several servers at once."""
 
+from unittest.mock import patch
+
 from odoo.exceptions import AccessError, UserError
 from odoo.tests import tagged
 
@@ -152,6 +154,28 @@ class TestVersionsOverHttp(AiHttpCase):
         self.env.invalidate_all()
         self.assertFalse(self.user_server.active)
         self.assertTrue(self.server.active)
+
+    def test_each_act_of_a_batch_is_done(self):
+        self._sign_in(self.owner)
+        more = self.user_server.copy({"name": "more", "cloud_service_id": self.service.id})
+        self.env.flush_all()
+        ids = [self.user_server.id, more.id]
+
+        def act(action):
+            body = {"server_ids": ids, "action": action}
+            status, answer = self._call("POST", "/api/mcp/batch", body)
+            self.env.invalidate_all()
+            self.assertEqual((status, [one["ok"] for one in answer["results"]]), (200, [True] * 2))
+
+        act("disable")
+        self.assertFalse(any((self.user_server | more).mapped("active")))
+        act("enable")
+        self.assertTrue(all((self.user_server | more).mapped("active")))
+        with patch.object(type(more), "_sync_after_commit", autospec=True) as synced:
+            act("sync")
+            self.assertEqual({call.args[0].id for call in synced.call_args_list}, set(ids))
+        act("delete")
+        self.assertFalse((self.user_server | more).exists())
 
     def test_a_selection_is_exported(self):
         self._sign_in(self.admin)

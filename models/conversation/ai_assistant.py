@@ -62,6 +62,8 @@ class AiAssistant(models.Model):
                     "state_message": server.state_sentence or "",
                     "tool_count": len(tools),
                     "token_estimate": sum(tools.mapped("token_estimate")),
+                    # sudo: mcp_server - how many tools wait, and nothing of them
+                    "review_count": server.sudo().review_count,
                     "enabled": server in selected,
                     "enabled_for_me": server.is_on_for_me,
                 }

@@ -89,6 +89,7 @@ class McpServer(models.Model):
             "user_id": self.owner_user_id.id or None,
             "state_message": self.state_sentence or "",
             "protocol_version": self.protocol_version or "",
+            "review_count": self.review_count,
             "last_sync": utc(self.last_sync),
             "last_attempt": utc(self.last_attempt),
             "lock": self._lock_data(),

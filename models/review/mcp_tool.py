@@ -8,6 +8,7 @@ from ...services import text
 from ...services.mcp.discovery import definition_diff
 from ...tools import limits
 
+HOSTILE = {"instruction", "invisible"}  # no honest tool needs them in its definition
 PINNED = ("title", "description", "input_schema", "output_schema", "annotations")
 JSON_FIELDS = ("input_schema", "output_schema", "annotations")
 
@@ -166,8 +167,13 @@ class McpTool(models.Model):
 
     @api.model
     def _add_discovered(self, server, vals, active):
-        """Add a tool that was not known."""
-        wants_review = server.review_new_tools or limits.is_on(self.env, "review_new_tools")
+        """Add a tool that was not known; one that speaks to the model waits for a person in any case."""
+        codes = {code for code, _excerpt in vals.get("warning_codes") or ()}
+        wants_review = (
+            server.review_new_tools
+            or limits.is_on(self.env, "review_new_tools")
+            or bool(codes & HOSTILE)
+        )
         state = "new" if wants_review else "approved"
         tool = self.create(
             {**vals, "server_id": server.id, "active": active, "review_state": state}

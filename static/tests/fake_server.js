@@ -223,7 +223,7 @@ export class FakeServer extends FakeConversations {
         const enabled = this.mcpServers.filter((server) => server.enabled);
         return json({
             enabled_servers: enabled.map(({ name }) => name),
-            servers: this.mcpServers.map((one) => ({ state_message: "", ...one })),
+            servers: this.mcpServers.map((one) => ({ state_message: "", review_count: 0, ...one })),
             notice: this.mcpNotice,
             can_reload: true,
             records: this.recordModels,

@@ -73,6 +73,22 @@ def test_by_a_template_to_a_chat(tab, mcp_everything, scripted_llm):
     assert "Echo: from the tab" in str(scripted_llm.requests()[-1]["body"]["messages"])
 
 
+def test_a_chat_leads_to_its_readers_own_servers(odoo, page_of):
+    page = page_of(odoo, "user")
+    page.goto("/my/ai")
+    page.get_by_role("link", name="AI settings").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("AI settings")
+    expect(page).to_have_url(re.compile("/my/ai-servers$"))
+    page.goto("/my/ai")
+    page.get_by_role("button", name="Choose the MCP servers of this chat").click()
+    page.get_by_role("link", name="Your own servers").click()
+    expect(page.get_by_role("button", name="Add a server", exact=True)).to_be_visible()
+    shared = page.locator(".o_woow_shared")
+    shared.locator("summary").click()
+    expect(shared.locator("[data-server=time] .o_woow_server_state")).to_have_text("Connected")
+    expect(shared).not_to_contain_text("127.0.0.1")
+
+
 def test_a_chat_chooses_its_servers(odoo, page_of, scripted_llm):
     scripted_llm.script(
         first("Who is there", {"content": "Hello."}), first("And now", {"content": "Fewer."})

@@ -180,7 +180,10 @@ def test_what_a_conversation_may_use_is_text(odoo, conversation, page_of):
     page.keyboard.press("Enter")
     rows = page.locator(".o_ai_chat_command_rows")
     expect(rows).to_be_visible()
-    assert said_in(rows) == set(PAYLOADS)
+    held = {
+        one for one in PAYLOADS if set(one) & {"\u200b", "\u202e"}
+    }  # such tools wait for a review
+    assert said_in(rows) == set(PAYLOADS) - held
     page.get_by_role("button", name="Attach").click()
     page.get_by_role("menuitem", name="From a server…").click()
     picker = page.locator(".o_ai_chat_resources")

@@ -16,7 +16,14 @@ export class ServerTools extends Component {
     }
 
     get cost() {
-        const { tool_count: count, token_estimate: tokens } = this.props.server;
+        const {
+            tool_count: count,
+            token_estimate: tokens,
+            review_count: reviews,
+        } = this.props.server;
+        if (!count) {
+            return reviews ? _t("Its tools wait for review.") : _t("No tools");
+        }
         return _t("%(tools)s, about %(tokens)s tokens per request", {
             tools: formatTools(count),
             tokens: formatCount(tokens),

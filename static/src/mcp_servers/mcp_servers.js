@@ -1,4 +1,4 @@
-import { Component, onWillStart, onWillUnmount, useRef, useState } from "@odoo/owl";
+import { Component, onWillStart, onWillUnmount, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
@@ -6,6 +6,7 @@ import { ImportForm } from "../server_forms/import_form";
 import { ServerCard } from "./server_card";
 import { ServerForm } from "../server_forms/server_form";
 import { ServerList } from "./server_list";
+import { stateClass, stateLabel } from "./server_state";
 import { TemplateForm } from "../server_forms/template_form";
 import { TryAgain } from "../core/try_again";
 
@@ -18,6 +19,9 @@ export class McpServers extends Component {
         cloudServiceId: { type: Number, optional: true },
     };
 
+    stateClass = stateClass;
+    stateLabel = stateLabel;
+
     setup() {
         const bus = useService("bus_service");
         this.buttons = useRef("buttons");
@@ -28,10 +32,24 @@ export class McpServers extends Component {
         bus.subscribe("woow_ai/mcp_server", load);
         bus.start();
         onWillStart(load);
+        useEffect(
+            (count, isLoaded) => isLoaded && this.showAttention(count),
+            () => [this.list.attention, this.list.isLoaded]
+        );
         onWillUnmount(() => {
             bus.unsubscribe("woow_ai/mcp_server", load);
             this.list.leave();
         });
+    }
+
+    /** The tab is the page's own; its number is what the list knows by now. */
+    showAttention(count) {
+        const badge = document.getElementById("o_woow_tab_number");
+        if (badge) {
+            badge.classList.toggle("d-none", !count);
+            badge.classList.toggle("o_woow_attention", Boolean(count));
+            badge.firstElementChild.textContent = count;
+        }
     }
 
     show(adding) {

@@ -8,11 +8,9 @@ import { lockLabel } from "./lock_label";
 import { TemplateForm } from "../server_forms/template_form";
 import { trustLevels } from "../server_forms/trust_levels";
 import { wantsSignIn } from "./server_list";
+import { badge, stateClass, stateLabel } from "./server_state";
 import { TestSteps } from "./test_steps";
 import { ToolList } from "./tool_list";
-
-/** Bootstrap's pairs of a pale ground and a dark text, which can be read in each colour. */
-const badge = (colour) => `bg-${colour}-subtle text-${colour}-emphasis`;
 
 /** One server: how it is, what it offers, and everything that can be done with it. */
 export class ServerCard extends Component {
@@ -60,16 +58,13 @@ export class ServerCard extends Component {
         if (this.needsSignIn) {
             return _t("Sign-in needed");
         }
-        return (
-            {
-                draft: _t("Not tested"),
-                connected: _t("Connected"),
-                degraded: _t("Degraded"),
-                error: _t("Error"),
-                auth_required: _t("Credentials needed"),
-                disabled: _t("Off"),
-            }[server.state] || server.state
-        );
+        if (this.isFirstSync) {
+            return _t("Connecting…");
+        }
+        if (this.waits) {
+            return _t("%(count)s to review", { count: server.review_count });
+        }
+        return stateLabel(server.state);
     }
 
     get stateClass() {
@@ -77,14 +72,21 @@ export class ServerCard extends Component {
         if (!server.active) {
             return badge("secondary");
         }
-        if (this.needsSignIn) {
+        if (this.needsSignIn || this.waits) {
             return badge("warning");
         }
-        return badge(
-            { connected: "success", error: "danger", auth_required: "danger", draft: "info" }[
-                server.state
-            ] || "warning"
-        );
+        return stateClass(server.state);
+    }
+
+    /** Its tools wait for the person; what is worse is told first. */
+    get waits() {
+        const { state, review_count: count } = this.props.server;
+        return Boolean(count) && ["connected", "degraded"].includes(state);
+    }
+
+    /** It is asked for the first time, which may take as long as its program takes to start. */
+    get isFirstSync() {
+        return this.props.list.isAsking(this.props.server);
     }
 
     get toolsLabel() {
@@ -134,6 +136,12 @@ export class ServerCard extends Component {
         );
     }
 
+    restrictTool(tool, policy) {
+        return this.attempt("switch", () =>
+            this.props.list.changeTool(this.props.server, tool, { approval_policy: policy })
+        );
+    }
+
     reviewTool(tool, review) {
         return this.attempt("switch", () =>
             this.props.list.changeTool(this.props.server, tool, {
@@ -164,8 +172,8 @@ export class ServerCard extends Component {
         Object.assign(this.state, { isEditing: false, steps: null });
     }
 
-    saveTemplate({ values }) {
-        return this.save({ values });
+    saveTemplate({ template: _template, ...values }) {
+        return this.save(values);
     }
 
     confirmDelete() {

@@ -4,7 +4,8 @@ import { McpApi } from "../core/mcp_api";
 
 /** Milliseconds between two looks at servers whose tools are being read. */
 const LOOK_AGAIN = 1500;
-const MAX_LOOKS = 10;
+/** Three minutes: a program that is fetched first takes its time. */
+const MAX_LOOKS = 120;
 /** Five minutes for a person who signs in in another tab. */
 const MAX_LOOKS_FOR_SIGN_IN = 200;
 
@@ -57,6 +58,21 @@ export class ServerList {
         this.lookAgain();
     }
 
+    /** Whether a server is asked what it has, and has not answered yet. */
+    isAsking(server) {
+        const isNew = server.active && server.state === "draft" && !wantsSignIn(server);
+        return isNew && this.looks < MAX_LOOKS;
+    }
+
+    /** What the person has to look at: as the tab of the page counts it. */
+    get attention() {
+        const inTrouble = this.servers.filter(
+            ({ active, state }) => active && ["error", "auth_required"].includes(state)
+        );
+        const waiting = this.servers.filter(({ active }) => active);
+        return inTrouble.length + waiting.reduce((sum, { review_count: count }) => sum + count, 0);
+    }
+
     /** New servers are asked in the background: look until each has a state. */
     lookAgain() {
         browser.clearTimeout(this.timer);
@@ -64,9 +80,11 @@ export class ServerList {
         if (expected && !wantsSignIn(expected)) {
             this.expectedId = this.looks = 0;
         }
-        const isAsked = (server) => server.state === "draft" && !wantsSignIn(server);
         const most = this.expectedId ? MAX_LOOKS_FOR_SIGN_IN : MAX_LOOKS;
-        if (this.looks < most && (this.expectedId || this.servers.some(isAsked))) {
+        if (
+            this.looks < most &&
+            (this.expectedId || this.servers.some((server) => this.isAsking(server)))
+        ) {
             this.looks++;
             this.timer = browser.setTimeout(() => this.load(), LOOK_AGAIN);
         }

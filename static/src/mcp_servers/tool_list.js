@@ -14,6 +14,10 @@ export class ToolList extends Component {
         onSwitch: Function,
         /** (tool, "accept" | "refuse") */
         onReview: Function,
+        /** (tool, policy): what is asked before its calls. */
+        onPolicy: Function,
+        /** The server is asked for them. */
+        isSyncing: { type: Boolean, optional: true },
     };
 
     lockLabel = lockLabel;
@@ -24,6 +28,19 @@ export class ToolList extends Component {
 
     canTry(tool) {
         return tool.active && tool.available && tool.review_state === "approved";
+    }
+
+    get policies() {
+        return [
+            ["default", _t("As the trust level says")],
+            ["auto", _t("Always run")],
+            ["ask", _t("Ask first")],
+            ["never", _t("Never run")],
+        ];
+    }
+
+    policyLabel(tool) {
+        return _t("When “%(tool)s” is called", { tool: tool.name });
     }
 
     toggleTrial(tool) {

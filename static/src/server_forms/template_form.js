@@ -1,6 +1,7 @@
 import { Component, onWillStart, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { copyText } from "../core/clipboard";
+import { trustLevels } from "./trust_levels";
 
 /**
  * Choose a well-known server, then answer the few questions that its template asks. What the operator has not enabled
@@ -16,6 +17,8 @@ export class TemplateForm extends Component {
         /** Of one person alone: no server of a command. */
         isPersonal: { type: Boolean, optional: true },
         chosenId: { type: String, optional: true },
+        /** How far a server that is there is trusted. */
+        trustLevel: { type: String, optional: true },
         /** Resolves when the server is there; rejects with the sentence to show. */
         onSave: Function,
         onCancel: Function,
@@ -29,6 +32,7 @@ export class TemplateForm extends Component {
             removed: {},
             /** Index of the environment that was chosen, "" for none. */
             environment: "",
+            trustLevel: this.props.trustLevel,
             error: "",
             isSaving: false,
             isCopied: false,
@@ -48,6 +52,10 @@ export class TemplateForm extends Component {
         } catch (error) {
             this.state.error = error.message;
         }
+    }
+
+    get trustLevels() {
+        return trustLevels();
     }
 
     categoryOf(template) {
@@ -128,6 +136,9 @@ export class TemplateForm extends Component {
                 template: chosen.id,
                 values: this.given,
                 ...this.environment,
+                ...(this.state.trustLevel !== this.props.trustLevel && {
+                    trust_level: this.state.trustLevel,
+                }),
             });
         } catch (error) {
             this.state.error = error.message;

@@ -56,6 +56,18 @@ async function type(text) {
     await settle();
 }
 
+test("a server without tools costs nothing, and says whether they wait for review", async () => {
+    server.mcpServers = [
+        { ...mcpServer(1, "crm", 0), token_estimate: 0, review_count: 2 },
+        { ...mcpServer(2, "empty", 0), token_estimate: 0 },
+    ];
+    await mountChat();
+    await click(".o_ai_chat_scope");
+    await settle();
+    expect(".o_ai_chat_server[data-server='crm'] small").toHaveText("Its tools wait for review.");
+    expect(".o_ai_chat_server[data-server='empty'] small").toHaveText("No tools");
+});
+
 test("a line tells what a new chat may use, and what is switched off there stays off", async () => {
     server.cloudServices = [SHOP];
     await mountChat({ newChat: { cloud_service_id: 5 } });

@@ -1,4 +1,5 @@
-import { animationFrame, describe, expect, test } from "@odoo/hoot";
+import { after, animationFrame, describe, expect, test } from "@odoo/hoot";
+import { advanceTime } from "@odoo/hoot-mock";
 import { Component, useState, xml } from "@odoo/owl";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mockService, mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
@@ -44,4 +45,51 @@ test("the page of servers hears of changes only while it is there", async () => 
     page.state.isOpen = false;
     await animationFrame();
     expect(listeners.size).toBe(0);
+});
+
+test("a server with tools to review is not green, and the tab counts them live", async () => {
+    const server = {
+        id: 1,
+        name: "crm",
+        active: true,
+        state: "connected",
+        tool_count: 1,
+        active_tool_count: 0,
+        review_count: 1,
+        authorization: "key",
+    };
+    const tab = document.createElement("span");
+    Object.assign(tab, { id: "o_woow_tab_number", className: "d-none" });
+    tab.append(document.createElement("span"));
+    document.body.append(tab);
+    after(() => tab.remove());
+    let listed = [server, { ...server, id: 2, name: "new", state: "draft", review_count: 0 }];
+    patchWithCleanup(browser, { fetch: async () => json({ ...NOTHING, user_servers: listed }) });
+    await mountWithCleanup(McpServers, { props: { cloudServiceId: 5 } });
+    await animationFrame();
+    expect("[data-server=crm] .o_woow_server_state").toHaveText("1 to review");
+    expect("[data-server=crm] .o_woow_server_state").not.toHaveClass("bg-success-subtle");
+    expect("[data-server=new] .o_woow_server_state").toHaveText("Connecting…");
+    expect(tab.textContent).toBe("1");
+    expect(tab.className).toBe("o_woow_attention");
+    listed = [{ ...server, review_count: 0 }];
+    await advanceTime(1500);
+    await animationFrame();
+    expect(tab.className).toBe("d-none");
+});
+
+test("each shared server shows its state in words", async () => {
+    const shared = [
+        ["draft", "Not tested"],
+        ["connected", "Connected"],
+        ["degraded", "Degraded"],
+        ["error", "Error"],
+        ["auth_required", "Credentials needed"],
+    ];
+    const servers = shared.map(([state], id) => ({ id, name: state, active: true, state }));
+    const listed = { ...NOTHING, system_servers: servers };
+    patchWithCleanup(browser, { fetch: async () => json(listed) });
+    await mountWithCleanup(Page);
+    const words = [...document.querySelectorAll(".o_woow_shared_server .o_woow_server_state")];
+    expect(words.map((word) => word.textContent)).toEqual(shared.map(([, word]) => word));
 });

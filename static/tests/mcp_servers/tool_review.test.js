@@ -21,7 +21,13 @@ async function mountTool(values) {
     };
     const onReview = (_tool, review) => expect.step(review);
     await mountWithCleanup(ToolList, {
-        props: { tools: [tool], isReadonly: false, onSwitch: () => {}, onReview },
+        props: {
+            tools: [tool],
+            isReadonly: false,
+            onSwitch: () => {},
+            onReview,
+            onPolicy: () => {},
+        },
     });
     queryAll("details").forEach((details) => (details.open = true));
 }

@@ -7,6 +7,7 @@ import { ServerForm } from "@woow_paas_platform/server_forms/server_form";
 defineMailModels();
 
 const NOTHING = () => {};
+const LIST = { loadTools: async () => {}, isAsking: () => false };
 
 test("what is asked before calls is said where a server is added", async () => {
     await mountWithCleanup(ServerForm, {
@@ -29,7 +30,7 @@ test("the card says what is asked before calls, and the address once", async () 
         last_sync: "2026-11-21T20:17:43Z",
     };
     await mountWithCleanup(ServerCard, {
-        props: { server, list: { loadTools: async () => {} }, onRemoved: NOTHING },
+        props: { server, list: LIST, onRemoved: NOTHING },
     });
     expect("article").toHaveText(/https:\/\/billing/);
     await click(".o_woow_server_toggle");

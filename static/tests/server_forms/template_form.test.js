@@ -193,3 +193,21 @@ test("what the operator has withdrawn is not filled in again", async () => {
     expect("[role=alert]").toHaveText(/no longer enabled in the operator.s file/);
     expect(".o_woow_template").toHaveCount(0);
 });
+
+test("whoever manages a server of a template says how far it is trusted", async () => {
+    await mountWithCleanup(TemplateForm, {
+        props: {
+            api: { templates: async () => [TEMPLATE] },
+            scope: "user",
+            chosenId: "github",
+            trustLevel: "none",
+            onSave: (values) => expect.step(values),
+            onCancel: () => {},
+        },
+    });
+    await click("#o_woow_template_trust");
+    await select("annotations");
+    await click("button[type=submit]");
+    await animationFrame();
+    expect.verifySteps([{ template: "github", values: {}, trust_level: "annotations" }]);
+});
