@@ -167,9 +167,14 @@ class ChatController(http.Controller):
                 channels, excerpts, is_whole = Channel._ai_conversations_with(words, **part)
         else:
             channels = Channel._ai_conversations(**part)
+        unseen = request.env["woow_paas_platform.ai_turn"]._unseen_in(channels[:limit])
         return {
             "conversations": [
-                {**channel._conversation_data(), "excerpt": excerpts.get(channel.id, "")}
+                {
+                    **channel._conversation_data(),
+                    "excerpt": excerpts.get(channel.id, ""),
+                    "unseen": channel in unseen,
+                }
                 for channel in channels[:limit]
             ],
             "has_more": len(channels) > limit,

@@ -404,6 +404,7 @@ SCHEMAS = {
         CONVERSATION,
         {
             "excerpt": {**TEXT, "description": "Of a message with the words of `q`"},
+            "unseen": {**BOOL, "description": "Has an answer that the caller has not seen"},
         },
     ),
     "Conversations": _object(

@@ -181,6 +181,12 @@ class TestApproval(TurnByHandCase):
         (event,) = self._events("approval_required")
         self.assertEqual(event["schema"]["propertyOrder"], ["number", "city", "notify"])
 
+    def test_the_question_says_that_the_tool_is_set_to_ask(self):
+        self.forecast.approval_policy = "ask"
+        self._asked()
+        (event,) = self._events("approval_required")
+        self.assertEqual(event["reason"], "This tool is set to ask before it runs.")
+
     def test_the_question_tells_whether_something_can_be_destroyed(self):
         self.forecast.annotations = '{"destructiveHint": true}'
         self._asked()

@@ -104,9 +104,13 @@ class TestAwayFromAnAnswer(TurnByHandCase):
     def test_what_was_looked_at_is_not_written_about(self):
         self._end()
         self.assertTrue(self._call("GET", self.conversation)[1]["unseen"])
+        (listed,) = self._call("GET", "/api/ai/conversations")[1]["conversations"]
+        self.assertTrue(listed["unseen"])
         self.assertEqual(self._call("POST", f"{self.conversation}/seen")[0], 204)
         self.env.invalidate_all()
         self.assertFalse(self._call("GET", self.conversation)[1]["unseen"])
+        (listed,) = self._call("GET", "/api/ai/conversations")[1]["conversations"]
+        self.assertFalse(listed["unseen"])
         self.assertFalse(self._mails())
 
     def test_what_was_read_in_discuss_is_not_written_about(self):

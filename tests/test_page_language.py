@@ -87,7 +87,6 @@ class TestPageLanguage(Chinese, AiHttpCase):
 class TestTurnLanguage(Chinese, TurnByHandCase):
     def test_what_a_turn_asks_is_in_the_language_of_its_page(self):
         self.turn.lang = "zh_TW"
-        self.forecast.approval_policy = "ask"
         self._asked((self.forecast, {"city": "Taipei"}))
         (asked,) = self._events("approval_required")
         self.assertRegex(asked["reason"], "[一-龥]")

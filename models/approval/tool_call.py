@@ -254,7 +254,7 @@ class ToolCall(models.Model):
         return {
             "person": _("A rule requires your decision on every call of this tool by you."),
             "rule": _("An approval rule requires your decision on calls like this one."),
-            "tool": _("Every call of this tool needs your permission."),
+            "tool": _("This tool is set to ask before it runs."),
             "tainted": _(
                 "This tool can delete or overwrite data, and the assistant has read content from an untrusted source."
             ),

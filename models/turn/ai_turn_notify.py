@@ -62,9 +62,15 @@ class AiTurn(models.Model):
         return bool(self.sudo().search_count(self._unseen_domain(channel), limit=1))
 
     @api.model
+    def _unseen_in(self, channels):
+        """Those of these conversations with an answer that the caller has not seen."""
+        # sudo: ai_turn - see `_has_unseen`
+        return self.sudo().search(self._unseen_domain(channels)).channel_id.sudo(False)
+
+    @api.model
     def _unseen_domain(self, channel):
         return [
-            ("channel_id", "=", channel.id),
+            ("channel_id", "in", channel.ids),
             ("user_id", "=", self.env.uid),
             ("is_unseen", "=", True),
             ("state", "in", FINAL_STATES),

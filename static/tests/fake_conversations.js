@@ -102,10 +102,11 @@ export class FakeConversations {
         );
     }
 
-    listed({ id, name, assistant, cloud_service, record, last_message_at, turn, excerpt }) {
+    listed({ id, name, assistant, cloud_service, record, last_message_at, turn, ...more }) {
         const running = turn && { id: turn.id, state: turn.state };
         const listed = { id, name, assistant, cloud_service, record, last_message_at };
-        return { ...listed, turn: running, ...(excerpt && { excerpt }) };
+        const { excerpt, unseen } = more;
+        return { ...listed, turn: running, unseen, ...(excerpt && { excerpt }) };
     }
 
     detailed(conversation, query) {

@@ -76,7 +76,7 @@ def test_a_call_is_named_in_words(odoo, rich, page_of):
     page = page_of(odoo, "demo", viewport={"width": 390, "height": 844})
     page.goto(f"/my/ai/{rich.id}")
     expect(page.locator(".o_ai_chat_tool_title")).to_have_text("Get current time")
-    expect(page.locator(".o_ai_chat_round")).to_have_count(0)
+    expect(page.locator(".o_ai_chat_round")).to_have_count(1)
     assert axe.violations(page, ".o_ai_chat") == []
 
 

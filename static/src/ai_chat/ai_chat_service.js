@@ -143,6 +143,7 @@ export class AiChatStore extends Reactive {
         if (!this.threads[id]) {
             this.addThread(this.list.find(id) || { id });
         }
+        this.list.see(id);
         await this.threads[id].show();
     }
 

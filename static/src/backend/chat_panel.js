@@ -89,7 +89,17 @@ export const chatPanelService = {
                 ],
             });
         });
-        bus.subscribe(SEEN, (data) => panel.seen(data.conversation_id));
+        bus.subscribe(SEEN, ({ conversation_id: id }) => {
+            panel.seen(id);
+            // Discuss has counted the message by itself
+            const store = env.services["mail.store"];
+            const thread = store?.Thread.get({ model: "discuss.channel", id });
+            const member = thread?.self_member_id;
+            if (member?.message_unread_counter) {
+                thread.markAsRead();
+                member.message_unread_counter = 0; // also where the server knows it already
+            }
+        });
         effect(({ unseen }) => title.setCounters({ woow_ai: unseen.size }), [panel]);
         return panel;
     },

@@ -88,6 +88,14 @@ export class ConversationIndex extends Reactive {
         this.conversations.unshift(conversation);
     }
 
+    /** It is opened: what is new in it is seen. */
+    see(id) {
+        const listed = this.find(id);
+        if (listed) {
+            listed.unseen = false;
+        }
+    }
+
     rename(id, name) {
         const listed = this.find(id);
         if (listed) {

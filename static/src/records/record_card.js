@@ -30,7 +30,8 @@ export class RecordCard extends Component {
     }
 
     get closedNote() {
-        return closedNote(closedColumns([this.props.row], this.props.columns));
+        const rows = [this.props.row];
+        return closedNote(rows, closedColumns(rows, this.props.columns));
     }
 
     get path() {

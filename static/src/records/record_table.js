@@ -6,6 +6,7 @@ import {
     isNumeric,
     pagePath,
     relatedPath,
+    repeatsNames,
     sortedRows,
     valueText,
 } from "./record_values";
@@ -38,14 +39,18 @@ export class RecordTable extends Component {
 
     get columns() {
         const { closed } = this;
-        const columns = this.props.columns.filter((column) => !closed.includes(column));
-        return this.props.isOfRecords
-            ? [{ name: "", label: this.props.label, type: "char" }, ...columns]
-            : columns;
+        const { columns, isOfRecords, label, rows } = this.props;
+        if (!isOfRecords) {
+            return columns;
+        }
+        const others = columns.filter(
+            (column) => !closed.includes(column) && !repeatsNames(rows, column)
+        );
+        return [{ name: "", label, type: "char" }, ...others];
     }
 
     get closedNote() {
-        return closedNote(this.closed);
+        return closedNote(this.props.rows, this.closed);
     }
 
     get rows() {

@@ -96,10 +96,16 @@ export function pagePath(url) {
     return typeof url === "string" && /^\/(?![/\\])/.test(url) ? url : null;
 }
 
+/** Whether the person opens the record in the backend; a customer has a page of the portal, or none. */
+function isInBackend(row) {
+    return Boolean(pagePath(row.url)?.startsWith("/odoo/"));
+}
+
 /** Where the related record is opened by who has a backend. */
 export function relatedPath(row, column, value) {
-    const isBackend = pagePath(row.url)?.startsWith("/odoo/");
-    return isBackend && column.model && value?.id ? `/odoo/${column.model}/${value.id}` : null;
+    return isInBackend(row) && column.model && value?.id
+        ? `/odoo/${column.model}/${value.id}`
+        : null;
 }
 
 /** @returns {Object[]} columns of which no row has anything to tell this person */
@@ -111,8 +117,20 @@ export function closedColumns(rows, columns) {
     });
 }
 
-/** What is said of such columns in their place; empty if there are none. */
-export function closedNote(columns) {
+/** @returns {boolean} whether the column only repeats the names of the records */
+export function repeatsNames(rows, { name, type }) {
+    return (
+        type === "char" &&
+        rows.length > 0 &&
+        rows.every((row) => row.name && row.values[name] === row.name)
+    );
+}
+
+/** What is said of such columns in their place; nothing to customers, who could not ask for more rights. */
+export function closedNote(rows, columns) {
+    if (!rows.some(isInBackend)) {
+        return "";
+    }
     const labels = columns.map((column) => column.label).join(", ");
     return labels && `${labels}: ${_t("(no access)")}`;
 }
@@ -120,7 +138,9 @@ export function closedNote(columns) {
 /** @returns {{state: string, fields: Object[]}} what a card shows of a row: its state, and the values that there are */
 export function sheetOf(row, columns) {
     const isShown = ({ name, type }) =>
-        !isClosed(row.values[name]) && valueText(row.values[name], type) !== "";
+        !isClosed(row.values[name]) &&
+        valueText(row.values[name], type) !== "" &&
+        !repeatsNames([row], { name, type });
     const state = columns.find(({ name }) => STATES.includes(name) && row.values[name]);
     return {
         state: state ? valueText(row.values[state.name], state.type) : "",

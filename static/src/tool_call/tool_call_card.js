@@ -121,6 +121,12 @@ export class ToolCallCard extends Component {
         return Boolean(this.props.isHeld) && this.isRunning && !this.isAsking;
     }
 
+    /** By a person; what rules forbid is called otherwise. */
+    get isDenied() {
+        const { outcome, approval } = this.props.call;
+        return outcome === "denied" && ["deny", "denied"].includes(approval?.decision);
+    }
+
     get decision() {
         return decisionSentence(this.props.call.approval);
     }
@@ -138,7 +144,10 @@ export class ToolCallCard extends Component {
         if (this.isBehindOthers) {
             return _t("Starts after your other decisions");
         }
-        return this.isRunning ? _t("Running") : this.outcome.label;
+        if (this.isRunning) {
+            return _t("Running");
+        }
+        return this.isDenied ? _t("Denied") : this.outcome.label;
     }
 
     get title() {

@@ -21,6 +21,11 @@ function isSameData(one, other) {
     );
 }
 
+/** A list that is told one item after the other, as FastMCP does. */
+function parseSeries(text) {
+    return text.split(/\n+(?=[{[])/).map(parseStructure);
+}
+
 /** What a tool answered: a table where it is one, links to its resources, else text. */
 export class ToolResult extends Component {
     static template = "woow_paas_platform.ToolResult";
@@ -52,8 +57,8 @@ export class ToolResult extends Component {
         if (!hasBoth) {
             return parseStructure(result);
         }
-        const said = parseStructure(result.text);
-        return isSameData(said, result.structured) ? said : result.structured;
+        const said = [parseStructure(result.text), { result: parseSeries(result.text) }];
+        return said.find((data) => isSameData(data, result.structured)) || result.structured;
     }
 
     get table() {

@@ -46,7 +46,7 @@ export class TurnView extends Component {
         return isFinal(this.props.turn);
     }
 
-    /** Every item, with a caption before the first call of each round after the first one. */
+    /** Every item, with a caption before the first call of each round. */
     get rows() {
         let round = 0;
         const isHidden = ({ type }) => type === "tool" && this.isFinal && !this.props.areCallsShown;
@@ -56,7 +56,7 @@ export class TurnView extends Component {
             if (isNewRound) {
                 round = item.call.round;
             }
-            return { item, caption: isNewRound && round > 1 ? this.roundCaption(item.call) : "" };
+            return { item, caption: isNewRound ? this.roundCaption(item.call) : "" };
         });
     }
 

@@ -42,7 +42,7 @@ test("shows text, the call before its result, the result, and ends", async () =>
     );
     expect(".o_ai_chat_plain").toHaveCount(0);
     expect(".o_ai_chat_html em").toHaveText("look");
-    expect(".o_ai_chat_round").toHaveCount(0); // one round needs no number
+    expect(".o_ai_chat_round").toHaveText("Round 1 of 5");
     expect(".o_ai_chat_tool[data-outcome=running]").toHaveCount(1);
     expect("div.visually-hidden[role=status]").toHaveText("The assistant is using Get Time.");
     expect(".o_ai_chat_activity").toHaveText("Using tools…");

@@ -19,3 +19,28 @@ test("what was read anywhere is new no more", () => {
     handlers["woow_ai/seen"]({ conversation_id: 5 });
     expect(panel.unseen.size).toBe(0);
 });
+
+test("what was read in the chat is not unread in Discuss", () => {
+    const handlers = {};
+    const member = { message_unread_counter: 1 };
+    const thread = { self_member_id: member, markAsRead: () => expect.step("read") };
+    const known = { "discuss.channel": { 5: thread } };
+    const store = { Thread: { get: ({ model, id }) => known[model][id] } };
+    chatPanelService.start(
+        { services: { "mail.store": store } },
+        {
+            action: {},
+            orm: {},
+            bus_service: { subscribe: (event, handler) => (handlers[event] = handler) },
+            notification: { add: () => () => {} },
+            title: { setCounters: () => {} },
+        }
+    );
+    handlers["woow_ai/seen"]({ conversation_id: 6 });
+    expect.verifySteps([]);
+    handlers["woow_ai/seen"]({ conversation_id: 5 });
+    expect.verifySteps(["read"]);
+    expect(member.message_unread_counter).toBe(0);
+    handlers["woow_ai/seen"]({ conversation_id: 5 });
+    expect.verifySteps([]);
+});

@@ -68,8 +68,9 @@ describe("conversations", () => {
         }).id = null;
         await mountChat({ conversationId: conversation.id });
         expect(queryAllTexts(".o_ai_chat_bubble")).toEqual(["Time?", "<b>Sure?</b>"]);
-        const rows = queryAllTexts(".o_ai_chat_turn:first > *").slice(0, 3);
-        expect(rows.map((text) => text.split("\n")[0])).toEqual(["One moment.", "Done", "Noon."]);
+        const rows = queryAllTexts(".o_ai_chat_turn:first > *").slice(0, 4);
+        const lines = rows.map((text) => text.split("\n")[0]);
+        expect(lines).toEqual(["One moment.", "Round 1 of 5", "Done", "Noon."]);
         expect(".o_ai_chat_ending_failed").toHaveText(/No answer came\./);
 
         setVisibility("visible");

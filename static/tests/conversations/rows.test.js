@@ -59,3 +59,12 @@ test("a conversation is renamed and deleted in its row", async () => {
     expect(server.conversations).toEqual([first]);
     expect(".o_ai_chat_title").toHaveText("First");
 });
+
+test("an answer that nobody has seen is marked in the list until it is opened", async () => {
+    const conversation = server.conversation({ unseen: true });
+    await mountChat();
+    expect(".o_ai_chat_unread").toHaveCount(1);
+    await click(`[data-conversation-id='${conversation.id}']`);
+    await settle();
+    expect(".o_ai_chat_unread").toHaveCount(0);
+});

@@ -6,9 +6,11 @@ import {
     press,
     queryAll,
     queryAllTexts,
+    queryOne,
     queryText,
     test,
 } from "@odoo/hoot";
+import { Component, reactive, useState, xml } from "@odoo/owl";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mockService, mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { ToolCallCard } from "@woow_paas_platform/tool_call/tool_call_card";
@@ -132,4 +134,28 @@ test("a call that was allowed says that it starts after the other decisions", as
     await mountWithCleanup(ToolCallCard, { props: { call, isHeld: true } });
     expect(".spinner-border").toHaveCount(0);
     expect(".o_ai_chat_tool_outcome").toHaveText("Starts after your other decisions");
+});
+
+test("who decides by keyboard stays at the call, and a denied one is called so", async () => {
+    const state = reactive({ call: null });
+    class Owner extends Component {
+        static template = xml`<ToolCallCard call="state.call"/>`;
+        static components = { ToolCallCard };
+        static props = {};
+        setup() {
+            this.state = useState(state);
+        }
+    }
+    const approval = newApproval({ turnId: 7 }, ASKED);
+    state.call = { ...toolCall(ASKED), approval };
+    mockService("ai_chat", () => ({ api: { decide: async () => {} } }));
+    await mountWithCleanup(Owner);
+    queryOne("[data-decision=deny]").focus();
+    await press("Enter");
+    await animationFrame();
+    const denied = { ...approval, decision: "deny", by: "Ann" };
+    state.call = { ...state.call, outcome: "denied", approval: denied };
+    await animationFrame();
+    expect(".o_ai_chat_tool_head").toBeFocused();
+    expect(".o_ai_chat_tool_outcome").toHaveText("Denied");
 });

@@ -51,6 +51,33 @@ test("columns that are closed to the person are named below the others", async (
     expect(".o_ai_chat_records_closed").toHaveText("Salesperson: (no access)");
 });
 
+test("customers are not told of columns that are closed to them", async () => {
+    const one = row(3, "S00003", "Graz", "/my/orders/3");
+    one.values.parent_id = { name: "(no access)" };
+    await mountResult({ columns: COLUMNS, rows: [one], total: 1 });
+    expect(queryAllTexts("dt")).toEqual(["City"]);
+    expect(".o_ai_chat_records_closed").toHaveCount(0);
+    const rows = [one, { ...one, id: 4, url: null }];
+    await mountResult({ columns: COLUMNS, rows, total: 2 });
+    expect(queryAllTexts("th")).toEqual(["Contact", "City"]);
+    expect(".o_ai_chat_records_closed").toHaveCount(0);
+});
+
+test("the names of records stand in one column, or above their card", async () => {
+    const columns = [{ name: "name", label: "Order Reference", type: "char" }, ...COLUMNS];
+    const rows = [3, 4].map((id) => {
+        const one = row(id, `S0000${id}`, "Graz");
+        return { ...one, values: { ...one.values, name: one.name } };
+    });
+    await mountResult({ columns, rows: rows.slice(0, 1), total: 1 });
+    expect(queryAllTexts("dt")).toEqual(["City", "Company"]);
+    await mountResult({ columns, rows, total: 2 });
+    expect(queryAllTexts("th")).toEqual(["Contact", "City", "Company"]);
+    rows[0].values.name = "Another";
+    await mountResult({ columns, rows, total: 2 });
+    expect(queryAllTexts("th:nth-child(2)").at(-1)).toBe("Order Reference");
+});
+
 test("a column that is open in one row stays", async () => {
     const rows = [row(3, "Zoe", "Graz"), row(4, "Ann", "Linz")];
     rows[0].values.parent_id = { name: "(no access)" };

@@ -1,4 +1,13 @@
-import { beforeEach, click, describe, expect, queryAllTexts, test } from "@odoo/hoot";
+import {
+    beforeEach,
+    click,
+    describe,
+    expect,
+    queryAllTexts,
+    queryRect,
+    scroll,
+    test,
+} from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountChat, say, settle } from "../ai_chat_test_helpers";
 import { FakeServer } from "../fake_server";
@@ -54,4 +63,15 @@ test("another try takes the place of the answer, which can be looked at", async 
     await click(".o_ai_chat_answers [aria-label='Previous version']");
     await settle();
     expect(answers()).toEqual(["Hello."]);
+});
+
+test("the way to the latest covers nothing", async () => {
+    for (let n = 0; n < 30; n++) {
+        server.message(conversation, "user", `Question ${n}`);
+    }
+    await mountChat({ conversationId: conversation.id });
+    await scroll(".o_ai_chat_scroll", { top: 0 });
+    await settle();
+    const pill = queryRect(".o_ai_chat_latest");
+    expect(queryRect(".o_ai_chat_scroll").bottom).toBeLessThan(pill.top + 1);
 });

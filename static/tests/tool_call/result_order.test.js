@@ -32,3 +32,11 @@ test("a text that says something else is not the table", async () => {
     const said = { number: "B2", customer: "Ann", amount: 5, paid: true };
     expect(await heads(JSON.stringify({ result: [said] }))).toEqual(Object.keys(STORED[0]));
 });
+
+test("a list that is told item by item has it, too", async () => {
+    const said = { number: "A1", customer: "Ann", amount: 5, paid: true };
+    const lines = [said, { ...said, number: "B2" }].map((row) => JSON.stringify(row, null, 2));
+    STORED.push({ ...STORED[0], number: "B2" });
+    expect(await heads(lines.join("\n"))).toEqual(Object.keys(said));
+    STORED.pop();
+});
