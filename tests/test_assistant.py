@@ -1,5 +1,5 @@
 from odoo import Command
-from odoo.exceptions import ValidationError
+from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 
 from .common import AiCase
@@ -85,6 +85,14 @@ class TestNewAssistants(AiCase):
         self.assertFalse(new.with_user(self.member).has_access("read"))
         new.group_ids = False
         self.assertTrue(new.with_user(self.member).has_access("read"))
+
+    def test_the_list_says_whom_an_assistant_is_for(self):
+        self.assistant.group_ids = self.env.ref("base.group_user")
+        self.assertEqual(self.assistant.audience, self.env.ref("base.group_user").name)
+        self.assistant.group_ids = False
+        self.assertEqual(self.assistant.audience, "Everyone")
+        with self.assertRaises(AccessError):
+            self.assistant.with_user(self.member).read(["audience"])
 
     def test_settings_say_before_which_round_new_ones_ask(self):
         self.assertEqual((self.assistant.confirm_round, self._new().confirm_round), (0, 0))

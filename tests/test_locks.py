@@ -1,5 +1,6 @@
 """What an administrator has locked stays off, whatever way its owner tries; who and why is shown."""
 
+from lxml import etree
 from odoo.exceptions import AccessError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
@@ -155,6 +156,17 @@ class TestLocks(McpApiCase):
             self.assertFalse(any(records.mapped("is_locked")))
             with self.assertRaises(AccessError):
                 records[0].with_user(self.owner).action_lock()
+
+    def test_buttons_of_lists_have_a_name(self):
+        """Odoo's lists give a button's title to its tooltip only."""
+        ours = [("module", "=", "woow_paas_platform"), ("model", "=", "ir.ui.view")]
+        ids = self.env["ir.model.data"].search(ours).mapped("res_id")
+        nameless = [
+            (view.name, button.get("name"))
+            for view in self.env["ir.ui.view"].browse(ids)
+            for button in etree.fromstring(view.arch).xpath("//list//button[not(@string)]")
+        ]
+        self.assertEqual(nameless, [])
 
     def test_locked_means_off(self):
         self._lock()

@@ -1,3 +1,6 @@
+from datetime import timedelta
+
+from odoo import fields
 from odoo.exceptions import AccessError
 from odoo.tests import tagged
 
@@ -67,6 +70,33 @@ class TestOverview(AiCase):
         self.assertEqual(grown, {"turns": 2, "failed": 1, "tokens": 123, "calls": 4, "errors": 2})
         told = overview["failures"][0]
         self.assertEqual((told["id"], told["why"]), (failed.id, "The model is away."))
+
+    def test_a_failure_is_told_in_the_language_of_who_reads_it(self):
+        turn = self._turn("failed", error_code="llm_timeout", error_message="太久了。")
+        (told,) = [f for f in self._overview()["failures"] if f["id"] == turn.id]
+        self.assertEqual(told["why"], "The language model did not answer in time. Try again.")
+
+    def test_questions_and_calls_count_the_days_of_the_person(self):
+        self.Overview = self.Overview.with_context(tz="Asia/Taipei")
+        before = {day["day"]: day for day in self._overview()["days"]}
+        turn = self._turn("done", usage={})
+        self._call(turn, "ok")
+        self.env.flush_all()
+        today = fields.Date.context_today(self.Overview)
+        late = f"{today - timedelta(days=1)} 20:00:00"  # 4 o'clock of this day in Taipei
+        for table in ("woow_paas_platform_ai_turn", "woow_paas_platform_tool_call"):
+            column = "id" if table.endswith("ai_turn") else "turn_id"
+            query = f"UPDATE {table} SET create_date = %s WHERE {column} = %s"
+            self.env.cr.execute(query, (late, turn.id))
+        after = self._overview()["days"]
+        grown = {
+            day["day"]: (
+                day["turns"] - before[day["day"]]["turns"],
+                day["calls"] - before[day["day"]]["calls"],
+            )
+            for day in after
+        }
+        self.assertEqual({day: n for day, n in grown.items() if any(n)}, {str(today): (1, 1)})
 
     def test_what_waits_and_what_is_in_trouble(self):
         before = self._overview()

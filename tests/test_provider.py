@@ -125,6 +125,16 @@ class TestProviderApi(AiHttpCase):
         self.provider.invalidate_recordset()
         self.assertEqual(self.provider.state, "error")
 
+    def test_an_administrator_is_not_sent_to_an_administrator(self):
+        self._sign_in(self.admin)
+        self.provider.api_base_url = "https://nowhere.invalid/v1"
+        _status, data = self._call("POST", TEST.format(self.provider.id), {})
+        said = "The host of the language model is unknown."
+        (failed,) = [step for step in data["steps"] if step["state"] == "failed"]
+        self.assertEqual((failed["message"], data["error"]["message"]), (said, said))
+        self.provider.invalidate_recordset()
+        self.assertEqual(self.provider.state_sentence, said)
+
     def test_what_cannot_be_asked_is_refused_with_a_sentence(self):
         self._sign_in(self.admin)
         self.provider.active = False

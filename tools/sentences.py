@@ -13,6 +13,7 @@ from ..services.errors import LAST_OUTPUT
 
 _lt = LazyTranslate(__name__)
 
+_ADMINISTRATOR = " An administrator must check"
 LONGEST = 2_000  # characters of a sentence of ours, with what it names
 
 _KNOWN = (
@@ -132,18 +133,24 @@ _KNOWN = (
     _lt("The server answers but does not list its tools. Check its log for the cause."),
     _lt("Check the command in the configuration file, and that its program is installed."),
     _lt("The language model failed."),
+    _lt("The language model refused the API key."),
     _lt("The language model refused the API key. An administrator must check it."),
+    _lt("The provider does not know this model."),
     _lt("The provider does not know this model. An administrator must check its name."),
+    _lt("There is no OpenAI-compatible API at the provider's address."),
     _lt(
         "There is no OpenAI-compatible API at the provider's address. An administrator must check it."
     ),
     _lt("The language model is busy. Try again in a moment."),
+    _lt("The quota of the language model is used up."),
     _lt("The quota of the language model is used up. An administrator must check it."),
+    _lt("The host of the language model is unknown."),
     _lt("The language model cannot be reached. Try again in a moment."),
     _lt(
         "The host of the language model is unknown. An administrator must check the provider's address."
     ),
     _lt("Nothing answers at the address of the language model. Try again in a moment."),
+    _lt("The certificate of the language model's host is not valid."),
     _lt(
         "The certificate of the language model's host is not valid. An administrator must check it."
     ),
@@ -351,7 +358,7 @@ def of_error(env, error) -> str:
 
     Who only uses the server reads ``error.outline``.
     """
-    return with_inside(env, translated(env, error.at_length()), error.inside)
+    return with_inside(env, for_managers(env, error.at_length()), error.inside)
 
 
 def with_inside(env, sentence: str, inside: str) -> str:
@@ -373,6 +380,11 @@ def in_language(lang: str, sentence: str) -> str:
 def translated(env, sentence: str) -> str:
     """The sentence in the language of `env`, or as it is; what a program has said last stays its own."""
     return _with_output(str(sentence), env._)
+
+
+def for_managers(env, sentence: str) -> str:
+    """As `translated`, but who can mend it is not sent to an administrator."""
+    return translated(env, sentence.partition(_ADMINISTRATOR)[0])
 
 
 def duration(env, ms: int) -> str:

@@ -9,7 +9,7 @@ class AiAssistant(models.Model):
             ("policy", "Ask first, except for read-only tools of trusted servers"),
             ("auto", "Always run"),
         ],
-        "Tools without Their Own Policy",
+        "Unless a Tool Says Otherwise",
         required=True,
         default="policy",
         help="Applies to tools whose approval policy is “Based on its annotations”.",

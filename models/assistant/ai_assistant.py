@@ -49,6 +49,12 @@ class AiAssistant(models.Model):
         help="New assistants are for internal users. Leave empty to offer it to everyone who can sign in, "
         "including portal users.",
     )
+    audience = fields.Char(
+        "For",
+        compute="_compute_audience",
+        compute_sudo=True,
+        groups="woow_paas_platform.group_admin",
+    )
     mcp_server_ids = fields.Many2many(
         "woow_paas_platform.mcp_server",
         "ai_assistant_mcp_server_rel",
@@ -71,19 +77,19 @@ class AiAssistant(models.Model):
         groups="woow_paas_platform.group_admin",
     )
     max_rounds = fields.Integer(
-        "Max. Rounds",
+        "Rounds of Tool Calls",
         default=lambda self: limits.get(self.env, "max_rounds"),
         required=True,
-        help="Maximum number of times the assistant can call tools and return to the model in one turn.",
+        help="How many times the assistant may call tools for one answer. Calls made at the same time are one round.",
     )
     confirm_round = fields.Integer(
-        "Confirm before Round",
+        "Ask before Round",
         default=lambda self: limits.get(self.env, "confirm_round"),
-        help="Before this round of tool calls the assistant asks the user, once per turn, whether to go on. If not, "
+        help="Before this round of tool calls the assistant asks the user, once per answer, whether to go on. If not, "
         "it answers with what it has found. 0 means never. In threads of channels nobody is asked.",
     )
     definition_tokens = fields.Integer(
-        "Tokens for Tools",
+        "Space for Tools (Tokens)",
         default=const.DEFINITION_TOKENS,
         required=True,
         help="About how many tokens the definitions of tools may take of a request. If all of them need more, "
@@ -117,6 +123,13 @@ class AiAssistant(models.Model):
         """The provider, where there is no choice."""
         configs = self.env["ai.config"].search([], limit=2)
         return configs if len(configs) == 1 else False
+
+    @api.depends("group_ids.name")
+    @api.depends_context("lang")
+    def _compute_audience(self):
+        for assistant in self:
+            names = assistant.group_ids.sorted("name").mapped("name")
+            assistant.audience = ", ".join(names) or self.env._("Everyone")
 
     @api.depends("mcp_server_ids.tool_ids.active", "mcp_tool_disabled_ids")
     def _compute_tool_count(self):

@@ -22,7 +22,7 @@ class AiConfig(models.Model):
     def _compute_embedding_sentence(self):
         for config in self:
             problem = config.embedding_problem
-            config.embedding_sentence = problem and sentences.translated(self.env, problem)
+            config.embedding_sentence = problem and sentences.for_managers(self.env, problem)
 
     def write(self, vals):
         result = super().write(vals)

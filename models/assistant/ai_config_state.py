@@ -50,7 +50,7 @@ class AiConfig(models.Model):
     def _compute_state_sentence(self):
         for config in self:
             message = config.state_message
-            config.state_sentence = message and sentences.translated(self.env, message)
+            config.state_sentence = message and sentences.for_managers(self.env, message)
 
     def write(self, vals):
         changed = TESTED & vals.keys()

@@ -47,12 +47,12 @@ class ResConfigSettings(models.TransientModel):
     )
     woow_max_rounds = _limit(
         "max_rounds",
-        "Rounds per New Assistant",
-        "Maximum number of tool rounds per turn for new assistants.",
+        "Rounds of Tool Calls of New Assistants",
+        "How many times new assistants may call tools for one answer.",
     )
     woow_confirm_round = _limit(
         "confirm_round",
-        "Confirm before Round of New Assistants",
+        "Ask before Round of New Assistants",
         "Round before which new assistants ask the user whether to go on. 0 means never. Existing assistants "
         "keep their own number.",
     )

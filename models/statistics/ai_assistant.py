@@ -5,7 +5,7 @@ class AiAssistant(models.Model):
     _inherit = "ai.assistant"
 
     turn_count = fields.Integer(
-        "Turns", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
+        "Questions", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
     )
     call_count = fields.Integer(
         "Tool Calls", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"

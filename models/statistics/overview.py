@@ -10,6 +10,7 @@ from ...tools.moments import utc
 DAYS = 30  # that the graphs show, today included
 FAILURES = 5  # the latest ones
 TURN = "woow_paas_platform.ai_turn"
+NO_ERRORS = ("ok", "denied", "cancelled")  # the latter two are somebody's decision
 
 
 class Overview(models.AbstractModel):
@@ -24,7 +25,8 @@ class Overview(models.AbstractModel):
         """
         if not self.env.user.has_group("woow_paas_platform.group_admin"):
             raise AccessError(self.env._("Only administrators can see the overview."))
-        today = fields.Date.context_today(self)
+        local = self.with_context(tz=str(self.env.tz))  # days are those of the person
+        today = fields.Date.context_today(local)
         first = today - timedelta(days=DAYS - 1)
         return {
             "setup": self._setup(),
@@ -33,7 +35,7 @@ class Overview(models.AbstractModel):
             "reviews": self.env["woow_paas_platform.mcp_tool"].search_count(
                 [("review_state", "in", ("new", "changed"))]
             ),
-            "days": self._days(first),
+            "days": local._days(first),
             "failures": self._failures(first),
         }
 
@@ -73,14 +75,27 @@ class Overview(models.AbstractModel):
                 day["turns"] += count
                 day["tokens"] += tokens or 0
                 day["failed"] += count if state == "failed" else 0
-        calls = self.env["woow_paas_platform.tool_call_report"]._read_group(
-            [("date", ">=", first)], ["date:day"], ["__count", "error_rate:avg"]
-        )
-        for date, count, rate in calls:
+        for date, outcome, count in self._calls(first):
             if day := days.get(date):
-                day["calls"] = int(count)
-                day["errors"] = round(count * (rate or 0) / 100)
+                day["calls"] += int(count)
+                day["errors"] += 0 if outcome in NO_ERRORS else int(count)
         return [{"day": str(day), **values} for day, values in days.items()]
+
+    def _calls(self, first):
+        """``(day, outcome, count)`` of calls that ended; those that are only counted any more have a day of UTC."""
+        counted = self.env["woow_paas_platform.tool_call_sum"]._read_group(
+            [("day", ">=", first)], ["day:day", "outcome"], ["calls:sum"]
+        )
+        calls = self.env["woow_paas_platform.tool_call"]._read_group(
+            [
+                ("create_date", ">=", first - timedelta(days=1)),
+                ("outcome", "!=", False),
+                ("is_summed", "=", False),
+            ],
+            ["create_date:day", "outcome"],
+            ["__count"],
+        )
+        return counted + [(moment.date(), outcome, count) for moment, outcome, count in calls]
 
     def _failures(self, first):
         """The latest turns without an answer and the servers in trouble, to open."""
@@ -101,7 +116,7 @@ class Overview(models.AbstractModel):
                 "at": utc(turn.ended_at or turn.create_date),
                 "name": turn.display_name,
                 "who": turn.user_id.name,
-                "why": turn.error_message or "",
+                "why": turn._error_sentence(turn.error_code, turn.error_message or ""),
             }
             for turn in turns
         ]

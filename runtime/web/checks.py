@@ -48,7 +48,7 @@ def error_data(env, error):
 
 
 def _step(env, step, error):
-    message = sentences.translated(env, step.message) if step.message else ""
+    message = sentences.for_managers(env, step.message) if step.message else ""
     if step.state == "failed":
         message = sentences.with_inside(env, message, error.inside)
     return {

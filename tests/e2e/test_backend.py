@@ -56,6 +56,7 @@ def test_a_new_server_answers_in_a_chat(odoo, scripted_llm, mcp_everything, watc
     page.locator("div[name=name] input").fill("Calculator")
     page.locator("div[name=config_id] input").fill("Demo Model")
     page.locator(".o-autocomplete--dropdown-item", has_text="Demo Model").first.click()
+    page.locator(".o_notebook .nav-link[name=tools]").click()
     row = page.locator(".o_woow_tool_server[data-server=refs]")
     row.locator(".o_woow_server_switch input").click()
     row.locator("[data-tool=get-env] input").click()

@@ -85,6 +85,7 @@ def test_forms_can_be_read(odoo, page_of):
     page = page_of(odoo, "admin")
     assistant = odoo.rpc("ai.assistant", "search", [], limit=1)[0]
     page.goto(f"/odoo/ai.assistant/{assistant}")
+    page.locator(".o_notebook .nav-link[name=tools]").click()
     expect(page.locator(".o_woow_tool_server").first).to_be_visible()
     assert axe.violations(page, ".o_woow_tool_switches") == []
     page.goto("/odoo/mcp-servers?view_type=kanban")

@@ -56,6 +56,11 @@ registry.category("web_tour.tours").add("woow_paas_platform.admin", {
             run: "click",
         },
         {
+            content: "to its tools",
+            trigger: ".o_notebook .nav-link[name=tools]",
+            run: "click",
+        },
+        {
             content: "use the new server",
             trigger: ".o_woow_tool_server[data-server='Tour Server'] .o_woow_server_switch input",
             run: "click",
