@@ -11,8 +11,9 @@ import time
 
 from services.testing.scripted_llm import Reply
 
-from . import turn_processes, turn_streams
+from . import turn_bytes, turn_processes, turn_streams
 from .bed import PAUSE, ROUNDS, TIME, Person, deployment, median_of, ms, page, row, wait_for
+from .soak import shares
 
 WAITING = 50  # chats that wait for their model
 
@@ -90,6 +91,8 @@ PARTS = {
     "waiting": pages_while_chats_wait,
     "streams": turn_streams.streams,
     "runners": turn_processes.runners,
+    "bytes": turn_bytes.left,
+    "shares": shares.shares,
 }
 
 
@@ -102,6 +105,8 @@ def main(chosen):
                 "turns_per_person": 100,  # all belong to one user
                 "max_streams": 4 * turn_streams.STREAMS,  # of which one user has a quarter
             }
+            if name == "shares":  # which are the defaults
+                operator = {}
             with new_odoo(name, operator) as odoo:
                 PARTS[name](odoo, llm)
 
