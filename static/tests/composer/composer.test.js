@@ -93,6 +93,38 @@ test("a message on its way is not sent twice", async () => {
     expect.verifySteps([]);
 });
 
+test("what was entered while it was busy is sent once it is not", async () => {
+    const owner = await mountComposer({ draft: "early", isBusy: true });
+    await press("Enter");
+    owner.state.isBusy = false;
+    await animationFrame();
+    expect.verifySteps(["send early"]);
+    for (const isBusy of [true, false]) {
+        owner.state.isBusy = isBusy;
+        await animationFrame();
+    }
+    expect.verifySteps([]);
+});
+
+test("what was changed after it was entered is not sent by itself", async () => {
+    const owner = await mountComposer({ draft: "early", isBusy: true });
+    await press("Enter");
+    await edit("early, but");
+    owner.state.isBusy = false;
+    await animationFrame();
+    expect.verifySteps([]);
+    expect(".o_ai_chat_input").toHaveValue("early, but");
+});
+
+test("an Enter before anything is written sends nothing later", async () => {
+    const owner = await mountComposer({ isBusy: true });
+    await press("Enter");
+    await edit("not yet");
+    owner.state.isBusy = false;
+    await animationFrame();
+    expect.verifySteps([]);
+});
+
 test("it grows with its text and shrinks again", async () => {
     const owner = await mountComposer({ draft: "one" });
     const low = queryOne(".o_ai_chat_input").offsetHeight;
