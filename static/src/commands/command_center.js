@@ -35,10 +35,15 @@ export class CommandCenter extends Reactive {
         this.error = null;
     }
 
+    /** Names the chat whose servers' prompts are offered; empty: none is ready. */
+    get place() {
+        return chatKey(this.chat.chatRef);
+    }
+
     get commands() {
         const { canReload } = this.chat.servers;
         const ours = COMMANDS.filter(({ name }) => canReload || name !== "/mcp reload");
-        return [...ours, ...(this.prompts[chatKey(this.chat.chatRef)] || []).map(promptCommand)];
+        return [...ours, ...(this.prompts[this.place] || []).map(promptCommand)];
     }
 
     matching(text) {
@@ -81,8 +86,7 @@ export class CommandCenter extends Reactive {
 
     /** Whether a text may be a prompt that is not known yet. */
     isUnsure(text) {
-        const { chatRef } = this.chat;
-        const isKnown = !chatRef || chatKey(chatRef) in this.prompts;
+        const isKnown = this.place in this.prompts;
         return !isKnown && !text.includes("\n") && Boolean(commandName(text)) && !this.find(text);
     }
 

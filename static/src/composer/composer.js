@@ -67,6 +67,16 @@ export class Composer extends Component {
             () => [Boolean(this.props.isBusy)]
         );
         useEffect(
+            () => this.loadPrompts(),
+            () => [this.props.commands?.place]
+        );
+        useEffect(
+            () => {
+                this.props.mentions?.searchAgain();
+            },
+            () => [this.props.mentions?.assistantId]
+        );
+        useEffect(
             () => this.focus(),
             () => [this.props.focusKey, this.props.isDisabled, this.props.isAside]
         );
@@ -174,12 +184,16 @@ export class Composer extends Component {
 
     onInput(ev) {
         Object.assign(this.menu, { index: 0, isClosed: false });
-        if (ev.target.value.startsWith("/")) {
-            this.props.commands?.loadPrompts();
-        }
         this.props.onInput(ev.target.value);
+        this.loadPrompts();
         if (!ev.isComposing) {
             this.findMention();
+        }
+    }
+
+    loadPrompts() {
+        if (this.text.startsWith("/")) {
+            this.props.commands?.loadPrompts();
         }
     }
 
@@ -266,7 +280,8 @@ export class Composer extends Component {
         if (command) {
             return this.pick(command);
         }
-        if (commands?.refuses(text)) {
+        const mayBeCommand = this.props.isBusy && commands?.isUnsure(text);
+        if (!mayBeCommand && commands?.refuses(text)) {
             return; // the text stays, to be corrected
         }
         // What is sent before the chat is ready goes as soon as it is, unless it is changed first.

@@ -33,6 +33,8 @@ export class MentionCenter extends Reactive {
         this.records = readFromTab(STORAGE_KEY);
         /** What is being looked for; empty: nothing. */
         this.query = "";
+        /** The assistant that `query` is looked for with. */
+        this.searcherId = undefined;
         /** @type {MentionedRecord[]} */
         this.found = [];
         /** The last search that found nothing: {assistantId, query}. */
@@ -57,22 +59,33 @@ export class MentionCenter extends Reactive {
 
     /** Until the answer is there, what was found before is offered as far as its name fits. */
     async search(query) {
-        if (query === this.query) {
+        const { assistantId } = this;
+        if (this.isCurrent(assistantId, query)) {
             return;
         }
-        this.query = query;
         const words = query.toLowerCase();
-        this.found = query
-            ? this.found.filter((one) => one.name.toLowerCase().includes(words))
-            : [];
-        const { assistantId } = this;
+        const isSameAssistant = assistantId === this.searcherId;
+        this.found =
+            query && isSameAssistant
+                ? this.found.filter((one) => one.name.toLowerCase().includes(words))
+                : [];
+        Object.assign(this, { query, searcherId: assistantId });
         if (!query || !assistantId || this.isHopeless(assistantId, words)) {
             return;
         }
         await new Promise((resolve) => browser.setTimeout(resolve, SEARCH_DELAY));
-        if (query === this.query) {
+        if (this.isCurrent(assistantId, query)) {
             await this.read(assistantId, query);
         }
+    }
+
+    /** For an assistant that is known or chosen only now. */
+    searchAgain() {
+        return this.search(this.query);
+    }
+
+    isCurrent(assistantId, query) {
+        return query === this.query && assistantId === this.searcherId;
     }
 
     async read(assistantId, query) {
@@ -85,7 +98,7 @@ export class MentionCenter extends Reactive {
         } catch {
             // nothing is offered, and the next letter asks again
         }
-        if (query === this.query) {
+        if (this.isCurrent(assistantId, query)) {
             const isFull = this.attached.length >= MAX_RECORDS;
             this.found = isFull ? [] : found;
         }

@@ -174,23 +174,6 @@ test("where nothing can be asked any more, it says why and leads to a new chat",
     expect(".o_ai_chat_input").toHaveAttribute("placeholder", "Message Ada");
 });
 
-test("what is typed before the assistants are there is kept, and goes when they are", async () => {
-    const answer = new Deferred();
-    server.interrupt("GET /api/ai/assistants", answer);
-    await mountChat();
-    expect(".o_ai_chat_input").toBeEnabled();
-    await ask("Hello");
-    expect(".o_ai_chat_input").toHaveValue("Hello");
-    expect(".o_ai_chat_send").not.toBeEnabled();
-    const [ada] = server.assistants;
-    const face = { image_url: null, greeting: "", starters: [], records: [] };
-    answer.resolve(json({ assistants: [{ ...ada, ...face }] }));
-    await settle();
-    await press("Enter");
-    await settle();
-    expect(".o_ai_chat_bubble").toHaveText("Hello");
-});
-
 test("what is typed while the conversation is made stays", async () => {
     await mountChat();
     const made = new Deferred();
