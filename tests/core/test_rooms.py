@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from dev.checks import rooms
+
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("services", "tools", "models", "runtime", "wizards", "controllers", "cli")
 # ``services`` itself is the vocabulary, which everything below may use: const, errors, specs, text, …
@@ -207,3 +209,51 @@ def test_no_folder_of_the_client_needs_itself_by_a_detour():
             needs.add((path.parent / name).resolve().parent.name)
         needs.discard(path.parent.name)
     TopologicalSorter(folders).prepare()
+
+
+@pytest.mark.parametrize("figure", rooms.FIGURES, ids=lambda figure: figure.name)
+def test_no_figure_of_the_shape_grows(figure):
+    """A step towards the goal lowers the limit in dev/checks/rooms.py with it."""
+    places = figure.places()
+    assert figure.measure(places) <= figure.limit, "\n".join(places)
+
+
+# path: text; what the figures must find of it stands in the order of FIGURES
+SPRAWL = {
+    "models/turn/ai_turn.py": """
+class AiTurn(models.Model):
+    _name = "x.turn"
+
+    def _start(self):
+        return self._late_name() or self.late_ids
+""",
+    "models/approval/ai_turn.py": """
+class AiTurn(models.Model):
+    _inherit = ["x.turn"]
+    late_ids = fields.One2many("x")
+
+    def _late_name(self):
+        return self.with_context(woow_one=1).env.context.get("woow_two", "woow_no_key") or {"woow_column": 1}
+""",
+    "models/turn/row.py": 'class Row(models.Model):\n    _name = "x.row"\n',
+    "services/ports.py": 'class Port(Protocol):\n    """A port."""\n',
+    "services/const.py": '"""Limits."""\n',
+    "services/small.py": '"""What it is."""\n\ndef f():\n    """Whether it is."""\n',
+    "controllers/a.py": "from ..runtime import b" + "\n" * 30 + "error_body(problem)\n",
+    "runtime/b.py": "def f():\n    from .c import x\n" + "\n" * 30 + 'x = {"error": {"code": 1}}\n',
+    "runtime/c.py": "from .b import f\n" + "\n" * 30,
+    "tests/core/test_rooms.py": 'FEATURES = {"turn": "", "approval": "turn"}\n',
+}
+FOUND = (2, 1, 3, 2, 2, 2, 2, 2, 2, 1, 1)
+
+
+def test_the_figures_find_what_they_count(tmp_path, monkeypatch):
+    for name, text in SPRAWL.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    rooms.files.cache_clear()
+    monkeypatch.setattr(rooms, "ROOT", tmp_path)
+    try:
+        assert tuple(figure.now for figure in rooms.FIGURES) == FOUND
+    finally:
+        rooms.files.cache_clear()
