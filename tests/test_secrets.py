@@ -176,6 +176,15 @@ class TestSecrets(AiCase):
         found = self._settings("", secret_kye="x", demo_llm_url="y")
         self.assertEqual(set(found.faults), {"secret_kye"})
 
+    def test_a_key_of_an_earlier_version_is_named_in_the_log_and_is_no_fault(self):
+        with patch.object(settings._logger, "warning") as warning:
+            found = self._settings("wakeup = redis://:s3cret@host", wakeup="nats://s3cret@host")
+        self.assertFalse(found.faults)
+        lines = [call.args[0] % call.args[1:] for call in warning.call_args_list]
+        self.assertRegex(lines[0], r"^wakeup in /.*/odoo.conf, line 4 is no longer used\. Postgre")
+        self.assertRegex(lines[1], r"^WOOW_AI_WAKEUP in the environment is no longer used\.")
+        self.assertNotIn("s3cret", str(lines))
+
     def test_a_secret_key_that_is_none_is_said_and_replaced_by_no_other(self):
         found = self._settings('secret_key = "not a key"')
         self.assertEqual((found.secret_keys, set(found.faults)), ((), {"secret_key"}))

@@ -35,7 +35,6 @@ class Settings:
     """`secret_keys` newest first; `egress_allow` says where MCP servers may live.
 
     `turns_per_database` is the most that run at a time in one database, 0 for as many as there is room for.
-    `wakeup` is the address of what carries the wake-up channel, PostgreSQL does without one.
     Who knows `metrics_token` may read what is measured, nobody without one: at `/metrics`, and at `metrics_port` of a
     runner; with the name of the database if `metrics_tenants`.
     `traces` is the address of the collector that they are sent to, nobody's without one; with the name of the database
@@ -57,7 +56,6 @@ class Settings:
     lease_seconds: float
     idle_seconds: float
     max_streams: int
-    wakeup: str
     metrics_token: str
     metrics_port: int
     metrics_tenants: bool
@@ -153,7 +151,6 @@ TABLE = {
     "lease_seconds": _Key(_number(1, 3600, float), 15.0),
     "idle_seconds": _Key(_number(0, 86_400, float), 60.0),
     "max_streams": _Key(_number(1, 1_000_000), 2000),
-    "wakeup": _Key(str, "", is_secret=True),
     "metrics_token": _Key(str, "", is_secret=True),
     "metrics_port": _Key(_number(0, 65_535), 0),
     "metrics_tenants": _Key(_switch, False),
@@ -165,6 +162,10 @@ TABLE = {
     "tool_cache": _Key(str, ""),
     "sandbox": _Key(_one_of("required", "preferred", "off"), "", instead="required"),
 }
+
+
+# Keys of earlier versions, which may still stand in a file: named in the log, and no fault.
+REMOVED = {"wakeup": "PostgreSQL carries the wake-up channel."}
 
 
 class _Reader:
@@ -184,11 +185,11 @@ class _Reader:
 
     def values(self) -> dict[str, Any]:
         for key in sorted(self._file.keys() - TABLE.keys()):
-            self._note(key, self._in_file(key), "is unknown")
+            self._note_unknown(key, self._in_file(key))
         for name in sorted(os.environ):
             key = name.removeprefix("WOOW_AI_").lower()
             if name.startswith("WOOW_AI_") and not name.startswith(DEMO) and key not in TABLE:
-                self._note(key, f"{name} in the environment", "is unknown")
+                self._note_unknown(key, f"{name} in the environment")
         return {key: self._value(key, one) for key, one in TABLE.items()}
 
     def _value(self, key: str, one: _Key) -> Any:
@@ -217,6 +218,12 @@ class _Reader:
         sentence = f"{where} {problem}.{hint}"
         _logger.error(sentence)
         self.faults[key] = " ".join(filter(None, (self.faults.get(key), sentence)))
+
+    def _note_unknown(self, key: str, where: str) -> None:
+        if key in REMOVED:
+            _logger.warning("%s is no longer used. %s", where, REMOVED[key])
+        else:
+            self._note(key, where, "is unknown")
 
     def _in_file(self, key: str) -> str:
         return f"{key} in {self._path}, line {self._line(key)}"

@@ -20,16 +20,6 @@ def pgbouncer() -> Path:
     return _program("pgbouncer", "usr/sbin/pgbouncer", "3 MB")
 
 
-def redis() -> Path:
-    """A server that carries messages."""
-    return _program("redis-server", "usr/bin/redis-server", "3 MB")
-
-
-def nats() -> Path:
-    """Another one, as Go makes them: without dependencies."""
-    return _alone("nats-server", "usr/sbin/nats-server", "4 MB")
-
-
 def promtool() -> Path:
     """Checks alert rules, and what a program tells Prometheus; without dependencies, as what Go makes."""
 

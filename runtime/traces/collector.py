@@ -1,6 +1,6 @@
 """The collector that the operator wants this process's traces to be sent to, see `services/traces.py`.
 
-Its address is the operator's own, as those of Redis and NATS, so no egress policy is asked. A process that runs turns
+Its address is the operator's own, so no egress policy is asked. A process that runs turns
 or makes calls begins with the first of them, after whatever fork made it.
 """
 

@@ -8,8 +8,8 @@ from odoo.service import server
 from ...services import forks
 from ...tools import settings
 from .. import process
-from ..wakeup import transports
 from ..wakeup.channel import Channel
+from ..wakeup.postgres import PostgresTransport
 from ..web.slots import Slots
 from .listener import Listener
 from .notification_handler import ProcessHandler
@@ -24,7 +24,7 @@ class _Registry:
         self.lock = threading.RLock()  # held for moments only
         self.listeners: dict[str, Listener] = {}
         self.slots: dict[str, Slots] = {}
-        self.channel = Channel(transports.connect)
+        self.channel = Channel(PostgresTransport)
 
 
 _registry = forks.renewed(_Registry())

@@ -8,9 +8,7 @@ import pytest
 from chat import Chat, first
 from waiting import eventually
 
-from dev import processes
 from dev.checks import testbed
-from dev.setup import daemons
 
 ANSWER = {"content": "Here."}
 TELLING = (
@@ -20,14 +18,14 @@ TELLING = (
 
 @pytest.fixture
 def served(template, scripted_llm):
-    """``served(wakeup, **environment)``: an Odoo that runs no turns beside a process that does nothing else."""
+    """``served(**environment)``: an Odoo that runs no turns beside a process that does nothing else."""
     made = []
 
-    def serve(wakeup="", **environment):
+    def serve(**environment):
         odoo = testbed.OdooServer(
             template,
             "wakeup",
-            operator={"in_process_runner": False, "wakeup": wakeup},
+            operator={"in_process_runner": False},
             environment=environment,
         )
         made.append(odoo)
@@ -39,28 +37,6 @@ def served(template, scripted_llm):
     yield serve
     for one in reversed(made):
         one.stop()
-
-
-COMMANDS = {
-    "redis": lambda port: [
-        daemons.redis(),
-        "--port",
-        str(port),
-        "--save",
-        "",
-        "--requirepass",
-        "x",
-    ],
-    "nats": lambda port: [daemons.nats(), "-a", "127.0.0.1", "-p", str(port), "--auth", "x"],
-}
-ADDRESSES = {"redis": "redis://:x@127.0.0.1:{}", "nats": "nats://x@127.0.0.1:{}"}
-
-
-def _carrier(kind, port, tmp_path):
-    command = COMMANDS[kind](port)
-    started = processes.start(kind, command, log=tmp_path / "carrier.log", cwd=tmp_path)
-    started.wait_until(lambda: processes.listens(port), timeout=20)
-    return started
 
 
 def _health(odoo, key="wakeup"):
@@ -111,30 +87,3 @@ def test_without_it_everybody_looks(served, scripted_llm):
     chat = Chat(odoo)
     assert chat.ask("Hello").wait_ended() == "done"
     assert chat.ask("Again").wait_ended() == "done"
-
-
-@pytest.mark.parametrize("kind", COMMANDS)
-def test_another_carrier_tells_and_may_go_and_come_back(served, scripted_llm, tmp_path, kind):
-    scripted_llm.script(*(first(text, ANSWER) for text in ("Hello", "Alone", "Again")))
-    port = processes.free_port()
-    carrier = _carrier(kind, port, tmp_path)
-    try:
-        odoo = served(ADDRESSES[kind].format(port))
-        eventually(lambda: _health(odoo) == "heard")
-        chat = Chat(odoo)
-        assert chat.ask("Hello").wait_ended() == "done"
-        carrier.stop()
-        eventually(lambda: _health(odoo, "wakeup_reason") == "unreachable")
-        assert chat.ask("Alone").wait_ended() == "done"
-        carrier = _carrier(kind, port, tmp_path)
-        eventually(lambda: _health(odoo) == "heard")
-        assert chat.ask("Again").wait_ended() == "done"
-    finally:
-        carrier.stop()
-
-
-def test_a_wrong_address_costs_only_latency(served, scripted_llm):
-    scripted_llm.script(first("Hello", ANSWER))
-    odoo = served("carrier-pigeon://somewhere")
-    eventually(lambda: _health(odoo, "wakeup_reason") == "unreachable")
-    assert Chat(odoo).ask("Hello").wait_ended() == "done"
