@@ -21,7 +21,7 @@ _logger = logging.getLogger(__name__)
 
 POLL_INTERVAL = 10.0  # s, looks for work without a notification
 AWAY_INTERVAL = 1.0  # s, the same while its database does not answer
-RELEASES = 10  # times that turns are given back whose rows somebody has locked
+GIVING_BACK = 2.0  # s for rows to be unlocked and for a database to be back
 
 
 class QueueHost:
@@ -229,12 +229,17 @@ class QueueHost:
             if late:
                 await asyncio.wait(late, timeout=2)
         self._close()
+        until = self._runner.clock() + GIVING_BACK
         with contextlib.suppress(Exception):
-            # What was cut a moment ago may hold its row until it is rolled back.
-            for _ in range(RELEASES):
-                if not await self._once(self.store.release, self._runner.id):
-                    break
+            while not await self._give_back() and self._runner.clock() < until:
                 await asyncio.sleep(const.DB_RETRY)
+
+    async def _give_back(self) -> bool:
+        """:return: whether all are; what was cut a moment ago may hold its row until it is rolled back"""
+        try:
+            return not await self._once(self.store.release, self._runner.id)
+        except ConnectionError:
+            return False
 
     def _close(self) -> None:
         self.heartbeat.stop()

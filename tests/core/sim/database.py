@@ -44,7 +44,7 @@ class Database(model_store.Database):
     def release(self, runner_id, keep=()):
         self._is_releasing = True
         try:
-            super().release(runner_id, keep)
+            return super().release(runner_id, keep)
         finally:
             self._is_releasing = False
 

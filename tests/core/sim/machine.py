@@ -50,7 +50,8 @@ class _Log(logging.Handler):
 
     def emit(self, record):
         error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, Refused):  # the plan's own
+        cause = error and error.__cause__  # an `OutcomeUnknown` has one
+        if isinstance(error, Refused) or isinstance(cause, Refused):  # the plan's own
             return
         self._world.broken.append((record.getMessage(), repr(error)))
 

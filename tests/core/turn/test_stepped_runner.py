@@ -101,3 +101,26 @@ def test_one_beat_of_the_heart_is_enough(store):
     assert not store.kept, "what is lost is not kept any more"
     loop.run_until_complete(runner.drain(0.1))
     loop.close()
+
+
+def test_a_draining_runner_gives_back_to_a_database_that_was_away(store):
+    async def endless(*_args):
+        await asyncio.Event().wait()
+
+    release, tries = store.release, []
+
+    def away_at_first(*args):
+        tries.append(args)
+        if len(tries) == 1:
+            raise ConnectionError("PostgreSQL is away")
+        return release(*args)
+
+    loop = asyncio.new_event_loop()
+    runner = Runner(endless, str, loop=loop, executor=lambda _name: AtOnce())
+    store.queue(1)
+    runner.attach(store)
+    loop.run_until_complete(until(runner.count))
+    store.release = away_at_first
+    loop.run_until_complete(runner.drain(0.1))
+    loop.close()
+    assert store.turns[1]["state"] == "queued"
