@@ -1,5 +1,6 @@
 """Cards of changes: whatever would happen stands there, or is counted there, before anybody says yes."""
 
+import contextlib
 from unittest.mock import patch
 
 from odoo import Command
@@ -95,6 +96,22 @@ class TestRecordsCards(RehearsalCase):
         self.assertTrue(shown["partial"])
         shown = self._rehearse("update_records", ids=[self.azure.id], values={"street": "Short 1"})
         self.assertFalse(shown["partial"])
+
+    def test_who_has_no_room_for_all_says_so(self):
+        """The arguments stay open then: they tell what the card does not."""
+        lines = [{"name": f"Line {number}"} for number in range(4)]
+        values = {"name": "Parent", "child_ids": lines}
+        self.assertFalse(self._rehearse("create_record", values=values)["partial"])
+        for name, room in (("MAX_RECORDS", 3), ("MAX_FIELDS", 2)):
+            with self.subTest(name), patch.object(changes, name, room):
+                self.assertTrue(self._rehearse("create_record", values=values)["partial"])
+        many = self.env["res.partner"].create([{"name": f"Old {n}"} for n in range(4)])
+        self.env.flush_all()
+        self.assertFalse(self._rehearse("delete_records", ids=many.ids)["partial"])
+        with patch.object(changes, "MAX_RECORDS", 3):
+            shown = self._rehearse("delete_records", ids=many.ids)
+        self.assertEqual((len(shown["deleted"]), shown["partial"]), (3, True))
+        self.assertEqual(self._others(shown)["res.partner", "deleted"], 1)
 
     def test_what_follows_a_cut_is_compared_too(self):
         body = "x" * (changes.MAX_BODY + 10)
@@ -255,6 +272,15 @@ class TestRecordsCards(RehearsalCase):
         self._asks_although_it_runs()
         self.assertNotEqual(self.azure.city, "Oslo")
 
+    def test_a_statement_behind_one_that_reads_is_one_of_others(self):
+        self._action("env.cr.execute('SELECT 1; UPDATE res_partner SET city = %s', ['Oslo'])")
+        told = [one for one in self._run()["others"] if one.get("unknown")]
+        self.assertEqual(
+            [(one["model"], one["kind"]) for one in told], [("res.partner", "changed")]
+        )
+        self.line.policy = "auto"
+        self._asks_although_it_runs()
+
     def test_a_statement_about_what_is_told_anyway_is_not_unknown(self):
         self._action(
             "record.write({'ref': 'R'})\nrecord.flush_recordset()\n"
@@ -341,3 +367,21 @@ class TestRecordsCards(RehearsalCase):
                     "update_records", ids=[self.azure.id], values={"city": "Oslo"}
                 )
                 self.assertIn("cannot be shown in advance", shown["impossible"])
+
+    def test_what_could_not_be_shown_is_not_run_again_after_a_crash(self):
+        """Something may have left its transaction; of what was shown, nothing has."""
+        logger = "odoo.addons.woow_paas_platform.runtime.records.executor"
+        values = {"city": "Oslo"}
+        for is_shown in (True, False):
+            with self.subTest(is_shown=is_shown), contextlib.ExitStack() as broken:
+                if not is_shown:
+                    broken.enter_context(
+                        patch.object(changes.Changes, "shown", side_effect=TypeError)
+                    )
+                    broken.enter_context(self.assertLogs(logger, "ERROR"))
+                self._rehearse("update_records", ids=[self.azure.id], values=values)
+                self.row.write({"approval": "approved", "decision": "approve_once"})
+                self.env.flush_all()
+                verdict = self.store.begin_call(self.claims[self.internal], self.call)
+                self.env.invalidate_all()
+                self.assertEqual((verdict.kind, bool(self.row.started_at)), ("run", not is_shown))

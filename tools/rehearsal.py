@@ -341,8 +341,8 @@ def _text_of(query, cr):
 
 def _is_effect(written):
     """Whether a statement that writes no table by its first words may do something all the same."""
-    if _READS.match(written):
-        return bool(_CALLS.search(written))
+    if _READS.match(written):  # what stands behind it, too
+        return bool(_CALLS.search(written) or (";" in written and _DOES.search(written)))
     return not (_JOINED.match(written) and not _DOES.search(written))
 
 

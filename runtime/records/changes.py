@@ -231,7 +231,7 @@ class Changes:
             "created": list(map(self._creation, self._readable(self._made, "created"))),
             "deleted": self._deletions(),
             "messages": self._shown_messages(),
-            "numbers": self.recorder.numbers[:MAX_RECORDS],
+            "numbers": self._first(self.recorder.numbers),
             "outward": self._shown_outward(),
         }
         for (table, kind), count in self._untold().items():
@@ -284,12 +284,10 @@ class Changes:
             if model in LIVE or (model, record_id) in self._told_as_messages:
                 continue
             counts[model] += 1
-            if (
-                limits.is_denied(model)
-                or counts[model] > MAX_RECORDS
-                or not self._may_read(model, record_id)
-            ):
+            if limits.is_denied(model) or not self._may_read(model, record_id):
                 self._counts[model, kind, False] += 1
+            elif counts[model] > MAX_RECORDS:
+                self._leave_out(model, kind)
             else:
                 yield model, record_id, row
 
@@ -320,9 +318,11 @@ class Changes:
         deletions, counts = [], Counter()
         for (model, record_id), name in self._deleted.items():
             counts[model] += 1
-            is_hidden = limits.is_denied(model) or counts[model] > MAX_RECORDS
-            if is_hidden or name is None:
+            if limits.is_denied(model) or name is None:
                 self._counts[model, "deleted", False] += 1
+                continue
+            if counts[model] > MAX_RECORDS:
+                self._leave_out(model, "deleted")
                 continue
             label = labels.of_model(self.reach.env[model])
             shown = text.visible(text.cap(name, MAX_TEXT))
@@ -334,7 +334,8 @@ class Changes:
         known = self.reach.fields(self.reach.env[model])
         names = [name for name in row if name in known]
         names, first = importance.ordered(known, names, self._named.get(model, ()))
-        names = names[: max(self._room, 0)]
+        self._is_cut = self._is_cut or len(names) > self._room
+        names = names[: self._room]
         self._room -= len(names)
         shown = [
             {**self._described(known[name]), "field": known[name], "raw": row[name]}
@@ -408,6 +409,15 @@ class Changes:
         plain = html2plaintext(raw) if field.type == "html" else str(raw)
         return self._said(plain, MAX_TEXT)
 
+    def _leave_out(self, model, kind):
+        """Only count what there is no room for, though the person may read it."""
+        self._counts[model, kind, False] += 1
+        self._is_cut = True
+
+    def _first(self, found):
+        self._is_cut = self._is_cut or len(found) > MAX_RECORDS
+        return found[:MAX_RECORDS]
+
     def _names(self, model, ids):
         """Names in this order: of what is deleted, those that it had; of what the person may not read, none."""
         gone = {i: self._deleted[model, i] for i in ids if (model, i) in self._deleted}
@@ -445,7 +455,7 @@ class Changes:
         shown = []
         for message in self._messages:
             if len(shown) >= MAX_RECORDS:
-                self._counts[MESSAGE, "created", False] += 1
+                self._leave_out(MESSAGE, "created")
                 continue
             may_read = self._may_read_message(message)
             if not may_read and not message.people and not message.others:
