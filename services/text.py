@@ -143,7 +143,7 @@ def one_line(text: str, limit: int) -> str:
             continue
         break
     line = " ".join(words)
-    if len(text) > READ and length <= limit:
+    if len(text) > READ:
         line += "…"
     return line if len(line) <= limit else line[: limit - 1] + "…"
 

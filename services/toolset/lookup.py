@@ -165,7 +165,7 @@ def found(ready: Sequence[ToolSpec], more: Sequence[ToolSpec]) -> CallResult:
         answer["more"] = [
             {
                 "name": tool.alias,
-                "description": text.one_line(definition.described(tool)[: ABOUT * 4], ABOUT),
+                "description": text.one_line(definition.described(tool), ABOUT),
             }
             for tool in more
         ]

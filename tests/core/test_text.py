@@ -38,6 +38,8 @@ def test_cap_keeps_head_and_tail_within_the_limit():
 def test_one_line():
     assert text.one_line("a\n  b\x1b[1m c", 10) == "a b c"
     assert len(text.one_line("x" * 1000, 20)) == 20
+    # What nobody has looked at is told, however much fits before it.
+    assert text.one_line("x" * 20 + " " * text.READ + "y", 20) == "x" * 19 + "…"
 
 
 def test_what_postgresql_cannot_store_is_left_out():

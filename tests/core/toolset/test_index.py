@@ -1,8 +1,11 @@
 """Finding tools by words: in English and Chinese, whatever servers write, and fast."""
 
+import json
+
 from processor_time import seconds
 
 from services.specs import ServerSpec, ToolSpec
+from services.toolset import lookup
 from services.toolset.index import ToolIndex
 from services.toolset.lookup import Lookup
 from services.toolset.words import MAX_TEXT, words
@@ -104,3 +107,16 @@ def test_ten_thousand_tools_are_searched_in_milliseconds():
     )
     assert index.search("delete thing 996", 8)
     assert seconds(lambda: index.search("please delete the thing 17 and list it", 8)) < 0.2
+
+
+def test_what_is_left_out_of_a_description_is_told():
+    tool = ToolSpec(
+        id=1,
+        server_id=1,
+        name="add",
+        alias="s__add",
+        description="Adds." + " " * 600 + "And deletes.",
+    )
+    long = ToolSpec(id=2, server_id=1, name="say", alias="s__say", description="Says. " * 100)
+    answer = json.loads(lookup.found([], [tool, long]).text)
+    assert [one["description"][-12:] for one in answer["more"]] == ["And deletes.", "Says. Says.…"]
