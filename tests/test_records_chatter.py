@@ -4,6 +4,7 @@ import base64
 
 from odoo.tests import new_test_user, tagged
 
+from ..runtime.records import chatter
 from .records_data import ALL, PARTNER, RehearsalCase, WritesCase
 
 FILE = {"res_model": "res.partner", "mimetype": "text/plain"}
@@ -59,6 +60,19 @@ class TestRecordsChatter(WritesCase):
         said, _data = self._chatter(limit=1)
         self.assertIn("[1 of ", said)
         self.assertNotIn("Please call us", said)
+
+    def test_files_and_activities_that_are_left_out_are_counted(self):
+        self.patch(chatter, "MAX_TOLD", 1)
+        self.file.copy()
+        for summary in ("Ring them", "Write to them"):
+            self.azure.activity_schedule(
+                "mail.mail_activity_data_todo", summary=summary, user_id=self.internal.id
+            )
+        self.env.flush_all()
+        said, _data = self._chatter()
+        self.assertIn("[1 of 2 activities]", said)
+        self.assertIn("[1 of 2 files]", said)
+        self.assertEqual(said.count("File: "), 1)
 
     def test_notes_are_for_whom_odoo_shows_them(self):
         self.azure.message_subscribe(self.member.partner_id.ids)

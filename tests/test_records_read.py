@@ -23,6 +23,10 @@ class TestRecordsRead(PartnersCase):
         self.assertLess(len(said), 24_000)
         self.assertIn("category_id: many2many -> res.partner.category", said)
 
+    def test_choices_that_are_left_out_are_counted(self):
+        said, _data = self._read(self.internal, "describe_model", model="res.partner", query="tz")
+        self.assertRegex(said, r"tz\S* selection \[.*, and [0-9]+ more\]")
+
     def test_search_by_filters_with_names_for_relations(self):
         filters = [{"field": "parent_id", "operator": "=", "value": "azurite"}]
         self.assertEqual(

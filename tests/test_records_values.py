@@ -201,3 +201,13 @@ class TestRecordsValues(WritesCase):
         self.assertEqual(
             self.env["res.partner"].search_count([("ref", "=", "bulk"), ("city", "=", "Oslo")]), 500
         )
+
+    def test_a_sentence_says_how_many_records_it_leaves_out(self):
+        many = self.env["res.partner"].create([{"name": f"Many {n:02}"} for n in range(22)])
+        self.env.flush_all()
+        said = self._write("update_records", **PARTNER, ids=many.ids, values={"city": "Oslo"}).text
+        done, before = said.split("\nBefore: ")
+        self.assertIn("Many 19", done)
+        self.assertNotIn("Many 20", done)
+        self.assertTrue(done.endswith("and 2 more."), done)
+        self.assertTrue(before.endswith("; and 2 more."), before)

@@ -1,5 +1,7 @@
 """Chatter of records: what was said, files and activities, read and written with the person's rights."""
 
+import functools
+
 from odoo.exceptions import AccessError
 from odoo.tools import parse_contact_from_email
 
@@ -43,11 +45,13 @@ def read_chatter(reach, given):
     ]
     if total > len(found):
         lines.append(f"[{len(found)} of {total} messages; ask with limit.]")
-    lines += [_said_of_activity(reach, one) for one in _activities(reach, record)[:MAX_TOLD]]
-    lines += [
-        f"File: {text.one_line(one.name or '', 100)} ({one.id}), {one.mimetype or one.url}, {text.size(one.file_size)}"
-        for one in _attachments(reach, record)[:MAX_TOLD]
-    ]
+    for what, records, say in (
+        ("activities", _activities(reach, record), functools.partial(_said_of_activity, reach)),
+        ("files", _attachments(reach, record), _said_of_file),
+    ):
+        lines += map(say, records[:MAX_TOLD])
+        if len(records) > MAX_TOLD:
+            lines.append(f"[{MAX_TOLD} of {len(records)} {what}]")
     fields = Message._fields
     data = {
         "model": MESSAGE,
@@ -124,6 +128,11 @@ def _attachments(reach, record):
         )
     except AccessError:
         return Attachment.browse()
+
+
+def _said_of_file(file):
+    name = text.one_line(file.name or "", 100)
+    return f"File: {name} ({file.id}), {file.mimetype or file.url}, {text.size(file.file_size)}"
 
 
 def _text_of_file(reach, record, wanted):

@@ -19,6 +19,8 @@ LIMIT = 20  # records when nobody asks for more
 MAX_FIELDS = 60
 SHEETS = 5  # records that are told one by one; more become a table
 MAX_DESCRIBED = 120  # fields of one answer
+CHOICES = 30  # of a field that are described
+LISTED = 20  # records that a sentence tells
 COUNTED = 10_000  # records, then nobody counts on
 
 
@@ -71,7 +73,7 @@ def describe_model(reach, given):
         mark = "*" if one.get("required") else "+" if one.get("writable") else ""
         extra = f" -> {one['model']}" if "model" in one else ""
         if "choices" in one:
-            extra = " [" + ", ".join(f"{k}={v}" for k, v in list(one["choices"].items())[:30]) + "]"
+            extra = f" [{render.some([f'{k}={v}' for k, v in one['choices'].items()], CHOICES)}]"
         lines.append(f"{one['name']}{mark}: {one['type']}{extra} “{one['label']}”")
     if len(described) > len(shown):
         lines.append(f"[{len(described) - len(shown)} more; ask with query]")
@@ -165,7 +167,8 @@ def shown(reach, records, wanted, total, offset=0, start=0):
 def changed(reach, done, records, given=()):
     wanted = [one for one in columns_of(reach, records, given, ()) if one.name != "name"]
     _said, data = shown(reach, records, wanted, len(records))
-    named = ", ".join(f"{row['name']} ({row['id']})" for row in data["rows"][:20])
+    told = [f"{row['name']} ({row['id']})" for row in data["rows"][:LISTED]]
+    named = render.some(told, LISTED, len(records))
     return f"{done} {records._name}: {named or 'nothing that is left'}.", {**data, "done": done}
 
 

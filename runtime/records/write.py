@@ -10,9 +10,9 @@ from ...services.records import render
 from ...services.records.errors import RecordError, invalid, unknown
 from . import actions, chatter, read, vals, values
 from .reach import MAX_NAMED
+from .read import LISTED
 
 MAX_FOUND = 500  # records of one call that filters name
-LISTED = 20  # records that a sentence tells
 NAME = 100  # characters of a record's name
 
 
@@ -151,14 +151,14 @@ def _replaced(before, after):
 
 
 def _said_before(replaced):
-    told = (
+    told = [
         f"{one['model']} {one['id']}: "
         + ", ".join(
             f"{name} “{render.cell(value, render.VALUE)}”" for name, value in one["values"].items()
         )
         for one in replaced[:LISTED]
-    )
-    return f"\nBefore: {'; '.join(told)}." if replaced else ""
+    ]
+    return f"\nBefore: {render.some(told, LISTED, len(replaced), '; ')}." if told else ""
 
 
 TOOLS = {

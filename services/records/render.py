@@ -40,10 +40,22 @@ def cell(value: Any, limit: int = CELL) -> str:
         name = text.one_line(str(value.get("name", "")), limit)
         return f"{name} ({value['id']})".replace("|", "/") if "id" in value else name
     if isinstance(value, list | tuple):
-        return ", ".join(cell(one, limit) for one in value)[: 4 * limit]
+        line = ", ".join(cell(one, limit) for one in value)
+        return line if len(line) <= 4 * limit else line[: 4 * limit - 1].rpartition(", ")[0] + ", …"
     if isinstance(value, float):
         return number(value)
     return text.one_line(str(value), limit).replace("|", "/")
+
+
+def some(told: Sequence[str], most: int, total: int | None = None, between: str = ", ") -> str:
+    """The first of many, and how many more there are.
+
+    >>> some(["a", "b", "c"], 2), some(["a", "b"], 2), some(["a"], 2, 30)
+    ('a, b, and 1 more', 'a, b', 'a, and 29 more')
+    """
+    shown = list(told[:most])
+    left = (len(told) if total is None else total) - len(shown)
+    return between.join([*shown, *([f"and {left} more"] if left > 0 else [])])
 
 
 def table(

@@ -139,6 +139,14 @@ def test_a_value_breaks_no_table():
     assert said.splitlines()[2] == "1 | a / b c"
 
 
+def test_a_long_list_ends_behind_a_whole_item():
+    """A part of an id is the id of another record."""
+    links = [{"id": 1_000_000 + n, "name": "x" * 190} for n in range(9)]
+    said = render.cell(links)
+    assert len(said) <= 4 * render.CELL and said.endswith("(1000002), …")
+    assert render.cell(links[:3]).endswith("(1000002)")
+
+
 def test_a_record_is_a_sheet():
     said = render.sheet("m 1", {"name": "A", "note": "x" * 9_000, "city": None, "tags": []})
     assert said.startswith("m 1\nname: A\n") and said.endswith("(empty: city, tags)")
