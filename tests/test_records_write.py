@@ -2,7 +2,7 @@ from unittest.mock import patch
 
 from odoo.tests import tagged
 
-from ..runtime.records import executor, write
+from ..runtime.records import executor, record_calls, write
 from ..services.records.errors import RecordError
 from ..services.turn import approval
 from ..services.turn.ports import Ending
@@ -308,3 +308,15 @@ class TestRecordsWrite(WritesCase):
         ):
             said = self._refuses("create_record", values={"name": "x"}, **PARTNER)
         self.assertIn("was ended", said)
+
+    def test_lost_connections_are_counted_over_all_runners(self):
+        arguments = {**PARTNER, "ids": [self.azure.id], "values": {"city": "Oslo"}}
+        call, _verdict = self._begin(self.internal, "update_records", arguments)
+        claim = self.claims[self.internal]
+        for losses in (1, 2):
+            self.assertEqual(self.store.lose_call(claim, call.id), (None, losses))
+        done = self.store.perform_call(claim, call.id, [])
+        with self.assertLogs(record_calls.__name__, "WARNING") as said:
+            result, losses = self.store.lose_call(claim, call.id)
+        self.assertEqual((result.outcome, result.text, losses), ("ok", done.text, 2))
+        self.assertIn("was not done", said.output[0])
