@@ -220,14 +220,14 @@ def test_no_figure_of_the_shape_grows(figure):
 
 # path: text; what the figures must find of it stands in the order of FIGURES
 SPRAWL = {
-    "models/turn/ai_turn.py": """
+    "models/lower/turn.py": """
 class AiTurn(models.Model):
     _name = "x.turn"
 
     def _start(self):
         return self._late_name() or self.late_ids
 """,
-    "models/approval/ai_turn.py": """
+    "models/upper/turn.py": """
 class AiTurn(models.Model):
     _inherit = ["x.turn"]
     late_ids = fields.One2many("x")
@@ -235,14 +235,14 @@ class AiTurn(models.Model):
     def _late_name(self):
         return self.with_context(woow_one=1).env.context.get("woow_two", "woow_no_key") or {"woow_column": 1}
 """,
-    "models/turn/row.py": 'class Row(models.Model):\n    _name = "x.row"\n',
+    "models/lower/row.py": 'class Row(models.Model):\n    _name = "x.row"\n',
     "services/ports.py": 'class Port(Protocol):\n    """A port."""\n',
     "services/const.py": '"""Limits."""\n',
     "services/small.py": '"""What it is."""\n\ndef f():\n    """Whether it is."""\n',
     "controllers/a.py": "from ..runtime import b" + "\n" * 30 + "error_body(problem)\n",
     "runtime/b.py": "def f():\n    from .c import x\n" + "\n" * 30 + 'x = {"error": {"code": 1}}\n',
     "runtime/c.py": "from .b import f\n" + "\n" * 30,
-    "tests/core/test_rooms.py": 'FEATURES = {"turn": "", "approval": "turn"}\n',
+    "tests/core/test_rooms.py": 'FEATURES = {"lower": "", "upper": "lower"}\n',
 }
 FOUND = (2, 1, 3, 2, 2, 2, 2, 2, 2, 1, 1)
 
