@@ -8,6 +8,7 @@ from runners import answer, beats, endless, named, until
 
 from services import events
 from services.specs import ToolCall, TurnResult
+from services.turn.queue import runner as shares
 from services.turn.queue.runner import Runner
 
 
@@ -176,8 +177,9 @@ def test_the_database_work_of_one_person_keeps_nobody_waiting(store, start):
         store.wait_ended(turn_id)
 
 
-def test_one_turn_writes_in_one_thread_at_a_time(store, start):
-    """Each write locks the turn's row: another thread would only wait for it."""
+def test_one_turn_writes_in_one_thread_at_a_time(store, start, monkeypatch):
+    """Each write locks the turn's row: another thread would only wait for it, whatever a person's share is."""
+    monkeypatch.setattr(shares, "SHORT_OF_ONE", shares.DB_THREADS)
     inside, most = [], []
 
     def count():
