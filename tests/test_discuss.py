@@ -1,3 +1,7 @@
+from datetime import timedelta
+
+from odoo import fields
+from odoo.addons.woow_paas_platform.models.discuss.discuss_channel import SIDEBAR_CONVERSATIONS
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import tagged
 
@@ -129,6 +133,21 @@ class TestDiscuss(AiCase):
         Channel = self.env["discuss.channel"].with_user(self.internal)
         self.assertIn(self.chat, Channel._get_channels_as_member())
         self.assertNotIn(self.chat, Channel.with_user(self.admin)._get_channels_as_member())
+
+    def test_the_sidebar_has_the_latest_conversations_and_the_unread_ones(self):
+        Channel = self.env["discuss.channel"].with_user(self.internal)
+        unread = self._conversation(self.internal)
+        self._post(unread)
+        self._turns(unread)._end("done", "<p>Answer</p>")
+        old = (self.chat | unread).sudo()
+        old.last_interest_dt = fields.Datetime.now() - timedelta(days=1)
+        latest = Channel
+        for _number in range(SIDEBAR_CONVERSATIONS):
+            latest |= self._conversation(self.internal)
+        latest.sudo().last_interest_dt = fields.Datetime.now()
+        listed = Channel._get_channels_as_member()
+        self.assertLessEqual(latest | unread, listed)
+        self.assertNotIn(self.chat, listed)
 
     # ------------------------------------------------------------ mentions
 

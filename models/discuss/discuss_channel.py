@@ -10,6 +10,7 @@ from ..conversation.ai_assistant_commands import as_html
 from ..conversation.discuss_channel import CONVERSATION
 
 THREAD_NAME_CHARS = 60
+SIDEBAR_CONVERSATIONS = 10  # the latest; the list of the chat has all of them
 
 
 def _without_mentions(content, names):
@@ -39,6 +40,19 @@ class DiscussChannel(models.Model):
         if self.env.su or self.env.user.has_group("woow_paas_platform.group_admin"):
             return True
         return all(channel.create_uid == self.env.user for channel in self)
+
+    # ------------------------------------------------------------ the sidebar
+
+    @api.model
+    def _get_channels_as_member(self):
+        """Of the conversations only the latest ones, and those with an unread answer."""
+        channels = super()._get_channels_as_member()
+        talks = channels.filtered(lambda channel: channel.channel_type == CONVERSATION)
+        older = talks.sorted(lambda talk: (talk.last_interest_dt or talk.create_date, talk.id))
+        older = older[:-SIDEBAR_CONVERSATIONS]
+        return channels - older.filtered(
+            lambda talk: not talk.self_member_id.message_unread_counter
+        )
 
     # ------------------------------------------------------------ a message was posted
 
