@@ -50,10 +50,16 @@ class TestOverview(AiCase):
             self.env[model].search([]).active = False
         nothing = dict.fromkeys(("provider", "tools", "assistant", "answer"), False)
         self.assertEqual(self._overview()["setup"], nothing)
-        self.env["ai.config"].with_context(active_test=False).search([], limit=1).active = True
+        provider = self.env["ai.config"].with_context(active_test=False).search([], limit=1)
+        provider.active = True
+        self.assertEqual(self._overview()["setup"], nothing, "it was not tested")
+        self.assertEqual(self._overview()["provider_id"], provider.id)
+        provider._set_state("connected")
         self.assertEqual(self._overview()["setup"], {**nothing, "provider": True})
+        provider._set_state("error")
         self._turn("done")
-        self.assertTrue(self._overview()["setup"]["answer"])
+        answered = {**nothing, "provider": True, "answer": True}
+        self.assertEqual(self._overview()["setup"], answered, "what has answered was well")
 
     def test_the_numbers_of_today_and_of_the_days_before(self):
         before = self._overview()["days"][-1]

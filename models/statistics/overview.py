@@ -30,6 +30,7 @@ class Overview(models.AbstractModel):
         first = today - timedelta(days=DAYS - 1)
         return {
             "setup": self._setup(),
+            "provider_id": self.env["ai.config"].search([], limit=1).id,
             "servers": self._servers(),
             "waiting": self.env[TURN].search_count([("state", "=", "waiting")]),
             "reviews": self.env["woow_paas_platform.mcp_tool"].search_count(
@@ -42,12 +43,14 @@ class Overview(models.AbstractModel):
     def _setup(self):
         """Whether each step from nothing to the first answer is done."""
         env = self.env
+        answered = env[TURN].search([("state", "=", "done")], order="id", limit=1)
+        connected = env["ai.config"].search([("state", "=", "connected")], limit=1)
         tools = [("server_id.active", "=", True), ("server_id.scope", "=", "system")]
         steps = {
-            "provider": env["ai.config"].search([], limit=1),
+            "provider": connected or answered,
             "tools": env["woow_paas_platform.mcp_tool"].search(tools, limit=1),
             "assistant": env["ai.assistant"].search([], limit=1),
-            "answer": env[TURN].search([("state", "=", "done")], order="id", limit=1),
+            "answer": answered,
         }
         return {name: bool(found) for name, found in steps.items()}
 

@@ -4,7 +4,7 @@ import re
 
 import axe
 import pytest
-from chat import first
+from chat import calls, first
 from playwright.sync_api import expect
 
 MOST_CLICKS = 12
@@ -49,7 +49,10 @@ class Walk:
 
 
 def test_from_nothing_to_the_first_answer(nothing, mcp_time, scripted_llm, page_of):
-    scripted_llm.script(first("Hello", {"content": "Good morning."}))
+    scripted_llm.script(
+        first("Call the tool report_ready now", calls(("report_ready", {}))),
+        first("Hello", {"content": "Good morning."}),
+    )
     page = page_of(nothing, "admin")
     page.goto("/odoo/ai-overview")
     walk = Walk(page)
@@ -58,9 +61,14 @@ def test_from_nothing_to_the_first_answer(nothing, mcp_time, scripted_llm, page_
     walk.fill("api_base_url", scripted_llm.base_url)
     walk.fill("model", "gpt-4o")
     walk.save()
+    expect(walk.step("provider")).to_have_attribute("data-done", "false")
+    walk.click("Test the model")
+    walk.click("Test Provider")
+    expect(page.locator(".o_woow_steps")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".o_woow_steps")).to_have_count(0)
+    page.keyboard.press("Escape")
     expect(walk.step("provider")).to_have_attribute("data-done", "true")
-    made = nothing.rpc("ai.config", "search", [])
-    nothing.rpc("ai.config", "write", made, {"tool_protocol": "native"})  # no probe is scripted
     walk.click("Add an MCP server")
     walk.fill("name", "clock")
     walk.fill("url", mcp_time.url)

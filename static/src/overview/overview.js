@@ -77,24 +77,29 @@ export class Overview extends Component {
 
     /** The first step that is not done is the one to take. */
     get steps() {
+        const { provider_id: providerId } = this.data;
         const next = STEPS.find(({ name }) => !this.data.setup[name]);
         return STEPS.map((step, index) => ({
             ...step,
             number: index + 1,
             isDone: this.data.setup[step.name],
             isNext: step === next,
+            // a model that is there has only to show that it answers
+            ...(step.name === "provider" &&
+                providerId && { button: _t("Test the model"), resId: providerId }),
         }));
     }
 
-    takeStep({ model, action }) {
+    takeStep({ model, action, resId }) {
         if (action) {
             return this.action.doAction(action);
         }
         return this.action.doAction(
             {
                 type: "ir.actions.act_window",
-                name: _t("New"),
+                name: resId ? _t("Test the model") : _t("New"),
                 res_model: model,
+                res_id: resId || false,
                 views: [[false, "form"]],
                 target: "new",
                 context: { woow_setup: true },
