@@ -6,11 +6,11 @@ import axe
 import pytest
 from chat import Chat, calls, first, then
 from counter import count
+from dark import darken, is_dark, lighten
 from playwright.sync_api import expect
 from test_browser_approval import ask
 from test_discuss import open_discuss, say
 
-DARK = {"name": "color_scheme", "value": "dark"}
 ORDER = "https://pay.example.com/order?id=1"
 WAITING = calls(
     count("cards"),
@@ -42,10 +42,10 @@ def confirmed(careful):
 def is_readable(page, odoo, inside, card):
     """axe finds nothing, neither as the page is nor with the other colours; the cards outlive the reload."""
     assert axe.violations(page, inside) == []
-    if any(cookie["name"] == DARK["name"] for cookie in page.context.cookies()):
-        page.context.clear_cookies(name=DARK["name"])
+    if is_dark(page.context):
+        lighten(page)
     else:
-        page.context.add_cookies([{**DARK, "url": odoo.url}])
+        darken(page, odoo.url)
     page.reload()
     expect(card).to_be_visible()
     assert axe.violations(page, inside) == []

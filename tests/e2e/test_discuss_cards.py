@@ -3,11 +3,11 @@
 import axe
 from chat import Chat, calls, first, then
 from counter import count
+from dark import darken
 from playwright.sync_api import expect
 from test_discuss import open_discuss, say
 
 EVIL = "<img src=x onerror=window.hacked=1>"
-DARK = {"name": "color_scheme", "value": "dark"}
 CARDS = ".o_ai_discuss .o_ai_chat_tool"
 
 
@@ -36,7 +36,7 @@ def test_a_call_is_changed_and_allowed_in_discuss(careful, scripted_llm, counter
     expect(page.locator(".o_notification")).to_have_count(0)  # it is on the screen
     assert axe.violations(page, ".o_ai_discuss") == []
 
-    page.context.add_cookies([{**DARK, "url": careful.url}])
+    darken(page, careful.url)
     page.reload()
     expect(card).to_have_attribute("data-outcome", "asked")
     assert axe.violations(page, ".o_ai_discuss") == []

@@ -3,7 +3,7 @@ import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { standardActionServiceProps } from "@web/webclient/actions/action_service";
 import { ChatFrame } from "./frame/chat_frame";
-import { chosenTheme } from "./theme";
+import { pageTheme } from "./theme";
 
 /** The chat as a page of the backend: the address follows the open conversation. */
 export class AiChatAction extends Component {
@@ -30,7 +30,7 @@ export class AiChatAction extends Component {
     }
 
     get theme() {
-        return chosenTheme();
+        return pageTheme();
     }
 
     onShow(conversationId) {

@@ -4,7 +4,7 @@ import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
 import { effect } from "@web/core/utils/reactive";
 import { ChatFrame } from "./frame/chat_frame";
-import { chosenTheme } from "./theme";
+import { pageTheme } from "./theme";
 
 const ACTION = "woow_paas_platform.ai_chat";
 const ENDED = "woow_ai/turn_ended";
@@ -129,7 +129,7 @@ export class ChatPanel extends Component {
     }
 
     get theme() {
-        return chosenTheme();
+        return pageTheme();
     }
 
     get chatProps() {

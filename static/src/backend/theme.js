@@ -1,6 +1,4 @@
-import { cookie } from "@web/core/browser/cookie";
-
-/** Without Odoo's dark bundle the page is light; who chose dark gets the chat dark all the same. */
-export function chosenTheme() {
-    return cookie.get("color_scheme") === "dark" ? "dark" : undefined;
+/** As the page around: a dark chat in a page without Odoo's dark bundle would be a patch. */
+export function pageTheme() {
+    return document.querySelector("link[href*='web.assets_web_dark']") ? "dark" : undefined;
 }

@@ -8,7 +8,7 @@ import { TurnStatus } from "../turn/turn_status";
 import { TurnView } from "../turn/turn_view";
 import { pastCall } from "../turn/turn_history";
 import { FINAL_STATES, isFinal } from "../turn/turn_state";
-import { chosenTheme } from "../backend/theme";
+import { pageTheme } from "../backend/theme";
 
 /**
  * The turn of a message in Discuss: live below the question while it is under way, then the cards of its
@@ -107,7 +107,7 @@ export class DiscussCards extends Component {
     }
 
     get theme() {
-        return chosenTheme();
+        return pageTheme();
     }
 
     load() {
