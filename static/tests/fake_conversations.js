@@ -115,7 +115,7 @@ export class FakeConversations {
         const visible = conversation.messages.filter(({ id }) => id < before);
         const { turn } = conversation;
         return {
-            ...this.listed(conversation),
+            ...this.listed({ ...conversation, excerpt: null }), // of the list alone
             messages: visible.slice(-limit),
             has_more: visible.length > limit,
             unseen: conversation.unseen,

@@ -1,5 +1,6 @@
 import {
     Component,
+    markRaw,
     onWillDestroy,
     onWillStart,
     useEffect,
@@ -66,7 +67,8 @@ export class AiChat extends Component {
         this.menuId = `${this.viewId}_menu`;
         this.root = useRef("root");
         this.menu = useRef("menu");
-        this.ui = useState({ isMenuOpen: false });
+        /** `opened`: {id, words, isSaid} of the conversation that was opened out of a search. */
+        this.ui = useState({ isMenuOpen: false, opened: null });
         onWillStart(() => this.start());
         onWillDestroy(() => this.chat.exit(this.viewId));
         useExternalListener(document, "visibilitychange", () => this.onVisibility());
@@ -220,8 +222,19 @@ export class AiChat extends Component {
         }
     }
 
+    /** What the conversation on the screen was found by, as long as the list is searched for it. */
+    get search() {
+        const { opened } = this.ui;
+        const { currentId, list } = this.chat;
+        return opened?.id === currentId && opened.words === list.words ? opened : null;
+    }
+
     select(id) {
         this.closeMenu();
+        const { list } = this.chat;
+        const { words } = list;
+        const isSaid = Boolean(list.find(id)?.excerpt);
+        this.ui.opened = words ? markRaw({ id, words, isSaid }) : null;
         this.chat.open(id);
     }
 

@@ -76,6 +76,13 @@ export function useStickToBottom(scrollRef, contentRef) {
     return {
         state,
         toBottom,
+        /** Brings an element or a range to the middle; nothing pulls the view away from there. */
+        show(place) {
+            const el = scrollRef.el;
+            const { top } = place.getBoundingClientRect();
+            el.scrollTop += top - el.getBoundingClientRect().top - el.clientHeight / 2;
+            measure();
+        },
         /** The next growth is what the person unfolded: show it where it is. */
         hold() {
             isHeld = true;

@@ -1,5 +1,6 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { isFinal } from "../turn/turn_state";
+import { useFoundWords } from "./found_words";
 import { Message } from "./message";
 import { Question } from "./question";
 import { useStickToBottom } from "./stick_to_bottom";
@@ -16,6 +17,8 @@ export class Thread extends Component {
         thread: Object,
         /** Whether answers that are complete show their tool calls. */
         areCallsShown: { type: Boolean, optional: true },
+        /** {words, isSaid}: what the conversation was found by, and whether a message has it. */
+        search: { type: [Object, { value: null }], optional: true },
         onEdit: Function,
     };
 
@@ -33,6 +36,12 @@ export class Thread extends Component {
             () => this.stick.restore(),
             () => [this.props.thread.messages[0]?.key]
         );
+        useFoundWords(this.content, {
+            getSearch: () => this.props.search,
+            getThread: () => this.props.thread,
+            loadMore: () => this.loadMore(),
+            show: (range) => this.stick.show(range),
+        });
     }
 
     /** Of the answer that is being written, else of the last one. */

@@ -1,4 +1,14 @@
-import { advanceTime, beforeEach, click, describe, edit, expect, press, test } from "@odoo/hoot";
+import {
+    advanceTime,
+    beforeEach,
+    click,
+    describe,
+    edit,
+    expect,
+    press,
+    queryOne,
+    test,
+} from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountChat, settle } from "../ai_chat_test_helpers";
 import { FakeServer } from "../fake_server";
@@ -23,6 +33,54 @@ test("a search shows what was found, marked, and as text", async () => {
     await settle();
     expect(".o_ai_chat_excerpt").toHaveText("… the <b>Exchange</b> rate of June …");
     expect(".o_ai_chat_excerpt mark").toHaveText("Exchange");
+});
+
+async function searchAndOpen(conversation, words) {
+    await click(".o_ai_chat_search");
+    await edit(words);
+    await advanceTime(300);
+    await settle();
+    await click(`[data-conversation-id='${conversation.id}']`);
+    await settle();
+}
+
+function marked() {
+    return [...(CSS.highlights.get("o-ai-chat-found") || [])].map(String);
+}
+
+test("what a search has found is marked and in view, also among earlier messages", async () => {
+    const conversation = server.conversation({ name: "Rates", excerpt: "the Exchange rate" });
+    server.message(conversation, "user", "What is the Exchange\nrate of June?");
+    for (let number = 0; number < 70; number++) {
+        server.message(conversation, "user", `Question ${number}`);
+    }
+    await mountChat();
+    await searchAndOpen(conversation, "exchange rate");
+    expect(marked()).toEqual(["Exchange\nrate"]);
+    expect(".o_ai_chat_bubble").toHaveCount(71);
+    const view = queryOne(".o_ai_chat_scroll").getBoundingClientRect();
+    const [range] = CSS.highlights.get("o-ai-chat-found");
+    const { top, bottom } = range.getBoundingClientRect();
+    expect(top).toBeGreaterThan(view.top);
+    expect(bottom).toBeLessThan(view.bottom);
+    expect(".o_ai_chat_latest").toHaveCount(1);
+    await click(".o_ai_chat_search");
+    await edit("");
+    await advanceTime(300);
+    await settle();
+    expect(marked()).toEqual([]);
+});
+
+test("a conversation that was found by its name opens at its end", async () => {
+    const conversation = server.conversation({ name: "Rates" });
+    for (let number = 0; number < 40; number++) {
+        server.message(conversation, "user", `Question ${number}`);
+    }
+    await mountChat();
+    await searchAndOpen(conversation, "rates");
+    expect(marked()).toEqual([]);
+    expect(".o_ai_chat_bubble").toHaveCount(30);
+    expect(".o_ai_chat_latest").toHaveCount(0);
 });
 
 test("a search that could not look through all says so", async () => {
