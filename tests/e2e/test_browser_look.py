@@ -3,9 +3,9 @@
 import axe
 import pytest
 from chat import Chat, calls, first, then
+from dark import darken
 from playwright.sync_api import expect
 
-DARK = {"name": "color_scheme", "value": "dark"}
 TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
 RICH = """# Plans
 
@@ -49,15 +49,27 @@ def test_discuss_shows_an_answer_as_the_chat_does(odoo, rich, page_of):
 
 def test_the_dark_chat_in_the_backend_can_be_read(odoo, rich, page_of):
     page = page_of(odoo, "demo")
-    page.context.add_cookies([{**DARK, "url": odoo.url}])
+    darken(page, odoo.url)
     page.goto(f"/odoo/ai-chat/{rich.id}")
     expect(page.locator(".o_ai_chat_html td").first).to_be_visible()
+    expect(page.locator(".o_ai_chat_action")).to_have_attribute("data-bs-theme", "dark")
     colour = style(page.locator(".o_ai_chat"), "color")
     assert style(page.locator(".o_ai_chat_title"), "color") == colour
     assert style(page.locator(".o_ai_chat_html h1"), "color") == colour
     assert axe.violations(page, ".o_ai_chat") == []
     page.get_by_role("button", name="New chat").click()
     expect(page.locator(".o_ai_chat_start h2")).to_be_visible()
+    assert axe.violations(page, ".o_ai_chat") == []
+
+
+def test_the_chat_is_light_in_a_backend_without_dark_styles(odoo, rich, page_of):
+    page = page_of(odoo, "demo")
+    page.context.add_cookies([{"name": "color_scheme", "value": "dark", "url": odoo.url}])
+    page.goto(f"/odoo/ai-chat/{rich.id}")
+    expect(page.locator(".o_ai_chat_html td").first).to_be_visible()
+    assert style(page.locator(".o_ai_chat"), "colorScheme") == style(
+        page.locator(".o_main_navbar"), "colorScheme"
+    )
     assert axe.violations(page, ".o_ai_chat") == []
 
 
@@ -70,6 +82,24 @@ def test_the_panel_leaves_the_screen_in_sight(odoo, page_of):
     content = page.locator(".o_action_manager").bounding_box()
     assert content["x"] + content["width"] <= panel.bounding_box()["x"] + 1
     expect(panel.get_by_role("button", name="Close")).to_be_visible()
+
+
+def test_a_form_beside_the_panel_has_its_chatter_below(odoo, page_of):
+    page = page_of(odoo, "admin", viewport={"width": 1440, "height": 900})
+    partner = odoo.rpc("res.partner", "create", [{"name": "Harbour Office"}])[0]
+    page.goto(f"/odoo/res.partner/{partner}")
+    sheet, chatter = page.locator(".o_form_sheet"), page.locator(".o-mail-Form-chatter")
+    expect(chatter).to_be_visible()
+    assert chatter.bounding_box()["x"] > sheet.bounding_box()["x"] + sheet.bounding_box()["width"]
+    page.locator(".o_ai_chat_systray button").click()
+    panel = page.locator(".o_ai_chat_panel")
+    expect(panel.locator(".o_ai_chat_header")).to_be_visible()
+    form = sheet.bounding_box()
+    assert form["width"] > 850
+    assert form["x"] + form["width"] <= panel.bounding_box()["x"]
+    assert chatter.bounding_box()["y"] >= form["y"] + form["height"]
+    chatter.get_by_role("button", name="Log note").click()
+    expect(page.locator(".o-mail-Composer-input")).to_be_in_viewport()
 
 
 def test_a_call_is_named_in_words(odoo, rich, page_of):
