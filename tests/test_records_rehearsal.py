@@ -142,6 +142,28 @@ class TestRecordsRehearsal(RehearsalCase):
         self.env.flush_all()
         self.assertEqual(self._allow().outcome, "ok")
 
+    def test_an_old_id_that_a_new_record_has_too_is_no_difference(self):
+        action = self.env["ir.actions.server"].create(
+            {
+                "name": "Link",
+                "model_id": self.env["ir.model"]._get_id("res.partner"),
+                "state": "code",
+                "code": "records.write({'city': 'Oslo'})\n"
+                "records.message_post(body='See /odoo/contacts/%s' % records.id)",
+            }
+        )
+        self.line.action_ids = action
+        self._next_id("res_partner")
+        partner = self.env["res.partner"].create({"name": "Linked"})
+        self.env.flush_all()
+        self._rehearse("run_action", ids=partner.ids, action="Link")
+        self._next_id("mail_message")
+        self.assertEqual(self._allow().outcome, "ok")
+        self.assertTrue(self.env["mail.message"].browse(partner.id).exists())
+
+    def _next_id(self, table, following=900_001):
+        self.env.cr.execute("SELECT setval(%s, %s, false)", [f"{table}_id_seq", following])
+
     # ------------------------------------------------------------ nothing leaves
 
     def test_no_number_is_drawn_from_a_sequence(self):

@@ -57,6 +57,7 @@ class Changes:
             self._new[model, record_id] = f"{model}:new {counts[model]}"
         self._new_ids = {record_id for _model, record_id in self._new}
         self._updated = list(self._updates())
+        self._old_ids = {record_id for _model, record_id, _row in self._updated}
         self._made = importance.parents_first(self._fields_of, self._creations(), self._named)
         # What was made and deleted at once is neither.
         self._deleted = {
@@ -217,7 +218,8 @@ class Changes:
         return value
 
     def _comparable(self, value):
-        return comparable(value, self.recorder.numbers, self._new_ids)
+        # With those that were there: the id of a new record may be that of an old one of another model.
+        return comparable(value, self.recorder.numbers, self._new_ids | self._old_ids)
 
     # ------------------------------------------------------------ shown
 
