@@ -1,10 +1,14 @@
 """Chatter of records through an assistant: messages, files and activities, with the person's rights."""
 
 import base64
+import io
 
 from odoo.tests import new_test_user, tagged
+from PIL import Image
+from reportlab.pdfgen import canvas
 
 from ..runtime.records import chatter
+from ..services.records.errors import RehearsalDiffers
 from .records_data import ALL, PARTNER, RehearsalCase, WritesCase
 
 FILE = {"res_model": "res.partner", "mimetype": "text/plain"}
@@ -151,6 +155,24 @@ class TestRecordsChatter(WritesCase):
         self.env.flush_all()
         self._refused(self.internal, "read_chatter", id=self.azure.id, file="terms", **PARTNER)
 
+    def test_the_text_of_a_pdf_is_read(self):
+        content = io.BytesIO()
+        page = canvas.Canvas(content)
+        page.drawString(50, 700, "Pay within 45 days")
+        page.save()
+        self.env["ir.attachment"].create(
+            {
+                "name": "contract.pdf",
+                "raw": content.getvalue(),
+                "res_model": "res.partner",
+                "res_id": self.azure.id,
+            }
+        )
+        self.env.flush_all()
+        self.assertIn("contract.pdf", self._chatter()[0])
+        said, _data = self._chatter(file="contract.pdf")
+        self.assertIn("Pay within 45 days", said)
+
     # ------------------------------------------------------------ messages
 
     def test_a_message_reaches_who_is_named(self):
@@ -247,6 +269,110 @@ class TestRecordsChatterRehearsed(RehearsalCase):
         self._allow()
         self.assertIn(self.lena, self.azure.message_ids.partner_ids)
 
+    def test_the_question_tells_which_files_are_attached(self):
+        self._file_of_conversation("offer.txt", b"Our offer")
+        shown = self._rehearse("post_message", id=self.azure.id, body="", files=["offer.txt"])
+        self.assertEqual([one["files"] for one in shown["messages"]], [["offer.txt"]])
+        self._allow()
+        self.assertEqual(self.azure.message_ids[:1].attachment_ids.name, "offer.txt")
+
+    # ------------------------------------------------------------ pictures
+
+    def _file_of_conversation(self, name, content):
+        channel = self._turn(self.internal).channel_id
+        return (
+            self.env["ir.attachment"]
+            .with_user(self.internal)
+            .sudo()
+            .create(
+                {
+                    "name": name,
+                    "raw": content,
+                    "res_model": channel._name,
+                    "res_id": channel.id,
+                }
+            )
+        )
+
+    def _picture(self, color, size=8):
+        content = io.BytesIO()
+        Image.new("RGB", (size, size), color).save(content, "PNG")
+        return content.getvalue()
+
+    def _pixel(self):
+        picture = Image.open(io.BytesIO(base64.b64decode(self.azure.image_1920)))
+        return picture.convert("RGB").getpixel((0, 0))
+
+    def test_a_picture_that_was_attached_becomes_the_contacts(self):
+        self._file_of_conversation("logo.png", self._picture("red"))
+        said, _data = self._read(self.internal, "describe_model", query="image", **PARTNER)
+        self.assertIn("image_1920+: binary, the name of a file of this conversation", said)
+        self.assertNotIn("image_128", said)
+        shown = self._rehearse(
+            "update_records", ids=self.azure.ids, values={"image_1920": "logo.png", "city": "Oslo"}
+        )
+        (change,) = shown["changes"]
+        told = self._field(change, "image_1920")
+        self.assertEqual((told["type"], told["old"]), ("binary", None))
+        self.assertIn("image/png", told["new"])
+        self.assertFalse([one for one in shown["others"] if one["model"] == "ir.attachment"])
+        self.assertFalse(self.azure.image_1920)
+        self.assertEqual(self._allow().outcome, "ok")
+        self.assertEqual((self._pixel(), self.azure.city), ((255, 0, 0), "Oslo"))
+        self.assertTrue(self.azure.image_128)
+        self._file_of_conversation("new.png", self._picture("blue", 16))
+        shown = self._rehearse(
+            "update_records", ids=self.azure.ids, values={"image_1920": "new.png"}
+        )
+        (change,) = shown["changes"]
+        told = self._field(change, "image_1920")
+        self.assertIn("image/png", told["old"])
+        self.assertEqual(self._pixel(), (255, 0, 0))
+        self._allow()
+        self.assertEqual(self._pixel(), (0, 0, 255))
+
+    def test_another_picture_of_the_same_name_is_shown_again(self):
+        file = self._file_of_conversation("logo.png", self._picture("red"))
+        self._rehearse("update_records", ids=self.azure.ids, values={"image_1920": "logo.png"})
+        file.raw = self._picture("blue")
+        self.env.flush_all()
+        with self.assertRaises(RehearsalDiffers):
+            self._allow()
+
+    def test_what_is_no_picture_of_the_conversation_is_refused(self):
+        self._file_of_conversation("notes.txt", b"No picture")
+        self._file_of_conversation("logo.png", self._picture("red"))
+        self.env["ir.attachment"].create({"name": "foreign.png", "raw": self._picture("red")})
+        self.env.flush_all()
+
+        def refused(**values):
+            call, _verdict = self._begin(
+                self.internal,
+                "update_records",
+                {"ids": self.azure.ids, "values": values, **PARTNER},
+            )
+            return self._error(self.store.rehearse_call, self.claims[self.internal], call.id)
+
+        self.assertIn("no picture", refused(image_1920="notes.txt"))
+        self.assertIn("logo.png", refused(image_1920="foreign.png"))
+        self.assertIn("takes the name", refused(image_1920=False))
+        self.assertIn("takes the name", refused(image_1920={"id": 1}))
+        self.assertIn("no field", refused(image_128="logo.png"))
+        self.line.hidden_fields = "image_1920"
+        self.env.flush_all()
+        self.assertIn("no field", refused(image_1920="logo.png"))
+
+    def test_a_new_contact_has_its_picture_at_once(self):
+        self._file_of_conversation("logo.png", self._picture("red"))
+        shown = self._rehearse("create_record", values={"name": "Lux", "image_1920": "logo.png"})
+        (created,) = (one for one in shown["created"] if one["model"] == "res.partner")
+        self.assertIn("image/png", self._field(created, "image_1920")["new"])
+        self._allow()
+        made = self.env["res.partner"].search([("name", "=", "Lux")])
+        self.assertTrue(made.image_1920)
+
+    # ------------------------------------------------------------ other changes
+
     def test_an_activity_is_done_as_it_was_shown(self):
         activity = self.azure.activity_schedule(
             "mail.mail_activity_data_todo", summary="Call", user_id=self.internal.id
@@ -256,6 +382,47 @@ class TestRecordsChatterRehearsed(RehearsalCase):
         self.assertTrue(activity.active)
         self.assertEqual(self._allow().outcome, "ok")
         self.assertFalse(activity.exists().active)
+
+    def test_an_activity_is_moved_and_cancelled_as_it_was_shown(self):
+        activity = self.azure.activity_schedule(
+            "mail.mail_activity_data_todo", summary="Call", user_id=self.internal.id
+        )
+        self.env.flush_all()
+        shown = self._rehearse("change_activity", id=self.azure.id, do="move", date="2030-05-01")
+        change = next(one for one in shown["changes"] if one["model"] == "mail.activity")
+        self.assertEqual(self._field(change, "date_deadline")["new"], "2030-05-01")
+        self.assertEqual(self._allow().outcome, "ok")
+        self.assertEqual(str(activity.date_deadline), "2030-05-01")
+        shown = self._rehearse("change_activity", id=self.azure.id, do="cancel")
+        self.assertEqual([one["model"] for one in shown["deleted"]], ["mail.activity"])
+        self._allow()
+        self.assertFalse(activity.exists())
+
+    def test_what_was_there_before_is_written_back_as_it_was_shown(self):
+        self.azure.city = "Fremont"
+        self.env.flush_all()
+        self._rehearse("update_records", ids=self.azure.ids, values={"city": "Oslo"})
+        (before,) = self._allow().display["records"]["before"]
+        self.assertEqual(self.azure.city, "Oslo")
+        shown = self._rehearse("update_records", ids=[before["id"]], values=before["values"])
+        told = self._field(shown["changes"][0], "city")
+        self.assertEqual((told["old"], told["new"]), ("Oslo", "Fremont"))
+        self._allow()
+        self.assertEqual(self.azure.city, "Fremont")
+
+    def test_five_hundred_are_shown_and_counted_before_they_change(self):
+        rows = self.env["res.partner"].create(
+            [{"name": f"Row {n}", "ref": "bulk"} for n in range(500)]
+        )
+        self.env.flush_all()
+        bulk = [{"field": "ref", "operator": "=", "value": "bulk"}]
+        shown = self._rehearse("update_records", filters=bulk, count=500, values={"city": "Oslo"})
+        others = [one for one in shown["others"] if one["model"] == "res.partner"]
+        self.assertEqual([one["kind"] for one in others], ["changed"])
+        self.assertEqual(len(shown["changes"]) + others[0]["count"], 500)
+        self.assertEqual(set(rows.mapped("city")), {False})
+        self._allow()
+        self.assertEqual(set(rows.mapped("city")), {"Oslo"})
 
     def test_lists_and_texts_are_shown_before_they_change(self):
         tags = self.env["res.partner.category"].create([{"name": "One"}, {"name": "Two"}])

@@ -24,13 +24,15 @@ MAX_RECORDS = 30  # that are shown of each model
 MAX_FIELDS = 1_000  # of all records together
 MAX_TEXT = 4_000  # characters of a value
 MAX_BODY = 20_000  # characters of a message
+MAX_NAME = 200  # characters of a file's name
 MOMENT = timedelta(minutes=10)  # a time so near to now is the moment of the change
-MESSAGE, MAIL = "mail.message", "mail.mail"
+MESSAGE, MAIL, FILE = "mail.message", "mail.mail", "ir.attachment"
 BY_LOT = frozenset({"color"})  # what Odoo's defaults throw dice for
 OF_IDS = frozenset({"matching_number"})  # what Odoo makes of the id of a new record
+_PICTURE = ("mimetype", "file_size", "checksum")
 LIVE = frozenset({"bus.bus"})  # what open pages are told of the rest
 # Their texts hold ids and moments of their own; what they say is compared as messages, files by number.
-COUNTED = frozenset({MESSAGE, MAIL, "mail.notification", "ir.attachment", *LIVE})
+COUNTED = frozenset({MESSAGE, MAIL, "mail.notification", FILE, *LIVE})
 
 
 class Changes:
@@ -56,6 +58,8 @@ class Changes:
             counts[model] += 1
             self._new[model, record_id] = f"{model}:new {counts[model]}"
         self._new_ids = {record_id for _model, record_id in self._new}
+        self._pictures, self._of_pictures = defaultdict(dict), set()
+        self._find_pictures()
         self._updated = list(self._updates())
         self._old_ids = {record_id for _model, record_id, _row in self._updated}
         self._made = importance.parents_first(self._fields_of, self._creations(), self._named)
@@ -90,6 +94,8 @@ class Changes:
             # Its creation tells of it as it is in the end, its deletion that it is not any more.
             if (model, record_id) not in self._new | self.recorder.deleted:
                 by_model[model][record_id] = self.recorder.old.get((model, record_id), {})
+        for model, record_id in self._pictures.keys() - self._new.keys():
+            by_model[model].setdefault(record_id, {})
         for model, rows in by_model.items():
             now = self._columns(model, rows)
             for record_id in (i for i in rows if i in now):
@@ -98,7 +104,7 @@ class Changes:
                     for name, before in rows[record_id].items()
                     if not _is_same(before, now[record_id][name])
                 }
-                changed |= self._links(model, record_id)
+                changed |= self._links(model, record_id) | self._pictures[model, record_id]
                 if changed:
                     yield model, record_id, changed
 
@@ -110,6 +116,24 @@ class Changes:
             if before != after:
                 found[name] = (before, after)
         return found
+
+    def _find_pictures(self):
+        """Pictures are files beside their record: ``{(model, id): {field: (old, new)}}``, each as type, size and hash.
+
+        Smaller ones are computed of them.
+        """
+        touched = [i for model, i in (*self.recorder.old, *self.recorder.created) if model == FILE]
+        for file in self.env[FILE].browse(touched).exists():
+            field = self._fields_of(file.res_model).get(file.res_field)
+            if not isinstance(field, fields.Image):
+                continue
+            self._of_pictures.add((FILE, file.id))
+            if convert.is_picture(field):
+                old, new = self.recorder.old.get((FILE, file.id)), file.read(_PICTURE)[0]
+                self._pictures[file.res_model, file.res_id][field.name] = (
+                    old and tuple(old[name] for name in _PICTURE),
+                    tuple(new[name] for name in _PICTURE),
+                )
 
     def _creations(self):
         """``(model, id, {field: raw})`` of what was created and is still there."""
@@ -124,8 +148,8 @@ class Changes:
                     for name, value in row.items()
                     if name in named or name == "active" or value not in (None, "", False)
                 }
-                links = self._links(model, record_id).items()
-                yield model, record_id, kept | {name: after for name, (_old, after) in links}
+                more = self._links(model, record_id) | self._pictures[model, record_id]
+                yield model, record_id, kept | {name: new for name, (_old, new) in more.items()}
 
     # ------------------------------------------------------------ compared
 
@@ -155,9 +179,9 @@ class Changes:
             on = self._same(message.model, message.res_id) if message.model else ""
             people = sorted((one.id, one.email or "") for one in message.people)
             body = self._comparable(str(message.raw))
-            found.append(
-                ["message", on, self._comparable(message.subject), body, people, message.others]
-            )
+            subject = self._comparable(message.subject)
+            files = list(map(self._comparable, message.files))
+            found.append(["message", on, subject, body, people, message.others, files])
         lines = sorted(json.dumps(one, ensure_ascii=False, default=str) for one in found)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
@@ -283,7 +307,7 @@ class Changes:
         """Of each model so many; the others, and what the person may not read, are counted."""
         counts = Counter()
         for model, record_id, row in found:
-            if model in LIVE or (model, record_id) in self._told_as_messages:
+            if model in LIVE or (model, record_id) in self._told_as_messages | self._of_pictures:
                 continue
             counts[model] += 1
             if limits.is_denied(model) or not self._may_read(model, record_id):
@@ -333,7 +357,8 @@ class Changes:
 
     def _shown_fields(self, model, row):
         """Fields that say most first; `first` of them are what was named, and amounts; `more` are not shown."""
-        known = self.reach.fields(self.reach.env[model])
+        of_model = self.reach.env[model]
+        known = self.reach.fields(of_model) | self.reach.pictures(of_model)
         names = [name for name in row if name in known]
         names, first = importance.ordered(known, names, self._named.get(model, ()))
         self._is_cut = self._is_cut or len(names) > self._room
@@ -391,6 +416,8 @@ class Changes:
         env = self.reach.env
         if isinstance(raw, dict):
             raw = raw.get(self._key(field, raw))
+        if convert.is_picture(field):
+            return raw and f"{raw[0]}, {text.size(raw[1])}"
         if raw is None or raw == [] or (raw is False and field.type != "boolean"):
             return None
         if field.relational:
@@ -449,7 +476,8 @@ class Changes:
         self._told_as_messages = set()
         for message in messages:
             found = _Message(message, mails[message])
-            if html2plaintext(str(found.raw)).strip() or found.people or found.others:
+            said = html2plaintext(str(found.raw)).strip()
+            if said or found.people or found.others or found.files:
                 self._told_as_messages |= {(MESSAGE, message.id), *((MAIL, i) for i in found.mails)}
                 yield found
 
@@ -471,6 +499,8 @@ class Changes:
                 else None,
                 "recipients": self._recipients(message),
             }
+            if message.files:
+                one["files"] = [text.one_line(name, MAX_NAME) for name in message.files]
             if message.subject and may_read:
                 one["subject"] = self._said(message.subject, MAX_TEXT)
             self._is_cut = self._is_cut or not may_read
@@ -531,6 +561,9 @@ class _Message:
         self.raw = (own[:1].body_html if own else message.body) or ""
         self.subject = (message.subject or "") if own else ""
         self.mails = mails.ids
+        self.files = sorted(
+            name or "" for name in (message.attachment_ids | mails.attachment_ids).mapped("name")
+        )
         is_note = message.is_internal or message.subtype_id.internal
         self.kind = "mail" if own else "note" if is_note and not mails else "message"
 

@@ -9,7 +9,7 @@ from ...services import text
 from ...services.errors import EngineError
 from ...services.llm import files
 from ...services.records import render
-from ...services.records.errors import RecordError, invalid, unknown
+from ...services.records.errors import RecordError, invalid
 from ...services.render import html_text
 from . import convert, read, vals, values
 
@@ -17,7 +17,6 @@ MESSAGES = 20  # when nobody asks for more
 MAX_MESSAGES = 100
 MAX_TOLD = 50  # files or activities
 MAX_BODY = 2_000  # characters of a message
-MAX_FILES = 10  # of one message
 MAX_PEOPLE = 20  # who are named to get it
 MESSAGE = "mail.message"
 
@@ -136,7 +135,7 @@ def _said_of_file(file):
 
 
 def _text_of_file(reach, record, wanted):
-    found = _one_of(_attachments(reach, record), wanted, "file", "name")
+    found = vals.one_of(_attachments(reach, record), wanted, "file", "name")
     if found.type != "binary":
         raise RecordError(f"This file is a link, which is not followed: {found.url}")
     if found.file_size > files.MAX_BYTES:
@@ -149,17 +148,6 @@ def _text_of_file(reach, record, wanted):
     return text.cap(f"{head}\n{said or '(no text)'}", render.CAP)
 
 
-def _one_of(records, wanted, what, by):
-    """The one that an id or a name means; the only one where nothing is said."""
-    wanted = str(wanted or "").strip()
-    found = records.filtered(lambda one: wanted in (str(one.id), one[by], f"{one[by]} ({one.id})"))
-    if not found:
-        found = records.filtered(lambda one: wanted.lower() in (one[by] or "").lower())
-    if len(found) == 1:
-        return found
-    raise unknown(what, wanted, [f"{one[by]} ({one.id})" for one in found or records])
-
-
 # ------------------------------------------------------------ messages
 
 
@@ -168,7 +156,7 @@ def post_message(reach, given):
     record = reach.records(model, [given["id"]], "message")
     is_note = given.get("is_note") is True
     people = _people(reach, given.get("to") or [])
-    attached = _files_of_conversation(reach, given.get("files") or [])
+    attached = vals.files_of_conversation(reach, given.get("files") or [])
     said = vals.rich(vals.text(given.get("body") or ""))
     if not said and not attached:
         raise invalid("A message needs a body or files.")
@@ -192,19 +180,6 @@ def _people(reach, wanted):
         if not one.email and not one.user_ids:
             raise RecordError(f"“to”: {reach.named_as(one)} has no email address.")
     return people
-
-
-def _files_of_conversation(reach, wanted):
-    """``[(name, content)]`` of files that the person has sent, or that tools have returned, in this conversation."""
-    if not isinstance(wanted, list) or len(wanted) > MAX_FILES:
-        raise invalid(f"“files” takes a list of at most {MAX_FILES} names.")
-    if not wanted:
-        return []
-    channel = reach.turn.channel_id.with_env(reach.env)
-    # sudo: tool_call, ir.attachment - files of the person's own conversation
-    known = channel._own_files() | channel.sudo().woow_turn_ids.call_ids.attachment_ids
-    found = [_one_of(known.sorted("id", reverse=True), one, "file", "name") for one in wanted]
-    return [(one.name, one.raw or b"") for one in found]
 
 
 # ------------------------------------------------------------ activities
@@ -232,7 +207,7 @@ def change_activity(reach, given):
     record = reach.records(model, [given["id"]], "activity")
     activity = _activities(reach, record)
     if given.get("activity") or len(activity) != 1:
-        activity = _one_of(activity, given.get("activity"), "activity", "display_name")
+        activity = vals.one_of(activity, given.get("activity"), "activity", "display_name")
     before = _said_of_activity(reach, activity)
     if given["do"] == "done":
         activity.action_feedback(feedback=vals.text(given.get("note") or "") or False)

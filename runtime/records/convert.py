@@ -15,6 +15,11 @@ DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 BOOLS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
+def is_picture(field):
+    """Whether it is a picture that is set; smaller ones are computed of it."""
+    return isinstance(field, fields.Image) and (not field.compute or bool(field.inverse))
+
+
 def literal(text):
     """For ``=ilike``: nothing of the text is a wildcard."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -149,6 +149,21 @@ class Reach:
         )
 
     @property
+    def hides(self):
+        """Whether the assistant never sees some fields, which others may tell."""
+        return bool(self._hidden)
+
+    def pictures(self, model):
+        """``{name: field}`` of pictures that may be shown and set; their contents are not read."""
+        return {
+            name: field
+            for name, field in model._fields.items()
+            if convert.is_picture(field)
+            and not self.is_closed(model, name)
+            and model._has_field_access(field, "read")
+        }
+
+    @property
     def _rules(self):
         return self.env["woow_paas_platform.record_access"]
 

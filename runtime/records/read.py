@@ -57,11 +57,17 @@ def describe_model(reach, given):
     access = reach.access[model._name]
     kinds = vals.kinds(model) if "create" in access.operations else {}
     described = []
-    for name, field in reach.fields(model).items():
+    can_write = access.operations & {"create", "update"}
+    pictures = {
+        name: field
+        for name, field in reach.pictures(model).items()
+        if can_write and vals.is_writable(model, field)
+    }
+    for name, field in (reach.fields(model) | pictures).items():
         one = values.described(reach, model, field)
         if query and query not in name and query not in one["label"].lower():
             continue
-        if vals.is_writable(model, field, kinds) and access.operations & {"create", "update"}:
+        if vals.is_writable(model, field, kinds) and can_write:
             one["required" if field.required else "writable"] = True
         described.append(one)
     if not described and query:
@@ -74,6 +80,8 @@ def describe_model(reach, given):
         extra = f" -> {one['model']}" if "model" in one else ""
         if "choices" in one:
             extra = f" [{render.some([f'{k}={v}' for k, v in one['choices'].items()], CHOICES)}]"
+        if one["name"] in pictures:
+            extra = ", the name of a file of this conversation"
         lines.append(f"{one['name']}{mark}: {one['type']}{extra} “{one['label']}”")
     if len(described) > len(shown):
         lines.append(f"[{len(described) - len(shown)} more; ask with query]")
@@ -165,7 +173,9 @@ def shown(reach, records, wanted, total, offset=0, start=0):
 
 
 def changed(reach, done, records, given=()):
-    wanted = [one for one in columns_of(reach, records, given, ()) if one.name != "name"]
+    shown_as_values = [name for name in given if name not in reach.pictures(records)]
+    wanted = columns_of(reach, records, shown_as_values, ())
+    wanted = [one for one in wanted if one.name != "name"]
     _said, data = shown(reach, records, wanted, len(records))
     told = [f"{row['name']} ({row['id']})" for row in data["rows"][:LISTED]]
     named = render.some(told, LISTED, len(records))

@@ -1,17 +1,21 @@
 """Values that a model writes, as the ORM takes them; each is of a field that the person may write."""
 
+import base64
 import re
 
 from markupsafe import Markup
 from odoo.fields import Command
 from odoo.models import MAGIC_COLUMNS
 
+from ...services.errors import EngineError
+from ...services.llm import files
 from ...services.records.errors import RecordError, invalid, unknown
 from ...services.render import html_text, markdown
 from . import convert
 
 MAX_VALUES = 100  # fields of one record
 MAX_LINES = 50  # lines or linked records of one value
+MAX_FILES = 10  # of one message
 MAX_TEXT = 100_000  # characters of a value
 LISTED = 20  # ids that a sentence tells
 _DEFAULT = re.compile(r"""['"]default_(\w+)['"]\s*:\s*['"](\w+)['"]""")
@@ -28,7 +32,7 @@ def of(reach, model, given, records=None):
         raise invalid(f"“values” must be an object of 1 to {MAX_VALUES} fields.")
     found = {}
     for name, value in given.items():
-        field = reach.field(model, name)
+        field = reach.pictures(model).get(name) or reach.field(model, name)
         if not is_writable(model, field):
             if records is not None or field.type != "selection":
                 raise RecordError(f"“{field.name}” of {model._name} cannot be written.")
@@ -45,6 +49,8 @@ def _value(reach, model, field, value, records):
         return _lines(reach, field, value, records)
     if field.type == "many2many":
         return _links(reach, field, value, records)
+    if convert.is_picture(field):
+        return _picture(reach, field, value)
     if field.type in ("html", "text"):
         return _long_text(reach, field, value, records)
     value = convert.scalar(model, field, value)
@@ -173,6 +179,47 @@ def text(value):
     if not isinstance(value, str) or len(value) > MAX_TEXT:
         raise invalid(f"A text has at most {MAX_TEXT} characters.")
     return value
+
+
+# ------------------------------------------------------------ files
+
+
+def one_of(records, wanted, what, by):
+    """The one that an id or a name means; the only one where nothing is said."""
+    wanted = str(wanted or "").strip()
+    found = records.filtered(lambda one: wanted in (str(one.id), one[by], f"{one[by]} ({one.id})"))
+    if not found:
+        found = records.filtered(lambda one: wanted.lower() in (one[by] or "").lower())
+    if len(found) == 1:
+        return found
+    raise unknown(what, wanted, [f"{one[by]} ({one.id})" for one in found or records])
+
+
+def files_of_conversation(reach, wanted):
+    """``[(name, content)]`` of files that the person has sent, or that tools have returned, in this conversation."""
+    if not isinstance(wanted, list) or len(wanted) > MAX_FILES:
+        raise invalid(f"“files” takes a list of at most {MAX_FILES} names.")
+    if not wanted:
+        return []
+    channel = reach.turn.channel_id.with_env(reach.env)
+    # sudo: tool_call, ir.attachment - files of the person's own conversation
+    known = channel._own_files() | channel.sudo().woow_turn_ids.call_ids.attachment_ids
+    found = [one_of(known.sorted("id", reverse=True), one, "file", "name") for one in wanted]
+    return [(one.name, one.raw or b"") for one in found]
+
+
+def _picture(reach, field, value):
+    """A picture of the conversation, as Odoo takes it; Odoo itself makes it smaller."""
+    if not isinstance(value, str) or not value.strip():
+        raise invalid(f"“{field.name}” takes the name of a picture of this conversation.")
+    ((name, content),) = files_of_conversation(reach, [value])
+    if files.mimetype_of(name, content) not in files.PICTURES:
+        raise invalid(f"“{name}” is no picture that Odoo can show.")
+    try:
+        files.read(name, content, (reach.env.cr.dbname, reach.env.uid))
+    except EngineError as error:
+        raise RecordError(str(error)) from error
+    return base64.b64encode(content)
 
 
 # ------------------------------------------------------------ fields

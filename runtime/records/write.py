@@ -8,7 +8,7 @@ from odoo.fields import Command, Domain
 from ...services import text
 from ...services.records import render
 from ...services.records.errors import RecordError, invalid, unknown
-from . import actions, chatter, read, vals, values
+from . import actions, chatter, convert, read, vals, values
 from .reach import MAX_NAMED
 from .read import LISTED
 
@@ -133,6 +133,8 @@ def _told(reach, touched):
     for records, names in touched:
         limit = render.VALUE if len(records) == 1 else render.CELL
         for name in names:
+            if convert.is_picture(records._fields[name]):
+                continue
             column = values.column(reach, records.exists(), records._fields[name], limit)
             for record_id, value in column.items():
                 told.setdefault((records._name, record_id), {})[name] = value

@@ -15,6 +15,16 @@ const KINDS = {
     deleted: _t("Deletes for good"),
 };
 
+function outwardSentence(kind, what) {
+    if (kind === "request") {
+        return _t("Sends a request to %(address)s as soon as it is saved.", { address: what });
+    }
+    if (kind === "program") {
+        return _t("Makes a PDF with another program (%(name)s).", { name: what });
+    }
+    return _t("Runs more code as soon as it is saved (%(name)s).", { name: what });
+}
+
 /** What a change of records would do, found out in a transaction that was rolled back. */
 export class Rehearsal extends Component {
     static template = "woow_paas_platform.Rehearsal";
@@ -130,6 +140,10 @@ export class Rehearsal extends Component {
             : _t("Posts a message on %(record)s", { record });
     }
 
+    messageFiles({ files }) {
+        return _t("Attached: %(files)s", { files: files.join(", ") });
+    }
+
     get numbers() {
         return _t("Uses numbers such as %(numbers)s", {
             numbers: this.props.rehearsal.numbers.join(", "),
@@ -160,13 +174,7 @@ export class Rehearsal extends Component {
     get unknown() {
         const { others = [], outward = [] } = this.props.rehearsal;
         return [
-            ...outward.map(({ kind, what }) =>
-                kind === "request"
-                    ? _t("Sends a request to %(address)s as soon as it is saved.", {
-                          address: what,
-                      })
-                    : _t("Runs more code as soon as it is saved (%(name)s).", { name: what })
-            ),
+            ...outward.map(({ kind, what }) => outwardSentence(kind, what)),
             ...others
                 .filter(({ unknown }) => unknown)
                 .map(({ kind, label, count }) =>

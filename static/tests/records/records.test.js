@@ -261,6 +261,20 @@ test("what is only counted is counted by kind, what nobody knows is in red, and 
     expect("input").toHaveCount(1);
 });
 
+test("what is attached and what is printed is told", async () => {
+    const message = { kind: "message", record: "S00012", body: "Hi", recipients: ["Ann"] };
+    await mountApproval({
+        messages: [{ ...message, files: ["Quotation - S00012.pdf", "Terms.pdf"] }, message],
+        outward: [{ kind: "program", what: "wkhtmltopdf" }],
+    });
+    expect(queryAllTexts(".o_ai_chat_rehearsal_files")).toEqual([
+        "Attached: Quotation - S00012.pdf, Terms.pdf",
+    ]);
+    expect(".o_ai_chat_rehearsal_unknown").toHaveText(
+        "Makes a PDF with another program (wkhtmltopdf)."
+    );
+});
+
 test("a long message is folded, with how much is left", async () => {
     const body = "x".repeat(1000);
     const message = {
