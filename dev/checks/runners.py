@@ -30,7 +30,7 @@ from dev.setup import chromium, daemons, environments, node, venvs
 
 RUNNERS = ("core", "odoo", "apps", "e2e", "conformance")
 OTHER_FOLDERS = ("core", "apps", "e2e", "conformance")  # of tests/, not *odoo*'s
-APPLICATIONS = ("account", "crm", "hr", "project", "sale_management")
+APPLICATIONS = ("account", "crm", "hr", "project", "purchase", "sale_management", "sale_stock")
 PLUGINS = ROOT / "dev/checks/plugins"
 ODOO_DATABASE = "woow_test"
 PARTS = 3  # of *odoo*, which keep two cores busy whichever of them ends first
