@@ -92,7 +92,7 @@ class Recorder:
     :ivar person: the `Reach` of whom the call is made for
     :ivar numbers: what sequences have given
     :ivar outward: ``[(kind, what, more)]`` of what would follow the commit: a "request" to an address with
-        what it says, or a "callback", of which only the name is known
+        what it says, or a "callback", of which only the name is known; and each "program" that would run
     :ivar refused: what was refused, also where the code that asked has passed over it
     """
 
@@ -421,6 +421,17 @@ def watching():
         yield left
     finally:
         _local.left = None
+
+
+@contextmanager
+def paused():
+    """What this thread does meanwhile is neither recorded nor refused, nor said to have left."""
+    before = current(), getattr(_local, "left", None)
+    _local.recorder = _local.left = None
+    try:
+        yield
+    finally:
+        _local.recorder, _local.left = before
 
 
 def _leave(what: str) -> None:

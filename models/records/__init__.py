@@ -3,7 +3,7 @@ from . import record_access
 from . import ai_assistant
 from . import ai_turn
 from . import discuss_channel
-from . import ir_sequence
+from . import rehearsed
 from . import res_users
 from . import tool_call
 from . import tool_grant

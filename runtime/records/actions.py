@@ -1,27 +1,39 @@
 """Standard actions: what each does with records that the person may change, as Odoo's own button does it."""
 
+import base64
+
 from odoo import fields
 from odoo.fields import Command
+from odoo.tools.safe_eval import safe_eval
+from odoo.tools.safe_eval import time as safe_time
 
-from ...services.records.actions import ACTIONS
+from ...services import text
+from ...services.llm import files
+from ...services.records.actions import ACTIONS, READS
 from ...services.records.errors import RecordError, invalid, unknown
 from . import convert, vals
 
+MAX_PRINTED = 20  # records of one PDF
+MAX_NAME = 100  # characters of a file's name
+
 
 def run(reach, records, name, given):
-    """:raises RecordError: the person may not change one of them, or Odoo does not do it so"""
+    """
+    :return: files that it has made, for the person: ``[{"name", "mimetype", "data"}]``, or None
+    :raises RecordError: the person may not change one of them, or Odoo does not do it so
+    """
     takes = ACTIONS[records._name][name]
     if not isinstance(given, dict):
         raise invalid("“values” must be an object.")
     for one in given:
         if one not in takes:
             raise unknown(f"value of {name}", one, takes)
-    if refused := records - records._filtered_access("write"):
+    if name not in READS and (refused := records - records._filtered_access("write")):
         raise RecordError(
             f"The user has no right to change record {', '.join(map(str, refused.ids))} of {records._name}.",
             outcome="denied",
         )
-    _STEPS[records._name, name](reach, records, given)
+    return _STEPS[records._name, name](reach, records, given)
 
 
 def _confirm(_reach, orders, _given):
@@ -38,11 +50,58 @@ def _invoice(_reach, orders, _given):
 
 
 def _send(reach, orders, _given):
+    """Now, also where Odoo would leave it to a cron: the question tells what is sent to whom."""
+    _check_addresses(reach, orders)
     for order in orders:
-        if not order.partner_id.email:
-            raise RecordError(f"{reach.named_as(order.partner_id)} has no email address.")
-        order._send_order_notification_mail(order._find_mail_template())
+        template = order._find_mail_template()
+        if not template:
+            raise RecordError(f"There is no email template for {reach.named_as(order)}.")
+        order._send_order_notification_mail(template, allow_deferred_sending=False)
     orders.filtered(lambda order: order.state == "draft").action_quotation_sent()
+
+
+def _send_invoice(reach, moves, _given):
+    """By email only: what else a customer has chosen, such as an electronic invoice, asks other services."""
+    _check_addresses(reach, moves)
+    reach.env["account.move.send"]._generate_and_send_invoices(
+        moves, sending_methods=["email"], extra_edis={}
+    )
+
+
+def _check_addresses(reach, records):
+    for partner in records.partner_id:
+        if not partner.email:
+            raise RecordError(f"{reach.named_as(partner)} has no email address.")
+    if nobody := records.filtered(lambda record: not record.partner_id):
+        raise RecordError(f"{reach.named_as(nobody[:1])} has no customer.")
+
+
+def _print(reach, records, given):
+    """A report of Odoo's *Print* menu as a PDF, the first one where none is named."""
+    if reach.hides:
+        raise RecordError("A report may show fields that this assistant hides, so it prints none.")
+    if len(records) > MAX_PRINTED:
+        raise invalid(f"At most {MAX_PRINTED} records can be printed at once.")
+    Report = reach.env["ir.actions.report"]
+    bound = Report.get_bindings(records._name).get("report", ())
+    # sudo: ir.actions.report - those of the person's own menu, see `get_bindings`
+    reports = Report.sudo().search(
+        [("id", "in", [one["id"] for one in bound]), ("report_type", "=", "qweb-pdf")], order="id"
+    )
+    reports = reports.browse(reports.get_valid_action_reports(records._name, records.ids))
+    if given.get("report") or not reports:
+        reports = vals.one_of(reports, given.get("report"), "report", "name")
+    report = reports[:1]
+    content, _kind = Report._render_qweb_pdf(report.id, records.ids)
+    if len(content) > files.MAX_BYTES:
+        raise RecordError(f"The PDF is larger than {text.size(files.MAX_BYTES)}.")
+    name = report.name
+    if report.print_report_name and len(records) == 1:
+        about = {"object": records, "time": safe_time}
+        name = safe_eval(report.print_report_name, about) or name
+    name = f"{text.one_line(str(name), MAX_NAME)}.pdf"
+    data = base64.b64encode(content).decode()
+    return [{"name": name, "mimetype": "application/pdf", "data": data}]
 
 
 def _post(_reach, moves, _given):
@@ -107,11 +166,16 @@ _STEPS = {
     ("sale.order", "Cancel"): _cancel,
     ("sale.order", "Create Invoice"): _invoice,
     ("sale.order", "Send by Email"): _send,
+    ("sale.order", "Print"): _print,
     ("account.move", "Post"): _post,
     ("account.move", "Register Payment"): _pay,
+    ("account.move", "Send by Email"): _send_invoice,
+    ("account.move", "Print"): _print,
     ("crm.lead", "Mark as Won"): _win,
     ("crm.lead", "Mark as Lost"): _lose,
     ("stock.picking", "Validate"): _validate,
+    ("stock.picking", "Print"): _print,
     ("purchase.order", "Confirm"): _confirm_purchase,
     ("purchase.order", "Cancel"): _cancel_purchase,
+    ("purchase.order", "Print"): _print,
 }

@@ -12,6 +12,7 @@ from odoo.exceptions import AccessError, MissingError, RedirectWarning, UserErro
 from odoo.service.model import PG_CONCURRENCY_EXCEPTIONS_TO_RETRY
 
 from ...services import text
+from ...services.records import actions
 from ...services.records.errors import RecordError, RehearsalDiffers
 from ...services.specs import CallResult
 from ...tools import db, rehearsal
@@ -44,6 +45,7 @@ def env_of_person(env, user, companies):
         "lang": user.lang,
         "tz": user.tz,
         "allowed_company_ids": companies.ids,
+        "force_report_rendering": True,  # a report is a PDF or an error, never HTML instead
         **db.SEND_LATER,
     }
     return env(user=user.id, su=False, context=context)
@@ -75,7 +77,7 @@ def _carry_out_unasked(env, call):
     shown = None
     try:
         changes, result = _watched(env, call, recorder)
-        if changes is None or changes.is_open:
+        if changes is None or changes.is_open or _asks(call):
             shown = _preview(changes)
     except (RecordError, rehearsal.Refused):
         if not recorder.refused:
@@ -87,6 +89,10 @@ def _carry_out_unasked(env, call):
     if shown:
         raise RehearsalDiffers(shown)
     return result
+
+
+def _asks(call):
+    return (call.arguments or {}).get("action") in actions.ASKS
 
 
 def rehearse(env, call):
@@ -163,12 +169,15 @@ def settle(cr):
 
 
 def result_of(answer, data, begun):
+    """:param data: for people; files under “files” become the call's own"""
+    made = data.pop("files", ())
     return CallResult(
         outcome="ok",
         text=answer,
         display={"records": data},
         duration_ms=int((time.monotonic() - begun) * 1000),
         bytes=text.weight(data, 10**7),
+        attachments=tuple(made),
     )
 
 

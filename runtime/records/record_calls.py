@@ -74,6 +74,7 @@ class RecordCalls:
                 if row.is_changed:
                     result = approval.told_of_change(result, row.arguments)
                 row.write(row._vals_of_result(result))
+                row.attachment_ids = row._keep_files(result.attachments)
                 env.flush_all()
             self._insert_result(env, claim, row, events)
             return row._as_result()

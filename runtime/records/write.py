@@ -71,9 +71,17 @@ def run_action(reach, given):
         }
         # The action checks its groups, or the person's right to write, by itself.
         reach.env["ir.actions.server"].browse(action_id).with_context(**context).run()
+        made = None
     else:
-        actions.run(reach, records, given["action"], given.get("values") or {})
-    return read.changed(reach, f"Ran “{given['action']}” on", records.exists())
+        made = actions.run(reach, records, given["action"], given.get("values") or {})
+    answer, data = read.changed(reach, f"Ran “{given['action']}” on", records.exists())
+    if not made:
+        return answer, data
+    names = ", ".join(one["name"] for one in made)
+    return f"{answer} The user has the file: {names}. Messages can attach it.", {
+        **data,
+        "files": made,
+    }
 
 
 # ------------------------------------------------------------ which records

@@ -7,12 +7,25 @@ from collections.abc import Iterable, Mapping
 
 # {model: {name: what it takes}}
 ACTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "sale.order": {"Confirm": (), "Cancel": (), "Create Invoice": (), "Send by Email": ()},
-    "account.move": {"Post": (), "Register Payment": ("amount", "date", "journal")},
+    "sale.order": {
+        "Confirm": (),
+        "Cancel": (),
+        "Create Invoice": (),
+        "Send by Email": (),
+        "Print": ("report",),
+    },
+    "account.move": {
+        "Post": (),
+        "Register Payment": ("amount", "date", "journal"),
+        "Send by Email": (),
+        "Print": ("report",),
+    },
     "crm.lead": {"Mark as Won": (), "Mark as Lost": ("reason", "note")},
-    "stock.picking": {"Validate": ()},
-    "purchase.order": {"Confirm": (), "Cancel": ()},
+    "stock.picking": {"Validate": (), "Print": ("report",)},
+    "purchase.order": {"Confirm": (), "Cancel": (), "Print": ("report",)},
 }
+READS = frozenset({"Print"})  # need no right to change
+ASKS = frozenset({"Send by Email"})  # each time, also where changes run without a question
 
 
 def told(model: str, names: Iterable[str]) -> list[str]:

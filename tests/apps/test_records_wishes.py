@@ -1,14 +1,23 @@
 """Everyday wishes in Odoo's applications, each shown before it is done: quotations, invoices, leads, deliveries."""
 
-from odoo import Command
-from odoo.tests import new_test_user, tagged
+import io
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
 
-from ...services.records.errors import RecordError
+from odoo import Command
+from odoo.addons.base.models import ir_actions_report as reports
+from odoo.tests import new_test_user, tagged
+from odoo.tools.pdf import PdfFileWriter
+
+from ...services.records.errors import RecordError, RehearsalDiffers
 from ..records_data import ALL, RehearsalCase
 
 MODELS = (
     *("res.partner", "product.product", "sale.order", "sale.order.line", "account.move"),
     *("account.move.line", "crm.lead", "stock.picking", "stock.move", "purchase.order"),
+    "calendar.event",
 )
 RIGHTS = (
     "base.group_user",
@@ -18,6 +27,35 @@ RIGHTS = (
     "stock.group_stock_user",
     "purchase.group_purchase_user",
 )
+
+
+SQUARE = (100, 100)  # points of the pages that the tests' program makes, which no rehearsal makes
+
+
+@contextmanager
+def printing(state="ok"):
+    """A program in the place of wkhtmltopdf; yields the HTML of each page that it was given."""
+    printed = []
+
+    def run(arguments):
+        bodies = [one for one in arguments[:-1] if "report.body." in one]
+        printed.extend(Path(one).read_text() for one in bodies)
+        writer, content = PdfFileWriter(), io.BytesIO()
+        for _body in bodies:
+            writer.addBlankPage(*SQUARE)
+        writer.write(content)
+        Path(arguments[-1]).write_bytes(content.getvalue())
+        return subprocess.CompletedProcess(arguments, 0, "", "")
+
+    def about():
+        subprocess.run(["true"], check=True)  # as Odoo asks the program for its version
+        return reports.WkhtmlInfo(state, False, "wkhtmltopdf", "0.12.6", True, "", None)
+
+    with (
+        patch.object(reports, "_wkhtml", about),
+        patch.object(reports, "_run_wkhtmltopdf", run),
+    ):
+        yield printed
 
 
 @tagged("post_install", "-at_install")
@@ -129,12 +167,113 @@ class TestRecordsWishes(RehearsalCase):
         )
         self.assertIn("amount", said)
 
+    def _sent(self, record):
+        """Send, and see that the question has told what is sent, and to whom; Odoo's cron sends it."""
+        with printing() as printed:
+            self._act("Send by Email", record)
+        (told,) = self.shown["messages"]
+        self.assertIn("Wishful Customer <wishful@example.com>", told["recipients"])
+        message = record.message_ids.filtered(lambda one: self.customer in one.partner_ids)
+        self.assertEqual(told["files"], message.attachment_ids.mapped("name"))
+        (file,) = message.attachment_ids
+        self.assertEqual((file.mimetype, len(printed)), ("application/pdf", 1))
+        self.assertIn(b"100", file.raw)
+        mail = message.notification_ids.mail_mail_id
+        self.assertEqual((mail.state, mail.recipient_ids), ("outgoing", self.customer))
+
+    def _asks_again(self, action, record):
+        """Whatever was allowed before, a person sees it first."""
+        wanted = {"model": record._name, "ids": record.ids, "action": action}
+        call, verdict = self._begin(self.internal, "run_action", wanted)
+        self.assertEqual(verdict.kind, "run")
+        try:
+            self.store.perform_call(self.claims[self.internal], call.id, [])
+        except RehearsalDiffers as error:
+            self.env.invalidate_all()
+            return error.rehearsal["shown"]
+        return self.fail("Nobody was asked.")
+
     def test_a_quotation_is_sent_by_mail(self):
         order = self._quotation()
-        self._act("Send by Email", order)
+        self._sent(order)
         self.assertEqual(order.state, "sent")
-        self.assertIn("Wishful Customer", str(self.shown["messages"]))
-        self.assertIn(self.customer, order.message_ids.partner_ids)
+
+    def test_what_odoo_sends_later_is_sent_as_it_was_shown(self):
+        self.env["ir.config_parameter"].sudo().set_param("sale.async_emails", "True")
+        self.env.ref("sale.send_pending_emails_cron").active = True
+        self._sent(self._quotation())
+
+    def test_sending_asks_although_changes_run(self):
+        order = self._quotation()
+        self.assistant.record_access_ids.policy = "auto"
+        template = self.env.ref("sale.email_template_edi_sale")
+        for has_file in (True, False):
+            if not has_file:
+                template.report_template_ids = False
+            self.env.flush_all()
+            with printing() as printed:
+                shown = self._asks_again("Send by Email", order)
+            self.assertIn("Wishful Customer", str(shown["messages"]))
+            self.assertEqual(("files" in shown["messages"][0], printed), (has_file, []))
+        self.assertEqual(order.state, "draft")
+        self.assertNotIn(self.customer, order.message_ids.partner_ids)
+
+    def test_a_quotation_is_printed_and_its_file_attached(self):
+        order = self._quotation()
+        with printing() as printed:
+            shown = self._rehearse("run_action", model="sale.order", ids=order.ids, action="Print")
+            self.assertEqual(printed, [])
+            self.assertEqual([one["kind"] for one in shown["outward"]], ["program"])
+            self.assertFalse(self.row.attachment_ids)
+            result = self._allow()
+        (html,) = printed
+        self.assertIn("Wishful Chair", html)
+        (file,) = self.row.attachment_ids
+        self.assertEqual(file.name, f"Quotation - {order.name}.pdf")
+        self.assertEqual((file.mimetype, file.res_model), ("application/pdf", "discuss.channel"))
+        self.assertIn(file.name, result.text)
+        self.assertNotIn("files", result.display["records"])
+        told = self.row._result_event()["attachments"]
+        self.assertEqual([one["name"] for one in told], [file.name])
+        with printing():
+            self._done("run_action", model="sale.order", ids=order.ids, action="Print")
+        self._done("post_message", model="sale.order", id=order.id, body="", files=[str(file.id)])
+        self.assertEqual(self.shown["messages"][0]["files"], [file.name])
+        attached = order.message_ids[:1].attachment_ids
+        self.assertEqual((attached.name, attached.raw), (file.name, file.raw))
+
+    def test_a_report_is_chosen_by_its_name(self):
+        orders = self._quotation() | self._quotation()
+        wanted = {"model": "sale.order", "action": "Print"}
+        with printing() as printed:
+            said = self._not_done("run_action", ids=orders.ids, values={"report": "Poem"}, **wanted)
+            self.assertIn("There is no report “Poem”", said)
+            bound = self.env["ir.actions.report"].search(
+                [("binding_model_id.model", "=", "sale.order"), ("report_type", "=", "qweb-pdf")]
+            )
+            name = bound[:1].name
+            self.assertIn(name, said)
+            self._done("run_action", ids=orders.ids, values={"report": name}, **wanted)
+        self.assertEqual(len(printed), 2)
+        self.assertEqual(self.row.attachment_ids.name, f"{name}.pdf")
+
+    def test_without_the_program_nothing_is_printed_and_it_says_so(self):
+        order = self._quotation()
+        wanted = {"model": "sale.order", "ids": order.ids}
+        with printing("install") as printed:
+            for action in ("Print", "Send by Email"):
+                said = self._not_done("run_action", action=action, **wanted)
+                self.assertIn("Unable to find Wkhtmltopdf", said)
+        self.assertEqual((printed, order.state), ([], "draft"))
+
+    def test_who_hides_fields_prints_none(self):
+        order = self._quotation()
+        line = self.assistant.record_access_ids.filtered(lambda one: one.model == "sale.order")
+        line.hidden_fields = "client_order_ref"
+        self.env.flush_all()
+        with printing():
+            said = self._not_done("run_action", model="sale.order", ids=order.ids, action="Print")
+        self.assertIn("hides", said)
 
     # ------------------------------------------------------------ invoices
 
@@ -169,6 +308,27 @@ class TestRecordsWishes(RehearsalCase):
         )
         self.assertIn("move_type*", said)
 
+    def test_an_invoice_is_sent_by_mail_with_its_pdf(self):
+        self._load_accounts()
+        invoice = self._created(
+            "account.move",
+            move_type="Customer Invoice",
+            partner_id="Wishful Customer",
+            invoice_line_ids=[{"name": "Work", "quantity": 2, "price_unit": 100, "tax_ids": []}],
+        )
+        wanted = {"model": "account.move", "ids": invoice.ids, "action": "Send by Email"}
+        self.assertIn("not posted", self._not_done("run_action", **wanted))
+        self._act("Post", invoice)
+        self._sent(invoice)
+        self.assertTrue(invoice.is_move_sent)
+        self.assertIn(invoice.name.replace("/", "_"), invoice.invoice_pdf_report_id.name)
+        with printing() as printed:
+            self._act("Print", invoice)
+        self.assertEqual(len(self.row.attachment_ids), 1, printed)
+        self.customer.email = False
+        self.env.flush_all()
+        self.assertIn("no email address", self._not_done("run_action", **wanted))
+
     # ------------------------------------------------------------ leads
 
     def test_leads_are_won_and_lost_with_a_reason(self):
@@ -200,8 +360,6 @@ class TestRecordsWishes(RehearsalCase):
     # ------------------------------------------------------------ deliveries
 
     def test_a_delivery_is_validated(self):
-        if "sale_stock" not in self.env.registry._init_modules:
-            return
         order = self._quotation()
         self._act("Confirm", order)
         picking = order.picking_ids
@@ -209,14 +367,15 @@ class TestRecordsWishes(RehearsalCase):
         self.assertEqual(picking.state, "done")
 
     def test_a_purchase_is_confirmed(self):
-        if "purchase.order" not in self.env:
-            return
         order = self.env["purchase.order"].create(
             {
                 "partner_id": self.customer.id,
                 "order_line": [Command.create({"product_id": self.chair.id, "product_qty": 3})],
             }
         )
+        with printing() as printed:
+            self._act("Print", order)
+        self.assertIn("Wishful Chair", "".join(printed))
         self._act("Confirm", order)
         self.assertEqual(order.state, "purchase")
 
@@ -241,6 +400,26 @@ class TestRecordsWishes(RehearsalCase):
         field = self._field(change, "property_payment_term_id")
         self.assertEqual((field["old"], field["new"]), ("Wishful Terms", "Other Terms"))
         self.assertEqual(contact.property_payment_term_id, other)
+
+    # ------------------------------------------------------------ meetings
+
+    def test_an_attendee_is_added_and_hears_of_it(self):
+        meeting = self._created(
+            "calendar.event",
+            name="Wishful Meeting",
+            start="2030-05-01 10:00",
+            stop="2030-05-01 11:00",
+        )
+        before = meeting.partner_ids
+        self._done(
+            "update_records",
+            model="calendar.event",
+            ids=meeting.ids,
+            values={"partner_ids": {"add": ["Wishful Customer"]}},
+        )
+        self.assertEqual(meeting.partner_ids, before | self.customer)
+        told = str([one["recipients"] for one in self.shown["messages"]])
+        self.assertIn("Wishful Customer <wishful@example.com>", told)
 
     # ------------------------------------------------------------ who may
 
