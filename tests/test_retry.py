@@ -1,3 +1,5 @@
+import json
+
 from odoo.exceptions import AccessError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
@@ -101,6 +103,19 @@ class TestRetry(RetryData, AiCase):
         )
         self.assertEqual(events[3]["result"], "sunny")
         self.assertEqual([event.get("fixed") for event in events[2:5:2]], [["city"], None])
+
+    def test_arguments_keep_the_order_of_the_tools_schema(self):
+        properties = {"currency": {}, "city": {}}
+        self.forecast.input_schema = json.dumps({"properties": properties})
+        call = self.turn.call_ids[0]
+        call.write(
+            {"tool_id": self.forecast.id, "arguments": {"currency": "TWD", "city": "Keelung"}}
+        )
+        call.invalidate_recordset()
+        self.assertEqual(list(call.arguments), ["city", "currency"], "sorted by the database")
+        portal = call.with_user(self.member).sudo(False)
+        self.assertEqual(portal._call_event()["order"], ["currency", "city"])
+        self.assertEqual(portal._api_format()["order"], ["currency", "city"])
 
     def test_the_model_reads_the_question_once(self):
         request = self.retry._turn_request()

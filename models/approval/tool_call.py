@@ -1,7 +1,5 @@
 """Approvals of tool calls: whether the person is asked, and what the decision does."""
 
-import json
-
 from odoo import fields, models
 
 from ...services import events, text
@@ -150,10 +148,6 @@ class ToolCall(models.Model):
         A server's tool of the same name, which may be gone by now, has left the server's name.
         """
         return not self.server_name and self.tool_name in lookup.NAMES
-
-    def _input_schema(self):
-        """What the arguments must fit."""
-        return json.loads((self.tool_id or self.operation_id).input_schema or "{}")
 
     def _keeps_fixed(self, arguments):
         """Whether these arguments leave alone what the conversation's record has filled in."""

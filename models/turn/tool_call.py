@@ -3,6 +3,7 @@ import json
 from odoo import api, fields, models
 
 from ...services import const, events, text
+from ...services.schemas import arguments
 from ...services.specs import CallResult
 from ...services.turn import read_result
 from ...tools import sentences
@@ -240,7 +241,16 @@ class ToolCall(models.Model):
             round_=self.round,
             max_rounds=self._max_rounds(),
             records=self._effect_on_records(),
+            order=self._argument_order(),
         )
+
+    def _input_schema(self):
+        """What the arguments must fit."""
+        return json.loads((self.tool_id or self.operation_id).input_schema or "{}")
+
+    def _argument_order(self):
+        # sudo: mcp_tool, toolbox_operation - names of arguments that the caller reads anyway
+        return arguments.order(self.arguments or {}, self.sudo()._input_schema())
 
     def _effect_on_records(self):
         """``read`` or ``write`` of a call on records of this database, ``""`` of any other."""
@@ -282,6 +292,7 @@ class ToolCall(models.Model):
             "server": self.server_name or "",
             "args": self.arguments or {},
             "fixed": self.fixed or [],
+            "order": self._argument_order(),
             "round": self.round,
             "max_rounds": self._max_rounds(),
         }

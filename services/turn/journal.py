@@ -13,6 +13,7 @@ from ..asked import Asked
 from ..errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult
 from ..records.errors import ConnectionLost, RecordError, RehearsalDiffers, TryAgain
+from ..schemas import arguments
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
 from .event_log import EventLog
 from .interrupt import Interrupt
@@ -77,6 +78,9 @@ class TurnJournal(EventLog):
                 round_=call.round,
                 max_rounds=self.max_rounds,
                 records=call.tool.records if call.tool else "",
+                order=arguments.order(call.arguments or {}, call.tool.input_schema)
+                if call.tool
+                else (),
             )
             for call in calls
         ]

@@ -1,4 +1,4 @@
-import { animationFrame, click, expect, queryAllTexts, test } from "@odoo/hoot";
+import { animationFrame, click, expect, queryAllTexts, queryText, test } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { ToolCallCard } from "@woow_paas_platform/tool_call/tool_call_card";
@@ -17,6 +17,22 @@ async function heads(text) {
     await animationFrame();
     return queryAllTexts(".o_ai_chat_tool_table th");
 }
+
+test("arguments stand in the order of the tool's schema", async () => {
+    const args = { id: 7, name: "Ann", extra: 1, customer: "Azure" };
+    const call = toolCall({
+        id: "a",
+        tool: "add",
+        args,
+        order: ["customer", "name", "gone", "id"],
+    });
+    await mountWithCleanup(ToolCallCard, { props: { call } });
+    await click(".o_ai_chat_tool_head");
+    await animationFrame();
+    const shown = JSON.parse(queryText(".o_ai_chat_tool_args"));
+    expect(Object.keys(shown)).toEqual(["customer", "name", "id", "extra"]);
+    expect(shown).toEqual(args);
+});
 
 test("a table has the columns in the server's order", async () => {
     const said = { number: "A1", customer: "Ann", amount: 5, paid: true };
