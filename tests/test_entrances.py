@@ -158,6 +158,7 @@ HERE = {
     ("cloud_service", "action_view_conversations"),
     ("definition_review", "action_accept"),
     ("definition_review", "action_refuse"),
+    ("ir.actions.report", "get_wkhtmltopdf_state"),
     ("lock", "action_lock"),
     ("lock.mixin", "action_lock"),
     ("lock.mixin", "action_unlock"),
