@@ -1,5 +1,6 @@
 """Real processes for the tests here: Odoo in both ways it is run, MCP servers, deterministic LLM servers, a browser."""
 
+import contextlib
 import itertools
 import os
 from collections.abc import Callable, Iterator
@@ -157,28 +158,43 @@ def demo_template(template: Instance, demo_facts: dict[str, str]) -> Instance:
     return testbed.with_demo_servers(template, demo_facts, f"demo_{WORKER}")
 
 
+@contextlib.contextmanager
+def _starting(template: Instance, facts: dict[str, str]) -> Iterator[Callable[..., OdooServer]]:
+    """Start servers with databases of their own, and stop them at the end."""
+    numbers = itertools.count(1)
+    with contextlib.ExitStack() as stack:
+
+        def start(name: str = "", **settings: object) -> OdooServer:
+            name = f"{name or next(numbers)}_{WORKER}"
+            server = OdooServer(template, name, environment=facts, **settings)
+            stack.callback(server.stop)
+            server.start()
+            return server
+
+        yield start
+
+
 @pytest.fixture(scope="session")
+def new_shared_odoo(
+    demo_template: Instance, demo_facts: dict[str, str]
+) -> Iterator[Callable[..., OdooServer]]:
+    """As `new_odoo`, for servers that tests of all modules share."""
+    with _starting(demo_template, demo_facts) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
 def new_odoo(
     demo_template: Instance, demo_facts: dict[str, str]
 ) -> Iterator[Callable[..., OdooServer]]:
     """Starts a server with a database of its own: ``new_odoo("name", workers=0, options=…, operator=…)``.
 
     ``options`` and ``operator`` are keys of odoo.conf's sections ``[options]`` and ``[woow_ai]``. The demo's MCP
-    servers and model are the ones of this run, and their tools are synced.
+    servers and model are the ones of this run, and their tools are synced. It ends with the module: a server that
+    nobody uses keeps its connections to PostgreSQL and its crons.
     """
-    servers: list[OdooServer] = []
-    numbers = itertools.count(1)
-
-    def start(name: str = "", **settings: object) -> OdooServer:
-        name = f"{name or next(numbers)}_{WORKER}"
-        server = OdooServer(demo_template, name, environment=demo_facts, **settings)
-        servers.append(server)
-        server.start()
-        return server
-
-    yield start
-    for server in servers:
-        server.stop()
+    with _starting(demo_template, demo_facts) as start:
+        yield start
 
 
 @pytest.fixture(scope="session")
@@ -190,9 +206,9 @@ def operator_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def odoo(new_odoo: Callable[..., OdooServer], operator_file: Path) -> OdooServer:
+def odoo(new_shared_odoo: Callable[..., OdooServer], operator_file: Path) -> OdooServer:
     """A threaded Odoo that all tests share."""
-    return new_odoo("threaded", operator={"mcp_servers_file": operator_file})
+    return new_shared_odoo("threaded", operator={"mcp_servers_file": operator_file})
 
 
 @pytest.fixture(scope="module")
@@ -233,9 +249,9 @@ def registered(odoo: OdooServer, guarded: Counter) -> Iterator[int]:
 
 
 @pytest.fixture(scope="session")
-def odoo_prefork(new_odoo: Callable[..., OdooServer]) -> OdooServer:
+def odoo_prefork(new_shared_odoo: Callable[..., OdooServer]) -> OdooServer:
     """A prefork Odoo with two workers and its gevent process behind the front proxy, shared by all tests."""
-    return new_odoo("prefork", workers=2)
+    return new_shared_odoo("prefork", workers=2)
 
 
 @pytest.fixture(params=["threaded", "prefork"])
