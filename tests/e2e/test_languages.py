@@ -3,6 +3,7 @@
 import languages
 import pytest
 from chat import calls, first, then
+from dark import darken
 from playwright.sync_api import expect
 
 TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
@@ -28,7 +29,7 @@ def test_the_chat(chinese, scripted_llm, page_of, login, path):
         first("現在幾點", calls(TAIPEI)), then("現在幾點", {"content": "現在是下午茶時間。"})
     )
     page = page_of(chinese, login, color_scheme="dark")
-    page.context.add_cookies([{"name": "color_scheme", "value": "dark", "url": chinese.url}])
+    darken(page, chinese.url)
     page.goto(path)
     expect(page.locator(".o_ai_chat_new")).to_have_text("新對話")
     # What the server says is in the page's language, not in that of the browser.
