@@ -56,10 +56,11 @@ class TestOverview(AiCase):
         self.assertEqual(self._overview()["provider_id"], provider.id)
         provider._set_state("connected")
         self.assertEqual(self._overview()["setup"], {**nothing, "provider": True})
-        provider._set_state("error")
         self._turn("done")
         answered = {**nothing, "provider": True, "answer": True}
-        self.assertEqual(self._overview()["setup"], answered, "what has answered was well")
+        self.assertEqual(self._overview()["setup"], answered)
+        provider.active = False
+        self.assertFalse(self._overview()["setup"]["provider"], "the answer was another one's")
 
     def test_the_numbers_of_today_and_of_the_days_before(self):
         before = self._overview()["days"][-1]

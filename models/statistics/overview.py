@@ -43,14 +43,12 @@ class Overview(models.AbstractModel):
     def _setup(self):
         """Whether each step from nothing to the first answer is done."""
         env = self.env
-        answered = env[TURN].search([("state", "=", "done")], order="id", limit=1)
-        connected = env["ai.config"].search([("state", "=", "connected")], limit=1)
         tools = [("server_id.active", "=", True), ("server_id.scope", "=", "system")]
         steps = {
-            "provider": connected or answered,
+            "provider": env["ai.config"].search([("state", "=", "connected")], limit=1),
             "tools": env["woow_paas_platform.mcp_tool"].search(tools, limit=1),
             "assistant": env["ai.assistant"].search([], limit=1),
-            "answer": answered,
+            "answer": env[TURN].search([("state", "=", "done")], order="id", limit=1),
         }
         return {name: bool(found) for name, found in steps.items()}
 

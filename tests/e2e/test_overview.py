@@ -70,7 +70,7 @@ def test_from_nothing_to_the_first_answer(nothing, mcp_time, scripted_llm, page_
     page.keyboard.press("Escape")
     expect(walk.step("provider")).to_have_attribute("data-done", "true")
     walk.click("Add an MCP server")
-    walk.fill("name", "clock")
+    walk.fill("name", "first clock")
     walk.fill("url", mcp_time.url)
     walk.save()
     expect(walk.step("tools")).to_have_attribute("data-done", "true")
