@@ -6,6 +6,7 @@ Pure asyncio; a semaphore belongs to the event loop it is first used on.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Hashable
+from typing import Any
 
 
 def nothing_to_reclaim(_holder: Hashable) -> bool:
@@ -39,19 +40,27 @@ class FairSemaphore:
     def held(self, holder: Hashable) -> int:
         return self._held[holder]
 
-    async def acquire(self, holder: Hashable) -> None:
-        """Wait for a permit; at once, and without giving up control, where there is one."""
+    async def acquire(self, holder: Hashable, unless: asyncio.Future[Any] | None = None) -> bool:
+        """Wait for a permit; at once, and without giving up control, where there is one.
+
+        :param unless: ends the wait
+        :return: whether there is a permit
+        """
         waiter = asyncio.get_running_loop().create_future()
         self._waiting[waiter] = holder
         self.grant()
         try:
+            if unless is not None and not waiter.done():
+                await asyncio.wait({waiter, unless}, return_when=asyncio.FIRST_COMPLETED)
+                return waiter.done()
             await waiter
         except asyncio.CancelledError:
-            if not waiter.cancelled():  # it came in the very moment
+            if waiter.done() and not waiter.cancelled():  # it came in the very moment
                 self.release(holder)
             raise
         finally:
             self._waiting.pop(waiter, None)
+        return True
 
     def try_acquire(self, holder: Hashable) -> bool:
         """A permit if there is one now."""

@@ -1,15 +1,24 @@
 """Interrupt of a blocking call: a Stop, or the end of its time, reaches what a thread waits for."""
 
+import concurrent.futures
 import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
 
+from ..errors import EngineError
+
+
+class Interrupted(EngineError):
+    """A method of the store was never called: it was interrupted while it waited for a thread."""
+
+    code = "interrupted"
+
 
 class Interrupt:
     """Ends, from any thread, what a blocking method of the store waits for.
 
-    :ivar is_set: it was asked for; a method that has not begun its work does not
+    :ivar asked: done once it was asked for; a method that has not begun its work by then does not
     """
 
     # One statement may end, and the next begin, at the moment in which it is asked for.
@@ -17,15 +26,21 @@ class Interrupt:
     SELDOM = 2.0  # s
 
     def __init__(self) -> None:
-        self.is_set = False
+        self.asked: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._lock = threading.Lock()
         self._cancel: Callable[[], object] | None = None
 
+    @property
+    def is_set(self) -> bool:
+        return self.asked.done()
+
     def set(self) -> None:
         """Waits for nobody."""
-        if not self.is_set:
-            self.is_set = True
-            threading.Thread(target=self._run, name="woow-ai-interrupt", daemon=True).start()
+        with self._lock:
+            if self.is_set:
+                return
+            self.asked.set_result(None)
+        threading.Thread(target=self._run, name="woow-ai-interrupt", daemon=True).start()
 
     def _run(self) -> None:
         pause = self.AGAIN

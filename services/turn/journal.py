@@ -16,7 +16,7 @@ from ..records.errors import ConnectionLost, RecordError, RehearsalDiffers, TryA
 from ..schemas import arguments
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
 from .event_log import EventLog
-from .interrupt import Interrupt
+from .interrupt import Interrupt, Interrupted
 
 BEGIN_TRIES = 3  # a process that stands still each time gives the turn up
 RECORDS = "records"  # the lane of what may take long: no other write waits for it
@@ -127,7 +127,9 @@ class TurnJournal(EventLog):
         attempted = functools.partial(method, interrupt=interrupt)
         for attempt in range(RECORD_TRIES):
             try:
-                return await write(attempted, call.id, lane=RECORDS, **own)
+                return await write(attempted, call.id, lane=RECORDS, interrupt=interrupt, **own)
+            except Interrupted as error:
+                raise RecordError(outcome="cancelled") from error
             except TryAgain as error:
                 losses = 0
                 if isinstance(error, ConnectionLost):

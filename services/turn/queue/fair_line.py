@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...semaphore import FairSemaphore
+from ..interrupt import Interrupt, Interrupted
 
 NOBODY = 0  # whose work is for many
 
@@ -22,9 +23,24 @@ class FairLine:
         self.executor = executor
         self._places = FairSemaphore(width, share)
 
-    async def run(self, person: int, method: Callable[..., Any], *args: Any) -> Any:
-        """What the method returns. Who is cancelled meanwhile leaves it to end, and its place is taken until then."""
-        await self._places.acquire(person)
+    async def run(
+        self,
+        person: int,
+        method: Callable[..., Any],
+        *args: Any,
+        interrupt: Interrupt | None = None,
+    ) -> Any:
+        """What the method returns. Who is cancelled meanwhile leaves it to end, and its place is taken until then.
+
+        :param interrupt: ends the wait for a thread, too
+        :raises Interrupted: it was not called
+        """
+        if interrupt is None:
+            await self._places.acquire(person)
+        elif interrupt.is_set or not await self._places.acquire(
+            person, unless=asyncio.wrap_future(interrupt.asked)
+        ):
+            raise Interrupted
         try:
             loop = asyncio.get_running_loop()
             running = loop.run_in_executor(self.executor, method, *args)

@@ -77,7 +77,7 @@ class QueueHost:
         """Run a store method; while PostgreSQL is away, try again: only it can say who holds a turn.
 
         :param is_over: whether nobody wants it any more
-        :param share: `lane` and `person` of `Runner.once`
+        :param share: `lane`, `person` and `interrupt` of `Runner.once`
         :raises OutcomeUnknown: a repetition failed, and an earlier try may be on disk
         """
         is_repeated = False

@@ -18,6 +18,7 @@ from concurrent.futures.thread import ThreadPoolExecutor
 
 from ... import const
 from ...specs import TurnResult
+from ..interrupt import Interrupt
 from ..ports import Store
 from .fair_line import NOBODY, FairLine
 from .places import Places
@@ -142,17 +143,27 @@ class Runner:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def once(self, name: str, method, *args, lane: str = "", person: int = NOBODY):
+    async def once(
+        self,
+        name: str,
+        method,
+        *args,
+        lane: str = "",
+        person: int = NOBODY,
+        interrupt: Interrupt | None = None,
+    ):
         """Run a blocking method in a thread of this database.
 
         :param lane: threads of their own for what may take long
         :param person: for whom, see `FairLine`
+        :param interrupt: ends the wait for a thread
+        :raises Interrupted: the method was not called
         """
         key = (name, lane)
         if key not in self._lines:
             threads = self._make_executor(f"{name}-{lane}" if lane else name)
             self._lines[key] = FairLine(threads, DB_THREADS, LONG_OF_ONE if lane else SHORT_OF_ONE)
-        return await self._lines[key].run(person, method, *args)
+        return await self._lines[key].run(person, method, *args, interrupt=interrupt)
 
     async def db(self, name: str, method, *args):
         """As `once`; while PostgreSQL is away, try again for the time of a lease.

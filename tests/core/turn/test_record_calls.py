@@ -5,8 +5,10 @@ import collections
 import json
 import random
 import threading
+import time
 
 import pytest
+from runners import until
 from turns import Turn, request_of, tools_of
 
 from services import text
@@ -16,6 +18,7 @@ from services.specs import CallResult, Limits, ToolCall, TurnResult, Verdict
 from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm
 from services.turn import approval, journal
+from services.turn.calls import Calls, Reports
 from services.turn.interrupt import Interrupt
 from services.turn.journal import TurnJournal
 from services.turn.ports import Claim
@@ -436,6 +439,59 @@ def test_a_persons_slow_calls_leave_threads_to_others(store, start):
     for turn_id in range(1, 9):
         assert store.wait_ended(turn_id).state == "done"
     assert most[1] == 2
+
+
+async def makes(request, progress, journal, stop):
+    """A turn that makes one call on records: turns below 100 change something, the others read."""
+    name, given = "search_records", {}
+    if request.turn_id < 100:
+        name, given = "create_record", {"values": {"name": "c"}}
+    made = ToolCall(
+        id=f"call_{request.turn_id}",
+        alias=name,
+        round=1,
+        tool=catalog.TOOLS[name].spec,
+        arguments={"model": "a.b", **given},
+    )
+    await journal.save_step(progress, (made,))
+    calls = Calls(
+        journal,
+        TurnTools(request, None),
+        stop,
+        Reports(journal),
+        budget=request.limits.turn_tools_timeout,
+        deadline=time.monotonic() + 600,
+    )
+    await calls.run([made])
+    return TurnResult(state="stopped" if stop.is_set() else "done")
+
+
+@pytest.mark.parametrize("kind", ["change", "read"])
+def test_a_stop_does_not_wait_for_the_thread_that_a_call_waits_for(store, start, kind):
+    held, gate, made = threading.Semaphore(0), threading.Event(), []
+
+    def blocks(claim, _call_id, _events=(), *, interrupt):
+        made.append(claim.turn_id)
+        held.release()
+        assert gate.wait(60)
+        return DONE
+
+    store.perform_call = store.read_records = blocks
+    first = 1 if kind == "change" else 101
+    for turn_id in range(first, first + 3):
+        store.queue(turn_id)
+    runner = start(makes)
+    try:
+        assert held.acquire(timeout=30) and held.acquire(timeout=30)
+        (last,) = set(store.turns) - set(made)
+        line = runner._lines[store.name, journal.RECORDS]
+        until(lambda: line._places._waiting)
+        runner.request_stop(store.name, last)
+        assert store.wait_ended(last).state == "stopped"
+        assert store.calls[f"call_{last}"]["result"].outcome == "cancelled"
+        assert last not in made and len(store.endings) == 1
+    finally:
+        gate.set()
 
 
 def test_an_interrupt_ends_what_is_waited_for_and_nothing_after_it():
