@@ -46,7 +46,7 @@ class _Undone(Exception):
 
 def rehearse(reach, given):
     """What a question would show of a change, as `executor.rehearse` finds it out."""
-    recorder, shown = rehearsal.Recorder(is_fenced=True), {}
+    recorder, shown = rehearsal.Recorder(), {}
     cr = reach.env.cr
     try:
         with cr.savepoint():  # the test's cursor refuses commits by itself

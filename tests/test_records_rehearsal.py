@@ -204,6 +204,35 @@ class TestRecordsRehearsal(RehearsalCase):
                 shown = self._rehearse("create_record", values={"name": "x"})
                 self.assertIn("cannot be shown in advance", shown["impossible"])
 
+    def test_what_a_rehearsal_did_not_see_leaving_does_not_leave_after_the_yes(self):
+        """Whether something is sent may depend on what has become of the records meanwhile."""
+        partners = type(self.env["res.partner"])
+        writes, service = partners.write, socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(service.close)
+        service.setblocking(False)
+
+        def write(records, vals):
+            if "Bergen" in records.mapped("city"):
+                socket.create_connection(service.getsockname(), 1).close()
+            return writes(records, vals)
+
+        with patch.object(partners, "write", write):
+            self._rehearse("update_records", ids=[self.azure.id], values={"street": "Side street"})
+            writes(self.azure, {"city": "Bergen"})
+            self.env.flush_all()
+            self.row.write({"approval": "approved", "decision": "approve_once"})
+            self.env.flush_all()
+            differs = self._differs(self.claims[self.internal])
+            self.assertRaises(BlockingIOError, service.accept)
+            self.assertFalse(self.azure.street)
+            self.store.ask_again(self.claims[self.internal], self.call.id, differs.rehearsal)
+            self.env.invalidate_all()
+            asked = self.row._approval_event()["rehearsal"]
+            self.assertIn("the network", asked["impossible"])
+            self.assertEqual(self._allow().outcome, "ok")
+        self.assertEqual(self.azure.street, "Side street")
+        self.assertTrue(service.accept())
+
     def test_what_follows_a_commit_is_dropped(self):
         done = []
 
@@ -218,7 +247,7 @@ class TestRecordsRehearsal(RehearsalCase):
 
     def test_other_threads_are_not_fenced_in(self):
         with (
-            rehearsal.recording(rehearsal.Recorder(is_fenced=True)),
+            rehearsal.recording(rehearsal.Recorder()),
             self.assertRaises(rehearsal.Refused),
         ):
             socket.getaddrinfo("127.0.0.1", 9)

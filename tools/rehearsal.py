@@ -1,5 +1,5 @@
-"""What a transaction does to records, as models tell it, the fence around one that is only rehearsed, and what has
-left one that is not.
+"""What a transaction does to records, as models tell it, the fence that nothing leaves it through, and what has left
+one without a fence.
 
 Everything is the thread's own: what other threads do is neither recorded nor refused.
 """
@@ -73,13 +73,13 @@ _lock = threading.Lock()
 
 
 class Refused(Exception):
-    """Code wanted to leave a transaction that is only rehearsed.
+    """Code wanted to leave a transaction that is recorded.
 
     :ivar what: for people: the network, a commit …
     """
 
     def __init__(self, what: str):
-        super().__init__(f"A rehearsal refuses {what}.")
+        super().__init__(f"A recorded transaction refuses {what}.")
         self.what = what
 
 
@@ -96,10 +96,13 @@ class Recorder:
     :ivar refused: what was refused, also where the code that asked has passed over it
     """
 
-    def __init__(self, *, is_fenced: bool, is_kept: bool | None = None):
-        """:param is_kept: whether the transaction may be committed; else one that is fenced in is not"""
-        self.is_fenced = is_fenced
-        self.is_kept = not is_fenced if is_kept is None else is_kept
+    def __init__(self, *, is_kept: bool = False, is_shown: bool = False):
+        """
+        :param is_kept: whether the transaction may be committed
+        :param is_shown: whether a person has been told what it does, and which program runs for it
+        """
+        self.is_kept = is_kept
+        self.is_shown = is_shown
         self.old: dict[tuple[str, int], dict] = {}
         self.links: dict[tuple[str, int], dict] = {}
         self.created: list[tuple[str, int]] = []
@@ -399,11 +402,10 @@ def current() -> Recorder | None:
 
 @contextmanager
 def recording(recorder: Recorder):
-    """Tell `recorder` what this thread does; with a fence, let nothing leave the transaction."""
+    """Tell `recorder` what this thread does, and let nothing leave the transaction."""
     with _lock:
         _listen()
-        if recorder.is_fenced:
-            _fence_off()
+        _fence_off()
     _local.recorder = recorder
     try:
         yield recorder
@@ -435,7 +437,7 @@ def paused():
 
 
 def _leave(what: str) -> None:
-    if (recorder := current()) and recorder.is_fenced:
+    if recorder := current():
         recorder.refuse(what)
     if (left := getattr(_local, "left", None)) is not None:
         left.append(what)
@@ -446,7 +448,7 @@ def held_open(cr):
     """Nobody but who opened this cursor ends its transaction."""
 
     def refuse(*_args, **_kwargs):
-        (current() or Recorder(is_fenced=True)).refuse("a commit of its own")
+        (current() or Recorder()).refuse("a commit of its own")
 
     cr.commit = cr.rollback = refuse
     try:

@@ -54,11 +54,13 @@ class IrActionsReport(models.Model):
 
     def _run_wkhtmltopdf(self, bodies, *args, **kwargs):
         recorder = rehearsal.current()
-        if recorder:
-            recorder.outward.append(("program", "wkhtmltopdf", ""))
-        if recorder and recorder.is_fenced:
+        if not recorder:
+            return super()._run_wkhtmltopdf(bodies, *args, **kwargs)
+        recorder.outward.append(("program", "wkhtmltopdf", ""))
+        if not recorder.is_shown:
             return _blank(len(list(bodies)))
-        return super()._run_wkhtmltopdf(bodies, *args, **kwargs)
+        with rehearsal.paused():
+            return super()._run_wkhtmltopdf(bodies, *args, **kwargs)
 
 
 def _blank(pages):

@@ -61,25 +61,27 @@ def perform(env, call):
     with limited(env.cr), record_errors(), rehearsal.held_open(env.cr):
         if call.tool_name not in write.TOOLS or "impossible" in found:  # the person was told so
             _reach, (answer, data) = _carry_out(env, call)
-        elif found:
-            recorder = rehearsal.Recorder(is_fenced=False)
-            changes, (answer, data) = _watched(env, call, recorder)
-            if (shown := _preview(changes, differs=True)).get("digest") != found["digest"]:
-                raise RehearsalDiffers(shown)
         else:
-            answer, data = _carry_out_unasked(env, call)
+            answer, data = _carry_out_fenced(env, call, found)
     return result_of(answer, data, begun)
 
 
-def _carry_out_unasked(env, call):
-    """What nobody was asked about does nothing that nobody can know in advance."""
-    recorder = rehearsal.Recorder(is_fenced=True, is_kept=True)
+def _carry_out_fenced(env, call, found):
+    """Nothing is done that nobody can know in advance, nor anything else than was shown.
+
+    :param found: what was, where a person was asked
+    :raises RehearsalDiffers: the person is to be asked
+    """
+    recorder = rehearsal.Recorder(is_kept=True, is_shown=bool(found))
     shown = None
     try:
         changes, result = _watched(env, call, recorder)
-        if changes is None or changes.is_open or _asks(call):
+        if found:
+            now = _preview(changes, differs=True)
+            shown = now if now.get("digest") != found["digest"] else None
+        elif changes is None or changes.is_open or _asks(call):
             shown = _preview(changes)
-    except (RecordError, rehearsal.Refused):
+    except Exception:  # whatever the code that was refused something has made of it
         if not recorder.refused:
             raise
     if recorder.refused:
@@ -102,7 +104,7 @@ def rehearse(env, call):
         is ``impossible``; ``leaves`` where something may leave the transaction
     :raises RecordError: it could not be carried out, or there is nothing to be done
     """
-    recorder = rehearsal.Recorder(is_fenced=True)
+    recorder = rehearsal.Recorder()
     try:
         with limited(env.cr), record_errors(), rehearsal.held_open(env.cr):
             changes, _result = _watched(env, call, recorder)

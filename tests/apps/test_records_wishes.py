@@ -38,6 +38,7 @@ def printing(state="ok"):
     printed = []
 
     def run(arguments):
+        subprocess.run(["true"], check=True)  # a program of its own, as it is
         bodies = [one for one in arguments[:-1] if "report.body." in one]
         printed.extend(Path(one).read_text() for one in bodies)
         writer, content = PdfFileWriter(), io.BytesIO()
