@@ -67,11 +67,11 @@ class RecordsCase(AiCase):
         """:return: the sentence with which a call is refused"""
         return self._error(self._read, person, name, **arguments)
 
-    def _error(self, method, *args, **kwargs):
+    def _error(self, method, *args, of=RecordError, **kwargs):
         """Odoo's `assertRaises` would take back the turn, too."""
         try:
             method(*args, **kwargs)
-        except RecordError as error:
+        except of as error:
             return str(error)
         return self.fail("It was not refused.")
 

@@ -1,9 +1,13 @@
+import contextlib
+import socket
 from unittest.mock import patch
 
+import psycopg2
+from odoo.exceptions import UserError
 from odoo.tests import tagged
 
 from ..runtime.records import executor, record_calls, write
-from ..services.records.errors import RecordError
+from ..services.records.errors import RecordError, SomethingLeft
 from ..services.turn import approval
 from ..services.turn.ports import Ending
 from ..tools import db
@@ -308,6 +312,37 @@ class TestRecordsWrite(WritesCase):
         ):
             said = self._refuses("create_record", values={"name": "x"}, **PARTNER)
         self.assertIn("was ended", said)
+
+    def test_what_fails_after_something_was_sent_is_unknown_and_says_why(self):
+        """A person had allowed what could not be shown, so it was not fenced in."""
+        self.line.policy = "ask"
+        for error, sentence in (
+            (UserError("The carrier refused it."), "The carrier refused it."),
+            (psycopg2.errors.LockNotAvailable(), "Somebody else is changing these records"),
+            (psycopg2.errors.QueryCanceled(), "took longer than"),
+            (psycopg2.errors.IdleInTransactionSessionTimeout(), "outside the database"),
+        ):
+            with self.subTest(type(error).__name__):
+                call, _verdict = self._begin(
+                    self.internal, "create_record", {"values": {"name": "Sent"}, **PARTNER}
+                )
+                row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])
+                row.write({"approval": "approved", "decision": "approve_once"})
+                row.rehearsal = {"impossible": "the network", "leaves": True}
+                self.env.flush_all()
+
+                def sends(_reach, _given, error=error):
+                    with contextlib.suppress(OSError):
+                        socket.create_connection(("127.0.0.1", 9), 0.01)
+                    raise error
+
+                with patch.dict(write.TOOLS, create_record=sends):
+                    claim = self.claims[self.internal]
+                    said = self._error(
+                        self.store.perform_call, claim, call.id, [], of=SomethingLeft
+                    )
+                self.assertIn(sentence, said)
+                self.env.invalidate_all()
 
     def test_lost_connections_are_counted_over_all_runners(self):
         arguments = {**PARTNER, "ids": [self.azure.id], "values": {"city": "Oslo"}}

@@ -341,6 +341,10 @@ _WITH_VALUES = (
     _lt("The call failed (%(name)s)."),
     _lt("The connection to the MCP server was lost. %(reason)s"),
     _lt("The connection was closed before the MCP server answered. %(reason)s"),
+    _lt(
+        "This failed after something had been sent to others: %(reason)s No record was changed, "
+        "but what was sent may have taken effect."
+    ),
 )
 
 

@@ -223,6 +223,11 @@ def record_errors():
             f"This took longer than {seconds} s and was ended. Ask for less: narrower filters, fewer groups.",
             outcome="timeout",
         ) from error
+    except psycopg2.errors.IdleInTransactionSessionTimeout as error:
+        raise RecordError(
+            "This did something outside the database for longer than the database allows, and was ended.",
+            outcome="timeout",
+        ) from error
     except psycopg2.errors.LockNotAvailable as error:
         raise RecordError("Somebody else is changing these records just now. Try again.") from error
     except PG_CONCURRENCY_EXCEPTIONS_TO_RETRY:

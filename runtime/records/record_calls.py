@@ -10,7 +10,7 @@ import logging
 from odoo import fields
 
 from ...services.errors import LeaseLost, TurnGone
-from ...services.records.errors import ConnectionLost, RecordError, TryAgain
+from ...services.records.errors import ConnectionLost, RecordError, SomethingLeft, TryAgain
 from ...services.specs import CallResult
 from ...services.turn import approval
 from ...services.turn.interrupt import Interrupt
@@ -94,10 +94,11 @@ class RecordCalls:
     def _tried(self, transact, work, interrupt):
         """Have ``work(env, begun)`` done once; what it does within ``begun(env)`` ends with the interrupt.
 
+        :raises SomethingLeft: it failed, and something had left the transaction of a change by then
         :raises TryAgain: what ended it passes
         :raises ConnectionError: that, too; nothing was begun
         """
-        has_begun = False
+        has_begun, is_change = False, transact is db.transaction
 
         @contextlib.contextmanager
         def begun(env):
@@ -113,15 +114,14 @@ class RecordCalls:
             try:
                 return transact(self.name, lambda env: work(env, begun), tries=1)
             except RecordError as error:
-                if left and interrupt and interrupt.is_set:
-                    raise TryAgain(has_left=True) from error
+                if left and is_change:
+                    raise SomethingLeft(str(error)) from error
                 raise
             except ConnectionError as error:
                 if not has_begun:
                     raise
                 kind = TryAgain if isinstance(error, db.Conflict) else ConnectionLost
-                has_left = bool(left) and transact is db.transaction
-                raise kind(has_left=has_left, detail=str(error)) from error
+                raise kind(has_left=bool(left) and is_change, detail=str(error)) from error
 
     def lose_call(self, claim, call_id: str) -> tuple[CallResult | None, int]:
         """The connection was lost in the middle of a try.

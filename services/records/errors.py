@@ -33,6 +33,23 @@ class RehearsalDiffers(RecordError):
         self.rehearsal = rehearsal
 
 
+class SomethingLeft(RecordError):
+    """The call failed after something had been sent to others; nobody knows what became of that."""
+
+    default_message = (
+        "This failed after something had been sent to others. No record was changed, "
+        "but what was sent may have taken effect."
+    )
+
+    def __init__(self, reason: str = ""):
+        """:param reason: a sentence"""
+        said = reason and (
+            f"This failed after something had been sent to others: {reason} No record was changed, "
+            "but what was sent may have taken effect."
+        )
+        super().__init__(said, outcome="unknown")
+
+
 class TryAgain(RecordError):
     """What ended this try passes: it changed no record, and the call may be tried again.
 

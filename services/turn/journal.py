@@ -12,7 +12,13 @@ from .. import const, events, measures
 from ..asked import Asked
 from ..errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult
-from ..records.errors import ConnectionLost, RecordError, RehearsalDiffers, TryAgain
+from ..records.errors import (
+    ConnectionLost,
+    RecordError,
+    RehearsalDiffers,
+    SomethingLeft,
+    TryAgain,
+)
 from ..schemas import arguments
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
 from .event_log import EventLog
@@ -25,12 +31,6 @@ RECORD_PAUSE = 0.1  # s after the first of them, twice as long after each furthe
 ANSWER_POLL = 5.0  # s between two looks for an answer that nobody told of
 UNKNOWN_TEXT = (
     "The connection was interrupted while this call ran. It may or may not have taken effect."
-)
-
-
-LEFT_TEXT = (
-    "This failed after something had been sent to others. No record was changed, "
-    "but what was sent may have taken effect."
 )
 
 
@@ -137,7 +137,7 @@ class TurnJournal(EventLog):
                     if result is not None:
                         return result
                 if error.has_left:
-                    raise RecordError(LEFT_TEXT, outcome="unknown") from error
+                    raise SomethingLeft from error
                 if interrupt.is_set or max(losses, attempt + 1) >= RECORD_TRIES:
                     raise
             await asyncio.sleep(RECORD_PAUSE * 2**attempt)

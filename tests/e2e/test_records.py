@@ -10,6 +10,8 @@ from chat import Chat, calls, first, of, text_of, then
 from test_approval import asked, decide
 from waiting import eventually
 
+from dev.progress import DevError
+
 ACCESS = "woow_paas_platform.record_access"
 SLOW = """
 record.write({'ref': str(int(record.ref or 0) + 1)})
@@ -99,6 +101,8 @@ def test_an_action_that_was_killed_in_the_middle_is_not_run_again(new_odoo, scri
 HOT = """
 env['mail.mail'].create({'email_to': 'a@example.com', 'body_html': 'x'}).send() if record.comment else None
 env.cr.execute('SELECT pg_sleep(0.5)')
+if record.function:
+    raise UserError(record.function)
 record.write({'ref': str(int(record.ref or 0) + 1)})
 """
 
@@ -120,6 +124,30 @@ class Integration:
 
     def __exit__(self, *_error):
         self._ended.set()
+        self._thread.join()
+
+
+class Locked:
+    """Another program that has locked the record and thinks."""
+
+    THINKS = "SELECT pg_sleep(60)"
+    IS_THERE = f"FROM pg_stat_activity WHERE query LIKE '%{THINKS}' AND pid <> pg_backend_pid()"
+
+    def __init__(self, odoo, partner):
+        self._lock = f"SELECT 1 FROM res_partner WHERE id = {partner} FOR UPDATE; {self.THINKS}"
+        self._odoo = odoo
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self):
+        with contextlib.suppress(DevError):  # how it ends
+            self._odoo.sql(self._lock)
+
+    def __enter__(self):
+        self._thread.start()
+        eventually(lambda: self._odoo.sql(f"SELECT 1 {self.IS_THERE}"))
+
+    def __exit__(self, *_error):
+        self._odoo.sql(f"SELECT pg_terminate_backend(pid) {self.IS_THERE}")
         self._thread.join()
 
 
@@ -178,16 +206,25 @@ def test_a_record_that_others_keep_changing_is_given_up(busy, scripted_llm):
     assert not busy.sql(f"SELECT ref FROM res_partner WHERE id = {partner}").strip()
 
 
-def test_mail_that_was_sent_before_is_not_sent_again(busy, scripted_llm):
+@pytest.mark.parametrize(
+    ("others", "partner", "said"),
+    [
+        (Integration, {}, ""),
+        (Locked, {}, "Somebody else is changing these records"),
+        (lambda *_: contextlib.nullcontext(), {"function": "Closed today."}, "Closed today."),
+    ],
+    ids=["conflict", "lock", "refusal"],
+)
+def test_mail_that_was_sent_before_is_not_sent_again(busy, scripted_llm, others, partner, said):
     mails = MailServer()
     server = {"name": "Sink", "smtp_host": "127.0.0.1", "smtp_port": mails.port, "sequence": 0}
     (server_id,) = busy.rpc("ir.mail_server", "create", [server])
     try:
-        ask, partner = ran(busy, scripted_llm, "Count up", "sent one", comment="mails")
+        ask, partner = ran(busy, scripted_llm, "Count up", "sent one", comment="mails", **partner)
         turn = ask()
         (question,) = asked(turn)
         assert not mails.came, "a mail is asked about, also where changes run"
-        with Integration(busy, partner):
+        with others(busy, partner):
             decide(turn, question["id"], "approve_once")
             events = turn.events()
     finally:
@@ -195,7 +232,8 @@ def test_mail_that_was_sent_before_is_not_sent_again(busy, scripted_llm):
         mails.close()
     (result,) = of(events, "tool_result")
     assert (result["outcome"], mails.came) == ("unknown", 1)
-    assert "may have taken effect" in result["result"]
+    assert "may have taken effect" in result["result"] and said in result["result"]
+    assert not busy.sql(f"SELECT ref FROM res_partner WHERE id = {partner}").strip()
 
 
 def test_a_stop_ends_the_statement_of_a_change(busy, scripted_llm):
