@@ -1,3 +1,4 @@
+import contextlib
 import socket
 from unittest.mock import patch
 
@@ -254,6 +255,20 @@ class TestRecordsRehearsal(RehearsalCase):
         self.assertTrue(socket.getaddrinfo("127.0.0.1", 9))
 
     # ------------------------------------------------------------ what cannot be asked, what is not shown
+
+    def test_of_what_was_given_up_nothing_leaves_any_more(self):
+        left, is_over = [], False
+
+        def connect():
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", 9), 0.01)
+
+        with rehearsal.watching(left, lambda: is_over):
+            connect()
+            before = list(left)
+            is_over = True
+            self.assertRaises(rehearsal.Refused, connect)
+        self.assertEqual((set(left), left), ({"the network"}, before))
 
     def test_nobody_is_asked_about_what_fails(self):
         arguments = {"ids": [self.internal.partner_id.id], **PARTNER}  # of a user, so it is kept

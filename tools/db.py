@@ -196,11 +196,25 @@ def _cut(dbname):
     """End what waits for an answer on Odoo's own connections to this database."""
     for pool in (sql_db._Pool, sql_db._Pool_readonly):
         for connection in list(pool._connections) if pool else ():
-            # Not closed: that would wait for the thread that waits.
             with contextlib.suppress(psycopg2.Error, OSError):
                 if connection.info.dbname == dbname:
-                    with socket.socket(fileno=os.dup(connection.fileno())) as line:
-                        line.shutdown(socket.SHUT_RDWR)
+                    cut(connection)
+
+
+def cut(connection) -> None:
+    """End a connection that another thread uses, or waits on; PostgreSQL rolls back what was not committed."""
+    # Not closed: that would wait for the thread that waits.
+    with socket.socket(fileno=os.dup(connection.fileno())) as line:
+        line.shutdown(socket.SHUT_RDWR)
+
+
+def end_when_idle(cr, seconds: float) -> None:
+    """Let PostgreSQL end this transaction when it is not used for so long, whatever has become of this process."""
+    cr.execute(
+        "SELECT set_config(name, LEAST(NULLIF(setting::int, 0), %s)::text, true) FROM pg_settings"
+        " WHERE name = 'idle_in_transaction_session_timeout'",
+        [int(seconds * 1000)],
+    )
 
 
 def raw(dbname, work):

@@ -10,6 +10,7 @@ import re
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from contextlib import contextmanager
 
 from odoo import fields, sql_db
@@ -414,33 +415,40 @@ def recording(recorder: Recorder):
 
 
 @contextmanager
-def watching():
-    """A list of what leaves this thread's transaction meanwhile, in words as `REFUSED`'s."""
+def watching(left: list[str], is_over: Callable[[], bool]):
+    """Add to `left` what leaves this thread's transaction meanwhile, in words as `REFUSED`'s.
+
+    :param is_over: whether nothing may leave any more, since nobody waits for what becomes of it
+    """
     with _lock:
         _fence_off()
-    _local.left = left = []
+    _local.watched = left, is_over
     try:
-        yield left
+        yield
     finally:
-        _local.left = None
+        _local.watched = None
 
 
 @contextmanager
 def paused():
     """What this thread does meanwhile is neither recorded nor refused, nor said to have left."""
-    before = current(), getattr(_local, "left", None)
-    _local.recorder = _local.left = None
+    before = current(), getattr(_local, "watched", None)
+    _local.recorder = _local.watched = None
     try:
         yield
     finally:
-        _local.recorder, _local.left = before
+        _local.recorder, _local.watched = before
 
 
 def _leave(what: str) -> None:
     if recorder := current():
         recorder.refuse(what)
-    if (left := getattr(_local, "left", None)) is not None:
-        left.append(what)
+    if watched := getattr(_local, "watched", None):
+        left, is_over = watched
+        left.append(what)  # before the look: who gives the call up reads it after that
+        if is_over():
+            left.pop()
+            raise Refused(what)
 
 
 @contextmanager

@@ -99,29 +99,33 @@ class RecordCalls:
         :raises ConnectionError: that, too; nothing was begun
         """
         has_begun, is_change = False, transact is db.transaction
+        interrupt = interrupt or Interrupt()
 
         @contextlib.contextmanager
         def begun(env):
             nonlocal has_begun
-            left.clear()  # what loading a registry needs is not the call's
             has_begun = True
-            with interrupt.by(env.cr._cnx.cancel) if interrupt else contextlib.nullcontext():
-                if interrupt and interrupt.is_set:
+            line = env.cr._cnx
+            db.end_when_idle(env.cr, interrupt.limit + interrupt.GRACE)
+            with (
+                interrupt.by(line.cancel, lambda: db.cut(line)),
+                rehearsal.watching(interrupt.left, lambda: interrupt.is_set),
+            ):
+                if interrupt.is_set:
                     raise RecordError(outcome="cancelled")
                 yield
 
-        with rehearsal.watching() as left:
-            try:
-                return transact(self.name, lambda env: work(env, begun), tries=1)
-            except RecordError as error:
-                if left and is_change:
-                    raise SomethingLeft(str(error)) from error
+        try:
+            return transact(self.name, lambda env: work(env, begun), tries=1)
+        except RecordError as error:
+            if interrupt.left and is_change:
+                raise SomethingLeft(str(error)) from error
+            raise
+        except ConnectionError as error:
+            if not has_begun:
                 raise
-            except ConnectionError as error:
-                if not has_begun:
-                    raise
-                kind = TryAgain if isinstance(error, db.Conflict) else ConnectionLost
-                raise kind(has_left=bool(left) and is_change, detail=str(error)) from error
+            kind = TryAgain if isinstance(error, db.Conflict) else ConnectionLost
+            raise kind(has_left=bool(interrupt.left) and is_change, detail=str(error)) from error
 
     def lose_call(self, claim, call_id: str) -> tuple[CallResult | None, int]:
         """The connection was lost in the middle of a try.
@@ -135,8 +139,8 @@ class RecordCalls:
             row = _row(env, claim, call_id)
             if row.outcome:
                 _logger.warning(
-                    "Call %s was committed, but the connection was lost before Odoo heard it: what it does after a"
-                    " commit, such as a webhook, was not done.",
+                    "Call %s was committed, but nobody heard it: what Odoo does after a commit, such as a webhook,"
+                    " may not have been done.",
                     call_id,
                 )
                 return row._as_result(), row.losses

@@ -54,8 +54,10 @@ class TryAgain(RecordError):
     """What ended this try passes: it changed no record, and the call may be tried again.
 
     :ivar has_left: something was sent in it, so the call may not be tried again
+    :ivar losses: how often the connection was lost in the middle of this call, whoever ran it
     """
 
+    losses = 0
     default_message = (
         "Others keep changing these records, so nothing was changed. Try again in a moment."
     )

@@ -78,6 +78,7 @@ class Calls:
         self._stop = stop
         self._reports = reports
         self._budget = budget
+        self._until = min(clock() + budget, deadline)
         self._deadline = deadline
         self._clock = clock
         self._asked = Asked(clock)
@@ -178,14 +179,14 @@ class Calls:
     async def _while_wanted(self, method: Callable[..., Awaitable[Any]], call: ToolCall) -> Any:
         """What a call on records says; a Stop, or the end of the time for tools, ends what it waits for.
 
-        What has become of a change is waited for all the same.
+        What has become of a change is waited for all the same, for a moment.
 
         :raises RecordError: it was not carried out
         """
-        interrupt = Interrupt()
+        limit = max(0.0, self._until - self._clock())
+        interrupt = Interrupt(limit)
         working = asyncio.ensure_future(method(call, interrupt))
         stopped = asyncio.ensure_future(self._stop.wait())
-        limit = max(0.0, min(self._budget, self._deadline - self._clock()))
         try:
             await asyncio.wait(
                 {working, stopped}, timeout=limit, return_when=asyncio.FIRST_COMPLETED

@@ -93,8 +93,11 @@ class EventLog:
         if not writing.cancelled():
             writing.exception()  # who waits for it has it, if anybody does
 
-    async def _locked(self, method, arguments: Callable[[list], list], **lane):
-        """:param arguments: of the method, from the numbered events that stand before"""
+    async def _locked(self, method, arguments: Callable[[list], list], db=None, **lane):
+        """
+        :param arguments: of the method, from the numbered events that stand before
+        :param db: instead of the one of all writes
+        """
         async with self.lock:
             if self.lost:
                 raise LeaseLost
@@ -102,7 +105,7 @@ class EventLog:
             earlier = self.drain()
             try:
                 async with self._row:
-                    return await self._db(
+                    return await (db or self._db)(
                         method, self.claim, *arguments(earlier), is_over=self._is_lost, **lane
                     )
             except (LeaseLost, TurnGone, StoreGone):
@@ -119,11 +122,13 @@ class EventLog:
     def _is_lost(self) -> bool:
         return self.lost
 
-    async def _call_store(self, method, *args, **lane):
+    async def _call_store(self, method, *args, db=None, **lane):
         """:param lane: one of its own only for what does not lock the turn's row for long"""
         try:
             async with contextlib.nullcontext() if lane else self._row:
-                return await self._db(method, self.claim, *args, is_over=self._is_lost, **lane)
+                return await (db or self._db)(
+                    method, self.claim, *args, is_over=self._is_lost, **lane
+                )
         except (LeaseLost, TurnGone, StoreGone):
             self.lose()
             raise

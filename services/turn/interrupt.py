@@ -6,29 +6,46 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+from .. import const
 from ..errors import EngineError
 
 
 class Interrupted(EngineError):
-    """A method of the store was never called: it was interrupted while it waited for a thread."""
+    """Nobody waits any more for a method of the store.
+
+    :ivar has_begun: a thread is still in it; else it was never called
+    """
 
     code = "interrupted"
+
+    def __init__(self, *, has_begun: bool):
+        super().__init__()
+        self.has_begun = has_begun
 
 
 class Interrupt:
     """Ends, from any thread, what a blocking method of the store waits for.
 
+    Its statements are cancelled first. What is still there after `GRACE` is in code that nobody can end: its connection
+    is cut, so that it commits nothing more, and nobody waits for it.
+
+    :param limit: s that the method may take; for its database, should this process stand still
     :ivar asked: done once it was asked for; a method that has not begun its work by then does not
+    :ivar over: done once nobody waits any more
+    :ivar left: what the method has sent to others, in words
     """
 
     # One statement may end, and the next begin, at the moment in which it is asked for.
-    AGAIN = 0.1  # s until it is asked for once more, then twice as long, up to
-    SELDOM = 2.0  # s
+    AGAIN = 0.1  # s until it is asked for once more, then twice as long
+    GRACE = 1.0  # s until the connection is cut
 
-    def __init__(self) -> None:
+    def __init__(self, limit: float = const.TURN_TOOLS_TIMEOUT) -> None:
+        self.limit = limit
         self.asked: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self.over: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self.left: list[str] = []
         self._lock = threading.Lock()
-        self._cancel: Callable[[], object] | None = None
+        self._cancel = self._cut = _nothing
 
     @property
     def is_set(self) -> bool:
@@ -43,26 +60,27 @@ class Interrupt:
         threading.Thread(target=self._run, name="woow-ai-interrupt", daemon=True).start()
 
     def _run(self) -> None:
-        pause = self.AGAIN
-        while self._cancel_now():
-            time.sleep(pause)
-            pause = min(2 * pause, self.SELDOM)
-
-    def _cancel_now(self) -> bool:
-        with self._lock:
-            if self._cancel is None:
-                return False
-            with contextlib.suppress(Exception):  # what cannot be ended ends by itself
+        pause, left = self.AGAIN, self.GRACE
+        while left > 0:
+            with self._lock, contextlib.suppress(Exception):  # what cannot be ended ends by itself
                 self._cancel()
-            return True
+            time.sleep(min(pause, left))
+            pause, left = 2 * pause, left - pause
+        with self._lock, contextlib.suppress(Exception):
+            self._cut()
+        self.over.set_result(None)
 
     @contextlib.contextmanager
-    def by(self, cancel: Callable[[], object]) -> Iterator[None]:
-        """What happens in it ends by `cancel`, which is called from another thread, again and again."""
+    def by(self, cancel: Callable[[], object], cut: Callable[[], object]) -> Iterator[None]:
+        """What happens in it ends by `cancel`, called from another thread, again and again, or else by `cut`."""
         with self._lock:
-            self._cancel = cancel
+            self._cancel, self._cut = cancel, cut
         try:
             yield
         finally:
             with self._lock:
-                self._cancel = None
+                self._cancel = self._cut = _nothing
+
+
+def _nothing() -> None:
+    pass

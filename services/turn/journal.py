@@ -125,23 +125,36 @@ class TurnJournal(EventLog):
         :raises RecordError: it was not carried out
         """
         attempted = functools.partial(method, interrupt=interrupt)
+        options = {"lane": RECORDS, "interrupt": interrupt, "db": self._until_known, **own}
         for attempt in range(RECORD_TRIES):
             try:
-                return await write(attempted, call.id, lane=RECORDS, interrupt=interrupt, **own)
+                return await write(attempted, call.id, **options)
             except Interrupted as error:
                 raise RecordError(outcome="cancelled") from error
             except TryAgain as error:
-                losses = 0
-                if isinstance(error, ConnectionLost):
-                    result, losses = await self._call_store(self.store.lose_call, call.id)
-                    if result is not None:
-                        return result
                 if error.has_left:
                     raise SomethingLeft from error
-                if interrupt.is_set or max(losses, attempt + 1) >= RECORD_TRIES:
+                if interrupt.is_set or max(error.losses, attempt + 1) >= RECORD_TRIES:
                     raise
             await asyncio.sleep(RECORD_PAUSE * 2**attempt)
         raise AssertionError
+
+    async def _until_known(self, attempted, claim, call_id, *args, interrupt, **options):
+        """As `_db`, of one try; where nobody heard its end, the call's row says whether it is over."""
+        try:
+            return await self._db(attempted, claim, call_id, *args, interrupt=interrupt, **options)
+        except Interrupted as error:
+            if not error.has_begun:
+                raise
+            lost = ConnectionLost(has_left=bool(interrupt.left))
+        except ConnectionLost as error:
+            lost = error
+        result, lost.losses = await self._db(
+            self.store.lose_call, claim, call_id, is_over=self._is_lost
+        )
+        if result is None:
+            raise lost
+        return result
 
     async def perform_call(self, call: ToolCall, interrupt: Interrupt) -> CallResult | None:
         own_events = [events.result_of(call.id)]

@@ -18,6 +18,18 @@ record.write({'ref': str(int(record.ref or 0) + 1)})
 env.cr.execute('SELECT pg_sleep(3)')
 """
 
+# After the last statement nothing of PostgreSQL's is waited for, for longer than any test waits.
+OUTSIDE = """
+record.write({'ref': '1'})
+record.flush_recordset()
+env.cr.execute("SELECT 'outside'")
+time.sleep(150)
+"""
+IS_OUTSIDE = (
+    "SELECT 1 FROM pg_stat_activity"
+    " WHERE query = 'SELECT ''outside''' AND state = 'idle in transaction'"
+)
+
 
 def use_partners(odoo, **line):
     """The assistants of this Odoo may use contacts from now on.
@@ -175,7 +187,7 @@ class MailServer:
 def busy(odoo):
     """An Odoo whose assistants run an action on contacts; gives what is told to the model, by a name."""
     (model,) = odoo.rpc("ir.model", "search", [("model", "=", "res.partner")])
-    actions = {"Count up": HOT, "Sleep": SLOW.replace("(3)", "(9)")}
+    actions = {"Count up": HOT, "Sleep": SLOW.replace("(3)", "(9)"), "Wait outside": OUTSIDE}
     values = [
         {"name": name, "model_id": model, "state": "code", "code": code}
         for name, code in actions.items()
@@ -234,6 +246,18 @@ def test_mail_that_was_sent_before_is_not_sent_again(busy, scripted_llm, others,
     assert (result["outcome"], mails.came) == ("unknown", 1)
     assert "may have taken effect" in result["result"] and said in result["result"]
     assert not busy.sql(f"SELECT ref FROM res_partner WHERE id = {partner}").strip()
+
+
+def test_a_stop_waits_for_no_code_of_others(busy, scripted_llm):
+    ask, partner = ran(busy, scripted_llm, "Wait outside", "outside one")
+    turn = ask()
+    eventually(lambda: busy.sql(IS_OUTSIDE).strip())
+    turn.stop()
+    assert turn.wait_ended() == "stopped"
+    assert not busy.sql(IS_OUTSIDE).strip(), "its transaction is over"
+    assert not busy.sql(f"SELECT ref FROM res_partner WHERE id = {partner}").strip()
+    rows = busy.sql(f"SELECT outcome FROM woow_paas_platform_tool_call WHERE turn_id = {turn.id}")
+    assert rows.split() == ["cancelled"]
 
 
 def test_a_stop_ends_the_statement_of_a_change(busy, scripted_llm):

@@ -11,7 +11,7 @@ import time
 import pytest
 from chat import Chat, calls, first, then
 from test_crash import CALLS, LEASE, TURNS, Fleet, owner, wait_for
-from test_records import use_partners
+from test_records import IS_OUTSIDE, OUTSIDE, use_partners
 
 SEED = 20_261
 RUNNERS = 3
@@ -25,9 +25,7 @@ record.write({'ref': 'slept'})
 for _second in range(60):
     env.cr.execute('SELECT pg_sleep(1)')
 """
-ASLEEP = (
-    "SELECT COUNT(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(1)' AND state = 'active'"
-)
+ASLEEP = "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(1)' AND state = 'active'"
 IN_A_WRITE = "SELECT COUNT(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(0.2)' AND state = 'active'"
 
 
@@ -41,7 +39,7 @@ def odoo_of_writers(new_odoo):
     (model,) = server.rpc("ir.model", "search", [("model", "=", "res.partner")])
     actions = [
         {"name": name, "model_id": model, "state": "code", "code": code}
-        for name, code in (("Count up", COUNT_UP), ("Sleep", SLEEP))
+        for name, code in (("Count up", COUNT_UP), ("Sleep", SLEEP), ("Wait outside", OUTSIDE))
     ]
     ids = server.rpc("ir.actions.server", "create", actions)
     use_partners(server, can_create=True, policy="auto", action_ids=[(6, 0, ids)])
@@ -145,10 +143,17 @@ def test_a_write_happened_once_or_not_at_all_and_its_row_says_which(
     assert sum(outcomes["run_action"] == "ok" for outcomes in rows.values()) > len(rows) / 2
 
 
-def test_sigterm_beside_a_slow_change_gives_everything_back(writers, scripted_llm):
+@pytest.mark.parametrize(
+    ("action", "is_at_it"),
+    [("Sleep", ASLEEP), ("Wait outside", IS_OUTSIDE)],
+    ids=["statement", "outside"],
+)
+def test_sigterm_beside_a_slow_change_gives_everything_back(
+    writers, scripted_llm, action, is_at_it
+):
     odoo = writers.odoo
     (partner,) = odoo.rpc("res.partner", "create", [{"name": "slow"}])
-    sleep = ("run_action", {"model": "res.partner", "ids": [partner], "action": "Sleep"})
+    sleep = ("run_action", {"model": "res.partner", "ids": [partner], "action": action})
     scripted_llm.script(
         first("asleep", calls(sleep)),
         then("asleep", {"content": "It did not."}),
@@ -156,7 +161,7 @@ def test_sigterm_beside_a_slow_change_gives_everything_back(writers, scripted_ll
     )
     runner = writers.ready()
     turns = [Chat(odoo, "admin").ask(text) for text in (f"asleep {partner}", "endless")]
-    wait_for(lambda: int(odoo.sql(ASLEEP)), "the action runs")
+    wait_for(lambda: odoo.sql(is_at_it).strip(), "the action runs")
     runner.popen.send_signal(signal.SIGTERM)
     assert runner.popen.wait(20) == 0
     assert [turn.state() for turn in turns] == ["queued", "queued"]

@@ -32,15 +32,15 @@ class FairLine:
     ) -> Any:
         """What the method returns. Who is cancelled meanwhile leaves it to end, and its place is taken until then.
 
-        :param interrupt: ends the wait for a thread, too
-        :raises Interrupted: it was not called
+        :param interrupt: ends the wait for a thread, and in the end the one for the method
+        :raises Interrupted: it was not called, or has begun and goes on alone
         """
         if interrupt is None:
             await self._places.acquire(person)
         elif interrupt.is_set or not await self._places.acquire(
             person, unless=asyncio.wrap_future(interrupt.asked)
         ):
-            raise Interrupted
+            raise Interrupted(has_begun=False)
         try:
             loop = asyncio.get_running_loop()
             running = loop.run_in_executor(self.executor, method, *args)
@@ -48,6 +48,11 @@ class FairLine:
             self._places.release(person)
             raise
         running.add_done_callback(lambda ended: self._ended(ended, person))
+        if interrupt is not None:
+            over = asyncio.wrap_future(interrupt.over)
+            await asyncio.wait({running, over}, return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():
+                raise Interrupted(has_begun=True)
         return await asyncio.shield(running)
 
     def _ended(self, running: asyncio.Future[Any], person: int) -> None:

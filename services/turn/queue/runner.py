@@ -7,6 +7,7 @@ after a fork the child makes its own.
 import asyncio
 import concurrent.futures
 import contextlib
+import functools
 import logging
 import os
 import socket
@@ -15,10 +16,12 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures.thread import ThreadPoolExecutor
+from typing import Any
 
 from ... import const
 from ...specs import TurnResult
 from ..interrupt import Interrupt
+from ..journal import RECORDS
 from ..ports import Store
 from .fair_line import NOBODY, FairLine
 from .places import Places
@@ -39,15 +42,43 @@ Engine = Callable[..., Awaitable[TurnResult]]
 # `ThreadPoolExecutor` comes with this module, not with its first use: Python ends executors before whatever was
 # registered ahead of their import, and a runner that drains needs them.
 def executor(
-    name: str, initializer: Callable[[], None] | None = None
+    name: str, lane: str, initializer: Callable[[], None] = lambda: None
 ) -> concurrent.futures.Executor:
-    return ThreadPoolExecutor(DB_THREADS, f"woow-ai-db-{name}", initializer)
+    if lane == RECORDS:
+        return LooseThreads(f"woow-ai-db-{name}-{lane}", initializer)
+    return ThreadPoolExecutor(DB_THREADS, f"woow-ai-db-{name}-{lane}", initializer)
+
+
+class LooseThreads(concurrent.futures.Executor):
+    """A thread for each piece of work, which the end of the process does not wait for: it may be in code of others for
+    as long as that likes."""
+
+    def __init__(self, name: str, initializer: Callable[[], None]):
+        self._name = name
+        self._initializer = initializer
+
+    def submit(self, work, /, *args, **kwargs):
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        job = functools.partial(self._run, future, functools.partial(work, *args, **kwargs))
+        threading.Thread(target=job, name=self._name, daemon=True).start()
+        return future
+
+    def _run(self, future, work):
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            self._initializer()
+            result = work()
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
 
 
 class Runner:
     """
     :param loop: instead of one of its own, for who steps it without `start`
-    :param executor: makes the threads that wait for a database, by its name
+    :param executor: makes the threads that wait for a database, by its name and the lane
     """
 
     def __init__(
@@ -59,7 +90,7 @@ class Runner:
         lease: float = 15.0,
         on_close: Callable[[], Awaitable[None]] | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
-        executor: Callable[[str], concurrent.futures.Executor] = executor,
+        executor: Callable[[str, str], concurrent.futures.Executor] = executor,
         clock: Callable[[], float] = time.monotonic,
     ):
         self.id = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
@@ -156,12 +187,12 @@ class Runner:
 
         :param lane: threads of their own for what may take long
         :param person: for whom, see `FairLine`
-        :param interrupt: ends the wait for a thread
-        :raises Interrupted: the method was not called
+        :param interrupt: ends the wait for a thread, and in the end the one for the method
+        :raises Interrupted: the method was not called, or goes on alone
         """
         key = (name, lane)
         if key not in self._lines:
-            threads = self._make_executor(f"{name}-{lane}" if lane else name)
+            threads = self._make_executor(name, lane)
             self._lines[key] = FairLine(threads, DB_THREADS, LONG_OF_ONE if lane else SHORT_OF_ONE)
         return await self._lines[key].run(person, method, *args, interrupt=interrupt)
 

@@ -37,7 +37,7 @@ class Process:
                 lease=world.lease,
                 on_close=self.pool.close,
                 loop=self.loop,
-                executor=lambda name: Executor(self, world.outages[name.partition("-")[0]]),
+                executor=lambda name, _lane: Executor(self, world.outages[name]),
                 clock=self.clock,
             )
         self.runner.id = self.name

@@ -4,8 +4,11 @@ import asyncio
 import collections
 import json
 import random
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from runners import until
@@ -388,7 +391,7 @@ def stuck(journal, name, stop):
         raise RecordError("whatever was cut")
 
     def waits_for(interrupt):
-        with interrupt.by(cancelled.set):
+        with interrupt.by(cancelled.set, cancelled.set):
             assert interrupt.is_set or cancelled.wait(60)
 
     journal.interruptible[name] = waits
@@ -495,14 +498,88 @@ def test_a_stop_does_not_wait_for_the_thread_that_a_call_waits_for(store, start,
 
 
 def test_an_interrupt_ends_what_is_waited_for_and_nothing_after_it():
-    interrupt, waiting, cancelled = Interrupt(), threading.Event(), threading.Event()
+    interrupt, cancelled = Interrupt(), threading.Event()
 
     def cancel():
         cancelled.set()
 
-    with interrupt.by(cancel):
+    with interrupt.by(cancel, cancel):
         interrupt.set()
         assert cancelled.wait(5)
     cancelled.clear()
     interrupt.set()
-    assert not waiting.wait(3 * Interrupt.AGAIN) and not cancelled.is_set()
+    interrupt.over.result(5)
+    assert not cancelled.is_set()
+
+
+class Blocked:
+    """What a call does that waits outside the database, where nothing ends it; `gate` does, after the test."""
+
+    def __init__(self, store, left=(), commits=False):
+        self.is_in, self.is_cut, self.gate = (threading.Event() for _ in range(3))
+        self.is_back = threading.Event()
+        self._store, self._left, self._commits = store, left, commits
+        store.perform_call, store.lose_call = self.perform_call, self.lose_call
+
+    def perform_call(self, claim, call_id, numbered, *, interrupt):
+        if self._commits:
+            self._store.end_call(claim, call_id, DONE, numbered)
+            self.is_in.set()
+            self.gate.wait()
+        with interrupt.by(lambda: None, self.is_cut.set):
+            interrupt.left += self._left
+            self.is_in.set()
+            self.gate.wait()
+        self.is_back.set()
+        raise ConnectionLost
+
+    def lose_call(self, _claim, call_id):
+        assert self._commits or self.is_cut.is_set()
+        return self._store.calls[call_id]["result"], 1
+
+
+@pytest.mark.parametrize("left", [[], ["the network"]])
+@pytest.mark.parametrize("ends", ["stop", "time"])
+def test_a_change_that_waits_outside_the_database_is_given_up(store, start, ends, left):
+    blocked = Blocked(store, left)
+    store.limits = Limits(turn_tools_timeout=0.2 if ends == "time" else 600)
+    store.queue(1)
+    runner = start(makes)
+    try:
+        assert blocked.is_in.wait(30)
+        if ends == "stop":
+            runner.request_stop(store.name, 1)
+        store.wait_ended(1)
+        result = store.calls["call_1"]["result"]
+        outcome = "unknown" if left else {"stop": "cancelled", "time": "timeout"}[ends]
+        assert result.outcome == outcome and not blocked.is_back.is_set()
+        assert runner._lines[store.name, journal.RECORDS]._places.in_use == 1, "its thread"
+    finally:
+        blocked.gate.set()
+    assert blocked.is_back.wait(30)
+
+
+def test_what_follows_a_commit_for_ever_costs_neither_the_result_nor_a_number(store, start):
+    blocked = Blocked(store, commits=True)
+    store.queue(1)
+    runner = start(makes)
+    try:
+        assert blocked.is_in.wait(30)
+        runner.request_stop(store.name, 1)
+        assert store.wait_ended(1).state == "stopped"
+        assert store.calls["call_1"]["result"] == DONE
+        assert sorted(store.events[1]) == list(range(1, len(store.events[1]) + 1))
+        assert store.types(1)[-2:] == ["tool_result", "done"]
+        assert store.turns[1]["epoch"] == 1
+    finally:
+        blocked.gate.set()
+
+
+def test_a_process_ends_without_the_thread_of_a_call():
+    code = (
+        "import time\n"
+        "from services.turn.queue.runner import executor\n"
+        "executor('db', 'records').submit(time.sleep, 86_400)"
+    )
+    root = Path(__file__).parents[3]
+    subprocess.run([sys.executable, "-c", code], cwd=root, check=True, timeout=120)

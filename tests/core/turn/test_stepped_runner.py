@@ -34,7 +34,9 @@ async def until(condition):
 def test_a_turn_runs_without_any_thread(store):
     before = set(threading.enumerate())
     loop = asyncio.new_event_loop()
-    runner = Runner(answer, str, loop=loop, executor=lambda _name: AtOnce(), clock=lambda: 7.0)
+    runner = Runner(
+        answer, str, loop=loop, executor=lambda _name, _lane: AtOnce(), clock=lambda: 7.0
+    )
     store.queue(1)
     runner.attach(store)
     loop.run_until_complete(until(lambda: 1 in store.endings))
@@ -47,7 +49,7 @@ def test_a_turn_runs_without_any_thread(store):
 def ended(store, engine, clock):
     """How a turn ends, whoever else has run it before."""
     loop = asyncio.new_event_loop()
-    runner = Runner(engine, str, loop=loop, executor=lambda _name: AtOnce(), clock=clock)
+    runner = Runner(engine, str, loop=loop, executor=lambda _name, _lane: AtOnce(), clock=clock)
     store.endings.clear()
     runner.attach(store)
     loop.run_until_complete(until(lambda: 1 in store.endings))
@@ -86,7 +88,7 @@ def test_one_beat_of_the_heart_is_enough(store):
         await asyncio.Event().wait()
 
     loop = asyncio.new_event_loop()
-    runner = Runner(endless, str, loop=loop, executor=lambda _name: AtOnce())
+    runner = Runner(endless, str, loop=loop, executor=lambda _name, _lane: AtOnce())
     store.queue(1)
     runner.attach(store)
     loop.run_until_complete(until(runner.count))
@@ -116,7 +118,7 @@ def test_a_draining_runner_gives_back_to_a_database_that_was_away(store):
         return release(*args)
 
     loop = asyncio.new_event_loop()
-    runner = Runner(endless, str, loop=loop, executor=lambda _name: AtOnce())
+    runner = Runner(endless, str, loop=loop, executor=lambda _name, _lane: AtOnce())
     store.queue(1)
     runner.attach(store)
     loop.run_until_complete(until(runner.count))
