@@ -13,7 +13,7 @@ from odoo.tools import mute_logger
 from ..runtime.turns import listeners, serving, streams
 from ..runtime.turns.listener import Subscription
 from ..services.errors import LeaseLost
-from ..services.turn.ports import Ending
+from ..services.turn.ports import Ending, NotNow
 from ..tools import db, notify
 from .store_data import StoreCase
 
@@ -54,6 +54,27 @@ class TestOutages(StoreCase):
             self.assertTrue(db.passes(kind(gone)), kind)
         for kind in (psycopg2.ProgrammingError, psycopg2.IntegrityError, psycopg2.DataError):
             self.assertFalse(db.passes(kind("no")), kind)
+
+    def test_what_a_server_refuses_that_is_there_is_no_outage(self):
+        for code, is_refusal in (
+            ("08006", False),
+            ("57P01", False),
+            ("25P03", False),
+            (None, False),
+            ("40001", True),
+            ("40P01", True),
+            ("53100", True),
+            ("55P03", True),
+            ("57014", True),
+        ):
+            error = type("Said", (psycopg2.OperationalError,), {"pgcode": code})("no")
+            with (
+                self.subTest(code),
+                self.assertRaises(db.DatabaseGone) as said,
+                db.typed_errors(self.env.cr.dbname),
+            ):
+                raise error
+            self.assertIs(isinstance(said.exception, NotNow), is_refusal)
 
     def test_the_error_is_told_that_came_before_the_connection_was_lost(self):
         dbname, pool = self.env.cr.dbname, sql_db.ConnectionPool(1)

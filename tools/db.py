@@ -27,7 +27,7 @@ from psycopg2.errors import (
 )
 
 from ..services import forks
-from ..services.turn.ports import StoreGone
+from ..services.turn.ports import NotNow, StoreGone
 from . import settings
 
 _logger = logging.getLogger(__name__)
@@ -38,6 +38,12 @@ MIN_PATIENCE = 2.0  # s
 # PostgreSQL's classes of errors that pass: connection, rollback, resources, operator; then a session
 # that idled, and a lock that was not had. https://www.postgresql.org/docs/current/errcodes-appendix.html
 PASSING = ("08", "40", "53", "57", "25P03", "55P03")
+REFUSING = (
+    "40",
+    "53",
+    "55P03",
+    "57014",
+)  # of these, those of a statement, from a server that is there
 # A peer that vanished is noticed within 10 s, not after the system's quarter of an hour.
 LINE = {
     "connect_timeout": 5,  # s
@@ -61,8 +67,9 @@ class NotUpdated(DatabaseGone):
     """This process has another version of the addon than the database was last updated to."""
 
 
-class Conflict(DatabaseGone):
-    """Others changed, or have locked, the same rows each time; nothing was written."""
+class Refused(DatabaseGone, NotNow):
+    """PostgreSQL answers, and others changed, or have locked, the same rows each time, or a limit of its own is
+    reached; nothing was written."""
 
 
 class _Pools:
@@ -96,7 +103,7 @@ def transaction(dbname, work, alone="", tries=None):
 
     :param alone: a table; of all transactions that name it one runs at a time, and sees what the one before has done.
         Who reads or writes it otherwise waits for none of them
-    :raises DatabaseGone: no connection; as a `Conflict`: it failed so many times
+    :raises DatabaseGone: no connection; as a `Refused`: it failed so many times
     :raises StoreGone: the database or this addon in it exist no more
     """
 
@@ -275,8 +282,8 @@ def typed_errors(dbname):
             forget(dbname)  # its connections lead to what is a replica now
         if error.pgcode is None and is_gone(dbname):
             raise StoreGone(dbname) from error
-        is_conflict = isinstance(error, PG_CONCURRENCY_EXCEPTIONS_TO_RETRY)
-        raise (Conflict if is_conflict else DatabaseGone)(str(error).strip()) from error
+        is_refusal = (error.pgcode or "").startswith(REFUSING)
+        raise (Refused if is_refusal else DatabaseGone)(str(error).strip()) from error
 
 
 def passes(error: psycopg2.Error) -> bool:

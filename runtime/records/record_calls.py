@@ -124,7 +124,7 @@ class RecordCalls:
         except ConnectionError as error:
             if not has_begun:
                 raise
-            kind = TryAgain if isinstance(error, db.Conflict) else ConnectionLost
+            kind = TryAgain if isinstance(error, db.Refused) else ConnectionLost
             raise kind(has_left=bool(interrupt.left) and is_change, detail=str(error)) from error
 
     def lose_call(self, claim, call_id: str) -> tuple[CallResult | None, int]:

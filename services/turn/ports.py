@@ -15,6 +15,13 @@ class StoreGone(Exception):
     """The queue exists no more: its database was dropped, or the addon uninstalled."""
 
 
+class NotNow(ConnectionError):
+    """The database answers, and cannot carry this out just now: others are in the way, or a limit of its own is.
+
+    Nothing of it is on disk.
+    """
+
+
 class OutcomeUnknown(Exception):
     """A write failed after an earlier try of it had lost its answer, so it may be on disk."""
 
@@ -132,7 +139,8 @@ class Ending:
 
 
 class Store(Protocol):
-    """A queue of turns. Blocking methods, called from executor threads; `ConnectionError` means try again.
+    """A queue of turns. Blocking methods, called from executor threads; `ConnectionError` means try again, `NotNow` a
+    few times.
 
     `heartbeat` is called from a thread of its own. It returns the claims that are lost and those whose stop was
     asked for; a claim that it could not extend because somebody has locked the turn is not lost. That thread

@@ -19,6 +19,10 @@ FILES = "files"  # the lane of reading a question's files, which takes seconds
 MAX_TRIES = 10  # runners that may try one step of a turn; one that kills each of them must end
 
 
+class Stopped(Exception):
+    """The person has stopped what could not be done yet."""
+
+
 class HeldTurn:
     """
     :param db: runs a method of the store while the turn is held, see `QueueHost._held_db`
@@ -55,7 +59,9 @@ class HeldTurn:
                 error = EngineError(detail=f"no runner survived it, {MAX_TRIES} tries")
                 error.code = "internal_error"
                 raise error
-            loaded = await self._db(self._store.load, self.claim)
+            loaded = await self._db(
+                self._store.load, self.claim, is_over=self._is_lost, stop=self.stop
+            )
             request, progress = loaded.request, loaded.progress
             journal.max_rounds = request.limits.max_rounds
             if loaded.stop_requested:
@@ -69,6 +75,8 @@ class HeldTurn:
                 span.end_turn(result)
         except (LeaseLost, TurnGone, StoreGone):
             raise
+        except Stopped:
+            result = TurnResult(state="stopped")
         except TimeoutError:
             error = EngineError("The answer took too long and was stopped. Try again.")
             error.code = "turn_timeout"
@@ -85,9 +93,7 @@ class HeldTurn:
     async def _with_files(self) -> TurnRequest:
         """Have the question's files read first; who stops does not wait for that."""
         reading = asyncio.ensure_future(
-            self._db(
-                self._store.read_files, self.claim, is_over=lambda: self.journal.lost, lane=FILES
-            )
+            self._db(self._store.read_files, self.claim, is_over=self._is_lost, lane=FILES)
         )
         stopped = asyncio.ensure_future(self.stop.wait())
         try:
@@ -97,7 +103,11 @@ class HeldTurn:
         finally:
             reading.cancel()
             stopped.cancel()
-        return (await self._db(self._store.load, self.claim)).request
+        loaded = await self._db(self._store.load, self.claim, is_over=self._is_lost, stop=self.stop)
+        return loaded.request
+
+    def _is_lost(self) -> bool:
+        return self.journal.lost
 
     async def _finish(
         self, result: TurnResult, progress: TurnProgress | None, begun: float

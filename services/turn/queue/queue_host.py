@@ -12,15 +12,16 @@ from collections.abc import Callable
 from ... import const, measures
 from ...errors import EngineError, LeaseLost, TurnGone
 from ..journal import TurnJournal
-from ..ports import Claim, OutcomeUnknown, Store, StoreGone, TurnsLocked
+from ..ports import Claim, NotNow, OutcomeUnknown, Store, StoreGone, TurnsLocked
 from ..writer import Writer
 from .heartbeat import BEATS, Heartbeat
-from .held_turn import HeldTurn
+from .held_turn import HeldTurn, Stopped
 
 _logger = logging.getLogger(__name__)
 
 POLL_INTERVAL = 10.0  # s, looks for work without a notification
 AWAY_INTERVAL = 1.0  # s, the same while its database does not answer
+TRIES = 10  # of a write that PostgreSQL refuses, though it is there
 GIVING_BACK = 2.0  # s for rows to be unlocked and for a database to be back
 
 
@@ -73,28 +74,49 @@ class QueueHost:
     async def _once(self, method, *args, **share):
         return await self._runner.once(self.store.name, method, *args, **share)
 
-    async def _held_db(self, method, *args, is_over: Callable[[], bool] = lambda: False, **share):
+    async def _held_db(
+        self,
+        method,
+        *args,
+        is_over: Callable[[], bool] = lambda: False,
+        stop: asyncio.Event | None = None,
+        **share,
+    ):
         """Run a store method; while PostgreSQL is away, try again: only it can say who holds a turn.
 
+        What it refuses while it is there is tried `TRIES` times, with pauses that grow: 26 s at a lease of 15 s, and as
+        long again as it waits for locks.
+
         :param is_over: whether nobody wants it any more
+        :param stop: ends the tries
         :param share: `lane`, `person` and `interrupt` of `Runner.once`
-        :raises OutcomeUnknown: a repetition failed, and an earlier try may be on disk
+        :raises NotNow: it was refused each time, and is not on disk
+        :raises OutcomeUnknown: it failed, and an earlier try may be on disk
+        :raises Stopped: after a try that failed
         """
-        is_repeated = False
+        is_doubtful, refusals = False, 0
         while True:
             try:
                 return await self._once(method, *args, **share)
             except ConnectionError as error:
                 if is_over():
                     raise LeaseLost(detail=str(error)) from error
-                is_repeated = True
-                await asyncio.sleep(const.DB_RETRY)
+                is_refusal = isinstance(error, NotNow)
+                is_doubtful, refusals = is_doubtful or not is_refusal, refusals + is_refusal
+                if refusals == TRIES and is_doubtful:
+                    raise OutcomeUnknown(str(error)) from error
+                if refusals == TRIES:
+                    raise
             except (EngineError, StoreGone, TurnsLocked):
                 raise
             except Exception as error:
-                if is_repeated:
+                if is_doubtful:
                     raise OutcomeUnknown(str(error)) from error
                 raise
+            longest = max(const.DB_RETRY, self._runner.lease / 3)
+            pause = min(const.DB_RETRY * 2 ** max(0, refusals - 1), longest)
+            if await _is_set_within(pause, stop or asyncio.Event()):
+                raise Stopped
 
     # ------------------------------------------------------------ claims
 
@@ -111,9 +133,7 @@ class QueueHost:
                 pause = AWAY_INTERVAL
             except Exception:
                 _logger.exception("Claiming turns of %s failed.", self.store.name)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(pause):  # Python 3.11's `wait_for` may swallow the end
-                    await self.wakeup.wait()
+            await _is_set_within(pause, self.wakeup)
 
     async def _claim(self) -> None:
         with self._runner.reserve(self.store.name, self._is_doubtful) as slots:
@@ -245,3 +265,10 @@ class QueueHost:
         self.heartbeat.stop()
         for task in self._tasks:
             task.cancel()
+
+
+async def _is_set_within(seconds: float, event: asyncio.Event) -> bool:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):  # Python 3.11's `wait_for` may swallow the end
+            await event.wait()
+    return event.is_set()

@@ -4,13 +4,16 @@ import asyncio
 import logging
 import threading
 
+import pytest
 from memory_store import MemoryStore
-from runners import answer
+from runners import answer, until
 
-from services import events
+from services import const, events
 from services.errors import LlmRateLimited
-from services.specs import Limits, ToolCall, TurnResult
+from services.specs import CallResult, Limits, ToolCall, TurnResult
+from services.turn.ports import NotNow
 from services.turn.queue.held_turn import MAX_TRIES
+from services.turn.queue.queue_host import TRIES
 
 
 def test_a_failure_ends_the_turn_with_its_code(store, start):
@@ -189,6 +192,96 @@ def test_an_end_that_cannot_be_written_is_a_failed_turn(store, start, monkeypatc
     start(speak)
     ending = store.wait_ended(1)
     assert (ending.state, ending.error_code) == ("failed", "internal_error")
+
+
+CALL = ToolCall(id="call_1", alias="x", round=1, arguments={})
+
+
+async def one_call(_request, progress, journal, _stop):
+    await journal.save_step(progress, (CALL,))
+    await journal.begin_call(CALL)
+    await journal.end_call(CALL, CallResult(outcome="ok", text="1"))
+    return TurnResult(state="done", text="Hi")
+
+
+@pytest.fixture
+def refuse(store, monkeypatch):
+    """``refuse(method, when)`` lets PostgreSQL refuse it each time; gives the list of these times."""
+    monkeypatch.setattr(const, "DB_RETRY", 0.001)
+
+    def refusing(method, when=lambda *_args: True):
+        times, inner = [], getattr(store, method)
+
+        def write(*args):
+            if not when(*args):
+                return inner(*args)
+            times.append(args)
+            raise NotNow("could not serialize access due to concurrent update")
+
+        monkeypatch.setattr(store, method, write)
+        return times
+
+    return refusing
+
+
+@pytest.mark.parametrize("method", ["load", "save_step", "begin_call", "end_call"])
+def test_a_write_that_is_refused_each_time_ends_its_turn(store, start, refuse, method):
+    """An outage passes; what others, or a limit, do to one statement may not."""
+    times = refuse(method)
+    store.queue(1)
+    start(one_call, lease=0.3)
+    ending = store.wait_ended(1)
+    assert (ending.state, ending.error_code, len(times)) == ("failed", "internal_error", TRIES)
+    assert sorted(store.events[1]) == list(range(1, len(store.events[1]) + 1))
+
+
+def test_an_end_that_is_refused_each_time_is_a_failed_turn(store, start, refuse):
+    """What follows a message, such as an automation, is in the way, and may have effects each time."""
+    times = refuse("finish", lambda _claim, ending, _events: ending.html)
+    store.queue(1)
+    start(one_call, lease=0.3)
+    ending = store.wait_ended(1)
+    assert (ending.state, ending.error_code, len(times)) == ("failed", "internal_error", TRIES)
+
+
+def test_a_turn_that_cannot_be_ended_is_let_go(store, start, refuse):
+    times = refuse("finish")
+    store.queue(1)
+    runner = start(one_call, lease=0.3)
+    until(lambda: times and not runner.count(), 30)
+    assert len(times) == 3 * TRIES
+
+
+def test_an_outage_may_last_longer_than_any_tries(store, start, monkeypatch):
+    monkeypatch.setattr(const, "DB_RETRY", 0.001)
+    times = []
+
+    def load(claim):
+        times.append(claim)
+        if len(times) < 5 * TRIES:
+            raise ConnectionError("away")
+        return inner(claim)
+
+    inner, store.load = store.load, load
+    store.queue(1)
+    start(one_call, lease=0.3)
+    assert store.wait_ended(1).state == "done"
+
+
+@pytest.mark.parametrize("error", [NotNow, ConnectionError])
+def test_who_stops_does_not_wait_for_a_turn_to_be_loaded(store, start, error):
+    tried = threading.Event()
+
+    def load(_claim):
+        tried.set()
+        raise error
+
+    store.load = load
+    store.queue(1)
+    runner = start(one_call, lease=3600)
+    assert tried.wait(30)
+    runner.request_stop(store.name, 1)
+    assert store.wait_ended(1).state == "stopped"
 
 
 def test_a_turn_that_takes_too_long_is_ended(store, start):
