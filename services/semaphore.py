@@ -17,6 +17,7 @@ def nothing_to_reclaim(_holder: Hashable) -> bool:
 class FairSemaphore:
     """:param limit: permits
     :param share: permits of one holder
+    :param spare: of the permits, those that only who holds none gets
     :param reclaim: called with a holder (None: any) whose unused permit is wanted; gives it back with `drop`
         and says whether there was one
     """
@@ -26,9 +27,11 @@ class FairSemaphore:
         limit: int,
         share: int,
         reclaim: Callable[[Hashable | None], bool] = nothing_to_reclaim,
+        spare: int = 0,
     ):
         self._limit = limit
         self._share = share
+        self._spare = spare
         self._reclaim = reclaim
         self._held: Counter[Hashable] = Counter()
         self._waiting: dict[asyncio.Future[None], Hashable] = {}  # who came first is first
@@ -89,6 +92,8 @@ class FairSemaphore:
                 waiter.set_result(None)
 
     def _is_free(self, holder: Hashable) -> bool:
-        if self._held[holder] >= self._share:
+        held = self._held[holder]
+        if held >= self._share:
             return self._reclaim(holder)
-        return self.in_use < self._limit or self._reclaim(None)
+        room = self._limit - self._spare if held else self._limit
+        return self.in_use < room or self._reclaim(None)

@@ -2,13 +2,13 @@
 
 import asyncio
 import concurrent.futures
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from ...semaphore import FairSemaphore
 from ..interrupt import Interrupt, Interrupted
 
-NOBODY = 0  # whose work is for many
+NOBODY = 0  # whose work is for many: each kind of it has a share of its own
 
 
 class FairLine:
@@ -17,11 +17,14 @@ class FairLine:
     :param executor: has the threads
     :param width: number of its threads
     :param share: of them, of one person
+    :param spare: of them, those for people who have none
     """
 
-    def __init__(self, executor: concurrent.futures.Executor, width: int, share: int):
+    def __init__(
+        self, executor: concurrent.futures.Executor, width: int, share: int, spare: int = 0
+    ):
         self.executor = executor
-        self._places = FairSemaphore(width, share)
+        self._places = FairSemaphore(width, share, spare=spare)
 
     async def run(
         self,
@@ -35,19 +38,20 @@ class FairLine:
         :param interrupt: ends the wait for a thread, and in the end the one for the method
         :raises Interrupted: it was not called, or has begun and goes on alone
         """
+        holder = method if person == NOBODY else person
         if interrupt is None:
-            await self._places.acquire(person)
+            await self._places.acquire(holder)
         elif interrupt.is_set or not await self._places.acquire(
-            person, unless=asyncio.wrap_future(interrupt.asked)
+            holder, unless=asyncio.wrap_future(interrupt.asked)
         ):
             raise Interrupted(has_begun=False)
         try:
             loop = asyncio.get_running_loop()
             running = loop.run_in_executor(self.executor, method, *args)
         except BaseException:
-            self._places.release(person)
+            self._places.release(holder)
             raise
-        running.add_done_callback(lambda ended: self._ended(ended, person))
+        running.add_done_callback(lambda ended: self._ended(ended, holder))
         if interrupt is not None:
             over = asyncio.wrap_future(interrupt.over)
             await asyncio.wait({running, over}, return_when=asyncio.FIRST_COMPLETED)
@@ -55,7 +59,7 @@ class FairLine:
                 raise Interrupted(has_begun=True)
         return await asyncio.shield(running)
 
-    def _ended(self, running: asyncio.Future[Any], person: int) -> None:
-        self._places.release(person)
+    def _ended(self, running: asyncio.Future[Any], holder: Hashable) -> None:
+        self._places.release(holder)
         if not running.cancelled():
             running.exception()  # who waits for it has it, if anybody does

@@ -34,6 +34,7 @@ REST_TIMEOUT = 1.0  # s for what else runs on its loop to clean up
 DB_THREADS = 4  # of each database
 SHORT_OF_ONE = 1  # of these, of one person: they share the interpreter, too
 LONG_OF_ONE = 2  # the same, of a lane of what may take long
+LONG_SPARE = 1  # of the threads of such a lane, for people who have none of them
 
 Engine = Callable[..., Awaitable[TurnResult]]
 """``run(request, progress, journal, stop) -> TurnResult``, see `ai_client.run_turn`."""
@@ -192,8 +193,8 @@ class Runner:
         """
         key = (name, lane)
         if key not in self._lines:
-            threads = self._make_executor(name, lane)
-            self._lines[key] = FairLine(threads, DB_THREADS, LONG_OF_ONE if lane else SHORT_OF_ONE)
+            shares = (LONG_OF_ONE, LONG_SPARE) if lane else (SHORT_OF_ONE,)
+            self._lines[key] = FairLine(self._make_executor(name, lane), DB_THREADS, *shares)
         return await self._lines[key].run(person, method, *args, interrupt=interrupt)
 
     async def db(self, name: str, method, *args):

@@ -177,6 +177,32 @@ def test_the_database_work_of_one_person_keeps_nobody_waiting(store, start):
         store.wait_ended(turn_id)
 
 
+def test_work_for_all_that_hangs_silences_nobody(store, start):
+    """A sweep, or a claim, that waits for a lock keeps no text from being written, and the other way round."""
+    hang, hangs = threading.Event(), threading.Event()
+
+    def sweep():
+        hangs.set()
+        hang.wait()
+
+    async def talk(_request, _progress, journal, stop):
+        await asyncio.get_running_loop().run_in_executor(None, hangs.wait)
+        journal.emit(events.text("x", 0))
+        await stop.wait()
+        return TurnResult(state="stopped")
+
+    store.sweep = sweep
+    store.queue(1)
+    runner = start(talk, lease=0.3)
+    try:
+        store.wait(lambda s: "text" in s.types(1))
+        store.queue(2)
+        runner.wake(store.name)
+        store.wait(lambda s: "text" in s.types(2))
+    finally:
+        hang.set()
+
+
 def test_one_turn_writes_in_one_thread_at_a_time(store, start, monkeypatch):
     """Each write locks the turn's row: another thread would only wait for it, whatever a person's share is."""
     monkeypatch.setattr(shares, "SHORT_OF_ONE", shares.DB_THREADS)
