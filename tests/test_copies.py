@@ -7,7 +7,7 @@ from cryptography.fernet import Fernet
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
-from ..services.errors import SecretUnreadable
+from ..services.errors import LeaseLost, SecretUnreadable
 from ..tools import copies, settings, vault
 from .common import AiCase, AiHttpCase, OdooStore
 
@@ -32,9 +32,10 @@ class TestCopies(AiCase):
         return self._claimed()
 
     def _claimed(self):
-        claims = OdooStore(self.env.cr.dbname).claim("one", 8, 15.0)
+        self.living = OdooStore(self.env.cr.dbname)
+        self.claims = self.living.claim("one", 8, 15.0)
         self.env.invalidate_all()
-        return self.turn.id in [claim.turn_id for claim in claims]
+        return self.turn.id in [claim.turn_id for claim in self.claims]
 
     def _name_of(self, database):
         self.env.cr.execute(
@@ -63,12 +64,43 @@ class TestCopies(AiCase):
         )
 
     def test_a_renamed_database_goes_on(self):
-        here = self._name_of(self.env.cr.dbname)
-        oid = here.partition(":")[2]
-        for before in (here, f"{oid}/as_it_was_called"):
-            self.assertTrue(self._claimed_by(before))
+        self.assertTrue(self._claimed_by(self._name_of(self.env.cr.dbname)))
+        self.assertTrue(self.sign_in.exists())
+
+    def test_without_the_clusters_identifier_the_name_counts_too(self):
+        """Kept before it was looked at, or by a server that does not tell it; the first oids of clusters are alike."""
+        dbname = self.env.cr.dbname
+        oid = self._name_of(dbname).partition(":")[2]
+        for key in (f"{oid}/{dbname}", f":{oid}/{dbname}"):
+            self.assertTrue(self._claimed_by(key))
+            self.store.release("one")
+        with patch.object(copies, "_cluster", return_value=""):
+            self.assertTrue(self._claimed_by(f":{oid}/{dbname}"))
             self.store.release("one")
         self.assertTrue(self.sign_in.exists())
+        for key, cluster in ((f"{oid}/other", "1"), (f":{oid}/other", ""), (f"1:{oid}", "")):
+            with (
+                self.subTest(key),
+                patch.object(copies, "_cluster", return_value=cluster),
+                self.assertLogs(copies.__name__, "WARNING"),
+            ):
+                self.assertFalse(self._claimed_by(key))
+                self.assertEqual(self.turn.state, "stopped")
+                self.turn = self._ask(self.member).sudo()
+
+    def test_a_copy_that_takes_the_name_under_a_living_server_is_one(self):
+        """Between two looks the original was renamed: the connections lead elsewhere, and the leases seem to hold."""
+        self.assertTrue(self._claimed_by(self._name_of(self.env.cr.dbname)))
+        (claim,) = [one for one in self.claims if one.turn_id == self.turn.id]
+        self.assertTrue(self.living.load(claim))
+        here = copies.oid(self.env.cr)
+        self.env["ir.config_parameter"].set_param(copies.KEY, self._name_of("postgres"))
+        self.env.flush_all()
+        self.living._oid = 1  # as the original's was
+        self.assertRaises(LeaseLost, self.living.load, claim)
+        self.assertEqual(self.living.claim("one", 8, 15.0), [])
+        self.env.invalidate_all()
+        self.assertEqual((self.turn.state, self.living._oid), ("stopped", here))
 
     def test_a_database_whose_original_is_gone_goes_on(self):
         cluster = self._name_of("postgres").partition(":")[0]

@@ -4,6 +4,9 @@ PostgreSQL's cluster has an identifier, and each database an oid in it, which a 
 same cluster has another oid, and one whose original is gone goes on. In another cluster nobody sees whether
 the original lives on, so nothing goes on there unless `odoo-bin ai_moved` has said so; who tells Odoo that it is a
 copy says so there, see `models/base/ir_config_parameter.py`. A clone of the whole cluster cannot be told apart.
+
+Oids of two clusters may be the same. Where a cluster does not tell its identifier, or did not when it was asked last,
+the name has to be the same as well.
 """
 
 import logging
@@ -15,8 +18,8 @@ from .limits import PREFIX
 
 _logger = logging.getLogger(__name__)
 
-KEY = f"{PREFIX}database"  # "cluster:oid" of the database that ran its turns last
-BEFORE = re.compile(r"(?:(\d*):)?(\d+)")  # or "oid/name"
+KEY = f"{PREFIX}database"  # "cluster:oid" of the database that ran its turns last, or ":oid/name"
+KNOWN = re.compile(r"(?:(\d*):)?(\d+)(?:/(.*))?")  # or "oid/name"
 ONLY_IN_THE_ORIGINAL = (
     "-- only in the original\n"  # of neutralize.sql, the part that every copy needs
 )
@@ -47,14 +50,29 @@ def _known(cr) -> str:
     return (cr.fetchone() or [""])[0] or ""
 
 
-def _here(cr) -> str:
-    cr.execute("SELECT has_function_privilege('pg_control_system()', 'execute')")
-    cluster = ""
-    if cr.fetchone()[0]:
-        cr.execute("SELECT system_identifier FROM pg_control_system()")
-        (cluster,) = cr.fetchone()
+def oid(cr) -> int:
+    """Of the database that this cursor leads to; its name may have been another's a moment ago."""
     cr.execute("SELECT oid FROM pg_database WHERE datname = current_database()")
-    return f"{cluster}:{cr.fetchone()[0]}"
+    return cr.fetchone()[0]
+
+
+def _here(cr) -> str:
+    cluster = _cluster(cr)
+    return f"{cluster}:{oid(cr)}" if cluster else f":{oid(cr)}/{_name(cr)}"
+
+
+def _name(cr) -> str:
+    cr.execute("SELECT current_database()")
+    return cr.fetchone()[0]
+
+
+def _cluster(cr) -> str:
+    """PostgreSQL's identifier, empty where it is kept from us."""
+    cr.execute("SELECT has_function_privilege('pg_control_system()', 'execute')")
+    if not cr.fetchone()[0]:
+        return ""
+    cr.execute("SELECT system_identifier FROM pg_control_system()")
+    return str(cr.fetchone()[0])
 
 
 def _keep(cr, here) -> None:
@@ -71,21 +89,29 @@ def _keep(cr, here) -> None:
 
 def _is_copy(cr, known, here) -> bool:
     """Whether the database that ran the turns last lives on, or nobody can know."""
-    former, (cluster, oid) = BEFORE.match(known), here.split(":")
-    known_cluster, known_oid = former.groups("") if former else ("", "")
-    if known_oid == oid and known_cluster in ("", cluster):
+    cluster, number, name = _parts(known)
+    here_cluster, here_number, _name_here = _parts(here)
+    is_told = bool(cluster and here_cluster)
+    is_same = cluster == here_cluster if is_told else name == _name(cr)
+    if number == here_number and is_same:
         return False
-    if known_cluster != cluster or not cluster:
+    if not (is_told and is_same):
         _logger.warning(
             "%s comes from another PostgreSQL server, where it may live on, so what was under way in it has been"
             " stopped. Where a database was moved, run `odoo-bin ai_moved -d %s` before Odoo starts.",
             *(cr.dbname,) * 2,
         )
         return True
-    cr.execute("SELECT 1 FROM pg_database WHERE oid = %s", [int(known_oid)])
+    cr.execute("SELECT 1 FROM pg_database WHERE oid = %s", [int(number)])
     if is_copy := bool(cr.fetchone()):
         _logger.info("%s is a copy of a database: its turns go on in the original only.", cr.dbname)
     return is_copy
+
+
+def _parts(known) -> tuple[str, str, str]:
+    """Cluster, oid and name of what is kept; of what is not understood nothing."""
+    match = KNOWN.fullmatch(known)
+    return match.groups("") if match else ("", "", "")
 
 
 def end_what_is_under_way(cr) -> None:

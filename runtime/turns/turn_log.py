@@ -20,17 +20,17 @@ class TurnLog:
     def _held(self, env, claim):
         """The locked turn.
 
-        :raises LeaseLost: another runner took it, or it ended
+        :raises LeaseLost: another runner took it, it ended, or this is a copy of the database that it was taken in
         """
         env.cr.execute(
-            "SELECT state, lease_epoch FROM woow_paas_platform_ai_turn WHERE id = %s"
-            " FOR NO KEY UPDATE",
+            "SELECT state, lease_epoch, (SELECT oid FROM pg_database WHERE datname = current_database())"
+            " FROM woow_paas_platform_ai_turn WHERE id = %s FOR NO KEY UPDATE",
             [claim.turn_id],
         )
         row = env.cr.fetchone()
         if not row:
             raise TurnGone
-        if row != ("running", claim.epoch):
+        if row != ("running", claim.epoch, self._oid or row[2]):
             raise LeaseLost
         return env[TURN].browse(claim.turn_id)
 

@@ -32,7 +32,7 @@ class TurnQueue:
     def __init__(self, dbname: str):
         self.name = dbname
         self._line: Line | None = None
-        self._is_settled = False
+        self._oid = 0  # of the database whose turns are run, once it is known whose they are
 
     def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]:
         """Take queued turns, at most one of a conversation, each for `lease` seconds; also one that was committed
@@ -42,11 +42,10 @@ class TurnQueue:
         `turns_per_database`.
         """
 
-        if not self._is_settled:
-            db.raw(self.name, copies.settle)
-            self._is_settled = True
-
         def work(cr):
+            # Under a living server this name may come to lead to a copy.
+            if (oid := copies.oid(cr)) != self._oid:
+                copies.settle(cr)
             cr.execute(
                 """
                 WITH busy AS (
@@ -91,15 +90,16 @@ class TurnQueue:
                     "per_database": settings.get().turns_per_database or None,
                 },
             )
-            return [
+            return oid, [
                 Claim(turn_id, epoch, next_seq, lease, person, tries)
                 for turn_id, epoch, next_seq, person, tries in sorted(cr.fetchall())
             ]
 
         try:
-            return db.raw(self.name, work)
+            self._oid, claims = db.raw(self.name, work)
         except UniqueViolation:  # of one conversation two were taken at the same moment
-            return db.raw(self.name, work)
+            self._oid, claims = db.raw(self.name, work)
+        return claims
 
     def heartbeat(self, runner_id: str, claims: list[Claim]) -> tuple[set[Claim], set[Claim]]:
         """Extend these leases; what somebody has locked just now is held all the same, and tried again for a while.

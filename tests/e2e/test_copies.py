@@ -1,10 +1,12 @@
 """A database is copied while a turn waits in it: the turn is run once, by the database that had it first."""
 
 import pytest
-from chat import first
+from chat import Chat, calls, first, then
+from counter import count
 from waiting import eventually
 
 from dev.checks import testbed
+from services import const
 
 STATE = "SELECT state FROM woow_paas_platform_ai_turn ORDER BY id DESC LIMIT 1"
 ASK = (
@@ -56,3 +58,50 @@ def test_a_turn_is_run_by_the_original_only(databases, _scripted_llm):
     assert states() == ["done", "stopped", "stopped"]
     asked = [one["body"]["messages"] for one in _scripted_llm.requests()]
     assert sum("Only once" in str(messages) for messages in asked) == 1
+
+
+# At once: who looks between these, or before, finds the database away, and then one of this name.
+SWAP = """
+    BEGIN;
+    ALTER DATABASE {live} RENAME TO {old};
+    ALTER DATABASE {new} RENAME TO {live};
+    COMMIT;
+    ALTER DATABASE {old} ALLOW_CONNECTIONS true
+"""
+
+
+def test_a_copy_that_takes_the_name_of_the_original_runs_nothing_of_it(
+    new_odoo, scripted_llm, counter
+):
+    """Under a server that goes on: a call is about to begin, and the turn's lease is copied, too."""
+    odoo = new_odoo("swap", operator={"lease_seconds": 2})
+    odoo.expect_log("psycopg2|not currently accepting|terminating connection|in cron|bad query")
+    counter.register(odoo)
+    places = [
+        ("counter__count", {"id": f"place{number}", "until": "swap.go"})
+        for number in range(const.MAX_CALLS_OF_ONE)
+    ]
+    scripted_llm.script(
+        first("swap", calls(*places, count("after the swap"))), then("swap", {"content": "Done."})
+    )
+    turn = Chat(odoo).ask("swap")
+    eventually(lambda: all(counter.executions(about["id"]) for _name, about in places))
+    sql, old = odoo.instance.postgres.sql, f"{odoo.db}_old"
+    sql("postgres", f"ALTER DATABASE {odoo.db} ALLOW_CONNECTIONS false")
+    sql(
+        "postgres",
+        f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{odoo.db}'",
+    )
+    odoo.instance.postgres.copy(odoo.db, f"{odoo.db}_new")
+    sql("postgres", SWAP.format(live=odoo.db, old=old, new=f"{odoo.db}_new"))
+    original = odoo.start_runner("original", database=old)
+    try:
+        counter.release("swap.go")
+        state = f"SELECT state FROM woow_paas_platform_ai_turn WHERE id = {turn.id}"
+        ended = ["stopped", "done"]
+        eventually(lambda: [sql(name, state) for name in (odoo.db, old)] == ended)
+        assert counter.executions("after the swap") == 1
+        assert all(counter.executions(about["id"]) == 1 for _name, about in places)
+    finally:
+        original.stop()
+        odoo.instance.drop(old)

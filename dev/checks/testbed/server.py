@@ -148,14 +148,20 @@ class OdooServer(Sessions):
         self.start()
 
     def start_runner(
-        self, name: str = "runner", *, serve_all: bool = False, **operator: object
+        self,
+        name: str = "runner",
+        *,
+        database: str = "",
+        serve_all: bool = False,
+        **operator: object,
     ) -> processes.Process:
         """Start ``odoo-bin ai_runner`` for this server's database; its log is checked like this server's.
 
+        :param database: another one instead
         :param serve_all: for all databases that `dbfilter` allows
         :param operator: settings of ``[woow_ai]`` for this process only
         """
-        served = "--all" if serve_all else f"--database={self.db}"
+        served = "--all" if serve_all else f"--database={database or self.db}"
         settings = {f"WOOW_AI_{key.upper()}": str(value) for key, value in operator.items()}
         return processes.start(
             name,
