@@ -3,11 +3,12 @@
 import contextlib
 from unittest.mock import patch
 
+import psycopg2
 from odoo import Command
 from odoo.tests import tagged
 
 from ..runtime.records import changes
-from ..services.records.errors import RehearsalDiffers
+from ..services.records.errors import ConnectionLost, RehearsalDiffers
 from .records_data import PARTNER, RehearsalCase
 
 FLAGS = ("can_create", "can_update", "can_archive", "can_delete", "can_message", "can_schedule")
@@ -367,6 +368,17 @@ class TestRecordsCards(RehearsalCase):
                     "update_records", ids=[self.azure.id], values={"city": "Oslo"}
                 )
                 self.assertIn("cannot be shown in advance", shown["impossible"])
+
+    def test_a_connection_that_is_lost_meanwhile_is_not_what_cannot_be_shown(self):
+        """Over a unix socket, where a backend was killed, psycopg2 has no closer class for it."""
+        gone = psycopg2.DatabaseError("server closed the connection unexpectedly")
+        arguments = {**PARTNER, "ids": [self.azure.id], "values": {"city": "Oslo"}}
+        for method in ("_updates", "shown", "digest"):
+            with self.subTest(method), patch.object(changes.Changes, method, side_effect=gone):
+                call, _verdict = self._begin(self.internal, "update_records", arguments)
+                claim = self.claims[self.internal]
+                self._error(self.store.rehearse_call, claim, call.id, of=ConnectionLost)
+                self.env.invalidate_all()
 
     def test_what_could_not_be_shown_is_not_run_again_after_a_crash(self):
         """Something may have left its transaction; of what was shown, nothing has."""

@@ -27,7 +27,6 @@ LOCK_TIMEOUT = 2_000  # ms that a statement waits for a lock
 MAX_SENTENCE = 1_000  # characters of what Odoo says about an error
 READS = {**read.TOOLS, **aggregate.TOOLS, **chatter.READS}
 GONE = ("08", "57P")  # PostgreSQL's classes of a lost connection
-PASSING = (*PG_CONCURRENCY_EXCEPTIONS_TO_RETRY, psycopg2.OperationalError, psycopg2.InterfaceError)
 NOTHING = "Nothing was changed, and nobody was asked: the records are like this already."
 NOBODY_TO_ASK = (
     "What this does cannot be known in advance, and nobody can be asked here, so it was not done."
@@ -127,9 +126,9 @@ def _watched(env, call, recorder):
             reach, result = _carry_out(env, call)
         try:
             return Changes(reach, recorder, call.arguments), result
-        except PASSING:
-            raise
-        except Exception:
+        except Exception as error:
+            if _passes(error):
+                raise
             _logger.exception("What a call would change could not be found out.")
             return None, result
 
@@ -140,11 +139,15 @@ def _preview(changes, **more):
         if changes is not None:
             found = {"shown": {**changes.shown(), **more}, "digest": changes.digest()}
             return {**found, "leaves": True} if changes.recorder.outward else found
-    except PASSING:
-        raise
-    except Exception:
+    except Exception as error:
+        if _passes(error):
+            raise
         _logger.exception("What a call would change could not be shown.")
     return {"impossible": "", "leaves": True}
+
+
+def _passes(error):
+    return isinstance(error, psycopg2.Error) and db.passes(error)
 
 
 def _impossible(recorder):
