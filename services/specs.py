@@ -359,7 +359,7 @@ class TurnProgress:
     it}``; `summary_failures` counts the attempts in a row that have failed. `context` is what the last request held,
     ``{"limit", "used", "definitions", "summary", "messages", "ratio"}`` in tokens.
     The host sets `confirmed` to the round that the person let go on, or `sum_up` when it said “stop and answer”.
-    `epoch` is the claim that saved it: what was claimed since then got no step further.
+    `epoch` is the claim that saved it, and one more for each that was given back since: the others got no step further.
     """
 
     started: bool = False

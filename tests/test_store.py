@@ -130,6 +130,22 @@ class TestStore(StoreCase):
         self.store.release("one")
         self.assertEqual(self._claim("two").epoch, 2)
 
+    def test_what_is_given_back_is_no_try_of_the_turn(self):
+        """Deployments, one after another, are no processes that a step has killed."""
+        for _deployment in range(11):
+            self.assertEqual(self._claim().tries, 1)
+            self.store.release("one")
+        claim = self._claim()
+        saved = asdict(TurnProgress(step=1, epoch=claim.epoch))
+        self.store.save_step(claim, saved, (), [])
+        self.store.release("one")
+        self.assertEqual(self._claim().tries, 1)
+        self.turn.state = "queued"  # as a sweep has it
+        self.env.flush_all()
+        self.assertEqual(self._claim().tries, 2)
+        self.store.release("one")
+        self.assertEqual(self._claim().tries, 2, "deaths stay counted")
+
     def test_release_keeps_what_it_is_told_to(self):
         claim = self._claim()
         self.store.release("one", [claim])

@@ -183,7 +183,7 @@ class TurnQueue:
         )
 
     def release(self, runner_id: str, keep: Collection[Claim] = ()) -> int:
-        """Give back what this runner still holds, but these: another process goes on.
+        """Give back what this runner still holds, but these: another process goes on, and this try does not count.
 
         :return: how many could not be given back, since somebody has locked them just now
         """
@@ -200,7 +200,9 @@ class TurnQueue:
                      WHERE t.state = 'running' FOR NO KEY UPDATE OF t SKIP LOCKED),
                 given AS (
                     UPDATE woow_paas_platform_ai_turn t
-                       SET state = 'queued', lease_owner = NULL, lease_until = NULL
+                       SET state = 'queued', lease_owner = NULL, lease_until = NULL,
+                           transcript = jsonb_set(COALESCE(t.transcript, '{}'), '{epoch}', to_jsonb(LEAST(
+                               t.lease_epoch, COALESCE((t.transcript ->> 'epoch')::int, 0) + 1)))
                       FROM free WHERE t.id = free.id
                  RETURNING t.id)
                 SELECT (SELECT COUNT(*) FROM given), (SELECT COUNT(*) FROM mine)

@@ -104,7 +104,7 @@ class Claim:
     """The right to run a turn: valid while the turn's `epoch` is this one.
 
     `lease` is for how many seconds it was taken, and is extended. `person` is whose turn it is. `tries` counts the
-    claims since the turn's last step was saved, this one included.
+    claims since the turn's last step was saved, this one included, without those that were given back.
     """
 
     turn_id: int

@@ -123,7 +123,9 @@ class MemoryStore:
             for turn_id, turn in self.turns.items():
                 is_mine = turn["owner"] == runner_id and turn["state"] == "running"
                 if is_mine and (turn_id, turn["epoch"]) not in kept:
-                    turn.update(state="queued", owner=None)
+                    tried = min(turn["epoch"], turn["progress"].get("epoch", 0) + 1)
+                    progress = {**turn["progress"], "epoch": tried}
+                    turn.update(state="queued", owner=None, progress=progress)
             self.changed.notify_all()
             return 0
 

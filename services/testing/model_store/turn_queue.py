@@ -85,6 +85,8 @@ class TurnQueue:
         for turn in self.turns.values():
             is_held = turn.state == "running" and turn.owner == runner_id
             if is_held and (turn.id, turn.epoch) not in kept:
+                tried = turn.progress.get("epoch", 0) + 1  # this try does not count
+                turn.progress = {**turn.progress, "epoch": min(turn.epoch, tried)}
                 self._requeue(turn)
         return 0
 

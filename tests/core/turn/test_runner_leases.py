@@ -4,7 +4,7 @@ import asyncio
 import threading
 import time
 
-from runners import beats, until
+from runners import answer, beats, endless, until
 
 from services import events
 from services.specs import CallResult, Limits, ToolCall, TurnResult
@@ -174,6 +174,17 @@ def test_a_turn_that_waits_for_people_often_is_not_called_deadly(store, start):
     start(ask)
     ending = store.wait_ended(1)
     assert (ending.state, store.turns[1]["epoch"]) == ("done", rounds)
+
+
+def test_a_turn_that_is_handed_over_often_is_not_called_deadly(store, start):
+    """A step may take longer than many deployments in a row."""
+    store.queue(1)
+    for epoch in range(1, MAX_TRIES + 2):
+        runner = start(endless)
+        store.wait(lambda s, epoch=epoch: s.turns[1]["epoch"] == epoch)
+        runner.stop(0.1)
+    start(answer)
+    assert store.wait_ended(1).state == "done"
 
 
 def test_what_a_refused_write_carried_is_not_lost(store, start):
