@@ -269,3 +269,24 @@ def test_rows_that_somebody_locks_cost_no_lease(fleet, scripted_llm, counter):
     assert [turn.wait_ended() for turn in turns] == ["done"] * 3
     ids = ", ".join(str(turn.id) for turn in turns)
     assert odoo.sql(f"SELECT DISTINCT lease_epoch FROM {TURNS} WHERE id IN ({ids})") == "1"
+
+
+def test_heartbeats_touch_no_index(fleet, scripted_llm):
+    """While a model speaks, its turn's row is written by nothing else."""
+    odoo = fleet.odoo
+    fleet.ready()
+    scripted_llm.script(first("long", {"content": "and on " * 800}, latency=60, chunkSize=7))
+    turn = Chat(odoo).ask("long")
+    wait_for(lambda: "text" in str(log_of(odoo, turn.id)), "the model speaks")
+    counted = f"SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = '{TURNS}'"
+
+    def updates():
+        return [int(number) for number in odoo.sql(counted).split("|")]
+
+    settled = updates()
+    before = wait_for(lambda: (now := updates()) != settled and now, "what came before is counted")
+    beats = wait_for(lambda: (now := updates())[0] >= before[0] + 10 and now, "ten heartbeats")
+    assert turn.state() == "running"
+    assert beats[1] - before[1] == beats[0] - before[0]
+    turn.stop()
+    assert turn.wait_ended() == "stopped"

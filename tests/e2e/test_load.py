@@ -335,6 +335,8 @@ def test_a_backend_that_is_killed_ends_no_turn(separate, scripted_llm):
         for one in asking:
             one.result()
     assert states == ["done"] * len(turns)
+    assert [turn.value("lease_epoch") for turn in turns] == ["1"] * len(turns)
+    assert len(scripted_llm.requests()) == len(turns), "no model was asked again"
     assert 500 not in said and said[200], said
 
 

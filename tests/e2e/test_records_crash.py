@@ -1,17 +1,25 @@
-"""Turns that write are killed at random moments: each write happened once or not at all, and its row says which.
+"""Turns that write, and what they are in, are killed: each write happened once or not at all, and its row says which.
 
 `--kills=300` kills as often as a run of its own should.
 """
 
+import contextlib
 import json
+import os
 import random
 import signal
 import time
 
 import pytest
-from chat import Chat, calls, first, then
+from chat import Chat, calls, first, of, then
 from test_crash import CALLS, LEASE, TURNS, Fleet, owner, wait_for
 from test_records import IS_OUTSIDE, OUTSIDE, use_partners
+
+from dev import processes
+from dev.checks import testbed
+from dev.progress import DevError
+from dev.servers.postgres import Postgres
+from services.turn.journal import RECORD_TRIES
 
 SEED = 20_261
 RUNNERS = 3
@@ -26,24 +34,37 @@ for _second in range(60):
     env.cr.execute('SELECT pg_sleep(1)')
 """
 ASLEEP = "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(1)' AND state = 'active'"
+IDLE = """
+record.write({'ref': 'idle'})
+record.flush_recordset()
+time.sleep(5)
+record.write({'ref': 'awake'})
+"""
 IN_A_WRITE = "SELECT COUNT(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(0.2)' AND state = 'active'"
+
+ACTIONS = {"Count up": COUNT_UP, "Sleep": SLEEP, "Wait outside": OUTSIDE, "Idle": IDLE}
 
 
 @pytest.fixture(scope="module")
 def odoo_of_writers(new_odoo):
-    """An Odoo that runs no turn itself, whose assistants change contacts without asking."""
+    """An Odoo that runs no turn itself."""
     server = new_odoo(
         "writers",
         operator={"lease_seconds": LEASE, "in_process_runner": False, "runner_capacity": 4},
     )
+    let_write(server)
+    return server
+
+
+def let_write(server):
+    """Its assistants change contacts without asking."""
     (model,) = server.rpc("ir.model", "search", [("model", "=", "res.partner")])
     actions = [
         {"name": name, "model_id": model, "state": "code", "code": code}
-        for name, code in (("Count up", COUNT_UP), ("Sleep", SLEEP), ("Wait outside", OUTSIDE))
+        for name, code in ACTIONS.items()
     ]
     ids = server.rpc("ir.actions.server", "create", actions)
     use_partners(server, can_create=True, policy="auto", action_ids=[(6, 0, ids)])
-    return server
 
 
 @pytest.fixture
@@ -172,3 +193,68 @@ def test_sigterm_beside_a_slow_change_gives_everything_back(
     assert turns[0].wait_ended() == "done"
     rows = odoo.sql(f"SELECT outcome FROM {CALLS} WHERE turn_id = {turns[0].id}")
     assert rows.split() == ["unknown"], "an action may have sent something"
+
+
+def test_a_database_that_allows_less_ends_a_change_that_idles(writers, scripted_llm):
+    odoo = writers.odoo
+    setting = f"ALTER DATABASE {odoo.db} {{}} idle_in_transaction_session_timeout"
+    odoo.sql(setting.format("SET") + " = '2s'")
+    try:
+        writers.ready()
+        (partner,) = odoo.rpc("res.partner", "create", [{"name": "idle"}])
+        idle = ("run_action", {"model": "res.partner", "ids": [partner], "action": "Idle"})
+        scripted_llm.script(first("idle", calls(idle)), then("idle", {"content": "It did not."}))
+        turn = Chat(odoo, "admin").ask(f"idle {partner}")
+        assert turn.wait_ended() == "done"
+        (result,) = of(turn.events(), "tool_result")
+    finally:
+        odoo.sql(setting.format("RESET"))
+    # What PostgreSQL says of it reaches the client, or only that the line is closed.
+    assert result["outcome"] in ("timeout", "error")
+    assert not odoo.sql(f"SELECT ref FROM res_partner WHERE id = {partner}").strip()
+    losses = odoo.sql(f"SELECT losses FROM {CALLS} WHERE turn_id = {turn.id}")
+    assert int(losses or 0) in (0, RECORD_TRIES)
+    assert turn.value("lease_epoch") == "1"
+
+
+@pytest.mark.parametrize("way", ["socket", "tcp"])
+def test_a_call_that_costs_the_database_each_time_is_given_up(
+    demo_template, demo_facts, scripted_llm, tmp_path, way
+):
+    """As by a kernel without memory, which takes the backend that carries it, and PostgreSQL with it."""
+    postgres = Postgres(
+        tmp_path / "pg", throw_away=True, own=True, settings={"listen_addresses": "127.0.0.1"}
+    )
+    postgres.port = str(processes.free_port())
+    asleep = (
+        "SELECT pid FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(1)' AND state = 'active'"
+    )
+    options = {"db_host": "127.0.0.1"} if way == "tcp" else {}
+    with testbed.apart(demo_template, postgres.folder, postgres) as source:
+        odoo = testbed.OdooServer(source, f"killed_{way}", options=options, environment=demo_facts)
+        odoo.expect_log("psycopg2|bad query|unusable|in cron")
+        odoo.start()
+        try:
+            let_write(odoo)
+            (partner,) = odoo.rpc("res.partner", "create", [{"name": "heavy"}])
+            sleep = ("run_action", {"model": "res.partner", "ids": [partner], "action": "Sleep"})
+            scripted_llm.script(
+                first("heavy", calls(sleep)), then("heavy", {"content": "It did not."})
+            )
+            turn = Chat(odoo, "admin").ask(f"heavy {partner}")
+
+            def said(statement):
+                with contextlib.suppress(DevError):  # it starts again
+                    return odoo.sql(statement).strip()
+
+            for _time in range(RECORD_TRIES):
+                os.kill(int(wait_for(lambda: said(asleep), "the action runs")), signal.SIGKILL)
+                wait_for(lambda: said("SELECT 1"), "PostgreSQL answers")
+            ended = f"SELECT state FROM {TURNS} WHERE id = {turn.id} AND ended_at IS NOT NULL"
+            assert wait_for(lambda: said(ended), "the turn ends") == "done"
+            (result,) = of(turn.events(), "tool_result")
+            assert (result["outcome"], "lost each time" in result["result"]) == ("error", True)
+            assert not odoo.sql(f"SELECT ref FROM res_partner WHERE id = {partner}").strip()
+            assert turn.value("lease_epoch") == "1"
+        finally:
+            odoo.stop()
