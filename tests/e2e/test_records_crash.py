@@ -222,9 +222,8 @@ def test_a_call_that_costs_the_database_each_time_is_given_up(
     demo_template, demo_facts, scripted_llm, tmp_path, way
 ):
     """As by a kernel without memory, which takes the backend that carries it, and PostgreSQL with it."""
-    postgres = Postgres(
-        tmp_path / "pg", throw_away=True, own=True, settings={"listen_addresses": "127.0.0.1"}
-    )
+    settings = {"listen_addresses": "127.0.0.1", "synchronous_commit": "on"}
+    postgres = Postgres(tmp_path / "pg", throw_away=True, own=True, settings=settings)
     postgres.port = str(processes.free_port())
     asleep = (
         "SELECT pid FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(1)' AND state = 'active'"
