@@ -323,7 +323,6 @@ class Records:
     read_records = perform_call
 
     def lose_call(self, _claim, _call_id):
-        self.losses += 1
         return self.result, self.losses
 
     async def journal_call(self, interrupt=None):
@@ -576,6 +575,19 @@ def test_what_follows_a_commit_for_ever_costs_neither_the_result_nor_a_number(st
         assert sorted(store.events[1]) == list(range(1, len(store.events[1]) + 1))
         assert store.types(1)[-2:] == ["tool_result", "done"]
         assert store.turns[1]["epoch"] == 1
+    finally:
+        blocked.gate.set()
+
+
+def test_a_runner_that_stops_gives_the_turn_of_such_a_call_back(store, start):
+    blocked = Blocked(store)
+    store.queue(1)
+    runner = start(makes)
+    try:
+        assert blocked.is_in.wait(30)
+        runner.stop(0.1)
+        assert store.turns[1]["state"] == "queued"
+        assert blocked.is_cut.wait(30) and not blocked.is_back.is_set()
     finally:
         blocked.gate.set()
 
