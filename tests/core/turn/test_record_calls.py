@@ -323,6 +323,7 @@ class Records:
     read_records = perform_call
 
     def lose_call(self, _claim, _call_id):
+        self.losses += 1
         return self.result, self.losses
 
     async def journal_call(self, interrupt=None):
