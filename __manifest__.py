@@ -1,6 +1,6 @@
 {
     "name": "Woow PaaS Platform: AI assistants with MCP tools",
-    "version": "19.0.1.1.0",
+    "version": "19.0.1.2.0",
     "summary": "Chat with assistants that call MCP tools: live, durable and with approvals",
     "description": "Makes Odoo a multi-user MCP host. See README.md.",
     "author": "Woow Technology",

@@ -16,17 +16,3 @@ def migrate(cr, version):
                     origin = ["tool", row.tool_id.id, row.server_id.id, 0, row.definition or ""]
                     call.setdefault("origin", origin)
         turn.transcript = transcript
-    # The next run of the cron takes them out of the transcripts, too.
-    cr.execute("UPDATE woow_paas_platform_tool_call SET result_pruned = FALSE WHERE result_pruned")
-    # Programs of owners go on where this host allows no sandbox, see `McpServer._sandbox_mode`.
-    env["ir.config_parameter"].set_param("woow_paas_platform.sandbox", "preferred")
-    # Results of before count towards the room of their person, too; what is not finished has none.
-    cr.execute(
-        """
-        UPDATE woow_paas_platform_tool_call c SET kept_bytes = size.bytes
-          FROM (SELECT id, COALESCE(length(result::text), 0) + COALESCE(length(llm_text), 0)
-                       + COALESCE(length(whole_text), 0) AS bytes
-                  FROM woow_paas_platform_tool_call) AS size
-         WHERE size.id = c.id AND size.bytes > 4096 AND c.kept_bytes IS NULL
-        """
-    )

@@ -12,5 +12,3 @@ def migrate(cr, version):
         "UPDATE woow_paas_platform_ai_turn SET state = 'queued', lease_owner = NULL, lease_until = NULL"
         " WHERE state = 'running'"
     )
-    # Each heartbeat would write into it.
-    cr.execute("DROP INDEX IF EXISTS woow_paas_platform_ai_turn_held")

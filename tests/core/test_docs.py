@@ -1,5 +1,7 @@
 """What the documentation promises is held by tests that are there."""
 
+import ast
+import hashlib
 import re
 from pathlib import Path
 
@@ -15,6 +17,9 @@ FOLDERS = (
 )
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]*(?:\.\w+|/))`")
 TABLE = re.compile(r"^## What holds, and where it is tested\n\n(.+?)\n\n", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^## (\S+) \(\d{4}-\d\d-\d\d", re.MULTILINE)
+# Odoo runs what is in the folder of a version once: what comes later needs a version of its own.
+RELEASED = {"19.0.1.1.0": "271b3a9d42fc45e109d7b3cda0eab4ce3689d74b8b6c830bd03fbceeb5ca7ac9"}
 # Of docs/requirements.md: a test and its file, or a file of the client's tests and a title.
 HELD = re.compile(r"(test_\w+)` in `(tests/[\w/.]+)`|(static/tests/[\w/.]+)`: “(.+)”")
 
@@ -23,6 +28,22 @@ HELD = re.compile(r"(test_\w+)` in `(tests/[\w/.]+)`|(static/tests/[\w/.]+)`: �
 def test_what_a_page_names_is_there(page):
     named = PATH.findall((ROOT / page).read_text())
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_the_version_is_the_first_one_of_the_changelog():
+    manifest = ast.literal_eval((ROOT / "__manifest__.py").read_text())
+    released = HEADING.findall((ROOT / "CHANGELOG.md").read_text())
+    assert manifest["version"] == released[0]
+    assert len(released) == len(set(released))
+    assert {path.name for path in (ROOT / "migrations").iterdir()} <= {*released}
+
+
+@pytest.mark.parametrize("version", RELEASED)
+def test_migrations_of_a_former_version_stay_as_they_are(version):
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "migrations" / version).glob("*.py")):
+        digest.update(path.read_bytes())
+    assert digest.hexdigest() == RELEASED[version]
 
 
 def test_each_picture_can_be_taken_again():

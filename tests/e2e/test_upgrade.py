@@ -1,4 +1,4 @@
-"""A database of 19.0.1.0.0 is updated with what `make package` delivers: nothing is lost, and it goes on."""
+"""Databases of each former version are updated with what `make package` delivers: nothing is lost, and they go on."""
 
 import lzma
 import zipfile
@@ -10,8 +10,9 @@ from waiting import eventually
 from dev.checks import package, testbed
 from dev.setup import odoo_tree
 
-DUMP = Path(__file__).parents[1] / "upgrade/19.0.1.0.0.sql.xz"
-SECRET_KEY = "dmVyc2lvbi0xOS4wLjEuMC4wLW9mLXRoZS1kdW1wLi4="  # of the dump
+DUMPS = Path(__file__).parents[1] / "upgrade"
+FIRST, SECOND = "19.0.1.0.0", "19.0.1.1.0"
+SECRET_KEY = "dmVyc2lvbi0xOS4wLjEuMC4wLW9mLXRoZS1kdW1wLi4="  # of the dumps
 COUNTED = (
     "ai_assistant",
     "ai_config",
@@ -50,22 +51,32 @@ CRONS = (
     " WHERE d.module = 'woow_paas_platform' AND d.model = 'ir.cron'"
     " AND d.name {} 'ir_cron_retention' ORDER BY 1"
 )
-OF_YESTERDAY = (
-    "UPDATE woow_paas_platform_mcp_template SET url = 'https://moved.example.com/mcp'"
-    " WHERE code = 'github'",
-    "UPDATE ir_rule SET domain_force = '[(0, ''='', 1)]' WHERE id = (SELECT res_id"
-    " FROM ir_model_data WHERE module = 'woow_paas_platform' AND name = 'ai_turn_rule_own')",
-    # Somebody has renamed one cron, and translated the name of another.
-    "WITH renamed AS (UPDATE ir_cron SET cron_name = 'Our own cleaning' WHERE id = (SELECT res_id"
-    " FROM ir_model_data WHERE module = 'woow_paas_platform' AND name = 'ir_cron_retention')"
-    " RETURNING ir_actions_server_id)"
-    ' UPDATE ir_act_server SET name = \'{"en_US": "Our own cleaning"}\''
-    " WHERE id = (SELECT ir_actions_server_id FROM renamed)",
-    'UPDATE ir_act_server SET name = name || \'{"fr_FR": "Balayer"}\''
-    " WHERE name->>'en_US' = 'AI: requeue the turns of runners that died'",
-    "UPDATE woow_paas_platform_tool_call SET whole_text = repeat('x', 5000)"
-    " WHERE call_id = 'call_1_1'",
-)
+BEFORE = {
+    FIRST: (
+        "UPDATE woow_paas_platform_mcp_template SET url = 'https://moved.example.com/mcp'"
+        " WHERE code = 'github'",
+        "UPDATE ir_rule SET domain_force = '[(0, ''='', 1)]' WHERE id = (SELECT res_id"
+        " FROM ir_model_data WHERE module = 'woow_paas_platform' AND name = 'ai_turn_rule_own')",
+        # Somebody has renamed one cron, and translated the name of another.
+        "WITH renamed AS (UPDATE ir_cron SET cron_name = 'Our own cleaning' WHERE id = (SELECT res_id"
+        " FROM ir_model_data WHERE module = 'woow_paas_platform' AND name = 'ir_cron_retention')"
+        " RETURNING ir_actions_server_id)"
+        ' UPDATE ir_act_server SET name = \'{"en_US": "Our own cleaning"}\''
+        " WHERE id = (SELECT ir_actions_server_id FROM renamed)",
+        'UPDATE ir_act_server SET name = name || \'{"fr_FR": "Balayer"}\''
+        " WHERE name->>'en_US' = 'AI: requeue the turns of runners that died'",
+        "UPDATE woow_paas_platform_tool_call SET whole_text = repeat('x', 5000)"
+        " WHERE call_id = 'call_1_1'",
+    ),
+    SECOND: (
+        # As that version would have had it in this PostgreSQL.
+        "UPDATE ir_config_parameter SET value = (SELECT oid || '/' || datname FROM pg_database"
+        " WHERE datname = current_database()) WHERE key = 'woow_paas_platform.database'",
+    ),
+}
+
+
+INSTALLED = "SELECT latest_version FROM ir_module_module WHERE name = 'woow_paas_platform'"
 
 
 def _counts(odoo):
@@ -82,19 +93,22 @@ def delivered(tmp_path_factory):
     return folder / "addons"
 
 
-@pytest.fixture(scope="module")
-def updated(template, delivered):
-    """An Odoo on the restored dump, updated; with the counts of before."""
+@pytest.fixture(scope="module", params=[FIRST, SECOND])
+def updated(request, template, delivered):
+    """An Odoo on the restored dump of this version, updated; with the counts of before."""
+    version = request.param
     folders = [*odoo_tree.addons_paths(odoo_tree.odoo_path()), delivered]
     odoo = testbed.OdooServer(
         template,
-        "upgrade",
+        f"upgrade_{version[-3]}",
         operator={"secret_key": SECRET_KEY},
         options={"addons_path": ",".join(map(str, folders))},
     )
-    template.postgres.restore(odoo.db, lzma.decompress(DUMP.read_bytes()))
-    before = _counts(odoo)
-    for statement in OF_YESTERDAY:
+    dump = DUMPS / f"{version}.sql.xz"
+    template.postgres.restore(odoo.db, lzma.decompress(dump.read_bytes()))
+    before = {**_counts(odoo), "version": odoo.sql(INSTALLED)}
+    assert before["version"] == version
+    for statement in BEFORE[version]:
         odoo.sql(statement)
     said = odoo.update()
     assert not [line for line in said.splitlines() if " WARNING " in line or " ERROR " in line]
@@ -120,14 +134,11 @@ def test_it_runs_from_the_archive_and_the_archive_has_its_tests(updated, deliver
 
 def test_nothing_is_lost(updated):
     odoo, before = updated
-    after = _counts(odoo)
+    after = {**_counts(odoo), "version": odoo.sql(INSTALLED)}
+    assert after.pop("version") not in (FIRST, before.pop("version"))
     assert {name: int(after[name]) >= int(count) for name, count in before.items()} == (
         dict.fromkeys(before, True)
     )
-    installed = odoo.sql(
-        "SELECT latest_version FROM ir_module_module WHERE name = 'woow_paas_platform'"
-    )
-    assert installed.startswith("19.0.") and installed != "19.0.1.0.0"
 
 
 @pytest.mark.parametrize(
@@ -151,8 +162,27 @@ def test_each_server_has_a_version_to_compare_with(updated):
 
 def test_large_results_of_before_are_counted(updated):
     odoo, _before = updated
-    counted = "SELECT call_id FROM woow_paas_platform_tool_call WHERE kept_bytes > 5000"
-    assert odoo.sql(counted) == "call_1_1"
+    counted = "SELECT turn_id FROM woow_paas_platform_tool_call WHERE kept_bytes > 5000"
+    assert odoo.sql(counted) == "1"
+
+
+@pytest.mark.parametrize("updated", [SECOND], indirect=True)
+def test_results_that_were_removed_before_leave_the_transcripts_too(updated):
+    odoo, _before = updated
+    assert odoo.shell(
+        "env['woow_paas_platform.ai_turn']._cron_retention()\n"
+        "turns = env['woow_paas_platform.ai_turn'].search([])\n"
+        "result = ['Removed of old.' in str(turn.transcript) for turn in turns]"
+    ) == [False] * int(odoo.sql("SELECT COUNT(*) FROM woow_paas_platform_ai_turn"))
+
+
+@pytest.mark.parametrize("updated", [SECOND], indirect=True)
+def test_no_index_is_left_that_heartbeats_write(updated):
+    odoo, _before = updated
+    assert not odoo.sql(
+        "SELECT indexname FROM pg_indexes WHERE tablename = 'woow_paas_platform_ai_turn'"
+        " AND indexdef LIKE '%(lease_until)%'"
+    )
 
 
 def test_programs_of_owners_go_on_where_the_host_allows_no_sandbox(updated):
@@ -161,6 +191,7 @@ def test_programs_of_owners_go_on_where_the_host_allows_no_sandbox(updated):
     assert odoo.sql(parameter) == "preferred"
 
 
+@pytest.mark.parametrize("updated", [FIRST], indirect=True)
 def test_the_names_that_somebody_has_given_to_crons_stay(updated):
     odoo, _before = updated
     assert odoo.sql(CRONS.format("=")) == "ir_cron_retention|Our own cleaning|Our own cleaning"
@@ -169,14 +200,17 @@ def test_the_names_that_somebody_has_given_to_crons_stay(updated):
 
 
 def test_secrets_are_still_read(updated):
-    odoo, _before = updated
+    odoo, before = updated
     kept = odoo.shell(
-        "servers = env['woow_paas_platform.mcp_server'].search([('name', '=', 'weather')])\n"
+        "weather = [('name', '=', 'weather'), ('scope', '=', 'system')]\n"
+        "servers = env['woow_paas_platform.mcp_server'].search(weather)\n"
         "sign_ins = env['woow_paas_platform.mcp_sign_in'].search([])\n"
-        "result = [servers._server_spec().api_key, sign_ins._token_set()['access_token'],"
-        " env.ref('woow_paas_platform.ai_config_demo')._llm_spec().api_key]"
+        "result = [servers._server_spec().api_key,"
+        " env.ref('woow_paas_platform.ai_config_demo')._llm_spec().api_key,"
+        " *(one._token_set()['access_token'] for one in sign_ins)]"
     )
-    assert kept == ["key-of-weather", "token-of-the-dump", "sk-provider-of-the-dump"]
+    tokens = ["token-of-the-dump"] * int(before["woow_paas_platform_mcp_sign_in"])
+    assert kept == ["key-of-weather", "sk-provider-of-the-dump", *tokens]
 
 
 def test_conversations_are_read(updated):
