@@ -65,8 +65,7 @@ def _request(assistant, question, tools):
         system_prompt=assistant.system_prompt or "",
         history=({"role": "user", "content": question},),
         servers=tuple(servers.values()),
-        # By the names that `execute-tools` knows.
-        tools=tools._tool_specs(problems, among=tools._offered_to_caller()),
+        tools=tools._tool_specs(problems),
         limits=Limits(definition_tokens=0),  # the program makes the calls, and knows no look-up
     )
 

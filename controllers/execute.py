@@ -145,18 +145,19 @@ class _RequestedCall:
         :raises ApiError: MCP is off, there is none, or several, see also `take`
         """
         _check_mcp_is_on()
-        found = offered._called(self.name)
+        meant = offered._called(self.name)
+        found = offered & meant
         if not found:
             raise ApiError.not_found(
                 request.env._("The tool “%(tool)s” does not exist.", tool=self.name)
             )
-        aliases = offered._aliases()
-        if len(found) > 1:
+        aliases = found._aliases()
+        if len(meant) > 1:
             raise ApiError(
                 409,
                 "ambiguous_tool",
                 request.env._("Several servers have a tool with this name. Specify the server."),
-                details={"names": [alias for tool, alias in aliases.items() if tool in found]},
+                details={"names": [*aliases.values()]},
             )
         self.take(found, aliases[found])
 

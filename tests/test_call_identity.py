@@ -40,7 +40,7 @@ class TestCallIdentity(TurnByHandCase):
         super().setUp()
         Server = self.env["woow_paas_platform.mcp_server"].with_context(woow_no_sync=True)
         self.pay = self._tool(
-            Server.create({"name": "sys", "url": "https://sys.example.com/mcp"}), "pay", "never"
+            Server.create({"name": "later", "url": "https://sys.example.com/mcp"}), "pay", "never"
         )
         self.own = Server.create(
             {
@@ -50,7 +50,7 @@ class TestCallIdentity(TurnByHandCase):
                 "owner_user_id": self.member.id,
             }
         )
-        # It is called as the system's server will be, once the assistant has that one, too.
+        # It is called as the system's server will be, once that one is called so.
         self.bait = self._tool(self.own, "pay")
         self.pool = RecordingPool()
 
@@ -66,6 +66,7 @@ class TestCallIdentity(TurnByHandCase):
         )
 
     def _link(self):
+        self.pay.server_id.name = "sys"
         self.assistant.mcp_server_ids = [Command.link(self.pay.server_id.id)]
 
     def _run(self, *script):

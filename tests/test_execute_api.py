@@ -198,18 +198,18 @@ class TestExecuteApi(AiHttpCase):
             set(data["error"]["details"]["names"]), {"weather__forecast", "climate__forecast"}
         )
 
-    def _of_service(self, name, fake):
-        """A server of the service, with the fake's tool `forecast`."""
+    def _of_service(self, name, fake, tool="forecast", **owner):
+        """A server of the service, or of another owner, with the fake's tool."""
         server = self.env["woow_paas_platform.mcp_server"].create(
             {
                 "name": name,
                 "url": fake.url,
                 "scope": "user",
-                "cloud_service_id": self.service.id,
                 "trust_level": "full",
+                **(owner or {"cloud_service_id": self.service.id}),
             }
         )
-        tool = {"name": "forecast", "server_id": server.id, "input_schema": SCHEMA}
+        tool = {"name": tool, "server_id": server.id, "input_schema": SCHEMA}
         self.env["woow_paas_platform.mcp_tool"].create(tool)
         self.env.flush_all()
         return server
@@ -229,6 +229,111 @@ class TestExecuteApi(AiHttpCase):
                 )
                 own.unlink()
                 self.env.flush_all()
+
+    def _says(self, name):
+        """:return: what the tool of this name has answered, or the code of the refusal"""
+        data = self._one(name, city="Paris")[1]
+        return data["content"][0]["text"] if "success" in data else data["error"]["code"]
+
+    def test_a_name_in_full_of_a_tool_of_the_system_is_not_taken(self):
+        theirs, ours = "The sensors are broken.", "Sunny in Paris."
+        for tool, server, own in (
+            ("github__create_issue", "github", "create_issue"),
+            ("repo.search", "repo", "search"),
+            ("a__b", "weather__a", "b"),
+        ):
+            with self._mcp() as fake, served_mcp() as other, self.subTest(tool=tool):
+                self.forecast.name = tool
+                fake.tools[tool] = (_forecast, json.loads(SCHEMA))
+                other.tools[own] = (_alerts, json.loads(SCHEMA))
+                added = self._of_service(server, other, own)
+                for name in (tool, f"weather.{tool}", f"weather__{tool.replace('.', '_')}"):
+                    self.assertEqual(self._says(name), ours, name)
+                # What models call the other one calls the other one.
+                told = added.tool_ids.with_user(self.member).sudo()._tool_specs()
+                self.assertEqual(self._says(told[0].alias), theirs)
+                added.unlink()
+
+    def test_what_is_switched_off_keeps_its_names(self):
+        review = {"review_state": "changed"}
+        with self._mcp(), served_mcp() as theirs:
+            theirs.tools["forecast"] = (_alerts, json.loads(SCHEMA))
+            own = self._of_service("weather", theirs)
+            for record, values in (
+                (self.server, {"active": False}),
+                (self.forecast, {"active": False}),
+                (self.forecast, review),
+                (self.assistant, {"mcp_server_ids": [(5,)]}),
+            ):
+                with self.subTest(values=values), self.env.cr.savepoint() as savepoint:
+                    record.write(values)
+                    self.env.flush_all()
+                    for name in ("weather.forecast", "weather__forecast"):
+                        self.assertEqual(self._says(name), "not_found", name)
+                    status, data = self._one("forecast")
+                    self.assertEqual((status, data["error"]["code"]), (409, "ambiguous_tool"))
+                    called = f"weather_{own.id}__forecast"
+                    self.assertEqual(data["error"]["details"]["names"], [called])
+                    self.assertEqual(self._says(called), "The sensors are broken.")
+                    savepoint.close(rollback=True)
+
+    def test_a_server_has_one_name_at_every_entrance(self):
+        second = self.service.copy({"name": "Second"})
+        with self._mcp(), served_mcp() as crm, served_llm(Reply("Hello.")) as llm:
+            crm.tools["forecast"] = (_alerts, json.loads(SCHEMA))
+            first, other = (
+                self._of_service("crm", crm, cloud_service_id=service.id)
+                for service in (self.service, second)
+            )
+            self._model(llm)
+            for service, server in ((self.service, first), (second, other)):
+                called, alias = f"crm#{server.id}", f"crm_{server.id}__forecast"
+                channel = self._conversation(self.member, service)
+                self.env.flush_all()
+                path = f"/api/sessions/{channel.id}/mcp-config"
+                listed = self._call("GET", path)[1]["servers"]
+                self.assertEqual({s["id"]: s["name"] for s in listed}[server.id], called)
+                self.assertEqual(self._call("PUT", path, {"enabled_servers": ["crm"]})[0], 422)
+                kept = self._call("PUT", path, {"enabled_servers": [called]})[1]
+                self.assertEqual(kept["enabled_servers"], [called])
+                new = f"/api/ai/assistants/{self.assistant.id}/mcp-config"
+                listed = self._call("GET", f"{new}?cloud_service_id={service.id}")[1]["servers"]
+                self.assertEqual({s["id"]: s["name"] for s in listed}[server.id], called)
+                rows = self.assistant.with_user(self.member)._tool_rows(server.sudo())
+                self.assertEqual([row["name"] for row in rows], [f"{called}.forecast"])
+                request = channel._ask("Hello").with_user(self.member).sudo()._turn_request()
+                self.assertEqual([tool.alias for tool in request.tools], [alias])
+                self.assertEqual(server.tool_ids.with_user(self.member).sudo().alias, alias)
+                about = {"includeMCPTools": True, "cloud_service_id": service.id}
+                self._reply(aiMessage="Hi", **about)
+                self.assertIn(alias, str(llm.requests[-1]))
+                for name in (f"{called}.forecast", alias):
+                    self._one(name)
+                    self.assertEqual(self._rows()[-1].server_id, server)
+            self.assertEqual(self._says("crm.forecast"), "not_found")
+
+    def test_nobody_who_lets_a_person_in_takes_the_names_of_what_is_theirs(self):
+        theirs = self.other_workspace.service_ids.create(
+            {"name": "Theirs", "workspace_id": self.other_workspace.id}
+        )
+        with self._mcp(), served_mcp() as hostile, served_mcp() as mine:
+            for fake, tool in ((hostile, _alerts), (mine, _forecast)):
+                fake.tools["find"] = (tool, json.loads(SCHEMA))
+            older = self._of_service("crm", hostile, "find", cloud_service_id=theirs.id)
+            own = self._of_service("crm", mine, "find", owner_user_id=self.member.id)
+            names = ("crm.find", "crm__find", "find")
+            self.assertEqual([self._says(name) for name in names], ["Sunny in Paris."] * 3)
+            self.other_workspace.access_ids = [(0, 0, {"user_id": self.member.id, "role": "user"})]
+            self.env.flush_all()
+            self.assertEqual([self._says(name) for name in names], ["Sunny in Paris."] * 3)
+            self.assertEqual(self._says(f"crm#{older.id}.find"), "The sensors are broken.")
+            # Nor by a name that looks like one that was made.
+            older.name = f"crm#{own.id}"
+            self.env["woow_paas_platform.mcp_server"].create(
+                {"name": "crm", "url": "https://crm.example.com/mcp"}
+            )
+            self.env.flush_all()
+            self.assertEqual(self._says(f"crm#{own.id}.find"), "Sunny in Paris.")
 
     def test_what_a_reply_tells_of_can_be_called(self):
         with self._mcp(), served_mcp() as theirs, served_llm(Reply("Hello.")) as llm:

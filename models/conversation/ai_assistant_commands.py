@@ -64,10 +64,10 @@ class AiAssistant(models.Model):
 
     def _reload_rows(self, servers):
         """:return: by id, a line for each server, which says who may reload it"""
-        managed = self._managed_of(servers)
+        managed, called = self._managed_of(servers), servers._unambiguous_names()
         not_allowed = self.env._("Only those who manage this server can reload it.")
         return {
-            server.id: {"name": server.name, "about": "" if server in managed else not_allowed}
+            server.id: {"name": called[server], "about": "" if server in managed else not_allowed}
             for server in servers.sorted(lambda server: (server.scope, server.name))
         }
 

@@ -38,7 +38,8 @@ class DiscussChannel(models.Model):
         :raises UserError: a name that is not offered here
         """
         offered = self._offered_mcp_servers()
-        unknown = {*(names or ())} - {*offered._unambiguous_names().values()}
+        called = offered._unambiguous_names()
+        unknown = {*(names or ())} - {called[server] for server in offered}
         if unknown:
             raise UserError(
                 self.env._(

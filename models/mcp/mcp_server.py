@@ -245,18 +245,33 @@ class McpServer(models.Model):
         return self.search(Domain("scope", "=", "user") & own)
 
     def _unambiguous_names(self):
-        """``{server: name}``, as programs and models call these servers: the first of a name has it as it is.
+        """``{server: name}``, as programs and models call these servers and all others that the current user could be
+        told of, whatever is switched on and whatever it is asked for: see `names.server_names`."""
+        known = self._known_to_caller()
+        called = names.server_names((one.id, one.name, one._whose()) for one in known)
+        return {server: called[server.id] for server in known}
 
-        System servers come before those of people, the older before the younger; the others are ``name#id``.
-        """
-        found, taken = {}, set()
-        for server in self.sorted(lambda server: (server.scope != "system", server.id)):
-            name = server.name
-            while names.server_key(name) in taken:
-                name = f"{name}#{server.id}"
-            taken.add(names.server_key(name))
-            found[server] = name
-        return found
+    def _known_to_caller(self):
+        """These, all system servers, the user's own, and those of all services that the user can see."""
+        Service = self.env["woow_paas_platform.cloud_service"].with_user(self.env.user).sudo(False)
+        services = Service.with_context(active_test=False).search([("workspace_id", "!=", False)])
+        known = (
+            Domain("scope", "=", "system")
+            | Domain("owner_user_id", "=", self.env.uid)
+            | Domain("cloud_service_id", "in", services.ids)
+        )
+        # sudo: mcp_server - names and whose they are, for the user to tell servers apart
+        Server = self.sudo().with_context(active_test=False)
+        read = ["name", "scope", "owner_user_id", "cloud_service_id"]
+        return self.sudo() | Server.search_fetch(known, read, order="id")
+
+    def _whose(self):
+        """:return: `names.SYSTEM`, `names.OWN` or `names.OTHERS`, as the current user sees it"""
+        if self.scope == "system":
+            return names.SYSTEM
+        user = self.env.user
+        is_own = user in (self.owner_user_id, self.cloud_service_id.workspace_id.owner_id)
+        return names.OWN if is_own else names.OTHERS
 
     def _named(self, wanted):
         """Those of these servers that are called so."""

@@ -3,6 +3,7 @@ import json
 
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, ValidationError
+from odoo.fields import Domain
 
 from ...services.errors import EngineError, McpOff
 from ...services.specs import ToolSpec
@@ -72,16 +73,16 @@ class McpTool(models.Model):
             tool.input_schema_text = json.dumps(said, indent=2, ensure_ascii=False)
 
     @api.depends("name", "server_id.name")
+    @api.depends_context("uid")
     def _compute_alias(self):
+        aliases = self._origin._aliases()
         for tool in self:
-            # sudo: mcp_server - only its name, which every caller of the tool sees anyway
-            server = tool.sudo().server_id
-            tool.alias = names.make_aliases([(server.name or "", tool.name or "")])[0]
+            tool.alias = aliases.get(tool._origin)
 
     @api.depends("name", "title", "server_id.name")
     def _compute_display_name(self):
         for tool in self:
-            # sudo: mcp_server - see `_compute_alias`
+            # sudo: mcp_server - only its name, which every caller of the tool sees anyway
             tool.display_name = f"{tool.sudo().server_id.name}.{tool.name}"
 
     def _harmless(self):
@@ -91,23 +92,58 @@ class McpTool(models.Model):
         )
 
     def _aliases(self):
-        """``{tool: alias}``: what models call these tools, unique among them."""
+        """``{tool: alias}``: what models call these tools, unique among all that the current user could be told of."""
+        if not self:
+            return {}
         called = self.server_id._unambiguous_names()
-        tools = self.sorted(lambda tool: (tool.server_id.id, tool.name))
-        aliases = names.make_aliases([(called[tool.server_id], tool.name) for tool in tools])
-        return dict(zip(tools, aliases, strict=True))
+        own = {called[server] for server in self.server_id}
+        near = [
+            server.id
+            for server, name in called.items()
+            if any(names.may_collide(name, one) for one in own)
+        ]
+        domain = Domain("server_id", "in", near)
+        # Own names that look like aliases: programs call tools of system servers by these, too.
+        domain |= Domain("server_id.scope", "=", "system") & Domain("name", "like", r"\_\_")
+        # sudo: mcp_tool - names, to tell tools apart
+        Tool = self.sudo().with_context(active_test=False)
+        known = self.sudo() | Tool.search_fetch(domain, ["name", "server_id"], order="id")
+        tools = known.sorted(lambda tool: (tool.server_id.id, tool.name))
+        found, taken = {}, set()
+        for whose, some in sorted(tools.grouped(lambda tool: tool.server_id._whose()).items()):
+            pairs = [(called[tool.server_id], tool.name) for tool in some]
+            aliases = names.make_aliases(pairs, taken)
+            found |= zip(some, aliases, strict=True)
+            taken |= {alias.lower() for alias in aliases}
+            if whose == names.SYSTEM:
+                taken |= {tool.name.lower() for tool in some}
+        return {tool: alias for tool, alias in found.items() if tool in self}
 
     def _called(self, name):
-        """Those that a program means by this name: ``server.tool``, the one that models see, or the server's own.
+        """Find what a program means by this name: ``server.tool``, the one that models see, or the tool's own.
 
-        A tool's own name means that of a system server before those of people, who add servers as they like.
+        It means a tool of a system server, else of the user, else of others, who add servers as they like; among equals
+        the one that it names in full. What is switched off or not offered keeps its names: no other is meant instead.
+
+        :return: tools, also such as are not among these, which are offered; several where the name does not say which
         """
-        called, aliases = self.server_id._unambiguous_names(), self._aliases()
-        in_full = self.filtered(
+        called = self.server_id._unambiguous_names()
+        near = [server.id for server, full in called.items() if names.may_be_of(name, full)]
+        known = Domain("server_id", "in", [server.id for server in called])
+        known &= Domain("name", "=", name) | Domain("server_id", "in", near)
+        # sudo: mcp_tool - found by names, what is not offered is not shown
+        tools = self.sudo().with_context(active_test=False).search(known)
+        aliases = tools._aliases()
+        in_full = tools.filtered(
             lambda tool: name in (f"{called[tool.server_id]}.{tool.name}", aliases[tool])
         )
-        own = self.filtered(lambda tool: tool.name == name)
-        return in_full or own.filtered(lambda tool: tool.server_id.scope == "system") or own
+        own = tools.filtered(lambda tool: tool.name == name)
+        if names.is_in_full(name):  # as people could call theirs to be taken for another
+            own = own.filtered(lambda tool: tool.server_id.scope == "system")
+        meant = in_full | own
+        whose = {tool: tool.server_id._whose() for tool in meant}
+        first = meant.filtered(lambda tool: whose[tool] == min(whose.values()))
+        return (first & in_full) or (first & self) or first | (meant & self)
 
     def write(self, vals):
         self._check_write(vals)
@@ -221,15 +257,13 @@ class McpTool(models.Model):
         self.ensure_one()
         return self._tool_specs()[0]
 
-    def _tool_specs(self, problems=None, blocked=(), among=None):
-        """Frozen copies with aliases that are unique among them, in a stable order.
+    def _tool_specs(self, problems=None, blocked=()):
+        """Frozen copies with their aliases, in a stable order.
 
         :param problems: why servers cannot be used now, by their ids
         :param blocked: tools that no call gets through to
-        :param among: more tools, among which the aliases are unique too
         """
         problems = problems or {}
-        aliases = (self | (self if among is None else among))._aliases()
         return tuple(
             ToolSpec(
                 id=tool.id,
@@ -248,6 +282,5 @@ class McpTool(models.Model):
                 if tool.server_id.id in problems
                 else "",
             )
-            for tool, alias in aliases.items()
-            if tool in self
+            for tool, alias in self._aliases().items()
         )

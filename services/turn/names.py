@@ -4,6 +4,8 @@ MCP allows ``.`` and 128 characters in a tool's name (SEP-986), OpenAI's functio
 ``[a-zA-Z0-9_-]{1,64}``. An alias is ``server__tool``; where something had to be cut, or where two
 tools would share an alias, it ends in a hash of both original names.
 
+Names of servers are made unambiguous first, see `server_names`.
+
 Names that begin with ``record__`` are those of the actions on the record that a conversation is about: the
 model is told to trust them with it, so no server's tool gets one.
 """
@@ -12,7 +14,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 MAX_LENGTH = 64  # characters, OpenAI function names
 SEPARATOR = "__"
@@ -23,11 +25,71 @@ _HASH_LENGTH = 8  # hexadecimal digits
 
 LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
+SYSTEM, OWN, OTHERS = range(
+    3
+)  # whose a server is, as a caller sees it; the first of them has a name
 
-def make_aliases(tools: Iterable[tuple[str | None, str]]) -> list[str]:
+
+def server_names(servers: Iterable[tuple[int, str, int]]) -> dict[int, str]:
+    """``{id: name}`` of these servers, ``(id, name, whose)``, unique without case and marks.
+
+    A system server has its name as it is, then one of the person's own; the oldest where several share it. Of servers
+    of others, which come and go as those like, none has a name that two of them share. All the rest are ``name#id``,
+    which nobody can take who calls a server so.
+
+    >>> server_names([(1, "time", OWN), (2, "time", SYSTEM), (3, "crm", OTHERS), (4, "CRM", OTHERS)])
+    {2: 'time', 1: 'time#1', 3: 'crm#3', 4: 'CRM#4'}
+    """
+    servers = sorted(servers, key=lambda server: (server[2], server[0]))
+    holders = {server_key(f"{name}#{number}"): number for number, name, _whose in servers}
+    shared = Counter((whose, server_key(name)) for _number, name, whose in servers)
+    found: dict[int, str] = {}
+    taken: set[str] = set()
+    for number, name, whose in servers:
+        key = server_key(name)
+        is_shared = whose == OTHERS and shared[whose, key] > 1
+        if whose != SYSTEM and (is_shared or holders.get(key, number) != number):
+            name = f"{name}#{number}"
+        while server_key(name) in taken:
+            name = f"{name}#{number}"
+        taken.add(server_key(name))
+        found[number] = name
+    return found
+
+
+def may_collide(one: str, other: str) -> bool:
+    """Tell whether tools of servers of these names could have one alias.
+
+    >>> may_collide("github", "GitHub"), may_collide("a", "a__b"), may_collide("a", "b")
+    (True, True, False)
+    """
+    first, second = server_key(one), server_key(other)
+    head, tail = first[:_SERVER_LENGTH], second[:_SERVER_LENGTH]
+    return (
+        head == tail
+        or second.startswith(f"{head}{SEPARATOR}")
+        or first.startswith(f"{tail}{SEPARATOR}")
+    )
+
+
+def may_be_of(name: str, server: str) -> bool:
+    """Tell whether a tool of this server could be called so: ``server.tool`` or by its alias."""
+    key = server_key(server)
+    heads = (f"{key}{SEPARATOR}", f"{key[:_SERVER_LENGTH]}{SEPARATOR}")
+    return name.startswith(f"{server}.") or name.lower().startswith(heads)
+
+
+def is_in_full(name: str) -> bool:
+    """Tell whether it looks as if it named a server, too."""
+    return "." in name or SEPARATOR in name
+
+
+def make_aliases(tools: Iterable[tuple[str | None, str]], taken: Collection[str] = ()) -> list[str]:
     """One legal alias for each ``(server_name, tool_name)``, unique among them.
 
     An action on the record has no server's name but None.
+
+    :param taken: names that none of them may have, in lower case
 
     The alias of a tool depends on the order of the others only if the very same pair occurs twice.
 
@@ -39,10 +101,10 @@ def make_aliases(tools: Iterable[tuple[str | None, str]]) -> list[str]:
     tools = list(tools)
     plain = [_join(server, tool) for server, tool in tools]
     shared = Counter(alias.lower() for alias in plain)
-    used: set[str] = set()
+    used = set(taken)
     aliases = []
     for (server, tool), alias in zip(tools, plain, strict=True):
-        if len(alias) > MAX_LENGTH or shared[alias.lower()] > 1:
+        if len(alias) > MAX_LENGTH or shared[alias.lower()] > 1 or alias.lower() in used:
             alias = _hashed(server, tool)
         copy = 0
         while alias.lower() in used:

@@ -3,7 +3,17 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.turn.names import RECORD_PREFIX, make_aliases
+from services.turn.names import (
+    OTHERS,
+    OWN,
+    RECORD_PREFIX,
+    SYSTEM,
+    make_aliases,
+    may_be_of,
+    may_collide,
+    server_key,
+    server_names,
+)
 
 names = st.text(max_size=140)
 
@@ -56,3 +66,41 @@ def test_chinese_names_stay_apart():
 def test_no_server_takes_a_name_that_vouches_for_the_record(tools):
     assert not [a for a in make_aliases(tools) if a.lower().startswith(RECORD_PREFIX)]
     assert all(alias.startswith(RECORD_PREFIX) for alias in make_aliases([(None, "x" * 99)] * 2))
+
+
+SERVERS = st.lists(
+    st.tuples(
+        st.integers(1, 40),
+        st.sampled_from(["crm", "CRM", "crm#3", "crm_3", "crm#3#3", "crm#7"]) | names,
+        st.sampled_from([SYSTEM, OWN, OTHERS]),
+    ),
+    unique_by=lambda server: server[0],
+    max_size=12,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(SERVERS, SERVERS)
+def test_servers_of_others_change_no_name_of_the_system_or_of_a_persons_own(servers, more):
+    numbers = {number for number, *_ in servers}
+    others = [(number, name, OTHERS) for number, name, _ in more if number not in numbers]
+    before, after = server_names(servers), server_names([*servers, *others])
+    keys = [server_key(name) for name in after.values()]
+    assert len(keys) == len(set(keys)) == len(servers) + len(others)
+    for number, name, whose in servers:
+        assert whose != SYSTEM or after[number] == before[number]
+        is_made = before[number] != name or name.count("#") or "_" in name
+        assert whose != OWN or is_made or after[number] == before[number]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(names, names), max_size=8), st.sets(st.text("ab_", max_size=6)))
+def test_tools_that_share_an_alias_are_of_servers_that_may(tools, taken):
+    for one in tools:
+        for other in tools:
+            if not may_collide(one[0], other[0]):
+                first, second = make_aliases([one])[0], make_aliases([other])[0]
+                assert first.lower() != second.lower()
+    for (server, tool), alias in zip(tools, make_aliases(tools, taken), strict=True):
+        assert alias.lower() not in taken
+        assert may_be_of(alias, server) and may_be_of(f"{server}.{tool}", server)
