@@ -140,6 +140,33 @@ class TestServerFile(OperatorFile, AiCase):
             self._apply(token + on)
         self.assertEqual((off.active, (servers - off).active), (False, True))
 
+    def test_another_value_of_a_variable_switches_nothing_on(self):
+        token = STDIO.replace('"s3cret"', '"${WOOW_TEST_TOKEN}"')
+        servers = {}
+        for value in ("s3cret", "r0tated"):
+            with patch.dict(os.environ, {"WOOW_TEST_TOKEN": value}):
+                self._restart() if servers else self._apply(token + token.replace("files", "on"))
+                servers = {server.name: server for server in self.Server.search([])}
+                for server in (servers["files"], servers["on"]):
+                    self.assertEqual(server._server_spec().env, {"TOKEN": value})
+                    self.assertEqual(server.active, server.name == "on" or value == "s3cret")
+                servers["files"].active = False
+        with patch.dict(os.environ, {"WOOW_TEST_TOKEN": "r0tated"}):
+            self._apply(token.replace('"cat"', '"tac"'))
+        self.assertTrue(servers["files"].active, "the operator has changed it")
+
+    @mute_logger(*LOGGERS)
+    def test_a_file_of_which_nothing_is_known_switches_nothing_off(self):
+        server = self._apply(STDIO)
+        server_files._copy().unlink()
+        with patch.object(server_files, "_known", server_files._Known()):
+            self._apply("[mcp\n")
+            self.assertEqual((server.active, server.state), (True, "error"))
+            with self.assertRaisesRegex(ConfigError, "has an error"):
+                server._server_spec()
+            self._apply(STDIO)
+            self.assertEqual((server.active, server.state), (True, "draft"))
+
     @mute_logger(*LOGGERS)
     def test_a_file_that_cannot_be_read_switches_nothing_on(self):
         self._apply("[mcp]\nenabled = false\n")

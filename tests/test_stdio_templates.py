@@ -2,6 +2,7 @@
 
 import tempfile
 from pathlib import Path
+from unittest.mock import patch
 
 from odoo.exceptions import AccessError, UserError
 from odoo.tests import tagged
@@ -10,6 +11,7 @@ from odoo.tools.misc import file_open
 from psycopg2 import IntegrityError
 
 from ..services.errors import ConfigError
+from ..tools import server_files
 from .common import AiCase, OperatorFile
 
 SERVER = "woow_paas_platform.mcp_server"
@@ -95,6 +97,22 @@ class TestReleases(Released, AiCase):
             files._server_spec()
         self._apply(self.filesystem + POSTGRESQL)
         self.assertEqual((files.active, files.state), (True, "draft"))
+
+    @mute_logger("odoo.addons.woow_paas_platform.tools.server_files")
+    def test_a_faulty_release_of_which_nothing_is_known_is_not_withdrawn(self):
+        files, off = self._add("filesystem"), self._add("postgresql", connection_string=DSN)
+        off.active = False
+        faulty = self.filesystem + 'env = { A = "${WOOW_TEST_TOKEN}" }\n'
+        server_files._copy().unlink()
+        with patch.object(server_files, "_known", server_files._Known()):
+            self._apply(faulty + POSTGRESQL.replace("name", "nome"))
+            self.assertEqual((files.active, files.state), (True, "error"))
+            self.assertIn("has an error", files.state_sentence)
+            with self.assertRaisesRegex(ConfigError, "has an error"):
+                files._server_spec()
+            self._apply(self.filesystem + POSTGRESQL)
+            self.assertEqual((files.active, files.state), (True, "draft"))
+            self.assertFalse(off.active)
 
     def test_what_an_administrator_switched_off_stays_off(self):
         files = self._add("filesystem")

@@ -9,6 +9,7 @@ from odoo.tools import config
 
 from ...services import const
 from ...services.catalog import environments
+from ...services.catalog.server_file import FAULTY
 from ...services.errors import ConfigError
 from ...services.sandbox import bubblewrap
 from ...services.specs import ServerSpec
@@ -21,7 +22,6 @@ STILL_OURS = {"active", "company_id", "trust_level", "review_new_tools", "sequen
 GONE = "This MCP server is no longer in the operator's file."
 # What the update of a database that is older than sandboxes writes: it goes on without one where there can be none.
 SANDBOX_PARAMETER = f"{limits.PREFIX}sandbox"
-FAULTY = "The entry of this MCP server in the operator's file has an error. Settings show it."
 JUST_NOW = timedelta(minutes=1)  # another process has started it already
 
 
@@ -33,6 +33,9 @@ class McpServer(models.Model):
 
     managed_by_file = fields.Boolean(readonly=True, copy=False)
     file_digest = fields.Char(readonly=True, copy=False)
+    file_form = fields.Char(
+        readonly=True, copy=False, help="Digest of the entry without the values of its variables."
+    )
     env_type = fields.Selection(
         [
             ("preinstalled", "Installed on the host"),
@@ -110,7 +113,8 @@ class McpServer(models.Model):
 
     @api.model
     def _apply_file(self, is_first=False):
-        """Bring the rows up to date; entries that did not change are left alone.
+        """Bring the rows up to date; entries that did not change are left alone, and so are the switches of those in
+        which only the values of variables did.
 
         In a neutralised copy of a database nothing is switched on. Of two processes that find a new file one comes
         after the other, see `ServerStore.apply_file`.
@@ -128,10 +132,13 @@ class McpServer(models.Model):
                 )
                 continue
             if row and row.file_digest == entry.digest:
+                if row.file_form != entry.form:
+                    row.file_form = entry.form
                 row._come_back()
                 continue
             vals = self._vals_of_entry(entry)
-            is_on = entry.enabled and (row.active if row and is_copy else not is_copy)
+            is_ours = row and (is_copy or row.file_form == entry.form)
+            is_on = entry.enabled and (row.active if is_ours else not is_copy)
             if row:
                 row.write({**vals, "active": is_on and not row.is_locked})
                 notify.server_off(
@@ -140,7 +147,7 @@ class McpServer(models.Model):
             else:
                 self.create({**vals, "active": is_on})
         for row in rows.filtered(lambda row: row.managed_by_file and row.name not in wanted):
-            row._leave_file(is_faulty=row.name in file.faulty)
+            row._leave_file(is_faulty=file.is_faulty(row.name))
         self._apply_releases()
         if not mcp_switch.is_on_by_operator():
             self.search([("active", "=", True)])._end_sessions()
@@ -163,6 +170,7 @@ class McpServer(models.Model):
             "env_type": entry.env_type if entry.transport == "stdio" else False,
             "env_config": dict(entry.env_config) or False,
             "file_digest": entry.digest,
+            "file_form": entry.form,
         }
 
     def _leave_file(self, *, is_faulty):
@@ -170,14 +178,12 @@ class McpServer(models.Model):
 
         :param is_faulty: the file has it, but nobody knows how it is asked
         """
-        if is_faulty:
-            if self.active:
-                self._set_state("error", FAULTY)
-            return
-        if self.active:
-            self.write({"active": False, "file_digest": False})
-        if self.state_message != GONE:
-            self._set_state("disabled", GONE)
+        state, sentence = ("error", FAULTY) if is_faulty else ("disabled", GONE)
+        is_off = not self.active
+        if not (is_off or is_faulty):
+            self.write({"active": False, "file_digest": False, "file_form": False})
+        if self.state_message != sentence and not (is_off and is_faulty):
+            self._set_state(state, sentence)
 
     def _come_back(self):
         """Its entry is there as it was, whatever was wrong with the file meanwhile."""
@@ -205,7 +211,7 @@ class McpServer(models.Model):
         file = server_files.current()
         entry = file.servers.get(self.name)
         if entry is None:
-            raise ConfigError(FAULTY if self.name in file.faulty else GONE)
+            raise ConfigError(FAULTY if file.is_faulty(self.name) else GONE)
         return entry
 
     def _server_spec(self, person=None):

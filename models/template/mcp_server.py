@@ -5,6 +5,7 @@ from odoo.exceptions import UserError
 from odoo.tools.misc import clean_context
 
 from ...services.catalog import stdio_templates
+from ...services.catalog.server_file import FAULTY
 from ...services.errors import ConfigError
 from ...tools import notify, sentences, server_files
 
@@ -129,10 +130,11 @@ class McpServer(models.Model):
 
     @api.model
     def _release(self, code):
-        """:raises ConfigError: the operator's file releases no such template"""
-        release = server_files.current().templates.get(code)
+        """:raises ConfigError: the operator's file releases no such template, or nobody knows how"""
+        file = server_files.current()
+        release = file.templates.get(code)
         if release is None:
-            raise ConfigError(NOT_RELEASED)
+            raise ConfigError(FAULTY if file.is_faulty_template(code) else NOT_RELEASED)
         return release
 
     @staticmethod
@@ -178,18 +180,23 @@ class McpServer(models.Model):
         of_templates = [("template_code", "!=", False)]
         for server in self.with_context(active_test=False).search(of_templates):
             release = released.get(server.template_code)
-            if server.file_digest != (release.digest if release else False):
+            if server.file_digest == (release.digest if release else False):
+                server._come_back()
+            else:
                 server._apply_release(release)
 
     def _apply_release(self, release):
-        """What is not released (any more, or not for these values) is switched off until it is."""
+        """Switch off what is not released (any more, or not for these values), until it is. What may be released, but
+        nobody knows how, keeps its switch."""
         self.ensure_one()
         try:
             self._file_entry()
         except ConfigError as error:
             if self.active:
-                self.write({"active": False, "file_digest": False})
-                self._set_state("disabled", str(error))
+                is_faulty = str(error) == FAULTY
+                if not is_faulty:
+                    self.write({"active": False, "file_digest": False})
+                self._set_state("error" if is_faulty else "disabled", str(error))
             return
         was_off = not self.file_digest
         self.file_digest = release.digest

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import const
 
+FAULTY = "The entry of this MCP server in the operator's file has an error. Settings show it."
 SHORTEST_SECRET = 8  # characters; a shorter value may be part of any word
 # Keys that came later do not change the digests of entries without them: an update would switch their servers on again.
 LATER = ("owners", "workspace_root", "hosts", "environments", "is_owners", "is_offline")
@@ -28,6 +29,7 @@ class FileServer:
     :ivar is_owners: whether it is a cloud service's, of the release of a template
     :ivar is_offline: whether it then needs no network
     :ivar secrets: values that are not repeated in what the server's process says
+    :ivar form: changes with what the file says, not with the values of its variables
     """
 
     name: str
@@ -53,6 +55,7 @@ class FileServer:
     is_owners: bool = False
     is_offline: bool = False
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    form: str = ""
 
     @property
     def time_to_start(self) -> float:
@@ -70,6 +73,7 @@ class FileServer:
     def digest(self) -> str:
         """Changes with every value; reveals none."""
         values = dataclasses.asdict(self)
+        del values["form"]
         known = {key: value for key, value in values.items() if value or key not in LATER}
         raw = json.dumps(known, sort_keys=True)
         return hashlib.sha256(raw.encode()).hexdigest()
@@ -83,6 +87,8 @@ class ServerFile:
     :ivar health_check_interval: seconds, None where the file does not say
     :ivar problems: sentences on what of the file cannot be used
     :ivar faulty: names of servers whose entries cannot be used and of which nothing is known from before
+    :ivar faulty_templates: the same of templates
+    :ivar is_known: whether it was ever read, so that what it lacks is gone
     """
 
     enabled: bool = True
@@ -92,6 +98,15 @@ class ServerFile:
     health_check_interval: float | None = None
     problems: tuple[str, ...] = ()
     faulty: frozenset[str] = frozenset()
+    faulty_templates: frozenset[str] = frozenset()
+    is_known: bool = True
+
+    def is_faulty(self, server: str) -> bool:
+        """True where nobody knows how this server is asked, though the file may say it."""
+        return server in self.faulty or not self.is_known
+
+    def is_faulty_template(self, template: str) -> bool:
+        return template in self.faulty_templates or not self.is_known
 
     @property
     def digest(self) -> str:
@@ -102,7 +117,7 @@ class ServerFile:
     def to_json(self) -> str:
         """All that counts, with the values of variables: secrets among them."""
         values = dataclasses.asdict(self)
-        del values["problems"], values["faulty"]
+        del values["problems"], values["faulty"], values["faulty_templates"]
         return json.dumps(values)
 
     @classmethod
@@ -120,7 +135,7 @@ class ServerFile:
 
 
 # Before anything was read: nobody knows whether the operator wants MCP.
-UNKNOWN = ServerFile(enabled=False)
+UNKNOWN = ServerFile(enabled=False, is_known=False)
 
 
 def _frozen(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """Server file parser: ``mcp_servers.toml``, the operator's list of MCP servers. Pure: text in, frozen data out."""
 
+import difflib
+import hashlib
+import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -63,6 +66,7 @@ MIN_HEALTH_INTERVAL = 10.0  # s
 _NAMES = {bool: "true or false", str: "a text", list: "a list", dict: "a table"}
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _FIRST_ENTRY = re.compile(r"^\s*\[\[", re.M)
+_OFF = re.compile(r"^[^#\n]*\benabled\s*=\s*false\b", re.M)
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
@@ -97,6 +101,10 @@ def seconds(duration: str) -> float:
     return float(match[1]) * _SECONDS[match[2]]
 
 
+def _form(entry: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(entry, sort_keys=True, default=str).encode()).hexdigest()
+
+
 class _Reader:
     def __init__(self, source: str, environ: Mapping[str, str], name: str, before: ServerFile):
         self._source = source
@@ -104,7 +112,8 @@ class _Reader:
         self._name = name
         self._before = before
         self._problems: list[str] = []
-        self._faulty: set[str] = set()
+        self._faulty: dict[str, frozenset[str]] = {}
+        self._is_switch_unsure = False
         self._table = "servers"
         self._entry = -1  # the [[mcp.servers]] or [[mcp.templates]] that is read, -1 for [mcp]
 
@@ -116,12 +125,12 @@ class _Reader:
         allowed = "only [mcp], [[mcp.servers]] and [[mcp.templates]] are allowed"
         for key in document.keys() - {"mcp"}:
             self._problems.append(str(self._error(key, f"is unknown; {allowed}")))
+            self._is_switch_unsure = True
         mcp = document.get("mcp", {})
         if not isinstance(mcp, dict):
             return unread(str(self._error("mcp", "must be a table")), self._before)
         mcp = self._whole_keys(mcp)
-        # What is misspelt there may be `enabled`.
-        is_on = self._before.enabled if self._problems else True
+        is_on = self._before.enabled if self._is_switch_unsure else True
         servers = self._entries(mcp, "servers", self._server)
         templates = self._entries(mcp, "templates", self._template)
         return ServerFile(
@@ -131,7 +140,8 @@ class _Reader:
             auto_reload=mcp.get("auto_reload", True),
             health_check_interval=mcp.get("health_check_interval"),
             problems=tuple(self._problems),
-            faulty=frozenset(self._faulty),
+            faulty=self._faulty["servers"],
+            faulty_templates=self._faulty["templates"],
         )
 
     def _without_entries(self, problem: str) -> ServerFile:
@@ -139,9 +149,9 @@ class _Reader:
         head = _FIRST_ENTRY.split(self._source, maxsplit=1)[0]
         try:
             mcp = tomllib.loads(head).get("mcp", {})
+            is_off = isinstance(mcp, dict) and mcp.get("enabled") is False
         except tomllib.TOMLDecodeError:
-            mcp = {}
-        is_off = isinstance(mcp, dict) and mcp.get("enabled") is False
+            is_off = bool(_OFF.search(head))
         before = self._before
         return replace(before, enabled=before.enabled and not is_off, problems=(problem,))
 
@@ -157,6 +167,9 @@ class _Reader:
                 self._problems.append(str(error))
                 if key in MCP_KEYS:
                     found[key] = getattr(self._before, key)
+                # What is misspelt may be `enabled`, and what is switched there may be MCP.
+                elif isinstance(value, bool) or difflib.get_close_matches(key, ["enabled"]):
+                    self._is_switch_unsure = True
         return found
 
     def _interval(self, mcp: Mapping[str, Any]) -> float:
@@ -169,6 +182,7 @@ class _Reader:
         self, mcp: Mapping[str, Any], table: str, read: Callable[[Any], FileServer]
     ) -> Mapping[str, FileServer]:
         entries = mcp.get(table, [])
+        self._faulty[table] = frozenset()
         if not isinstance(entries, list):  # the ones of before
             return entries
         self._table = table
@@ -176,7 +190,7 @@ class _Reader:
         failed: dict[str, Any] = {}
         for self._entry, raw in enumerate(entries):
             try:
-                entry = read(raw)
+                entry = replace(read(raw), form=_form(raw))
                 if entry.name in found:
                     raise self._error("name", f"“{entry.name}” is defined twice")
                 found[entry.name] = entry
@@ -189,8 +203,7 @@ class _Reader:
             if before and name not in found:
                 is_on = before.enabled and raw.get("enabled") is not False
                 found[name] = replace(before, enabled=is_on)
-        if table == "servers":
-            self._faulty = failed.keys() - found.keys()
+        self._faulty[table] = frozenset(failed.keys() - found.keys())
         return found
 
     def _server(self, entry: Any) -> FileServer:

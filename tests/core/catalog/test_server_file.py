@@ -179,6 +179,7 @@ def test_a_faulty_entry_stays_as_it_was_resolved():
         '[mcp]\nenabled = "no"\n',
         "[mcp]\nenabeld = false\n",
         "[mpc]\nenabled = false\n",
+        "[mcp]\nactive = false\n",
         "[mcp]\nenabled = true\n\n[[mcp.servers]\n",
     ],
 )
@@ -191,10 +192,45 @@ def test_a_broken_file_never_switches_mcp_on(broken):
     assert parse(broken, {}, "mcp_servers.toml", on).enabled
 
 
-def test_a_broken_file_switches_mcp_off():
+@pytest.mark.parametrize(
+    "broken",
+    [
+        '[mcp]\nenabled = false\n[[mcp.servers]]\nname = "a\n',
+        "[mcp]\nenabled = false\nauto_reload = no\n",
+        '[mcp]\nauto_reload = no\n  enabled=false # for now\n[[mcp.servers]]\nname = "a"\n',
+        "mcp = { enabled = false, auto_reload = no }\n",
+    ],
+)
+def test_a_broken_file_switches_mcp_off(broken):
     on = read(GOOD, GITHUB_TOKEN="t0ken")
-    found = parse('[mcp]\nenabled = false\n[[mcp.servers]]\nname = "a\n', {}, "x", on)
-    assert not found.enabled and found.servers == on.servers
+    found = parse(broken, {}, "x", on)
+    assert found.problems and not found.enabled and found.servers == on.servers
+    commented = broken.replace("enabled = false", "# enabled = false\n")
+    assert parse(commented, {}, "x", on).enabled or "=false" in broken
+
+
+def test_an_unknown_key_costs_itself_only():
+    for key in ('health_chek_interval = "30s"', 'servers_file = "x"', "retries = 3"):
+        found = read(f"[mcp]\n{key}\n{WELL}")
+        assert (found.enabled, list(found.servers), len(found.problems)) == (True, ["well"], 1)
+
+
+def test_of_a_faulty_template_nothing_is_said_that_it_is_gone():
+    slack = '[[mcp.templates]]\nname = "slack"\nenv = { A = "${TOKEN}" }\n'
+    found = read(slack + WELL)
+    assert (found.faulty_templates, found.faulty) == ({"slack"}, set())
+    assert found.is_faulty_template("slack") and not found.is_faulty_template("postgresql")
+    assert list(read(slack, TOKEN="t").templates) == ["slack"]
+    unreadable = read("[mcp\n")
+    assert unreadable.is_faulty("files") and unreadable.is_faulty_template("slack")
+    assert not ServerFile.from_json(unreadable.to_json()).is_known
+
+
+def test_a_form_does_not_change_with_the_values_of_variables():
+    one, other = (read(GOOD, GITHUB_TOKEN=token).servers["github"] for token in ("a", "b"))
+    assert one.form == other.form and one.digest != other.digest
+    changed = read(GOOD.replace("45s", "46s"), GITHUB_TOKEN="a").servers["github"]
+    assert changed.form != one.form
 
 
 def stdio(env_type, config, **lines):
