@@ -13,8 +13,6 @@ from ..services.errors import SecretUnreadable
 from ..services.sandbox import seccomp
 from ..tools import mcp_switch, server_files, settings
 
-FAULTS_SHOWN = 50
-
 
 class HealthController(http.Controller):
     @http.route("/api/ai/health", type="woow_ai", auth="none", methods=["GET"], readonly=True)
@@ -38,10 +36,10 @@ class HealthController(http.Controller):
         missing = packages.missing(packages.PROTOCOLS, packages.MODELS, packages.DOCUMENTS)
         # sudo: secrets - a number of those that cannot be read
         unreadable = request.env["woow_paas_platform.secret.mixin"].sudo()._count_unreadable()
-        faulty = sorted(settings.get().faults)
+        faulty, unknown = sorted(settings.get().faults), len(settings.get().unknown)
         if server_files.error():
             faulty.append("mcp_servers_file")
-        status = "settings_invalid" if faulty else "ok"
+        status = "settings_invalid" if faulty or unknown else "ok"
         status = "package_missing" if missing else SecretUnreadable.code if unreadable else status
         request.env.cr.execute(
             "SELECT COUNT(*) FROM ai_config WHERE active AND embedding_problem IS NOT NULL"
@@ -52,7 +50,8 @@ class HealthController(http.Controller):
             "mcp_enabled": mcp_switch.is_on(request.env),
             "missing_packages": missing,
             "unreadable_secrets": unreadable,
-            "faulty_settings": faulty[:FAULTS_SHOWN],
+            "faulty_settings": faulty,
+            "unknown_settings": unknown,
             "version": get_manifest("woow_paas_platform")["version"],
             "runner": {
                 "in_process": settings.get().in_process_runner,

@@ -521,6 +521,7 @@ SCHEMAS = {
                 **_list(TEXT),
                 "description": "Keys of the operator's settings whose values cannot be used; their defaults count",
             },
+            "unknown_settings": {**INT, "description": "Keys there that do not exist"},
             "version": TEXT,
             "runner": OBJECT,
             "wakeup": {

@@ -418,6 +418,12 @@ class TestChatApi(AiHttpCase):
             status, health = self._call("GET", "/api/ai/health")
         self.assertEqual((status, health["faulty_settings"]), (200, ["max_streams"]))
         self.assertEqual(health["status"], "secret_unreadable")  # what is worse comes first
+        unknown = replace(settings.get(), unknown=("3v-k is unknown.",))
+        with patch.object(settings, "get", lambda: unknown):
+            status, health = self._call("GET", "/api/ai/health")
+        self.assertEqual((health["status"], health["faulty_settings"]), ("settings_invalid", []))
+        self.assertEqual(health["unknown_settings"], 1)
+        self.assertNotIn("3v-k", str(health))
 
     def test_portal_page(self):
         self._sign_in(self.member)

@@ -134,9 +134,12 @@ class TestSecrets(AiCase):
         with (
             patch.object(settings, "config", known),
             patch.dict(os.environ, environment, clear=True),
-            mute_logger(settings.__name__),
+            self.assertLogs(settings.__name__, "WARNING") as said,
         ):
-            return settings.get.__wrapped__()
+            settings._logger.error("Something is said in any case.")
+            found = settings.get.__wrapped__()
+        self.said = said.output[1:]
+        return found
 
     def test_a_wrong_value_costs_its_own_key(self):
         found = self._settings(
@@ -151,8 +154,10 @@ class TestSecrets(AiCase):
         self.assertEqual(
             set(found.faults),
             {"runner_capacity", "lease_seconds", "idle_seconds", "in_process_runner", "sandbox"}
-            | {"metrics_tenants", "metrics_port", "egress_allow", "runner_capazity"},
+            | {"metrics_tenants", "metrics_port", "egress_allow"},
         )
+        (unknown,) = found.unknown
+        self.assertRegex(unknown, r"^runner_capazity in /.*/odoo.conf, line 13 is unknown\.$")
         self.assertRegex(
             found.faults["runner_capacity"],
             r"^runner_capacity in /.*/odoo.conf, line 4: “many” is not a whole number from 1 to",
@@ -166,15 +171,38 @@ class TestSecrets(AiCase):
         found = self._settings(section, secret_key="", runner_capacity=" ")
         self.assertEqual((found.secret_keys, found.runner_capacity), ((key,), 5))
         self.assertFalse(found.faults)
-        found = self._settings(section, secret_key="s3cret", runner_capacity="x")
-        self.assertEqual((found.secret_keys, found.runner_capacity), ((key,), 5))
-        self.assertEqual(set(found.faults), {"secret_key", "runner_capacity"})
-        self.assertNotIn("s3cret", found.faults["secret_key"])
+        found = self._settings("sandbox = off\nrunner_capacity = 5", runner_capacity="x")
+        self.assertEqual((found.runner_capacity, set(found.faults)), (5, {"runner_capacity"}))
         self.assertIn("WOOW_AI_RUNNER_CAPACITY in the environment", found.faults["runner_capacity"])
+        # Nothing weaker than what may have been meant.
         found = self._settings("sandbox = off", sandbox="requird")
-        self.assertEqual(found.sandbox, "required", "nothing weaker than what may have been meant")
-        found = self._settings("", secret_kye="x", demo_llm_url="y")
-        self.assertEqual(set(found.faults), {"secret_kye"})
+        self.assertEqual(found.sandbox, "required")
+        found = self._settings(section, secret_key="s3cret")
+        self.assertEqual((found.secret_keys, set(found.faults)), ((), {"secret_key"}))
+        self.assertNotIn("s3cret", found.faults["secret_key"])
+
+    def test_variables_of_others_are_none_of_ours(self):
+        others = ("service_host", "service_port", "port_8069_tcp_addr", "demo_llm_url")
+        found = self._settings("", secret_kye="x", **dict.fromkeys(others, "tcp://10.0.0.1"))
+        self.assertEqual(found.unknown, ("WOOW_AI_SECRET_KYE in the environment is unknown.",))
+        self.assertFalse(found.faults)
+
+    def test_a_key_on_a_line_of_its_own_is_shown_nowhere(self):
+        first, second = (Fernet.generate_key().decode() for _key in range(2))
+        found = self._settings(f"secret_key = {first},\n{second}\n{'x' * 30} = 1")
+        self.assertEqual(found.secret_keys, (first,))
+        self.assertFalse(found.faults)
+        self.assertRegex(found.unknown[0], r"^A key in /.*/odoo.conf, line 5 is unknown\.$")
+        self.assertTrue(found.unknown[1].startswith(f"{'x' * 20} in "))
+        told = f"{self.said} {found.unknown} {found.faults}".lower()
+        self.assertFalse([n for n in range(40) if second[n : n + 5].lower() in told])
+
+    def test_no_key_at_all_is_said(self):
+        found = self._settings("secret_key =")
+        self.assertEqual((len(found.secret_keys), found.faults), (1, {}))
+        self.assertIn("line 4 is empty: the key in data_dir counts", str(self.said))
+        found = self._settings("secret_key = ,")
+        self.assertEqual((found.secret_keys, set(found.faults)), ((), {"secret_key"}))
 
     def test_a_key_of_an_earlier_version_is_named_in_the_log_and_is_no_fault(self):
         with patch.object(settings._logger, "warning") as warning:

@@ -7,6 +7,7 @@ A value that cannot be used costs its own key: it is logged when the process sta
 """
 
 import configparser
+import difflib
 import functools
 import logging
 import math
@@ -28,6 +29,8 @@ _logger = logging.getLogger(__name__)
 SECTION = "woow_ai"
 DEMO = "WOOW_AI_DEMO_"  # variables of `make demo`, no keys of the operator
 SHOWN_CHARS = 40  # of a wrong value
+SHOWN_CHARS_OF_KEY = 20  # of an unknown one: a secret on a line of its own reads as one
+RESEMBLES = 0.8  # of 1: an unknown variable that is meant to be a key
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Settings:
     `released_env` names the variables of the environment that a server's form may take its key from.
     `container_runtime` runs images of stdio servers, `tool_cache` is the folder of packages for them.
     `sandbox` says whether owners' programs need one: ``required``, ``preferred``, ``off``, or nothing.
-    `faults` has a sentence for each key whose value cannot be used, or which there is not.
+    `faults` has a sentence for each key whose value cannot be used, `unknown` one for each that there is not.
     """
 
     secret_keys: tuple[str, ...]
@@ -67,6 +70,7 @@ class Settings:
     tool_cache: str
     sandbox: str
     faults: Mapping[str, str] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
 
 
 def _listed(text: str) -> list[str]:
@@ -122,17 +126,23 @@ def _keys(text: str) -> tuple[str, ...]:
             Fernet(key)
         except ValueError as error:
             raise ValueError(f"is no Fernet key (number {number} of the list)") from error
+    if not _listed(text):
+        raise ValueError("has no Fernet key")
     return tuple(_listed(text))
 
 
 @dataclass(frozen=True)
 class _Key:
-    """How a value is read, what counts without one, and what counts instead of a wrong one."""
+    """One key of the section: how it is read, what counts without a value, and what instead of a wrong one.
+
+    `is_made`: without a value one is made in `data_dir`.
+    """
 
     read: Callable[[str], Any]
     default: Any
     instead: Any = None
     is_secret: bool = False
+    is_made: bool = False
 
     @property
     def of_a_fault(self) -> Any:
@@ -141,7 +151,7 @@ class _Key:
 
 TABLE = {
     # Without one, one is made. A wrong one is not replaced: what was saved under another could be read no more.
-    "secret_key": _Key(_keys, None, instead=(), is_secret=True),
+    "secret_key": _Key(_keys, None, instead=(), is_secret=True, is_made=True),
     "egress_allow": _Key(_addresses, EgressPolicy()),
     "in_process_runner": _Key(_switch, True),
     "runner_capacity": _Key(_number(1, 10_000), const.RUNNER_CAPACITY),
@@ -168,11 +178,17 @@ TABLE = {
 REMOVED = {"wakeup": "PostgreSQL carries the wake-up channel."}
 
 
+def _shown(key: str) -> str:
+    """As much of an unknown key as may stand in a log."""
+    return key[:SHOWN_CHARS_OF_KEY] if re.fullmatch("[a-z_]+", key) else "A key"
+
+
 class _Reader:
-    """Reads the section and its twins once; `faults` says which of their values cannot be used."""
+    """Reads the section and its twins once; `faults` and `unknown` say what of them cannot be used."""
 
     def __init__(self):
         self.faults: dict[str, str] = {}
+        self.unknown: list[str] = []
         self._path = config["config"]
         self._file = self._section()
 
@@ -188,8 +204,13 @@ class _Reader:
             self._note_unknown(key, self._in_file(key))
         for name in sorted(os.environ):
             key = name.removeprefix("WOOW_AI_").lower()
-            if name.startswith("WOOW_AI_") and not name.startswith(DEMO) and key not in TABLE:
+            if not name.startswith("WOOW_AI_") or name.startswith(DEMO) or key in TABLE:
+                continue
+            # Others have such variables, too: Kubernetes makes them for a service of this name.
+            if key in REMOVED or difflib.get_close_matches(key, TABLE, 1, RESEMBLES):
                 self._note_unknown(key, f"{name} in the environment")
+            else:
+                _logger.info("%s in the environment is no key of [%s].", name, SECTION)
         return {key: self._value(key, one) for key, one in TABLE.items()}
 
     def _value(self, key: str, one: _Key) -> Any:
@@ -201,6 +222,8 @@ class _Reader:
             given.append((self._in_file(key), self._file[key].strip()))
         for where, text in given:
             if not text and not one.default:  # nothing is what counts without it
+                if one.is_made:
+                    _logger.warning("%s is empty: the key in data_dir counts.", where)
                 continue
             try:
                 if not text:
@@ -210,23 +233,26 @@ class _Reader:
                 shown = "" if one.is_secret or not text else f"“{text[:SHOWN_CHARS]}” "
                 hint = " A comment needs a line of its own." if re.search(r"\s[;#]", text) else ""
                 self._note(key, f"{where}:", f"{shown}{error}", hint)
-                if one.instead:  # a wrong value brings nothing weaker back
+                if one.instead is not None:  # a wrong value brings nothing weaker back
                     break
         return one.of_a_fault if key in self.faults else one.default
 
     def _note(self, key: str, where: str, problem: str, hint: str = "") -> None:
         sentence = f"{where} {problem}.{hint}"
-        _logger.error(sentence)
+        _logger.error("%s", sentence)
         self.faults[key] = " ".join(filter(None, (self.faults.get(key), sentence)))
 
     def _note_unknown(self, key: str, where: str) -> None:
         if key in REMOVED:
             _logger.warning("%s is no longer used. %s", where, REMOVED[key])
         else:
-            self._note(key, where, "is unknown")
+            sentence = f"{where} is unknown."
+            _logger.error("%s", sentence)
+            self.unknown.append(sentence)
 
     def _in_file(self, key: str) -> str:
-        return f"{key} in {self._path}, line {self._line(key)}"
+        shown = key if key in TABLE else _shown(key)
+        return f"{shown} in {self._path}, line {self._line(key)}"
 
     def _line(self, key: str) -> int:
         section = ""
@@ -271,5 +297,6 @@ def get() -> Settings:
     return Settings(
         secret_keys=(_made_secret_key(),) if keys is None else keys,
         faults=reader.faults,
+        unknown=tuple(reader.unknown),
         **values,
     )

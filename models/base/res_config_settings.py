@@ -130,7 +130,8 @@ class ResConfigSettings(models.TransientModel):
 
     @api.depends_context("uid")
     def _compute_woow_operator_problem(self):
-        self.woow_operator_problem = "\n".join(operator_settings.get().faults.values())
+        known = operator_settings.get()
+        self.woow_operator_problem = "\n".join([*known.faults.values(), *known.unknown])
 
     @api.depends_context("uid")
     def _compute_woow_mcp_off_by_operator(self):
