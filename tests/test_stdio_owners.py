@@ -113,6 +113,8 @@ class TestOwners(Released, AiCase):
             self.assertEqual((box.required, box.network, box.readable), (True, False, ()))
             self.assertEqual(box.args, box.folders)
             self.assertIn(config["data_dir"], box.hidden)
+            self.assertIn(str(self.workspaces), box.hidden)  # but for its own folder
+            self.assertIn(str(self.workspaces), slack._server_spec().sandbox.hidden)
             self.assertTrue(slack._server_spec().sandbox.network)
             self.assertFalse(slack._server_spec().sandbox.folders)
             self.assertNotIn("xoxb-s3cret", repr(slack._server_spec()))

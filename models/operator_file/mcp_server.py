@@ -259,8 +259,9 @@ class McpServer(models.Model):
 
 
 def _own_files():
-    """What no program has to read, wherever it lies."""
-    paths = (config["config"], config["data_dir"], settings.get().mcp_servers_file)
+    """Paths that no program has to read, wherever they lie; of the workspaces it has its own folder all the same."""
+    paths = [config["config"], config["data_dir"], settings.get().mcp_servers_file]
+    paths += [release.workspace_root for release in server_files.current().templates.values()]
     return tuple(path for path in paths if path)
 
 

@@ -157,9 +157,13 @@ def wrapped(
     ]
     for path in sorted(mounted):
         options += ["--ro-bind", str(path), str(path)]
-    options += _hidden(box.hidden, [Path("/usr"), *mounted])
-    for folder in () if is_fetching else box.folders:
+    hidden = list(_hidden(box.hidden, [Path("/usr"), *mounted]))
+    for path, is_folder in hidden:
+        options += ["--tmpfs", path] if is_folder else ["--ro-bind", "/dev/null", path]
+    for folder in () if is_fetching else box.folders:  # which may lie in one that is hidden
         options += ["--bind", folder, folder]
+    for path in (path for path, is_folder in hidden if is_folder):
+        options += ["--remount-ro", path]
     if package:
         options += ["--bind" if is_fetching else "--ro-bind", package, PACKAGE]
     options += ["--remount-ro", "/"]
@@ -218,16 +222,17 @@ def _interpreter(program: Path, environment: Mapping[str, str]) -> str | None:
 
 
 def _places(path: Path) -> list[Path]:
-    """What belongs to a file: its `node_modules`, or the folders beside its `bin`; else it alone."""
+    """What belongs to a file: its `node_modules`, or the folders beside its `bin`; else it alone.
+
+    Not `share` of a home, where keyrings and everybody else's data lie.
+    """
     if "node_modules" in path.parts:
         return [Path(*path.parts[: path.parts.index("node_modules") + 1])]
     if path.parent.name != "bin":
         return [path]
     prefix = path.parent.parent
-    return [
-        path.parent,
-        *(prefix / name for name in ("lib", "lib64", "libexec", "share", "pyvenv.cfg")),
-    ]
+    beside = ["lib", "lib64", "libexec", "pyvenv.cfg", *(["share"] * (prefix.name != ".local"))]
+    return [path.parent, *(prefix / name for name in beside)]
 
 
 def _own_settings(environment: Mapping[str, str]) -> Iterable[Path]:
@@ -236,14 +241,10 @@ def _own_settings(environment: Mapping[str, str]) -> Iterable[Path]:
         yield from (Path(home, ".npmrc"), Path(home, ".config/uv"))
 
 
-def _hidden(paths: Iterable[str], mounted: Sequence[Path]) -> Iterable[str]:
-    """Mounts over what is no program's business, where a folder that it needs holds such a thing."""
+def _hidden(paths: Iterable[str], mounted: Sequence[Path]) -> Iterable[tuple[str, bool]]:
+    """Where a folder that a program needs holds what is no program's business, and whether that is a folder."""
     for real in map(os.path.realpath, paths):
         for place in mounted:
             root = os.path.realpath(place)
-            if not Path(real).is_relative_to(root) or not os.path.exists(real):
-                continue
-            seen = str(place / os.path.relpath(real, root))
-            yield from (
-                ("--tmpfs", seen) if os.path.isdir(real) else ("--ro-bind", "/dev/null", seen)
-            )
+            if Path(real).is_relative_to(root) and os.path.exists(real):
+                yield str(place / os.path.relpath(real, root)), os.path.isdir(real)

@@ -185,6 +185,42 @@ async def test_what_the_operator_names_is_there_but_for_what_is_hidden(pool, hos
     assert (await ask(pool, replace(spec, id=4, sandbox=box), **own))["list of data"] is True
 
 
+@needs_sandbox
+async def test_another_workspace_is_hidden_where_all_of_them_are_mounted(pool, host):
+    spec = spec_of(host, readable=(str(host),), hidden=(str(host / "work"),))
+    said = await ask(
+        pool,
+        spec,
+        **{
+            "list": str(host / "work"),
+            "read of theirs": str(host / "work/theirs/note"),
+            "write of work": str(host / "work/new"),
+            "write of ours": str(host / "work/ours/new"),
+        },
+    )
+    assert said["list"] == ["ours"]
+    assert refused(said) == {"read of theirs", "write of work"}
+    assert (host / "work/ours/new").read_text() == "mine"
+
+
+@needs_sandbox
+async def test_what_others_keep_in_a_home_is_not_there(pool, host):
+    home = host / ".local"
+    for folder in ("bin", "lib/own", "share/keyrings"):
+        (home / folder).mkdir(parents=True)
+    (home / "share/keyrings/login").write_text("secret")
+    program = home / "bin/own"
+    program.write_text(f"#!{sys.executable}\n{SERVER}")
+    program.chmod(0o755)
+    said = await ask(
+        pool,
+        replace(spec_of(host), command=(str(program),)),
+        **{"list": str(home), "read": str(home / "share/keyrings/login")},
+    )
+    assert said["list"] == ["bin", "lib"]
+    assert refused(said) == {"read"}
+
+
 def test_what_a_package_runs_in_is_there(tmp_path):
     node = tmp_path / "bin/node"
     node.parent.mkdir()
