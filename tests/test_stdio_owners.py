@@ -134,19 +134,35 @@ class TestOwners(Released, AiCase):
             self.assertEqual(self.Server._sandbox_mode(), "off")
 
     def test_health_counts_what_runs_without_a_sandbox(self):
-        self._add("filesystem", self.owner, self.service)
         self._add("filesystem")
+        with (
+            self._operator_says("required"),
+            patch.object(bubblewrap, "known_problem", side_effect=AssertionError),
+        ):
+            self.assertEqual(
+                self.Server._sandbox_state(),
+                {
+                    "sandbox": "required",
+                    "sandbox_possible": None,
+                    "programs_without_sandbox": 0,
+                },
+                "no host is asked for what nobody has",
+            )
+        self._add("filesystem", self.owner, self.service)
         no, yes = "No permissions to create new namespace", ""
         for mode, problem, possible, bare in (
             ("off", yes, True, 1),
+            ("off", None, None, 1),
             ("preferred", no, False, 1),
             ("preferred", yes, True, 0),
+            ("preferred", None, None, None),
             ("required", no, False, 0),
+            ("required", None, None, 0),
         ):
             with (
                 self.subTest(mode=mode, problem=problem),
                 self._operator_says(mode),
-                patch.object(bubblewrap, "problem", return_value=problem),
+                patch.object(bubblewrap, "known_problem", return_value=problem),
             ):
                 self.assertEqual(
                     self.Server._sandbox_state(),

@@ -243,18 +243,19 @@ class McpServer(models.Model):
 
     @api.model
     def _sandbox_state(self):
-        """For monitors: the mode, whether this host allows sandboxes, how many programs of owners run without."""
-        mode, is_possible = self._sandbox_mode(), not bubblewrap.problem()
-        bare = 0
-        if mode == "off" or (mode == "preferred" and not is_possible):
-            own = [("transport", "=", "stdio"), ("cloud_service_id", "!=", False)]
-            # sudo: mcp_server - a number
-            programs = self.sudo().search(own)
-            bare = len([one for one in programs if one._environment()[0] != "custom_image"])
+        """For monitors: the mode; where owners have programs, whether this host allows sandboxes and how many run
+        without. None is what is not known, or not yet: whoever asks waits for nothing."""
+        mode = self._sandbox_mode()
+        own = [("transport", "=", "stdio"), ("cloud_service_id", "!=", False)]
+        # sudo: mcp_server - a number
+        programs = self.sudo().search(own)
+        count = len([one for one in programs if one._environment()[0] != "custom_image"])
+        problem = bubblewrap.known_problem() if count else None
+        reason = {"required": "", "off": "off"}.get(mode, problem)  # why they run without one
         return {
             "sandbox": mode,
-            "sandbox_possible": is_possible,
-            "programs_without_sandbox": bare,
+            "sandbox_possible": None if problem is None else not problem,
+            "programs_without_sandbox": None if count and reason is None else count * bool(reason),
         }
 
 

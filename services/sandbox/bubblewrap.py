@@ -8,6 +8,7 @@ import functools
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -59,25 +60,49 @@ RULES = (
 
 
 class _Probe:
-    """Whether this host allows sandboxes; a yes stays, a no is asked for again."""
+    """Question to this host whether it allows sandboxes, one at a time; a yes stays, a no is asked for again."""
 
     def __init__(self):
-        self.problem = ""
+        self._problem: str | None = None
         self._until = 0.0
+        self._asking = threading.Lock()
 
     def look(self) -> str:
-        if time.monotonic() >= self._until:
-            self.problem = _try()
-            self._until = time.monotonic() + TRY_AGAIN if self.problem else float("inf")
-        return self.problem
+        with self._asking:
+            if self._is_old():
+                self._ask()
+            return self._problem
+
+    def known(self) -> str | None:
+        if self._is_old() and self._asking.acquire(blocking=False):
+            threading.Thread(target=self._ask_and_release, name="sandbox", daemon=True).start()
+        return self._problem
+
+    def _is_old(self) -> bool:
+        return time.monotonic() >= self._until
+
+    def _ask(self) -> None:
+        self._problem = _try()
+        self._until = time.monotonic() + TRY_AGAIN if self._problem else float("inf")
+
+    def _ask_and_release(self) -> None:
+        try:
+            self._ask()
+        finally:
+            self._asking.release()
 
 
 _probe = _Probe()
 
 
 def problem() -> str:
-    """Why this host allows no sandbox, for the log; ``""`` where it does. It may start a program."""
+    """Why this host allows no sandbox, for the log; ``""`` where it does. It may start a program, and wait for it."""
     return _probe.look()
+
+
+def known_problem() -> str | None:
+    """The same without waiting; None while it is asked for the first time."""
+    return _probe.known()
 
 
 def _try() -> str:

@@ -5,6 +5,8 @@ import json
 import os
 import socket
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -259,6 +261,25 @@ async def test_a_host_that_allows_none_is_told_apart(pool, host, monkeypatch):
     assert raised.value.code == "sandbox_unavailable"
     said = await ask(pool, replace(spec_of(host, required=False), id=2), status=None)
     assert "Seccomp:\t0" in said["status"]
+
+
+def test_monitors_wait_for_no_host_and_many_ask_it_once(monkeypatch):
+    asked, go = [], threading.Event()
+
+    def slow():
+        asked.append(threading.current_thread())
+        go.wait()
+        return "No permissions"
+
+    monkeypatch.setattr(bubblewrap, "_try", slow)
+    probe = bubblewrap._Probe()
+    assert [probe.known() for _monitor in range(20)] == [None] * 20
+    with ThreadPoolExecutor() as pool:
+        starts = [pool.submit(probe.look) for _start in range(4)]
+        go.set()
+        assert [start.result() for start in starts] == ["No permissions"] * 4
+    assert len(asked) == 1 and asked[0] is not threading.current_thread()
+    assert probe.known() == "No permissions"
 
 
 def npm_package(folder):
