@@ -7,6 +7,7 @@ library do stays in here.
 """
 
 import ctypes
+import errno
 import json
 import os
 import resource
@@ -79,13 +80,21 @@ def _shut(calls: bytes) -> None:
     """No file, no connection, no thread, no program and no other process from here on.
 
     A kernel without filters leaves it at the limits; Odoo's health says so.
+
+    :raises OSError: the kernel knows filters, and refuses this one
     """
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-    prctl = ctypes.CDLL(None).prctl
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    if calls:
-        prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.byref(_Filter(len(calls) // 8, calls)))
+    if not calls:
+        return
+    whole = ctypes.byref(_Filter(len(calls) // 8, calls))
+    if prctl(PR_SET_SECCOMP, MODE_FILTER, whole):
+        # A kernel that knows filters complains of the missing address, one that does not of the mode.
+        prctl(PR_SET_SECCOMP, MODE_FILTER, None)
+        if ctypes.get_errno() != errno.EINVAL:
+            raise OSError("The kernel has refused the filter of system calls.")
 
 
 class _Filter(ctypes.Structure):

@@ -155,7 +155,7 @@ def test_no_document_reads_other_files(tmp_path):
 
 # A document that has got hold of its reader, as a fault of a library would let it.
 ESCAPE = """
-import ctypes, importlib.util, json, os, resource, signal, socket, subprocess, sys, threading
+import ctypes, errno, importlib.util, json, os, resource, signal, socket, subprocess, sys, threading
 folder = sys.argv[1]
 sys.path[:] = json.loads(sys.argv[2])
 spec = importlib.util.spec_from_file_location(
@@ -179,7 +179,7 @@ class Evil:
             "trace": lambda: _done(libc.ptrace(0x4206, os.getppid(), None, None)),
             "thread": lambda: threading.Thread(target=int).start(),
             "fork": lambda: os.fork() or os._exit(0),
-            "descriptors": lambda: [os.fstat(fd) for fd in range(3, 60) if _is_open(fd)][0],
+            "descriptors": lambda: [fd for fd in range(3, 60) if _is_open(fd)][0],
         }.items():
             try:
                 act()
@@ -196,9 +196,9 @@ def _of_parent(call):
     _done(call(os.getppid(), vectors[0], 1, vectors[1], 1, 0))
 def _is_open(fd):
     try:
-        os.fstat(fd)
-    except OSError:
-        return False
+        os.read(fd, 0)  # which the filter lets pass, unlike fstat of newer libraries
+    except OSError as error:
+        return error.errno != errno.EBADF
     return True
 child._load = lambda name: Evil()
 child.main(bytes.fromhex(sys.argv[3]))
@@ -209,9 +209,26 @@ def test_whoever_takes_over_a_reader_reaches_nothing(monkeypatch):
     ours = ctypes.create_string_buffer(b"precious")
     there = f"THERE = {ctypes.addressof(ours)}\nlibc = __import__('ctypes').CDLL(None)\n"
     monkeypatch.setattr(reader, "START", there + ESCAPE)
-    with open(os.devnull) as _ours:
+    with open(os.devnull) as file:
+        os.set_inheritable(file.fileno(), True)
         assert reader.read(b"%PDF-1.4").pages == ("[]",)
     assert ours.value == b"precious"
+
+
+def test_a_reader_without_the_filter_that_it_was_given_reads_nothing(monkeypatch):
+    monkeypatch.setattr(seccomp, "program", lambda *_rules: bytes(8))  # no program for a kernel
+    with pytest.raises(errors.FileUnreadable) as raised:
+        reader.read(samples.pdf("One"))
+    assert "has refused the filter" in raised.value.detail
+    knows_none = (
+        "class Kernel:\n"
+        "    def prctl(self, option, *_rest):\n"
+        "        return child.ctypes.set_errno(child.errno.EINVAL) and 0 or -1\n"
+        "child.ctypes.CDLL = lambda *_name, **_options: Kernel()\n"
+    )
+    start = ESCAPE.partition("class Evil")[0] + knows_none
+    monkeypatch.setattr(reader, "START", f"{start}child.main(bytes.fromhex(sys.argv[3]))")
+    assert reader.read(samples.word()).kind == "docx"
 
 
 def test_a_reader_that_ends_itself_has_met_a_limit(monkeypatch):
