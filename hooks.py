@@ -64,7 +64,13 @@ def uninstall_hook(env):
     )
     env["ir.model.data"].search(names).unlink()
     # Foreign keys of our columns in other modules' tables, which go with the columns.
-    env.cr.execute(r"DELETE FROM ir_model_constraint WHERE name ~ '^(?!woow_).*_woow_\w+_fkey$'")
+    env.cr.execute(
+        r"""
+        DELETE FROM ir_model_constraint c USING ir_module_module m
+         WHERE m.id = c.module AND m.name = 'woow_paas_platform'
+           AND c.name ~ '^(?!woow_).*_woow_\w+_fkey$'
+        """
+    )
     for contact in contacts.exists():
         try:
             with env.cr.savepoint():

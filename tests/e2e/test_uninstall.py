@@ -45,6 +45,13 @@ env['ir.filters'].create({'name': 'Mine', 'model_id': server._name})
 env['ir.default'].set(server._name, 'trust_level', 'full')
 result = turn.id
 """
+# A key of another module's column whose name looks like one of ours.
+THEIRS = "res_partner_woow_other_id_fkey"
+KEY_OF_OTHERS = (
+    "INSERT INTO ir_model_constraint (name, module, model, type)"
+    f" SELECT '{THEIRS}', module, model, 'f' FROM ir_model_constraint"
+    " WHERE name = 'res_partner_parent_id_fkey'"
+)
 BUNDLES = "SELECT COUNT(*) FROM ir_attachment WHERE url LIKE '/web/assets/%/woow_paas_platform%'"
 # What Odoo does with the next pages and its next vacuum: its own bundles are made anew.
 LATER = """
@@ -97,11 +104,15 @@ def uninstalled(odoo, template, _scripted_llm):
     chat = Chat(odoo)
     assert chat.ask("Hello").wait_ended() == "done"
     odoo.shell(USED)
+    odoo.sql(KEY_OF_OTHERS)
     assert odoo.sql(CONTACTS) != "0"
     assert odoo.sql(BUNDLES) != "0"
     odoo.uninstall()
     bundles = odoo.sql(BUNDLES)
     odoo.shell(LATER)
+    known = "FROM ir_model_constraint WHERE name"
+    theirs = odoo.sql(f"SELECT name {known} = '{THEIRS}'")
+    odoo.sql(f"DELETE {known} = '{THEIRS}'")
     return SimpleNamespace(
         conversation=chat.id,
         schema=[odoo.instance.postgres.schema(name) for name in (bare, odoo.db)],
@@ -112,6 +123,7 @@ def uninstalled(odoo, template, _scripted_llm):
             for line in odoo.sql("SELECT name FROM ir_model_constraint").splitlines()
             if "woow" in line
         },
+        theirs=theirs,
         bundles=bundles,
         contacts=odoo.sql(CONTACTS),
         names=odoo.sql(
@@ -129,7 +141,7 @@ def test_the_schema_is_that_of_before(uninstalled):
 def test_the_rows_are_those_of_before(uninstalled):
     before, after = uninstalled.rows
     assert after == before
-    assert uninstalled.keys == set()
+    assert (uninstalled.keys, uninstalled.theirs) == (set(), THEIRS)
     assert (uninstalled.contacts, uninstalled.names) == ("0", "0")
 
 
