@@ -120,6 +120,15 @@ class TestCopies(AiCase):
         self.assertTrue(self._claimed())
         self.assertTrue(self.sign_in.exists())
 
+    def test_who_has_restored_a_backup_of_it_says_so(self):
+        self.assertTrue(self._claimed_by(self._name_of(self.env.cr.dbname)))
+        self.store.release("one")
+        copies.restored(self.env.cr)
+        self.env.invalidate_all()
+        self.assertEqual(self.turn.state, "stopped")
+        self.turn = self._ask(self.member).sudo()
+        self.assertTrue(self._claimed())
+
     def test_the_first_one_goes_on(self):
         self.assertTrue(self._claimed_by(False))
 

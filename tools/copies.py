@@ -45,6 +45,12 @@ def moved(cr) -> None:
     _keep(cr, _here(cr))
 
 
+def restored(cr) -> None:
+    """This is the database itself, as it was once: what was under way then has gone on since, and ends here."""
+    end_what_is_under_way(cr)
+    moved(cr)
+
+
 def _known(cr) -> str:
     cr.execute("SELECT value FROM ir_config_parameter WHERE key = %s", [KEY])
     return (cr.fetchone() or [""])[0] or ""

@@ -1,6 +1,7 @@
-"""Follows docs/deployment.md: its odoo.conf, its units or its containers' commands, its nginx.
+"""Follows docs/deployment.md: its odoo.conf, its units or its containers' commands, its nginx; and docs/updating.md.
 
 Only what names a place differs: ports, files, the database. Each way runs a turn through nginx and stops in good order.
+The update goes to the commit that is checked out, and back again.
 """
 
 import configparser
@@ -22,13 +23,22 @@ import yaml
 
 from dev import processes
 from dev.checks import testbed
-from dev.paths import LOGS, ROOT, VENV
+from dev.commands import run
+from dev.paths import ADDON, LOGS, ROOT, VENV
 from dev.progress import DevError, say
 from dev.servers import mcp_servers, mock_llms
 from dev.servers.instance import ODOO_BIN, Instance
 from dev.servers.odoo_server import answers
+from dev.setup import odoo_tree
 
 PAGE = ROOT / "docs/deployment.md"
+UPDATING = ROOT / "docs/updating.md"
+QUEUED = """
+user = env.ref('woow_paas_platform.user_user')
+assistant = env.ref('woow_paas_platform.ai_assistant_demo').with_user(user)
+channel = env['discuss.channel'].with_user(user)._create_ai_conversation(assistant)
+result = channel._ask('Later').id
+"""
 CONFIG = "/etc/odoo/odoo.conf"  # names of the page …
 DATABASE = "production"
 START_TIMEOUT = 120  # s
@@ -61,8 +71,8 @@ class Service:
     replicas: int = 1
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)
+def blocks(language: str, page: Path = PAGE) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
 
 
 def units() -> list[Service]:
@@ -263,11 +273,69 @@ def follow(
         )
 
 
+def follow_update(template: Instance) -> None:
+    """Run the page's commands but for systemd's, with a turn that is queued meanwhile: it survives the update, and is
+    stopped on the way back."""
+    order, back = (text for text in blocks("sh", UPDATING) if "systemctl" in text)
+    with TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        addon = folder / "addons" / ADDON
+        run(["git", "clone", "--quiet", ROOT, addon], what="Cloning the addon")
+        commit = run(["git", "rev-parse", "HEAD"], what="Reading the commit", cwd=addon).strip()
+        programs = Path(template.postgres.program("pg_dump")).parent
+        paths = ",".join(map(str, [*odoo_tree.addons_paths(odoo_tree.odoo_path()), addon.parent]))
+        options = {"addons_path": paths, "pg_path": programs}
+        odoo = testbed.OdooServer(
+            template, "updating", options=options, operator={"in_process_runner": False}
+        )
+        stack.callback(odoo.stop)
+        instance = odoo.instance
+        key = instance.data_dir / "woow_ai_secret_key"
+        if not key.exists():  # here the key stands in odoo.conf
+            key.touch()
+            stack.callback(key.unlink)
+        places = {
+            "runuser -u odoo -- ": "",
+            "/opt/odoo-venv/bin/python /usr/bin/odoo": f"{VENV / 'bin/python'} {ODOO_BIN}",
+            "/opt/odoo-venv/bin/pip install": "test -s",
+            " -r /opt": " /opt",  # of pip, whose requirements are those of the developers here
+            "-o odoo -g odoo ": "",
+            CONFIG: str(instance.config),
+            "/etc/odoo/": f"{instance.config.parent}/",
+            "/var/lib/odoo/.local/share/Odoo": str(instance.data_dir),
+            "/var/backups/odoo": str(folder / "backups"),
+            f"/opt/odoo-addons/{ADDON}": str(addon),
+            "your_db": odoo.db,
+            "COMMIT": commit,
+        }
+        turn = odoo.shell(QUEUED)
+        state = f"SELECT state FROM woow_paas_platform_ai_turn WHERE id = {turn}"
+        for text, expected in ((order, "queued"), (back, "stopped")):
+            script = "\n".join(
+                line for line in text.splitlines() if not line.startswith("systemctl")
+            )
+            for before, after in places.items():
+                script = script.replace(before, after)
+            done = subprocess.run(
+                ["bash", "-eu", "-c", script],
+                env={**os.environ, **instance.postgres.environment},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode:
+                raise DevError(f"The commands of the page failed:\n{done.stderr[-4000:]}")
+            if (found := odoo.sql(state)) != expected:
+                raise DevError(f"After these commands the turn is {found}:\n{text}")
+    say("docs/updating.md: updated and back, with a turn that waited.")
+
+
 def main() -> None:
     verify_units()
     template = testbed.template()
     with testbed.running_postgres(template), ExitStack() as stack:
         testbed.prepare_template(template, fresh=False)
+        follow_update(template)
         llm = mock_llms.start_scripted_llm(processes.free_port(), folder=LOGS / "deployment")
         stack.callback(llm.stop)
         clock = mcp_servers.start_time(processes.free_port(), folder=LOGS / "deployment")

@@ -119,6 +119,30 @@ def updated(request, template, delivered):
     odoo.stop()
 
 
+UNDER_WAY = (
+    "SELECT (SELECT COUNT(*) FROM woow_paas_platform_ai_turn"
+    "         WHERE state IN ('queued', 'running', 'waiting')),"
+    " (SELECT COUNT(*) FROM woow_paas_platform_tool_call WHERE outcome IS NULL)"
+)
+
+
+@pytest.mark.parametrize("version", [FIRST, SECOND])
+def test_a_backup_that_is_restored_stops_what_was_under_way(template, delivered, version):
+    folders = [*odoo_tree.addons_paths(odoo_tree.odoo_path()), delivered]
+    options = {"addons_path": ",".join(map(str, folders))}
+    odoo = testbed.OdooServer(template, f"back_{version[-3]}", options=options)
+    try:
+        dump = DUMPS / f"{version}.sql.xz"
+        template.postgres.restore(odoo.db, lzma.decompress(dump.read_bytes()))
+        assert "0" not in odoo.sql(UNDER_WAY).split("|")
+        said = odoo.command("ai_moved", "--restored", f"--database={odoo.db}")
+        assert "has been stopped" in said
+        assert odoo.sql(UNDER_WAY) == "0|0"
+        assert odoo.sql(INSTALLED) == version
+    finally:
+        odoo.stop()
+
+
 def test_it_runs_from_the_archive_and_the_archive_has_its_tests(updated, delivered):
     odoo, _before = updated
     found = odoo.shell(

@@ -123,20 +123,24 @@ class OdooServer(Sessions):
             env=self._environment,
         )
 
-    def _modules(self, flag: str, names: str, *arguments: str) -> str:
-        options = ("--stop-after-init", "--no-http", "--max-cron-threads=0", *arguments)
-        command = self.instance.odoo(flag, names, *options)
+    def command(self, *arguments: str) -> str:
+        """Run ``odoo-bin`` with this server's configuration; what it said."""
         done = subprocess.run(
-            [str(part) for part in command],
-            env={**os.environ, **self._environment},
+            [str(part) for part in self.instance.odoo(*arguments)],
+            # Odoo finds a command of an addon only if it knows the addons path before it reads "-c".
+            env={**os.environ, **self._environment, "ODOO_RC": str(self.instance.config)},
             capture_output=True,
             text=True,
             check=False,
         )
         said = done.stdout + done.stderr
         if done.returncode:
-            raise DevError(f"Odoo {flag} {names} failed:\n{said[-4000:]}")
+            raise DevError(f"Odoo {' '.join(arguments)} failed:\n{said[-4000:]}")
         return said
+
+    def _modules(self, flag: str, names: str, *arguments: str) -> str:
+        options = ("--stop-after-init", "--no-http", "--max-cron-threads=0", *arguments)
+        return self.command(flag, names, *options)
 
     def kill9(self) -> None:
         """End every process of this Odoo at once, as a crash would."""
