@@ -307,7 +307,9 @@ class McpServerController(http.Controller):
         """Make servers of an ``mcpServers`` document; what cannot be one is told and costs only itself."""
         values = body("Import")
         owner = owner_vals(values["cloud_service_id"], values["scope"])
-        servers, notes = request.env[SERVER]._import_servers(values["mcpServers"], owner)
+        servers, notes = request.env[SERVER]._import_servers(
+            values["mcpServers"], owner, is_confirmed=bool(values["confirmed"])
+        )
         if not servers:
             raise ApiError(422, "nothing_imported", notes[0]["message"], details={"notes": notes})
         data = {"servers": [server._api_data() for server in servers], "notes": notes}

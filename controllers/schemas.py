@@ -344,7 +344,16 @@ SCHEMAS = {
     "Outcome": _object({"success": BOOL}, OUTCOME),
     "Outcomes": _object({"results": _list(_object({"name": TEXT, "success": BOOL}, OUTCOME))}),
     "Document": _object({"mcpServers": {"type": "object", "additionalProperties": OBJECT}}),
-    "Import": _object({"mcpServers": OBJECT}, OWNER),
+    "Import": _object(
+        {"mcpServers": OBJECT},
+        {
+            **OWNER,
+            "confirmed": {
+                **BOOL,
+                "description": "Whether somebody agrees to what `confirmation_required` has named",
+            },
+        },
+    ),
     "Imported": _object({"servers": _list(ref("Server")), "notes": _list(NOTE)}),
     "Config": _object(
         {

@@ -1,7 +1,11 @@
 """The REST API of servers and tools from the outside."""
 
+from dataclasses import replace
+from unittest.mock import patch
+
 from odoo.tests import tagged
 
+from ..tools import settings
 from .common import AiHttpCase, served_mcp
 from .test_mcp_server import discovery, tool
 
@@ -223,6 +227,8 @@ class TestMcpApi(McpApiCase):
             "title": "Flows of ours",
             "active": False,
             "trust_level": "full",
+            "review_new_tools": True,
+            "auto_start": True,
             "authorization": "oauth_user",
             "oauth_scope": "read write",
             "connect_timeout": 7.0,
@@ -230,22 +236,64 @@ class TestMcpApi(McpApiCase):
         }
         self.user_server.write(kept)
         self.run_flow.active = False
+        other = {"name": "other", "server_id": self.user_server.id, "input_schema": "{}"}
+        self.env["woow_paas_platform.mcp_tool"].create({**other, "approval_policy": "never"})
         self._sign_in(self.owner)
         path = f"/api/mcp/export?cloud_service_id={self.service.id}"
         document = self._json("GET", path, expect=200)
         self.user_server.unlink()
         self.env.flush_all()
         body = {**document, "cloud_service_id": self.service.id}
+        error = self._error("POST", "/api/mcp/import", 422, "confirmation_required", body)
+        asks = [note["message"] for note in error["details"]["notes"]]
+        self.assertIn("Fully trusted", asks[0])
+        self.assertEqual(asks[1:], ["These of its tools always run: run_flow."])
+        self.assertEqual(self._json("GET", path, expect=200)["mcpServers"], {})
+        body["confirmed"] = True
         made = self._json("POST", "/api/mcp/import", body, 201)
         server = self.user_server.browse(made["servers"][0]["id"])
         self.assertEqual({key: server[key] for key in kept}, kept)
-        self.assertIn("Fully trusted", made["notes"][0]["message"])
+        self.assertFalse(made["notes"])
         self.assertEqual(self._json("GET", path, expect=200), document, "before its tools are read")
-        server.sudo()._apply_discovery(discovery(tool("run_flow"), tool("other")))
+        server.sudo()._apply_discovery(discovery(tool("run_flow"), tool("other"), tool("new")))
         tools = server.sudo().with_context(active_test=False).tool_ids
         self.assertEqual(
-            {tool.name: tool.active for tool in tools}, {"run_flow": False, "other": True}
+            {tool.name: (tool.active, tool.approval_policy) for tool in tools},
+            {"run_flow": (False, "auto"), "other": (True, "never"), "new": (True, "default")},
         )
+        self.env.flush_all()
+        self.assertEqual(self._json("GET", path, expect=200), document)
+
+    def test_an_import_takes_no_key_of_the_operator_unasked(self):
+        options = replace(settings.get(), released_env=frozenset({"WOOW_TEST_KEY"}))
+        self.enterContext(patch.object(settings, "get", lambda: options))
+        own = {"api_key_env": "WOOW_TEST_KEY"}
+        entry = {"url": "https://evil.example.com/mcp", "woow_paas_platform": own}
+        keys = {"url": "https://k.example.com", "woow_paas_platform": {"wants_own_keys": True}}
+        body = {"mcpServers": {"evil": entry, "keys": keys}, "scope": "system"}
+        self._sign_in(self.admin)
+        error = self._error("POST", "/api/mcp/import", 422, "confirmation_required", body)
+        (ask,) = error["details"]["notes"]
+        self.assertIn("evil.example.com", ask["message"])
+        self.assertIn("WOOW_TEST_KEY", ask["message"])
+        made = self._json("POST", "/api/mcp/import", {**body, "confirmed": True}, 201)
+        servers = self.user_server.browse([one["id"] for one in made["servers"]])
+        self.assertEqual(servers.mapped("api_key_env"), ["WOOW_TEST_KEY", False])
+        self.assertEqual(servers.mapped("wants_own_keys"), [False, True])
+        exported = servers._export_servers()["mcpServers"]
+        self.assertEqual(exported["evil"]["woow_paas_platform"], own)
+        # Where there is no such thing, a person enters a key.
+        own["api_key_env"] = "WOOW_OTHER_KEY"
+        body = {**body, "mcpServers": {"evil2": entry}}
+        made = self._json("POST", "/api/mcp/import", body, 201)
+        self.assertIn("Authorization", made["notes"][0]["message"])
+        self._sign_in(self.owner)
+        body = {"mcpServers": {"evil": entry, "keys": keys}, "cloud_service_id": self.service.id}
+        own["api_key_env"] = "WOOW_TEST_KEY"
+        made = self._json("POST", "/api/mcp/import", body, 201)
+        self.assertEqual([note["name"] for note in made["notes"]], ["evil", "keys"])
+        servers = self.user_server.browse([one["id"] for one in made["servers"]])
+        self.assertFalse(any(servers.mapped("api_key_env") + servers.mapped("wants_own_keys")))
 
     def test_the_names_of_document_004_are_taken(self):
         self._sign_in(self.owner)

@@ -93,8 +93,10 @@ class McpServer(models.Model):
         "woow_paas_platform.mcp_tool", "server_id", string="Tools", context={"active_test": False}
     )
 
-    tools_off_at_first = fields.Json(
-        readonly=True, copy=False, help="Names of tools that come switched off, of an import."
+    tools_at_first = fields.Json(
+        readonly=True,
+        copy=False,
+        help='Of an import: {"off": names of tools that come switched off, "policy": {name: policy}}.',
     )
 
     _mcp_id_unique = models.UniqueIndex("(mcp_id)", "Another MCP server already uses this ID.")

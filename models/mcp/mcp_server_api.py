@@ -1,11 +1,13 @@
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from odoo import api, models
 from odoo.fields import Domain
 
 from ...services.catalog import mcp_json
-from ...tools import sentences
+from ...tools import sentences, settings
 from ...tools.moments import utc
+from ...tools.refusals import Refusal
 
 
 class McpServer(models.Model):
@@ -129,12 +131,14 @@ class McpServer(models.Model):
         return self.sudo().with_context(active_test=False).search(domain).mapped("name")
 
     @api.model
-    def _import_servers(self, document, owner):
+    def _import_servers(self, document, owner, *, is_confirmed=False):
         """Make a server of each entry of an ``mcpServers`` document that can be one.
 
+        :param is_confirmed: somebody has read what the document decides beside addresses
         :raises AccessError: the caller may not add servers there, and learns no name of those that are there
         :return: (servers, ``[{"name", "message"}]`` of what was left out or is still missing)
         :raises ConfigError: it is no such document
+        :raises Refusal: nobody has confirmed what it decides; its notes say what
         """
         found, skipped = mcp_json.read(document)
         notes = [
@@ -142,7 +146,7 @@ class McpServer(models.Model):
             for entry in skipped
         ]
         known = set(self._names_in(owner))
-        servers = self
+        usable = []
         for entry in found:
             if entry.name in known:
                 message = self.env._("An MCP server with this name already exists here.")
@@ -153,18 +157,17 @@ class McpServer(models.Model):
                 notes.append({"name": entry.name, "message": message})
                 continue
             known.add(entry.name)
+            usable.append(_that_fits(entry, owner))
+        asks = [ask for entry in usable for ask in self._asks_of_import(entry)]
+        if asks and not is_confirmed:
+            message = self.env._("Confirm first what this document decides.")
+            raise Refusal(message, "confirmation_required", notes=asks)
+        servers = self
+        for entry in usable:
             server = self.create({**owner, **_vals_of_import(entry)})
             # sudo: mcp_server - readonly for people; they have just made it of this document
-            server.sudo().tools_off_at_first = entry.settings.get("tools_off")
+            server.sudo().tools_at_first = _tools_of_import(entry)
             servers |= server
-            if server.trust_level != "none":
-                message = self.env._(
-                    "This server comes with the trust level “%(level)s”. Check whether you trust it.",
-                    level=dict(self._fields["trust_level"]._description_selection(self.env))[
-                        server.trust_level
-                    ],
-                )
-                notes.append({"name": entry.name, "message": message})
             if entry.missing:
                 message = self.env._(
                     "Server added. Enter the values that the document did not contain: %(names)s.",
@@ -172,6 +175,32 @@ class McpServer(models.Model):
                 )
                 notes.append({"name": entry.name, "message": message})
         return servers, notes
+
+    def _asks_of_import(self, entry):
+        """What a person has to agree to: that calls run unasked, or that a key of the operator's leaves."""
+        messages, decided = [], entry.settings
+        if (level := decided.get("trust_level", "none")) != "none":
+            levels = dict(self._fields["trust_level"]._description_selection(self.env))
+            messages.append(
+                self.env._(
+                    "This server comes with the trust level “%(level)s”. Check whether you trust it.",
+                    level=levels[level],
+                )
+            )
+        policies = decided.get("tools_policy", {})
+        if unasked := sorted(name for name, policy in policies.items() if policy == "auto"):
+            messages.append(
+                self.env._("These of its tools always run: %(tools)s.", tools=", ".join(unasked))
+            )
+        if variable := decided.get("api_key_env"):
+            messages.append(
+                self.env._(
+                    "%(url)s is sent the key in the operator's variable %(variable)s.",
+                    url=entry.url,
+                    variable=variable,
+                )
+            )
+        return [{"name": entry.name, "message": message} for message in messages]
 
     def _export_servers(self):
         """The ``mcpServers`` document of these servers, without secrets; stdio servers stay with the operator."""
@@ -197,10 +226,14 @@ class McpServer(models.Model):
             for key in mcp_json.SETTINGS
             if key in self._fields and self[key] != new.get(key, False)
         }
-        # sudo: mcp_tool - names of the tools of a server that the caller manages
-        off = self.sudo().tool_ids.filtered(lambda tool: not tool.active).mapped("name")
-        off = off or (not self.sudo().tool_ids and self.sudo().tools_off_at_first)
-        return found | ({"tools_off": sorted(off)} if off else {})
+        # sudo: mcp_tool - names and switches of the tools of a server that the caller manages
+        tools = self.sudo().tool_ids
+        at_first = {} if tools else self.sudo().tools_at_first or {}
+        off = tools.filtered(lambda tool: not tool.active).mapped("name") or at_first.get("off")
+        decided = tools.filtered(lambda tool: tool.approval_policy != "default")
+        policy = {tool.name: tool.approval_policy for tool in decided} or at_first.get("policy")
+        found |= {"tools_off": sorted(off)} if off else {}
+        return found | ({"tools_policy": policy} if policy else {})
 
 
 def name_of(url):
@@ -221,5 +254,23 @@ def _vals_of_import(entry):
         "description": entry.description,
         "api_key": entry.api_key,
         "headers_json": entry.headers_json,
-        **{key: value for key, value in entry.settings.items() if key != "tools_off"},
+        **{key: value for key, value in entry.settings.items() if not key.startswith("tools_")},
     }
+
+
+def _tools_of_import(entry):
+    named = {"off": entry.settings.get("tools_off"), "policy": entry.settings.get("tools_policy")}
+    return {key: value for key, value in named.items() if value} or False
+
+
+def _that_fits(entry, owner):
+    """The entry without what only system servers can have; a person enters a key instead."""
+    kept, is_system = dict(entry.settings), owner["scope"] == "system"
+    released = settings.get().released_env if is_system else ()
+    lacks_key = kept.get("api_key_env", "") not in ("", *released)
+    if lacks_key:
+        del kept["api_key_env"]
+    if not is_system:
+        lacks_key |= kept.pop("wants_own_keys", False)
+    missing = (*entry.missing, *(["Authorization"] if lacks_key else []))
+    return replace(entry, settings=kept, missing=missing)

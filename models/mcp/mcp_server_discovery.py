@@ -77,7 +77,8 @@ class McpServer(models.Model):
         names = {found.name for found in discovery.tools}
         known = self._with_room(known, names)
         known_names = set(known)
-        off = set(self.sudo().tools_off_at_first or ())  # sudo: its own, of an import
+        at_first = self.sudo().tools_at_first or {}  # sudo: its own, of an import
+        off, policies = set(at_first.get("off") or ()), at_first.get("policy") or {}
         left = MAX_KNOWN - len(known)
         added = changed = 0
         limit = limits.get(self.env, "max_tools_per_server")
@@ -91,7 +92,8 @@ class McpServer(models.Model):
                 break
             added += 1
             is_on = room > 0 and found.name not in off
-            Tool._add_discovered(self, vals, active=is_on)
+            policy = {"approval_policy": policies.get(found.name, "default")}
+            Tool._add_discovered(self, vals | policy, active=is_on)
             room -= found.name not in off
         gone = Tool.union(*known.values()).filtered("available")
         gone.available = False

@@ -5,24 +5,7 @@ from ..mcp.mcp_server import OWNER
 
 MAX_VERSIONS = 50  # of one server
 # What a version holds: how the server is asked and what is thought of it, never a secret, a command or whose it is.
-KEPT = (
-    "name",
-    "title",
-    "description",
-    "url",
-    "transport",
-    "trust_level",
-    "review_new_tools",
-    "connect_timeout",
-    "call_timeout",
-    "auto_start",
-    "wants_own_keys",
-    "api_key_env",
-    "authorization",
-    "oauth_client_id",
-    "oauth_issuer",
-    "oauth_scope",
-)
+KEPT = ("name", "description", "url", "transport", *mcp_json.CONFIGURATION)
 
 
 class McpServer(models.Model):

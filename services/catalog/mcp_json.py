@@ -21,6 +21,7 @@ MAX_NAME = 100  # characters of a server's name, 004 §3.1
 OWN = "woow_paas_platform"
 MAX_TEXT = 1000  # characters of a text there
 MAX_TOOLS = 1000  # names of tools there
+POLICIES = ("auto", "ask", "never")  # of a tool there: when it asks
 
 
 def _is_text(value: Any) -> bool:
@@ -31,20 +32,39 @@ def _is_seconds(most: float) -> Callable[[Any], bool]:
     return lambda value: type(value) in (int, float) and 0 < value <= most
 
 
-# What a server has beside its connection, and which values fit.
-SETTINGS: Mapping[str, Callable[[Any], bool]] = {
+def _is_switch(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and len(value) <= MAX_TOOLS and all(map(_is_text, value))
+
+
+def _are_policies(value: Any) -> bool:
+    is_map = isinstance(value, dict) and len(value) <= MAX_TOOLS and all(map(_is_text, value))
+    return is_map and all(policy in POLICIES for policy in value.values())
+
+
+# How a server is asked and what is thought of it, beside its address, and which values fit. Versions keep it, too.
+CONFIGURATION: Mapping[str, Callable[[Any], bool]] = {
     "title": _is_text,
-    "active": lambda value: isinstance(value, bool),
     "trust_level": lambda value: value in ("none", "annotations", "full"),
+    "review_new_tools": _is_switch,
+    "connect_timeout": _is_seconds(60),
+    "call_timeout": _is_seconds(600),
+    "auto_start": _is_switch,
+    "wants_own_keys": _is_switch,
+    "api_key_env": _is_text,
     "authorization": lambda value: value in ("key", "oauth_server", "oauth_user", "oauth_client"),
     "oauth_client_id": _is_text,
     "oauth_issuer": _is_text,
     "oauth_scope": _is_text,
-    "connect_timeout": _is_seconds(60),
-    "call_timeout": _is_seconds(600),
-    "tools_off": lambda value: (
-        isinstance(value, list) and len(value) <= MAX_TOOLS and all(map(_is_text, value))
-    ),
+}
+SETTINGS: Mapping[str, Callable[[Any], bool]] = {
+    **CONFIGURATION,
+    "active": _is_switch,
+    "tools_off": _are_names,
+    "tools_policy": _are_policies,
 }
 Transport = Literal["auto", "streamable_http", "sse"]
 
@@ -161,6 +181,8 @@ def _settings(own: Any) -> dict[str, Any]:
         raise ConfigError("The “oauth_issuer” is not valid.")
     if own.get("authorization") == "oauth_client" and not own.get("oauth_client_id"):
         raise ConfigError("The “oauth_client_id” is not valid.")
+    if own.get("wants_own_keys") and own.get("authorization", "key") != "key":
+        raise ConfigError("The “wants_own_keys” is not valid.")
     return {key: value for key, value in own.items() if key in SETTINGS}
 
 

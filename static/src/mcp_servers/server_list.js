@@ -187,9 +187,10 @@ export class ServerList {
     }
 
     /** @returns {Promise<{added: string[], notes: Array}>} names of the new servers, and what was left out */
-    async importText(text) {
+    async importText(text, confirmed) {
         const { servers, notes } = await this.api.importServers({
             mcpServers: JSON.parse(text),
+            confirmed,
             ...this.owner,
         });
         servers.forEach((server) => this.put(server));

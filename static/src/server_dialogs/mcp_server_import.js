@@ -19,9 +19,9 @@ export class McpServerImport extends Component {
         return _t("Import system servers");
     }
 
-    async importText(text) {
-        const mcpServers = JSON.parse(text);
-        const { servers, notes } = await this.api.importServers({ mcpServers, scope: "system" });
+    async importText(text, confirmed) {
+        const values = { mcpServers: JSON.parse(text), scope: "system", confirmed };
+        const { servers, notes } = await this.api.importServers(values);
         return { added: servers.map(({ name }) => name), notes };
     }
 

@@ -7,7 +7,7 @@ export class ImportForm extends Component {
     static template = "woow_paas_platform.McpImportForm";
     static components = { CopyButton };
     static props = {
-        /** `importText(text)` → {added: string[], notes: {name, message}[]}, `exportText()` → string */
+        /** `importText(text, isConfirmed)` → {added: string[], notes: {name, message}[]}, `exportText()` → string */
         list: Object,
         onDone: Function,
     };
@@ -19,16 +19,22 @@ export class ImportForm extends Component {
             /** Names of the servers that the last import has added. */
             added: [],
             notes: [],
+            /** What the text decides beside addresses, while nobody has agreed to it: {name, message}[]. */
+            asks: [],
             error: "",
             isBusy: false,
         });
     }
 
     async attempt(action) {
-        Object.assign(this.state, { isBusy: true, error: "", added: [], notes: [] });
+        Object.assign(this.state, { isBusy: true, error: "", added: [], notes: [], asks: [] });
         try {
             await action();
         } catch (error) {
+            if (error.code === "confirmation_required") {
+                Object.assign(this.state, { asks: error.details.notes, isBusy: false });
+                return;
+            }
             this.state.error =
                 error instanceof SyntaxError ? _t("This is not valid JSON.") : error.message;
             this.state.notes = error.details?.notes || [];
@@ -36,9 +42,10 @@ export class ImportForm extends Component {
         this.state.isBusy = false;
     }
 
-    importServers() {
+    importServers(isConfirmed = false) {
         return this.attempt(async () => {
-            const { added, notes } = await this.props.list.importText(this.state.text);
+            const { text } = this.state;
+            const { added, notes } = await this.props.list.importText(text, isConfirmed);
             Object.assign(this.state, { added, notes, text: "" });
         });
     }

@@ -99,3 +99,17 @@ def test_a_key_in_the_address_stays_here():
     found, skipped = mcp_json.read(document)
     assert not found
     assert "placeholder" in skipped[0].message
+
+
+def test_a_setting_that_does_not_fit_costs_its_server():
+    for own, is_usable in (
+        ({"tools_policy": {"a": "ask", "b": "auto"}}, True),
+        ({"tools_policy": {"a": "default"}}, False),
+        ({"tools_policy": ["a"]}, False),
+        ({"review_new_tools": 1}, False),
+        ({"wants_own_keys": True, "authorization": "oauth_user"}, False),
+        ({"wants_own_keys": True, "authorization": "key"}, True),
+        ({"unknown": object}, True),
+    ):
+        found, skipped = mcp_json.read({"a": {"url": "https://a.org", mcp_json.OWN: own}})
+        assert (bool(found), bool(skipped)) == (is_usable, not is_usable), own
