@@ -85,6 +85,8 @@ class AiDispatcher(Json2Dispatcher):
             _logger.info("%s: %s", path, exc)
         elif error.code >= 500 and error is not exc:  # a route's own error needs no traceback
             _logger.error("%s failed.", path, exc_info=exc)
+        elif error.code < 500:
+            _logger.debug("%s is refused: %s %s.", path, error.code, error.error_code)
         return self.request.make_json_response(
             error_body(error), headers=list(error.headers.items()), status=error.code
         )

@@ -8,7 +8,7 @@ from odoo.exceptions import ConcurrencyError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
-from ..controllers import retrieval
+from ..controllers import dispatcher, retrieval
 from ..runtime.web import direct_call
 from ..services.testing.fake_http import respond
 from ..services.testing.fake_tools import text
@@ -77,6 +77,19 @@ class TestRecallProxy(RecallApiCase):
             self.assertIn(self.crm.mcp_id, line.getMessage())
             self.assertIn("make_plan", line.getMessage())
             self.assertNotIn("items", line.getMessage())
+
+    def test_what_is_refused_leaves_a_line_for_debugging(self):
+        proxy = f"{RETRIEVAL}/mcp/proxy/{self.crm.mcp_id}/tools/nothing/call"
+        with self.assertLogs(dispatcher.__name__, "DEBUG") as log:
+            self.assertEqual(self._recall(at_id="nobody's")[0], 404)
+            self.assertEqual(self._recall(headers={})[0], 400)
+            self.assertEqual(self._call("POST", proxy, {})[0], 404)
+        recalled, without, called = (line.getMessage() for line in log.records)
+        self.assertEqual({line.levelname for line in log.records}, {"DEBUG"})
+        self.assertIn("get_action_info is refused: 404 not_found", recalled)
+        self.assertIn("get_action_info is refused: 400 invalid_header", without)
+        self.assertIn(self.crm.mcp_id, called)
+        self.assertIn("404 ErrExtActionRecallToolNotFound", called)
 
     def test_a_tools_own_failure_is_a_result(self):
         self.assistant.mcp_server_ids += self.crm

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from fake_api import DOCUMENT, FakeApi
+from processor_time import moments
 from turns import tools_of, turn
 
 from services.openapi import parser, recall
@@ -52,6 +53,16 @@ def test_three_levels_of_each_argument_are_kept():
         while node.get("properties"):
             node, levels = node["properties"]["n"], levels + 1
         assert levels == 3, layered
+
+
+def test_a_conversion_takes_moments():
+    leaf = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "text": FLAT}}
+    items = {"type": "array", "items": {"$ref": "#/$defs/node"}}
+    named = {f"argument_{number}": items for number in range(200)}
+    large = {"type": "object", "properties": named, "$defs": {"node": leaf}}
+    assert moments(lambda: recall.parameters(large, layered=False), 0.1)  # 002, 3.1
+    layers = {"type": "object", "properties": {"body": large}, "$defs": {"node": leaf}}
+    assert moments(lambda: recall.parameters(layers, layered=True), 0.1)
 
 
 def test_fixed_arguments_are_hidden_or_optional():
