@@ -9,6 +9,7 @@ import threading
 import time
 
 import psycopg2
+from odoo.http import request
 from odoo.modules import module as odoo_module
 from odoo.modules.registry import Registry
 from odoo.service import server
@@ -39,6 +40,8 @@ def registry_loaded(dbname: str) -> None:
             from .. import engine  # noqa: PLC0415
 
             engine.preload()
+        if request:  # in a worker: the first one for this database, which the master has not loaded
+            _warm_streams_later(dbname)
     elif _is_threaded_server():
         listeners.ensure_listening(dbname)
 
@@ -71,9 +74,7 @@ def _follow_workers() -> None:
         for dbname, registry in list(Registry.registries.items()):
             if db.MARK in registry:
                 listeners.ensure_listening(dbname)
-                threading.Thread(
-                    target=_warm_streams, args=(dbname,), name="woow-ai-warm", daemon=True
-                ).start()
+                _warm_streams_later(dbname)
 
     server.WorkerHTTP.start = start
 
@@ -120,6 +121,11 @@ def _wake_worker(dbname: str) -> None:
         return
     if not is_answered:
         _logger.info("No worker answers for %s: its turns wait for a request.", dbname)
+
+
+def _warm_streams_later(dbname: str) -> None:
+    arguments = {"target": _warm_streams, "args": (dbname,), "daemon": True}
+    threading.Thread(name="woow-ai-warm", **arguments).start()
 
 
 def _warm_streams(dbname: str) -> None:

@@ -260,9 +260,16 @@ def slowly(odoo, turn, after, rate=1_000_000):
     ]
 
 
-def test_the_first_stream_after_a_start_waits_for_no_registry(new_odoo):
-    """The gevent process has the database before anybody asks it for something."""
-    odoo = new_odoo("warm", workers=2)
+@pytest.mark.parametrize("is_named", [True, False], ids=["named", "found"])
+def test_the_first_stream_after_a_start_waits_for_no_registry(new_odoo, is_named):
+    """The gevent process has the database before anybody asks it for a stream: from the start where Odoo's settings
+    name it, else from the first page on."""
+    # Its crons would run in the databases of all tests.
+    options = {} if is_named else {"db_name": "", "max_cron_threads": 0}
+    odoo = new_odoo("warm", workers=2, options=options)
+    if not is_named:
+        odoo.instance.database = ""
+        odoo.restart()  # it waits until the first page was shown
     master = psutil.Process(odoo.process.pid)
 
     def has_loaded():
