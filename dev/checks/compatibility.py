@@ -47,7 +47,9 @@ class Row:
     ok: bool
 
     def line(self) -> str:
-        about = (self.environment.title, self.environment.python, str(self.environment.postgres))
+        note = f" ({self.environment.note})" if self.environment.note else ""
+        title = f"{self.environment.title}{note}"
+        about = (title, self.environment.python, str(self.environment.postgres))
         return f"| {' | '.join([*about, *self.cells])} |"
 
 

@@ -14,11 +14,11 @@ from dev.setup import node, venvs
 
 # Checks of pylint-odoo that do not fit this addon.
 NOT_OURS = (
-    "except-pass",  # a narrow exception that means "not there" is handled by going on
-    "manifest-deprecated-key",  # without a description Odoo takes README.md for it
-    "manifest-required-author",  # for modules of the OCA
-    "prefer-env-translation",  # takes `_ = self.env._` for the old import
-    "missing-readme",  # ours is README.md, at the repository's root
+    "except-pass",  # narrow exceptions that mean "not there" or "gone": what follows is the handling
+    "manifest-deprecated-key",  # without a description Odoo renders all of README.md, as reST, in Apps
+    "manifest-required-author",  # the author is not the OCA
+    "prefer-env-translation",  # `_ = self.env._` is that, which it takes for the import of before 18.0
+    "missing-readme",  # README.md at the repository's root is what the check looks for as README.rst
 )
 # The same of OCA's hooks. Those that rewrite Python take a minute and say what pylint-odoo says.
 NOT_OURS_OF_OCA = (

@@ -60,7 +60,9 @@ class Environment:
     packages: str
     postgres: int
     lowest: bool = False
-    lived_in: bool = field(default=False, repr=False)  # says nothing of the packages
+    # These say nothing of the packages.
+    lived_in: bool = field(default=False, repr=False)
+    note: str = field(default="", repr=False)
 
     def folder(self) -> Path:
         """Where it lies in the cache, built when it is not there.
@@ -141,7 +143,14 @@ class Environment:
 
 
 TABLE = (
-    Environment("debian-12", "Debian 12's own packages", DEBIAN_PYTHON, "debian", 15),
+    Environment(
+        "debian-12",
+        "Debian 12's own packages",
+        DEBIAN_PYTHON,
+        "debian",
+        15,
+        note="its Odoo: the unpacked package of another suite",
+    ),
     Environment("ubuntu-24.04", "the versions of Ubuntu 24.04", "3.12", "ubuntu", 15),
     Environment("pins-3.11", "Odoo's own pins", "3.11", "pins", 15),
     Environment("pins-3.12", "Odoo's own pins", "3.12", "pins", 18),

@@ -4,6 +4,7 @@ import ast
 import fnmatch
 import os.path
 import re
+import subprocess
 import zipfile
 from pathlib import PurePosixPath
 
@@ -101,3 +102,28 @@ def test_each_link_of_the_documents_leads_somewhere(files):
             if ":" not in link and target not in files:
                 dead.append(f"{name}: {link}")
     assert dead == []
+
+
+def test_a_file_that_git_does_not_know_is_told(tmp_path, monkeypatch, capsys):
+    def git(*arguments):
+        who = ("-c", "user.name=x", "-c", "user.email=x@example.com")
+        subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init", "--quiet")
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    (tmp_path / "__manifest__.py").write_text(repr(MANIFEST))
+    git("add", ".")
+    git("commit", "--quiet", "--message", "Begin")
+    monkeypatch.setattr(package, "ROOT", tmp_path)
+    monkeypatch.setattr(package.build, "__defaults__", (tmp_path / "dist",))
+    (tmp_path / "known.log").touch()
+    package.main()
+    assert "git does not know" not in "".join(capsys.readouterr())
+    (tmp_path / "models").mkdir()
+    for name in ("models/new one.py", "forgotten.py"):
+        (tmp_path / name).touch()
+    assert {"forgotten.py", "models/new one.py"} <= set(package._untracked())
+    package.main()
+    said = "".join(capsys.readouterr())
+    assert "forgotten.py" in said and "models/new one.py" in said
+    assert "known.log" not in said
