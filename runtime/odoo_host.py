@@ -44,6 +44,9 @@ class OdooHost:
     def record_models(self, turn):
         return known.models(turn)
 
+    def record_name(self, turn, record):
+        return known.name(turn, record)
+
     def revoke_later(self, token_sets):
         process.revoke_later(token_sets)
 

@@ -2,12 +2,15 @@
 
 import base64
 import io
+import re
+from unittest.mock import patch
 
 from odoo.tests import new_test_user, tagged
 from PIL import Image
 from reportlab.pdfgen import canvas
 
 from ..runtime.records import chatter
+from ..services.records import render
 from ..services.records.errors import RehearsalDiffers
 from .records_data import ALL, PARTNER, RehearsalCase, WritesCase
 
@@ -65,6 +68,25 @@ class TestRecordsChatter(WritesCase):
         self.assertIn("[1 of ", said)
         self.assertNotIn("Please call us", said)
 
+    def test_older_messages_are_reached_one_page_after_another(self):
+        for number in range(5):
+            self.azure.message_post(body=f"<p>Said {number} {'long ' * 200}</p>", message_type="comment")
+        self.env.flush_all()
+        whole, _data = self._chatter()
+        seen, offset = [], 0
+        for limit, cap in ((2, render.CAP), (100, 3_000), (100, render.CAP)):
+            with self.subTest(limit=limit, cap=cap), patch.object(render, "CAP", cap):
+                said, data = self._chatter(limit=limit, offset=offset)
+                seen += [row["id"] for row in data["rows"]]
+                self.assertEqual("File: terms.txt" in said, not offset)
+                self.assertLessEqual(len(said), cap)
+                if more := re.search(r"older ones: offset (\d+)", said):
+                    offset = int(more[1])
+        self.assertFalse(more)
+        ids = self.azure.message_ids.filtered("body").ids
+        self.assertEqual(seen, sorted(ids, reverse=True))
+        self.assertNotIn("older ones", whole)
+
     def test_files_and_activities_that_are_left_out_are_counted(self):
         self.patch(chatter, "MAX_TOLD", 1)
         self.file.copy()
@@ -103,7 +125,7 @@ class TestRecordsChatter(WritesCase):
         self.assertIn("no record", said)
 
     def test_noted_changes_of_hidden_fields_are_left_out(self):
-        message = self.azure.message_post(body="Seen", subtype_xmlid="mail.mt_note")
+        message = self.azure.message_post(body="Seen", message_type="comment")
         fields = self.env["ir.model.fields"]
         for name, new in (("city", "Oslo"), ("ref", "R-9")):
             self.env["mail.tracking.value"].create(
@@ -121,7 +143,7 @@ class TestRecordsChatter(WritesCase):
         self.assertNotIn("R-9", said)
 
     def test_noted_changes_tell_no_hidden_names(self):
-        message = self.azure.message_post(body="Seen", subtype_xmlid="mail.mt_note")
+        message = self.azure.message_post(body="Seen", message_type="comment")
         self.env["mail.tracking.value"].create(
             {
                 "mail_message_id": message.id,
@@ -172,6 +194,38 @@ class TestRecordsChatter(WritesCase):
         self.assertIn("contract.pdf", self._chatter()[0])
         said, _data = self._chatter(file="contract.pdf")
         self.assertIn("Pay within 45 days", said)
+
+    def test_a_report_of_odoo_is_not_read_where_fields_are_hidden(self):
+        """It may show them, and so may what Odoo itself writes, or what is sent with a report."""
+        for name, creator in (("report.pdf", "wkhtmltopdf 0.12.6"), ("contract.pdf", "Word")):
+            content = io.BytesIO()
+            page = canvas.Canvas(content)
+            page.setCreator(creator)
+            page.drawString(50, 700, "Ref R-9")
+            page.save()
+            report = self.azure.message_post(
+                body=f"Sent {name}", message_type="comment", attachments=[(name, content.getvalue())]
+            ).attachment_ids
+            self.assertEqual(report.res_id, self.azure.id)
+        self.azure.message_post(body="Odoo says R-9")
+        self.azure.activity_schedule("mail.mail_activity_data_todo", user_id=self.internal.id)
+        self.azure.activity_ids.action_feedback(feedback="Spoke with them")
+        self.env.flush_all()
+        said, _data = self._chatter()
+        for one in ("Odoo says R-9", "Sent report.pdf", "Sent contract.pdf", "Spoke with them"):
+            self.assertIn(one, said)
+        for name in ("report.pdf", "contract.pdf"):
+            self.assertIn("R-9", self._chatter(file=name)[0])
+        self.line.hidden_fields = "ref"
+        self.env.flush_all()
+        said, _data = self._chatter()
+        for one in ("Sent contract.pdf", "Spoke with them"):
+            self.assertIn(one, said)
+        self.assertNotIn("R-9", said)
+        self.assertNotIn("Sent report.pdf", said)
+        self.assertIn("not told", said)
+        self.assertIn("R-9", self._chatter(file="contract.pdf")[0])
+        self.assertIn("report of Odoo", self._error(self._chatter, file="report.pdf"))
 
     # ------------------------------------------------------------ messages
 

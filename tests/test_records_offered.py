@@ -42,6 +42,21 @@ class TestRecordsOffered(PartnersCase):
         self.line.unlink()
         self.assertNotIn(said, turn._system_prompt())
 
+    def test_the_name_of_the_conversations_record_tells_nothing_hidden(self):
+        """In a thread that others read, neither: whatever the assistant may use there, it never sees the field."""
+        Channel = self.env["discuss.channel"].with_user(self.internal)
+        channel = Channel._create_ai_conversation(
+            self.assistant.with_user(self.internal), record=self.azure.with_user(self.internal)
+        )
+        turn = channel._ask("Who is it?").sudo()
+        self.assertIn('Name: "Azurite Interior"', turn._system_prompt())
+        self.line.hidden_fields = "name"
+        self.env.flush_all()
+        self.assertNotIn("Azurite", turn._system_prompt())
+        with patch.object(type(turn), "_is_private", lambda self: False):
+            self.assertNotIn("Azurite", turn._system_prompt())
+            self.assertIn(f"Name: \"#{self.azure.id}", turn._system_prompt())
+
     def test_a_switch_counts_at_once(self):
         call, verdict = self._begin(self.internal, "search_records", {"model": "res.partner"})
         self.assertEqual(verdict.kind, "run")

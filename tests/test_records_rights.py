@@ -83,6 +83,20 @@ class TestRecordsRights(PartnersCase):
         said, _data = self._read(self.internal, "describe_model", model="res.partner")
         self.assertNotIn("\ncontact_address", said)
 
+    def test_what_tells_the_name_of_any_record_tells_no_hidden_one(self):
+        self.assistant.record_access_ids = [Command.create({"model": "mail.activity"})]
+        activity = self.gemini.activity_schedule(
+            "mail.mail_activity_data_todo", user_id=self.internal.id
+        )
+        self.env.flush_all()
+        about = [["id", "=", activity.id]]
+        search = {"model": "mail.activity", "domain": about, "fields": ["res_name"]}
+        self.assertIn("Gemini Furniture", self._read(self.internal, "search_records", **search)[0])
+        self.line.hidden_fields = "name"
+        self.assertIn("no field", self._refused(self.internal, "search_records", **search))
+        self.line.hidden_fields = "ref"
+        self.assertIn("Gemini Furniture", self._read(self.internal, "search_records", **search)[0])
+
     def test_what_depends_on_a_field_of_another_group_is_nowhere(self):
         field = self.env["res.partner"]._fields["email"]
         self.gemini.email = "gemini@example.com"

@@ -40,6 +40,9 @@ class Host(Protocol):
     def record_models(self, turn: Any) -> str:
         """What a model is told of Odoo's models that this turn's person may read, see `runtime/records/known.py`."""
 
+    def record_name(self, turn: Any, record: Any) -> str:
+        """What a model is told that a record of this turn's person is called, without what the assistant hides."""
+
     def revoke_later(self, token_sets: Iterable[Any]) -> None:
         """Give tokens back in the background, after the commit that forgot them.
 

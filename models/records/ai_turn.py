@@ -72,6 +72,9 @@ class AiTurn(models.Model):
     def _own_tool_specs(self):
         return (*super()._own_tool_specs(), *(tool.spec for tool in self._record_tools()))
 
+    def _record_name(self, record):
+        return host.current().record_name(self, record)
+
     def _system_prompt(self):
         prompt = super()._system_prompt()
         if not self._record_tools():

@@ -3,6 +3,7 @@
 import collections
 import functools
 import inspect
+import re
 
 from odoo import api, fields, models, tools
 from odoo.exceptions import ValidationError
@@ -39,8 +40,9 @@ PRESETS = {  # the first model tells whether the application is installed
 }
 
 MAX_LISTED = 40  # fields of one sentence
-CALLS = 3  # methods that call each other and are looked into for what a field is computed from
+CALLS = 5  # methods that call each other and are looked into for what a field is computed from
 MAX_NAME = 200  # characters of a text in code that may name fields
+_SQL = re.compile(r"\b(SELECT|FROM|WHERE|JOIN)\b")
 
 
 class RecordAccess(models.Model):
@@ -236,20 +238,30 @@ class RecordAccess(models.Model):
         telling = self._telling_of_hidden(hidden)
         if not telling:
             return {}
-        names = (one._fields["display_name"] for one in self.env.values() if not one._abstract)
-        leading = {
-            self.env[field.model_name]._fields[path.partition(".")[0]]
-            for field in names
-            for path in self.env.registry.field_depends[field]
-            if any(
-                step in telling
-                or (
-                    step.relational
-                    and self.env[step.comodel_name]._fields["display_name"] in telling
-                )
-                for step in self._steps(field.model_name, path)
+        by_model = dict(tools.groupby(telling, lambda field: field.model_name))
+        spoken_of = self._computed_with()
+
+        def is_told(name, step):
+            """Whether a step on the way to what a name is made of tells what is hidden."""
+            if step in telling or not step.relational:
+                return step in telling
+            return self.env[step.comodel_name]._fields["display_name"] in telling or any(
+                name in spoken_of.get(one.name, ()) for one in by_model.get(step.comodel_name, ())
             )
-        }
+
+        leading = set()
+        for model in self.env.values():
+            if model._abstract:
+                continue
+            name = model._fields["display_name"]
+            for path in self.env.registry.field_depends[name]:
+                if any(is_told(name, step) for step in self._steps(model._name, path)):
+                    leading.add(model._fields[path.partition(".")[0]])
+            leading |= {
+                one
+                for one in model._fields.values()
+                if one.relational and name in spoken_of.get(one.name, ()) and is_told(name, one)
+            }
         return _by_model(telling | leading)
 
     @api.model
@@ -284,39 +296,96 @@ class RecordAccess(models.Model):
                 # Whose lines are hidden: a line must not say so either, yet what else it says is its own.
                 ends |= (single := {one for one in inverses if one.type == "many2one"})
                 using |= inverses - single
-            if field.model_name in read_by_code or (read_by_code and field.related):
-                using |= {
+            if read_by_code:
+                by_code = self._read_by_code_of(field, read_by_code)
+                # Names are told without what their code reads, so what is made of such names tells nothing.
+                ends |= (names := {one for one in by_code - using if one.name == "display_name"})
+                ends |= {
                     one
-                    for one in self._computed_with().get(field.name, ())
-                    if one.name != self.env[one.model_name]._rec_name
-                    and self._may_read(one, field.model_name)
+                    for one in self._computed_with()["display_name"]
+                    if names and self._leads_anywhere(one)
                 }
+                using |= by_code - names
             todo += using - found
             found |= using
         return found | ends
 
     @api.model
+    def _read_by_code_of(self, field, read_by_code):
+        """Fields whose code may read this one without saying so.
+
+        :param read_by_code: as `_telling` has it
+        """
+        is_read = field.model_name in read_by_code or field.related
+        return {
+            one
+            for one, models in self._computed_with().get(field.name, {}).items()
+            if one.name != self.env[one.model_name]._rec_name
+            and (self._leads_anywhere(one) or (is_read and field.model_name in models))
+        }
+
+    @api.model
     @tools.ormcache()
     def _computed_with(self):
-        """``{name: computed fields}`` whose code speaks of something of this name."""
-        found = collections.defaultdict(set)
+        """``{name: {field: models}}`` of fields whose code may speak of a field of this name of one of these models."""
+        found = collections.defaultdict(dict)
         for model in self.env.values():
             if model._abstract or model._transient:
                 continue
             for field in model._fields.values():
-                if field.compute and not field.related:
-                    for name in _names_in(type(model), field.compute):
-                        found[name].add(field)
+                for name, of_models in self._spoken_of(model, field).items():
+                    found[name][field] = of_models
         return dict(found)
 
+    def _spoken_of(self, model, field):
+        """``{name: models}`` of names in the code of a field, with the models to which it may mean a field.
+
+        Those are its own and those that it depends on. What is not said to depend on anything, such as a search, may
+        lead to all of which it speaks.
+        """
+        depends = {one.comodel_name for one in self._depends_steps(field)} - {None}
+        is_silent = not self.env.registry.field_depends[field]
+        # Odoo itself follows the path of a related field; by their names, records are looked for by `Reach`.
+        pieces = [(field.compute, is_silent), (field.name != "display_name" and field.search, True)]
+        found = collections.defaultdict(set)
+        for code, leads_on in pieces:
+            if code and not (field.related and callable(code)):
+                for name, models in self._spoken_in(model, code, depends, leads_on).items():
+                    found[name] |= models
+        if field.type in ("one2many", "many2many"):  # whose records are those that match it
+            for name in _names_in_domain(field.domain):
+                found[name] |= {model._name, field.comodel_name}
+        return {name: frozenset(models) for name, models in found.items()}
+
+    def _spoken_in(self, model, code, leading, leads_on):
+        """
+        :param leading: models to which it leads
+        :param leads_on: whether it leads to all of which it speaks, too
+        """
+        names = _spoken_in([type(model)], code).keys()
+        leading = leading | {
+            one._name for one in self.env.values() if one._table in names
+        }  # by SQL
+        if leads_on:
+            leading |= self.env.registry.keys() & names
+            relations = (one for name, one in model._fields.items() if name in names)
+            leading |= {one.comodel_name for one in relations if one.relational}
+        others = (type(self.env[one]) for one in sorted(leading - {model._name}))
+        found = _spoken_in([type(model), *others], code)
+        return {
+            name: models | leading if model._name in models else models
+            for name, models in found.items()
+        }
+
     @api.model
-    def _may_read(self, field, model):
-        """Whether what a field depends on leads to this model."""
-        return field.model_name == model or any(
-            step.comodel_name == model
-            for path in self.env.registry.field_depends[field]
-            for step in self._steps(field.model_name, path)
-        )
+    def _leads_anywhere(self, field):
+        """Whether what a field depends on leads to records of any model, as of an activity."""
+        return any(step.type == "many2one_reference" for step in self._depends_steps(field))
+
+    @api.model
+    def _depends_steps(self, field):
+        for path in self.env.registry.field_depends[field]:
+            yield from self._steps(field.model_name, path)
 
     @api.model
     def _steps(self, model, path):
@@ -353,37 +422,69 @@ def _by_model(fields_of_all):
     }
 
 
-def _names_in(model_class, compute):
-    """Names of which the code of a computed field speaks, and of the methods that it calls on its model."""
-    called, names = {compute}, set()
+def _spoken_in(classes, method):
+    """``{name: models}`` of names of which a method speaks, and those that it calls, with the models whose they are.
+
+    :param classes: of its model, and of the others
+    """
+    functions, found = [(classes[0]._name, one) for one in _functions(classes[0], method)], {}
     for _ in range(CALLS):
-        said = set()
-        for one in called:
-            for function in _functions(model_class, one):
-                said |= _names_of(function.__code__)
-        called = said - names
-        names |= said
-    return names
+        called = set()
+        for model, function in functions:
+            for name in _names_of(function.__code__):
+                if name not in found:
+                    called.add(name)
+                found.setdefault(name, set()).add(model)
+        called -= vars(models.BaseModel).keys()
+        functions = [
+            (each._name, one)
+            for each in classes
+            for name in called
+            for one in _functions(each, name)
+        ]
+    return found
+
+
+def _names_in_domain(domain):
+    """
+    >>> sorted(_names_in_domain("[('stage_id.fold', '=', False)]"))
+    ['False', 'fold', 'stage_id']
+    """
+    return (
+        set(_names_of(domain.__code__))
+        if callable(domain)
+        else set(re.findall(r"\w+", str(domain)))
+    )
 
 
 def _functions(model_class, method):
-    """All overrides of a method, but those of every model."""
+    """All overrides of a method."""
     if callable(method):
         return [method] if hasattr(method, "__code__") else []
-    if not isinstance(method, str) or method in vars(models.BaseModel):
+    if not isinstance(method, str):
         return []
-    found = (vars(one).get(method) for one in model_class.__mro__)
+    found = (vars(one).get(method) for one in model_class.__mro__ if one is not models.BaseModel)
     return [inspect.unwrap(one) for one in found if inspect.isfunction(one)]
+
+
+def _parts(text):
+    """
+    >>> sorted(_parts("product_min_qty:min"))
+    ['min', 'product_min_qty', 'product_min_qty:min']
+    """
+    return {text, *text.replace(":", ".").split(".")}
 
 
 @functools.cache
 def _names_of(code):
     names = set(code.co_names)
     for one in code.co_consts:
-        if isinstance(one, str) and len(one) <= MAX_NAME:
-            names.update(one.replace(":", ".").split("."))
+        if isinstance(one, str) and _SQL.search(one):
+            names.update(re.findall(r"\w+", one))
+        elif isinstance(one, str) and len(one) <= MAX_NAME:
+            names.update(_parts(one))
         elif isinstance(one, tuple):
-            names.update(item for item in one if isinstance(item, str))
+            names.update(part for item in one if isinstance(item, str) for part in _parts(item))
         elif inspect.iscode(one):
             names |= _names_of(one)
     return frozenset(names)

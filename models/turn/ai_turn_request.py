@@ -45,6 +45,10 @@ class AiTurn(models.Model):
         """The record that the conversation is about, as its person may read it, or None."""
         return self.channel_id._about(self.user_id)
 
+    def _record_name(self, record):
+        """What the model is told that the conversation's record is called. A hook."""
+        return record.display_name
+
     def _actions(self):
         """The actions that this turn may use now on the conversation's record."""
         self.ensure_one()
@@ -150,7 +154,7 @@ class AiTurn(models.Model):
             parts.append(
                 f"This conversation is about the following record. Whatever the person calls “this” is it. {DATA}\n"
                 f"Kind: {text.quoted(record._description, 200)}\n"
-                f"Name: {text.quoted(record.display_name, 200)}\n"
+                f"Name: {text.quoted(self._record_name(record), 200)}\n"
                 f"Tools whose names begin with {names.RECORD_PREFIX} act on this very record:"
                 " its values are filled in."
             )

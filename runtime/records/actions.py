@@ -90,7 +90,7 @@ def _print(reach, records, given):
     )
     reports = reports.browse(reports.get_valid_action_reports(records._name, records.ids))
     if given.get("report") or not reports:
-        reports = vals.one_of(reports, given.get("report"), "report", "name")
+        reports = vals.one_of(reports, given.get("report"), "report")
     report = reports[:1]
     content, _kind = Report._render_qweb_pdf(report.id, records.ids)
     if len(content) > files.MAX_BYTES:

@@ -15,10 +15,14 @@ from . import convert, read, vals, values
 
 MESSAGES = 20  # when nobody asks for more
 MAX_MESSAGES = 100
+MAX_OFFSET = 1_000_000  # messages that are passed over
 MAX_TOLD = 50  # files or activities
 MAX_BODY = 2_000  # characters of a message
 MAX_PEOPLE = 20  # who are named to get it
 MESSAGE = "mail.message"
+NOT_TOLD = "(not told: Odoo has written this about the record, and this assistant does not see all of its fields)"
+# Bytes that PDF files hold which Odoo prints, as they are and as UTF-16.
+PRINTED_BY = (b"wkhtmltopdf", b"/Producer (Odoo)")
 
 
 def read_chatter(reach, given):
@@ -27,30 +31,33 @@ def read_chatter(reach, given):
     if given.get("file"):
         return _text_of_file(reach, record, given["file"]), {}
     limit = read.within(given.get("limit"), MESSAGES, 1, MAX_MESSAGES)
+    offset = read.within(given.get("offset"), 0, 0, MAX_OFFSET)
     Message = reach.env[MESSAGE]
     on = [
         ("model", "=", record._name),
         ("res_id", "=", record.id),
         ("message_type", "!=", "user_notification"),
     ]
-    found = Message.search(on, order="id desc", limit=limit)
-    total = Message.search_count(on) if len(found) == limit else len(found)
-    said = [_message(reach, one) for one in found]
-    said = [one for one in said if one["values"]["body"]]
+    found = Message.search(on, order="id desc", limit=limit, offset=offset)
+    total = offset + len(found)
+    if len(found) == limit or (offset and not found):
+        total = Message.search_count(on)
+    rest = [] if offset else _activities_and_files(reach, record)
     lines = [f"{record._name} {record.id}: {total} messages, the latest first"]
-    lines += [
-        f"[{one['values']['date']}, {one['name']}, {one['kind']}] {one['values']['body']}"
-        for one in said
-    ]
-    if total > len(found):
-        lines.append(f"[{len(found)} of {total} messages; ask with limit.]")
-    for what, records, say in (
-        ("activities", _activities(reach, record), functools.partial(_said_of_activity, reach)),
-        ("files", _attachments(reach, record), _said_of_file),
-    ):
-        lines += map(say, records[:MAX_TOLD])
-        if len(records) > MAX_TOLD:
-            lines.append(f"[{MAX_TOLD} of {len(records)} {what}]")
+    said, passed, room = [], 0, render.CAP - render.FOOT - len("\n".join([*lines, *rest]))
+    for one in map(functools.partial(_message, reach), found):
+        body = one["values"]["body"]
+        line = f"[{one['values']['date']}, {one['name']}, {one['kind']}] {body}"
+        if body and said and len(line) >= room:
+            break
+        passed += 1
+        if body:
+            room -= len(line) + 1
+            said.append(one)
+            lines.append(line)
+    if total > offset + passed:
+        lines.append(f"[{passed} of {total} messages; older ones: offset {offset + passed}]")
+    lines += rest
     fields = Message._fields
     data = {
         "model": MESSAGE,
@@ -60,6 +67,18 @@ def read_chatter(reach, given):
         "total": len(said),
     }
     return text.cap("\n".join(lines), render.CAP), data
+
+
+def _activities_and_files(reach, record):
+    lines = []
+    for what, records, say in (
+        ("activities", _activities(reach, record), functools.partial(_said_of_activity, reach)),
+        ("files", _attachments(reach, record), _said_of_file),
+    ):
+        lines += map(say, records[:MAX_TOLD])
+        if len(records) > MAX_TOLD:
+            lines.append(f"[{MAX_TOLD} of {len(records)} {what}]")
+    return lines
 
 
 def _with(model, field, what):
@@ -73,6 +92,8 @@ def _message(reach, message):
     changed = _tracked(reach, message)
     body = html_text.markdown((message.body or "")[: values.MAX_HTML])
     about = text.one_line(message.subject or "", 200)
+    if (body or about) and reach.hides and _is_made_of_record(message):
+        body, about = NOT_TOLD, ""
     is_note = message.is_internal or message.subtype_id.internal or not message.subtype_id
     return {
         "id": message.id,
@@ -84,6 +105,18 @@ def _message(reach, message):
         },
         "url": None,
     }
+
+
+def _is_made_of_record(message):
+    """Whether Odoo has written a message, mostly by a template, or somebody has sent a report with it.
+
+    What people note when they are done with an activity is theirs.
+    """
+    if message.message_type not in ("comment", "email"):
+        return not message.mail_activity_type_id
+    # sudo: ir.attachment - whether Odoo has made one, of a message that the person reads
+    files_of_message = message.sudo().attachment_ids if message.message_type == "comment" else ()
+    return any(map(_is_report, files_of_message))
 
 
 def _sender(reach, message):
@@ -134,12 +167,24 @@ def _said_of_file(file):
     return f"File: {name} ({file.id}), {file.mimetype or file.url}, {text.size(file.file_size)}"
 
 
+def _is_report(file):
+    """Whether a file is a PDF that Odoo has printed, by what such files say of themselves."""
+    if file.type != "binary" or file.file_size > files.MAX_BYTES:
+        return False
+    content = (file.with_prefetch().raw or b"").replace(b"\\000", b"").replace(b"\0", b"")
+    return content.startswith(b"%PDF") and any(one in content for one in PRINTED_BY)
+
+
 def _text_of_file(reach, record, wanted):
-    found = vals.one_of(_attachments(reach, record), wanted, "file", "name")
+    found = vals.one_of(_attachments(reach, record), wanted, "file")
     if found.type != "binary":
         raise RecordError(f"This file is a link, which is not followed: {found.url}")
     if found.file_size > files.MAX_BYTES:
         raise RecordError(f"The file is larger than {text.size(files.MAX_BYTES)}.")
+    if reach.hides and _is_report(found):
+        raise RecordError(
+            "This is a report of Odoo, which may show fields that this assistant hides, so its text is not read."
+        )
     try:
         said = files.plain(found.name or "", found.raw or b"", (reach.env.cr.dbname, reach.env.uid))
     except EngineError as error:
@@ -207,7 +252,8 @@ def change_activity(reach, given):
     record = reach.records(model, [given["id"]], "activity")
     activity = _activities(reach, record)
     if given.get("activity") or len(activity) != 1:
-        activity = vals.one_of(activity, given.get("activity"), "activity", "display_name")
+        names = reach.names_of(activity)
+        activity = vals.one_of(activity, given.get("activity"), "activity", names)
     before = _said_of_activity(reach, activity)
     if given["do"] == "done":
         activity.action_feedback(feedback=vals.text(given.get("note") or "") or False)

@@ -1,4 +1,5 @@
-"""What a model is told of Odoo's models in its prompt: those that the person may read, with some of their fields."""
+"""What a language model is told in its prompt: Odoo's models that the person may read, with some of their fields, and
+the name of the conversation's record."""
 
 from ...services import text
 from ...services.records import known
@@ -12,6 +13,15 @@ def models(turn):
     """One or two sentences; ``""`` where there is nothing that the person may read."""
     reach = Reach(executor.env_of(turn.env, turn), turn._record_access())
     return known.told(_model(reach, name) for name in reach.models())
+
+
+def name(turn, record):
+    """What a record is called, also where others read along, so that the assistant may use none.
+
+    :param record: with the rights of the turn's person
+    """
+    reach = Reach(record.env, turn.assistant_id._record_access())
+    return reach.names_of(record).get(record.id, f"#{record.id}")
 
 
 def _model(reach, name):

@@ -184,15 +184,19 @@ def text(value):
 # ------------------------------------------------------------ files
 
 
-def one_of(records, wanted, what, by):
-    """The one that an id or a name means; the only one where nothing is said."""
+def one_of(records, wanted, what, names=None):
+    """The one that an id or a name means; the only one where nothing is said.
+
+    :param names: ``{id: name}``, as far as they may be told; else the records' own
+    """
     wanted = str(wanted or "").strip()
-    found = records.filtered(lambda one: wanted in (str(one.id), one[by], f"{one[by]} ({one.id})"))
-    if not found:
-        found = records.filtered(lambda one: wanted.lower() in (one[by] or "").lower())
+    names = {one.id: one.name or "" for one in records} if names is None else names
+    told = {i: f"{name} ({i})" for i, name in names.items()}
+    found = [i for i, name in names.items() if wanted in (str(i), name, told[i])]
+    found = found or [i for i, name in names.items() if wanted.lower() in name.lower()]
     if len(found) == 1:
-        return found
-    raise unknown(what, wanted, [f"{one[by]} ({one.id})" for one in found or records])
+        return records.browse(found)
+    raise unknown(what, wanted, [told[i] for i in found or told])
 
 
 def files_of_conversation(reach, wanted):
@@ -204,7 +208,7 @@ def files_of_conversation(reach, wanted):
     channel = reach.turn.channel_id.with_env(reach.env)
     # sudo: tool_call, ir.attachment - files of the person's own conversation
     known = channel._own_files() | channel.sudo().woow_turn_ids.call_ids.attachment_ids
-    found = [one_of(known.sorted("id", reverse=True), one, "file", "name") for one in wanted]
+    found = [one_of(known.sorted("id", reverse=True), one, "file") for one in wanted]
     return [(one.name, one.raw or b"") for one in found]
 
 

@@ -1,24 +1,36 @@
-"""Hidden fields beside Odoo's applications: no answer tells a value that an administrator hides, whichever it is.
+"""Hidden fields beside Odoo's applications: whatever an administrator hides, no answer depends on what it holds.
 
-Every field of every model is looked at as a dependency; of some, chosen by lot, the value is looked for in answers.
+Every field of every model is looked at as a dependency. Of some, chosen by lot, two worlds are made that differ in its
+value alone, and whatever an assistant can ask is asked in both:
+`WOOW_HIDDEN_DRAWS=300 make test ONLY=apps ARGS='-k no_answer_depends'`.
 """
 
+import os
 import random
+from contextlib import contextmanager, nullcontext, suppress
+from datetime import date, datetime
 from functools import cache
 
 import psycopg2
-from odoo.exceptions import UserError
+import psycopg2.extras
+from odoo import Command
+from odoo.exceptions import AccessError, UserError
 from odoo.models import MAGIC_COLUMNS
 from odoo.tests import new_test_user, tagged
+from odoo.tools import SQL, mute_logger
 
-from ...runtime.records import executor, mentions
+from ...runtime.records import aggregate, executor, mentions, vals, write
 from ...runtime.records.reach import Reach
+from ...services.records import conditions
 from ...services.records import reach as limits
 from ...services.records.access import Access
 from ...services.records.errors import RecordError
 from ..common import AiCase
 
-APPLICATIONS = ("res", "crm", "sale", "account", "product", "project", "hr", "calendar", "utm")
+APPLICATIONS = (
+    *("res", "crm", "sale", "account", "product", "project", "hr", "calendar", "utm"),
+    *("purchase", "stock", "mail"),
+)
 GROUPS = (
     "base.group_user",
     "base.group_partner_manager",
@@ -26,17 +38,36 @@ GROUPS = (
     "account.group_account_manager",
     "project.group_project_manager",
     "hr.group_hr_manager",
+    "purchase.group_purchase_manager",
+    "stock.group_stock_manager",
 )
-TRIES = 30
-FIRST = ("res.partner.email", "product.product.default_code", "crm.lead.expected_revenue")
-CANARY = "zqcanaryqz"
-NOTHING = "zqnothingqz"
-NUMBER = 913_577.0
-VALUES = {"char": CANARY, "text": CANARY, "html": CANARY, "float": NUMBER, "monetary": NUMBER}
-TOLD = (CANARY, "913577", "913,577")
+DRAWS = int(os.environ.get("WOOW_HIDDEN_DRAWS", "12"))
+SEED = int(os.environ.get("WOOW_HIDDEN_SEED", "37"))
+FIRST = (
+    *("res.partner.email", "res.partner.phone", "product.product.default_code"),
+    *("crm.lead.expected_revenue", "stock.picking.origin", "sale.order.partner_id"),
+    *("project.task.priority", "account.move.invoice_date", "crm.lead.name"),
+)
+# By type: what a field holds in the one world, and what in the other. No record is called so, and texts are as long.
+WORLDS = {
+    **dict.fromkeys(("char", "text"), ("zqcanaryqz", "xkmartenkx")),
+    "html": ("<p>zqcanaryqz</p>", "<p>xkmartenkx</p>"),
+    **dict.fromkeys(("float", "monetary"), (913577.0, 264318.0)),
+    "integer": (913577, 264318),
+    "boolean": (True, False),
+    "date": (date(2031, 3, 14), date(2019, 8, 21)),
+    "datetime": (datetime(2031, 3, 14, 9, 26, 53), datetime(2019, 8, 21, 17, 5, 9)),
+}
+LEADING = 2  # records that lead to one, and to which one leads, that are looked at
 MAX_FIELDS = 60
-# Odoo writes these elsewhere, as a fact of its own.
-COPIED = {"account.bank.statement.line.amount": "it is posted, and the entry's lines hold it"}
+GROUPED = 4
+SUMMED = 8
+SAMPLE = 8  # stored fields by which it is asked
+REPORT = b"%PDF-1.4\n/Creator (wkhtmltopdf)\n"
+# What answers depend on all the same, each with the reason.
+OPEN = {
+    "res.currency.symbol": "names with prices in them are written with it",
+}
 
 
 @tagged("post_install", "-at_install")
@@ -52,14 +83,22 @@ class TestHiddenFields(AiCase):
             and model._auto
         ]
         cls.person = new_test_user(cls.env, "hidden_all", groups=",".join(GROUPS))
+        # What is noted of a change is made by hand.
+        cls.env = cls.env(context={**cls.env.context, "tracking_disable": True})
         cls.rules = cls.env["woow_paas_platform.record_access"]
+        cls.env["res.partner"].create({"name": "Two Worlds", "email": "two@worlds.example"})
+        cls.env.flush_all()
 
     def _reach(self, hidden=()):
         by_model = {}
         for model, name in hidden:
             by_model.setdefault(model, set()).add(name)
         access = {
-            name: Access(model=name, hidden=frozenset(by_model.get(name, ())))
+            name: Access(
+                model=name,
+                hidden=frozenset(by_model.get(name, ())),
+                operations=frozenset({"read", "update"}),
+            )
             for name in self.models
         }
         context = {"lang": "en_US", "tz": "UTC", "allowed_company_ids": self.person.company_ids.ids}
@@ -101,141 +140,349 @@ class TestHiddenFields(AiCase):
                     asked += 1
         self.assertGreater(asked, 10_000)
 
-    # ------------------------------------------------------------ values
+    def test_what_searches_by_a_hidden_field_is_nowhere(self):
+        """Though nothing computes it, it answers whether a guess is right."""
+        for hidden, model, name in (
+            ("res.partner.phone", "res.partner", "phone_mobile_search"),
+            ("crm.lead.phone", "crm.lead", "phone_mobile_search"),
+            ("account.move.line.account_id", "account.move.line", "search_account_id"),
+            ("account.move.journal_id", "account.move", "journal_group_id"),
+            ("purchase.order.line.qty_received", "purchase.order", "is_late"),
+            ("product.product.default_code", "product.template", "default_code"),
+        ):
+            with self.subTest(hidden=hidden):
+                self.assertTrue(self._reach().reaches(self.env[model], name))
+                reach = self._reach([hidden.rsplit(".", 1)])
+                given = {"model": model, "domain": [[name, "=", "+32470"]]}
+                self.assertIn("There is no field", self._ask(reach, "search_records", given))
 
-    def test_no_answer_tells_a_hidden_value(self):
+    # ------------------------------------------------------------ two worlds
+
+    def test_no_answer_depends_on_a_hidden_value(self):
+        def closing(field):
+            return nullcontext(self._reach([(field.model_name, field.name)]))
+
+        self._draw(closing, DRAWS)
+
+    def test_no_answer_depends_on_a_value_of_other_groups(self):
+        """But for names, and for what code reads that says nothing of it: Odoo itself shows these to this person."""
+
+        @contextmanager
+        def closing(field):
+            field.groups = "base.group_system"
+            self.env.registry.clear_cache()
+            try:
+                yield self._reach()
+            finally:
+                field.groups = None
+                self.env.registry.clear_cache()
+
+        def is_told_by_names(field):
+            telling = self.rules._telling_names(frozenset([(field.model_name, field.name)]))
+            return bool(telling.intersection(self.models))
+
+        self._draw(closing, DRAWS // 3, is_told_by_names)
+
+    def _draw(self, closing, draws, leaves_out=lambda field: False):
+        dice, seen = random.Random(SEED), []
         fields = [
             field
             for name in self.models
             for field in self.env[name]._fields.values()
-            if field.type in VALUES
-            and field.store
-            and field.name not in MAGIC_COLUMNS
-            and str(field) not in COPIED
+            if field.store
+            and field.column_type
+            and field.name not in (*MAGIC_COLUMNS, self.env[name]._active_name)
+            and not (field.company_dependent or field.groups)
+            and str(field) not in OPEN
         ]
-        random.Random(37).shuffle(fields)
+        dice.shuffle(fields)
         fields.sort(key=lambda field: str(field) not in FIRST)
-        tried, told = [], []
         for field in fields:
-            if len(tried) == TRIES:
+            if len(seen) == draws:
                 break
-            try:
-                with self.env.cr.savepoint() as savepoint:
-                    record = self._written(field)
-                    if record:
-                        told += self._told(record, field)
-                        tried.append(str(field))
-                    savepoint.rollback()
-            except (UserError, ValueError, psycopg2.Error):  # this field does not take it
+            if leaves_out(field) or not (values := self._values(field)):
                 continue
-            finally:
-                self.env.invalidate_all()
-        self.assertEqual(len(tried), TRIES)
-        self.assertFalse(told)
+            if record := self._record(field, values):
+                seen.append(str(field))
+                with self.subTest(field=str(field)), self._undone():
+                    self._compare(record, field, values, closing)
+        self.assertEqual(len(seen), draws)
 
-    def _written(self, field):
-        """A record that the person may read, with the value in this field."""
-        model = self.env[field.model_name].with_context(tracking_disable=True)
-        found = model.with_user(self.person).search([], limit=1, order="id").sudo()
-        if not found:
+    def _values(self, field):
+        """What a field holds in the two worlds, None of a type that has no two."""
+        if field.type == "selection":
+            keys = [key for key in field.get_values(self.env) if key]
+            return (keys[0], keys[-1]) if len(keys) > 1 else None
+        if field.type == "many2one":
+            comodel = self.env[field.comodel_name].with_user(self.person)
+            found = (
+                comodel.search([], limit=2, order="id").ids if comodel.has_access("read") else ()
+            )
+            return tuple(found) if len(found) > 1 else None
+        values = WORLDS.get(field.type)
+        size = getattr(field, "size", None)
+        return tuple(one[:size] for one in values) if values and size else values
+
+    def _record(self, field, values):
+        """A record in which the person, as long as nothing is hidden, reads the one value and the other."""
+        model = self.env[field.model_name].with_user(self.person)
+        if not (model.has_access("read") and self._reach().reaches(model, field.name)):
             return None
-        found[field.name] = VALUES[field.type]
-        self.env.flush_all()
-        self.env.invalidate_all()
-        is_there = str(VALUES[field.type]).removesuffix(".0") in str(found[field.name])
-        return found if is_there else None
+        found, shown = model.search([], limit=1, order="id").sudo(), set()
+        given = {"model": model._name, "ids": found.ids, "fields": [field.name]}
+        for value in values if found else ():
+            with self._world(found, field, value) as is_one:
+                shown.add(self._ask(self._reach(), "read_records", given) if is_one else None)
+        return found if len(shown - {None}) > 1 else None
 
-    def _told(self, record, field):
-        """What tells of the value though it is hidden; first that it is told as long as it is not."""
-        name, model = field.name, {"model": record._name}
-        if not self._reach().reaches(record, name):
-            return []
-        sees = self._answers(self._reach(), record, [name])
-        hidden = self._reach([(record._name, name)])
-        self.assertTrue(
-            not sees or any(one in answer for _way, answer in sees for one in TOLD), (name, sees)
+    @contextmanager
+    def _world(self, record, field, value):
+        """The database with this value, and with what Odoo computes of it; False where it cannot be."""
+        with self._undone():
+            yield self._holds(record, field, value)
+
+    @contextmanager
+    def _undone(self):
+        savepoint = self.env.cr.savepoint()
+        try:
+            yield
+        finally:
+            savepoint.close(rollback=True)
+            self.env.invalidate_all(flush=False)
+
+    def _holds(self, record, field, value):
+        if field.translate:
+            value = psycopg2.extras.Json({"en_US": value})
+        query = SQL(
+            "UPDATE %s SET %s = %s WHERE id = %s",
+            SQL.identifier(record._table),
+            SQL.identifier(field.name),
+            value,
+            record.id,
         )
-        found = [
-            (str(field), way[:60], line[:200])
-            for way, answer in self._answers(hidden, record)
-            for line in answer.splitlines()
-            if any(one in line for one in TOLD)
+        try:
+            with mute_logger("odoo.sql_db"), self.env.cr.savepoint():
+                self.env.cr.execute(query)
+                self.env.invalidate_all(flush=False)
+                record.modified([field.name])
+                self.env.flush_all()
+        except (
+            UserError,
+            ValueError,
+            psycopg2.Error,
+        ):  # it does not hold this, or not in this record
+            return False
+        self.env.invalidate_all()
+        return True
+
+    def _compare(self, record, field, values, closing):
+        with closing(field) as reach:
+            said = self._said_of(record, field, reach)
+            one, other = (
+                self._answers_in(record, field, value, reach, said, values) for value in values
+            )
+            if one != other:  # or is it the time that has passed?
+                again = self._answers_in(record, field, values[0], reach, said, values)
+                for way in one:
+                    if one[way] == again[way]:
+                        self.assertEqual(one[way], other[way], way)
+        self.assertGreater(len(one), 20)
+
+    # ------------------------------------------------------------ what is said elsewhere
+
+    def _said_of(self, record, field, reach):
+        """A turn about the record, records beside it, a message that notes a change of the field, one that Odoo has
+        written, and a report."""
+        self.assistant.record_access_ids = [
+            Command.clear(),
+            Command.create({"model": record._name, "hidden_fields": field.name}),
         ]
-        for tool, given in (
-            ("search_records", {"fields": [name]}),
-            ("search_records", {"domain": [[name, "!=", False]]}),
-            ("search_records", {"order": name}),
-            ("aggregate_records", {"group_by": [name]}),
-            ("aggregate_records", {"measures": [f"{name}:count_distinct"]}),
-            ("aggregate_records", {"measures": [f"{name}:sum"]}),
-        ):
-            answer = self._ask(hidden, tool, {**model, **given})
-            if "There is no field" not in answer:
-                found.append((str(field), tool, given))
-        return found + self._questions(hidden, record, field)
-
-    def _answers(self, reach, record, names=()):
-        """``(way, answer)`` of all that shows this record, and records that lead to it."""
-        model = {"model": record._name}
-        by_id = [["id", "=", record.id]]
-        yield_of = [("read_records", {**model, "ids": record.ids, "fields": list(names)})]
-        if not names:
-            yield_of += [
-                ("search_records", {**model, "domain": by_id}),
-                *self._sheets(reach, record),
-                *(
-                    sheet
-                    for leading in self._leading(reach, record)
-                    for sheet in self._sheets(reach, leading)
-                ),
-            ]
-        answers = [(str(way), self._ask(reach, *way)) for way in yield_of]
-        if not names:
-            answers.append(("@", str(mentions.offered(reach, CANARY))))
-        return answers
-
-    def _sheets(self, reach, record):
-        names = list(reach.fields(reach.env[record._name]))
-        for at in range(0, len(names), MAX_FIELDS):
-            given = {
-                "model": record._name,
-                "ids": record.ids,
-                "fields": names[at : at + MAX_FIELDS],
+        about = record.with_user(self.person)
+        Channel = self.env["discuss.channel"].with_user(self.person)
+        channel = Channel._create_ai_conversation(
+            self.assistant.with_user(self.person), record=about
+        )
+        turn = channel._ask("What is it?").sudo()
+        beside = self._beside(reach, record.with_env(reach.env))
+        if not hasattr(record, "message_post"):
+            return turn, beside, None, None, None
+        noted = record.message_post(body="Changed", message_type="comment")
+        tracked = self.env["mail.tracking.value"].create(
+            {
+                "mail_message_id": noted.id,
+                "field_id": self.env["ir.model.fields"]._get(record._name, field.name).id,
+                **dict.fromkeys(("old_value_char", "new_value_char"), "-"),
             }
-            yield "read_records", given
+        )
+        written = record.message_post(body="-", message_type="notification")
+        report = self.env["ir.attachment"].create(
+            {"name": "report.pdf", "raw": REPORT, "res_model": record._name, "res_id": record.id}
+        )
+        return turn, beside, tracked, written, report
 
-    def _leading(self, reach, record):
+    def _says(self, value, said):
+        _turn, _beside, tracked, written, report = said
+        if tracked:
+            told = f"{value!s:_<40.40}"
+            tracked.write(
+                {"new_value_char": told, "new_value_text": told, "new_value_float": hash(value)}
+            )
+            written.body = told
+            report.raw = REPORT + told.encode()
+            self.env.flush_all()
+            self.env.invalidate_all()
+
+    # ------------------------------------------------------------ answers
+
+    def _answers_in(self, record, field, value, reach, said, values):
+        with self._world(record, field, value) as is_one:
+            self.assertTrue(is_one)
+            self._says(value, said)
+            return dict(self._answers(reach, record, field, said, values))
+
+    def _answers(self, reach, record, field, said, values):
+        """``(way, answer)`` of all that an assistant may ask about a record, and records beside it."""
+        turn, beside, *in_chatter = said
+        own = record.with_env(reach.env)
+        for one in (own, *beside):
+            given, names = {"model": one._name}, self._names(reach, one, field)
+            for at in range(0, len(names), MAX_FIELDS):
+                some = {**given, "ids": one.ids, "fields": names[at : at + MAX_FIELDS]}
+                yield ("read", one, at), self._ask(reach, "read_records", some)
+            yield ("search", one._name), self._ask(reach, "search_records", given)
+            own_search = [name for name in names if isinstance(one._fields[name].search, str)]
+            yield from self._conditions(reach, one, own_search, values)
+        given, names = {"model": own._name}, self._names(reach, own, field)
+        known = [reach.env[own._name]._fields[name] for name in names]
+        by_id = {**given, "domain": [["id", "=", own.id]]}
+        grouped = [one.name for one in known if one.store and one.type in aggregate.GROUPED]
+        for at in range(0, len(grouped), GROUPED):
+            some = {**by_id, "group_by": grouped[at : at + GROUPED]}
+            yield ("group", at), self._ask(reach, "aggregate_records", some)
+        summed = [f"{one.name}:sum" for one in known if one.store and one.type in aggregate.SUMMED]
+        for at in range(0, len(summed), SUMMED):
+            some = {**by_id, "measures": summed[at : at + SUMMED]}
+            yield ("sum", at), self._ask(reach, "aggregate_records", some)
+        # What is stored is read as it is, so that some will do.
+        stored = [one.name for one in known if one.store]
+        stored = random.Random(f"{SEED} {field}").sample(stored, min(len(stored), SAMPLE))
+        yield from self._conditions(reach, own, stored, values)
+        few = {**given, "limit": 3, "fields": ["id"]}
+        for name in stored:
+            yield ("order", name), self._ask(reach, "search_records", {**few, "order": name})
+        near = {one._name: reach.access[one._name] for one in (own, *beside)}
+        for value in values if field.type in ("char", "text") else ():
+            yield ("@", value), str(mentions.offered(Reach(reach.env, near), value))
+        yield "models", self._ask(reach, "find_models", {})
+        yield "fields", self._ask(reach, "describe_model", {**given, "query": field.name})
+        yield "prompt", turn._system_prompt()
+        yield "change", self._changed(reach, own, known)
+        label = field.string.lower()  # which may be the name of another one
+        if field.name not in [one.string.lower() for one in known] and label != field.name:
+            for question in self._questions(own, field):
+                self.assertIn("There is no field", self._ask(reach, *question))
+        if any(in_chatter) and reach.hides:  # else it is told as Odoo tells it
+            about = {**given, "id": own.id}
+            yield "chatter", self._ask(reach, "read_chatter", about)
+            yield "file", self._ask(reach, "read_chatter", {**about, "file": "report.pdf"})
+
+    def _names(self, reach, record, field):
+        """Of fields in reach; of what is closed to groups without what code reads that says nothing of it."""
+        hidden = self._reach([(field.model_name, field.name)])
+        return [
+            name
+            for name in reach.fields(record)
+            if name not in MAGIC_COLUMNS and hidden.reaches(record, name)
+        ]
+
+    def _beside(self, reach, record):
+        """Records that lead to this one, and to which it leads."""
+        found = []
         for name in reach.models():
             for field in reach.fields(reach.env[name]).values():
                 if field.type == "many2one" and field.store and field.comodel_name == record._name:
-                    found = reach.env[name].search([(field.name, "in", record.ids)], limit=1)
-                    if found:
-                        yield found
-                        break
-
-    def _questions(self, reach, record, field):
-        """Conditions on other fields by which the value could be guessed."""
-        if field.type not in ("char", "text", "html"):
-            return []
-        found = []
-        for other in reach.fields(reach.env[record._name]).values():
-            if other.type not in ("char", "text", "html") or not other.store:
-                continue
-            domain = [["id", "=", record.id], [other.name, "ilike", CANARY]]
-            given = {"model": record._name, "domain": domain}
-            about_nothing = {**given, "domain": [domain[0], [other.name, "ilike", NOTHING]]}
-            if self._ask(reach, "search_records", given) != self._ask(
-                reach, "search_records", about_nothing
-            ):
-                found.append((str(field), "condition", other.name))
-        by_name = {"model": record._name, "domain": [["display_name", "ilike", CANARY]]}
-        if "No records" not in self._ask(reach, "search_records", by_name):
-            found.append((str(field), "condition", "display_name"))
+                    found += reach.env[name].search(
+                        [(field.name, "in", record.ids)], limit=1, order="id"
+                    )
+                    break
+            if len(found) >= LEADING:
+                break
+        to = [
+            one
+            for one in reach.fields(record).values()
+            if one.relational and one.store and one.comodel_name in self.models
+        ]
+        for one in to:
+            with suppress(AccessError):  # lines may be in the order of what is closed
+                found += record[one.name][:1]
+            if len(found) >= 2 * LEADING:
+                break
         return found
+
+    def _conditions(self, reach, record, names, values):
+        """Whether a record matches, by these fields, with both values where they are of their type."""
+        model, named = reach.env[record._name], set()
+        for name in names:
+            field = model._fields[name]
+            asked = [("!=", False)]
+            if field.type in ("char", "text", "html"):
+                asked += [("ilike", str(value)) for value in values]
+            elif field.type in ("boolean", "date", "datetime", "float", "integer", "monetary"):
+                asked += [
+                    (">=" if field.type != "boolean" else "=", str(value)) for value in values
+                ]
+            elif field.type in ("many2one", "many2many", "one2many", "selection"):
+                asked += [("=", value) for value in values]
+                if field.relational and field.comodel_name not in named:  # it is told what is near
+                    named.add(field.comodel_name)
+                    asked += [("=", f"{value}"[:-1] + "q") for value in values]
+            for operator, value in asked:
+                given = [["id", "=", record.id], [name, operator, value]]
+                yield (record, name, operator, value), self._matches(reach, model, given)
+
+    def _matches(self, reach, model, domain):
+        try:
+            with (
+                mute_logger(
+                    "odoo.sql_db", executor.__name__
+                ),  # Odoo's own searches fail for some values
+                executor.record_errors(self.env),
+                self.env.cr.savepoint(),
+            ):
+                return model.search_count(reach.domain(model, conditions.parse(domain, None)))
+        except RecordError as error:
+            return str(error)
+
+    def _changed(self, reach, record, known):
+        """What a change of another field answers, or why it fails."""
+        name = next(
+            (one.name for one in known if vals.is_writable(record, one) and one.type == "char"),
+            None,
+        )
+        if not name:
+            return ""
+        given = {"model": record._name, "ids": record.ids, "values": {name: "Another value"}}
+        try:
+            with executor.record_errors(self.env), self.env.cr.savepoint() as savepoint:
+                answer = write.TOOLS["update_records"](reach, given)
+                savepoint.rollback()
+                return str(answer)
+        except RecordError as error:
+            return str(error)
+
+    def _questions(self, record, field):
+        """About the field itself."""
+        given, name = {"model": field.model_name}, field.name
+        yield "search_records", {**given, "fields": [name]}
+        yield "search_records", {**given, "domain": [[name, "!=", False]]}
+        yield "search_records", {**given, "order": name}
+        yield "aggregate_records", {**given, "group_by": [name]}
+        yield "aggregate_records", {**given, "measures": [f"{name}:count_distinct"]}
+        yield "read_records", {**given, "ids": record.ids, "fields": [name]}
 
     def _ask(self, reach, tool, given):
         try:
-            with executor.record_errors(), self.env.cr.savepoint():
+            with executor.record_errors(self.env), self.env.cr.savepoint():
                 said, data = executor.READS[tool](reach, given)
                 return f"{said}\n{data}"
         except RecordError as error:
