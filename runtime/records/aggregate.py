@@ -1,5 +1,7 @@
 """Record tools that aggregate, and that open a view of Odoo; as those of `read`."""
 
+from odoo.fields import Domain
+
 from ...services.records import render
 from ...services.records.errors import invalid, unknown
 from ...tools import labels
@@ -227,8 +229,8 @@ def _order(reach, order, groups, measures):
 
 def _labels(reach, field, spec, found):
     """How the values of a group are told; the names of records only to who may read them."""
-    if field.relational:
-        comodel = reach.env[field.comodel_name]
+    if field.relational or field.name == "id":
+        comodel = reach.env[field.comodel_name or field.model_name]
         ids = {row[spec][0] for row in found if row[spec]}
         names = reach.names_of(comodel.browse(ids)) if comodel.has_access("read") else {}
         return lambda value: values._link(names, value[0]) if value else None
@@ -264,9 +266,9 @@ class Currencies:
             if _is_converted(spec) or name in self._found:
                 continue
             keys, found = self._found[name] = self._look(name)
-            several = {one for one in found.values() if one}
+            several = set(found.values())  # no currency is one of its own
             if reach.reaches(model, name):
-                names |= {_name(one): None for one in several}
+                names |= {_name(one) or "no currency": None for one in several}
             if len(several) > 1:
                 groups |= {one.name: one for one in self._groupable(spec, keys)}
         self.groups, self.names = list(groups.items()), list(names)
@@ -302,7 +304,7 @@ class Currencies:
     def _is_split(self, spec):
         if _is_converted(spec):
             return False
-        return len({one for one in self._found[self._fields[spec]][1].values() if one}) > 1
+        return len(set(self._found[self._fields[spec]][1].values())) > 1
 
     def _of(self, spec, row):
         """The name of the currency of a group's measure, and its digits."""
@@ -328,20 +330,17 @@ class Currencies:
 
     def converted(self, measures):
         """The sums of all in the company's currency, as a sentence, where their currencies are columns."""
-        sums = [
-            f"{field.name}:{IN_COMPANYS}"
-            for spec, field in measures
-            if spec.endswith(":sum") and spec in self._fields and self._is_split(spec)
-            if self._model._fields[self._fields[spec]].store
-        ]
-        if not sums:
-            return ""
-        (whole,) = self._model.formatted_read_group(self._domain, [], sums)
-        name, digits = _name(self._company), self._company.decimal_places
-        told = (
-            f"{spec} {render.cell(values.amount(whole[spec] or 0, name, digits))}" for spec in sums
-        )
-        return f"\nIn {name}, at today's rates: {'; '.join(told)}"
+        name, digits, told = _name(self._company), self._company.decimal_places, []
+        for spec, field in measures:
+            if not (spec.endswith(":sum") and spec in self._fields and self._is_split(spec)):
+                continue
+            currency, converted = self._fields[spec], f"{field.name}:{IN_COMPANYS}"
+            if self._model._fields[currency].store:
+                domain = self._domain & Domain(currency, "!=", False)
+                (whole,) = self._model.formatted_read_group(domain, [], [converted])
+                amount = values.amount(whole[converted] or 0, name, digits)
+                told.append(f"{converted} {render.cell(amount)}")
+        return f"\nIn {name}, at today's rates: {'; '.join(told)}" if told else ""
 
 
 def _is_converted(spec):

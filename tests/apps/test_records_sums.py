@@ -93,6 +93,21 @@ class TestSums(RecordsCase):
         self.assertEqual(len(data["groups"]), 1)
         self.assertIn(f" {own}", said.splitlines()[2])
 
+    def test_what_has_no_currency_is_added_to_none(self):
+        self._order(300, self.own)
+        nothing = self._order(44, self.own)
+        self.env.cr.execute("UPDATE sale_order SET currency_id = NULL WHERE id = %s", [nothing.id])
+        self.env.invalidate_all()
+        said, data = self._sum()
+        self.assertEqual(
+            {(tuple(one["currency_id"] or ()), one["amount_total:sum"]) for one in data["groups"]},
+            {(("id", "name"), 300), ((), 44)},
+        )
+        self.assertIn(f"| 300.00 {self.own.name}", said)
+        self.assertIn("no currency", said)
+        self.assertIn(f"amount_total:sum_currency 300.00 {self.own.name}", said)
+        self.assertNotIn("344", said)
+
     def test_a_currency_that_is_computed_is_that_of_the_companies(self):
         lead = self.env["crm.lead"].create(
             {
