@@ -11,7 +11,7 @@ from ..runtime.web.api_error import ApiError
 from ..services import packages
 from ..services.errors import SecretUnreadable
 from ..services.sandbox import seccomp
-from ..tools import mcp_switch, server_files, settings
+from ..tools import mcp_switch, rehearsal, server_files, settings
 
 
 class HealthController(http.Controller):
@@ -69,6 +69,7 @@ class HealthController(http.Controller):
                 **request.env["woow_paas_platform.mcp_server"]._sandbox_state(),
             },
             "failing_embeddings": failing,
+            "track_counts": rehearsal.counts(request.env.cr),
         }
 
     @http.route("/metrics", type="woow_ai", auth="none", methods=["GET"], readonly=True)

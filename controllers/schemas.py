@@ -555,6 +555,11 @@ SCHEMAS = {
                 **INT,
                 "description": "Providers whose embedding model did not answer when it was asked last",
             },
+            "track_counts": {
+                **BOOL,
+                "description": "Whether PostgreSQL counts the rows that transactions write; else each change of Odoo's"
+                " records by an assistant asks",
+            },
         }
     ),
     "Listed": _open({"problems": _list(OBJECT)}),
