@@ -387,6 +387,7 @@ class ToolCall:
     `arguments` is None when `raw_arguments` did not parse to an object.
     `refused` says why a call that is taken up again must not be made.
     `extra` is what the endpoint, named by its host, wants back with the call.
+    `is_behind` says that a call before it, whose effect it may build on, waits for a person.
     """
 
     id: str
@@ -399,6 +400,7 @@ class ToolCall:
     problem: str = ""
     refused: str = ""
     extra: tuple[str, Mapping[str, Any]] | None = None
+    is_behind: bool = False
 
     @property
     def server_name(self) -> str:
@@ -445,12 +447,13 @@ class Verdict:
 
     run: execute it now, with `arguments` if a person changed them, and with `resume` if it goes on after the
     server's questions · deny: `reason` goes to the LLM ·
-    ask: a person decides, the turn waits · done: it has its result, take `result` ·
+    ask: a person decides, the turn waits · held: it would run, but is behind one that waits, and begins after it ·
+    done: it has its result, take `result` ·
     answered: the host has made it itself, record `result` like any other ·
     lost: it was in flight when its runner died (the journal turns this into done, outcome unknown)
     """
 
-    kind: Literal["run", "deny", "ask", "done", "answered", "lost"]
+    kind: Literal["run", "deny", "ask", "held", "done", "answered", "lost"]
     reason: str = ""
     result: CallResult | None = None
     arguments: dict[str, Any] | None = None

@@ -16,6 +16,9 @@ ALL = ("can_create", "can_update", "can_archive", "can_delete", "can_message", "
 MODELS = ("res.partner", "res.partner.category", "res.users", "res.company", "res.country")
 
 
+ALONE = 1_000  # a number of rounds that no test gives itself
+
+
 class RecordsCase(AiCase):
     """Each test has turns of its own; `_use` makes a call in a turn of a person."""
 
@@ -38,7 +41,7 @@ class RecordsCase(AiCase):
             (self.claims[person],) = self.store.claim("one", 1, 15.0)
         return self.turns[person]
 
-    def _begin(self, person, name, arguments, round_=1):
+    def _begin(self, person, name, arguments, round_=1, *, begins=True):
         """:return: the call, and the verdict of its beginning"""
         turn, claim = self._turn(person), self.claims.get(person)
         self.number += 1
@@ -52,7 +55,7 @@ class RecordsCase(AiCase):
         self.env.flush_all()
         progress = asdict(TurnProgress(step=self.number))
         self.store.save_step(claim, progress, [call], [])
-        return call, self.store.begin_call(claim, call)
+        return call, self.store.begin_call(claim, call) if begins else None
 
     def _read(self, person, name, **arguments):
         """:return: what the model reads, and what people are shown"""
@@ -113,9 +116,13 @@ class WritesCase(RecordsCase):
 class RehearsalCase(RecordsCase):
     """Changes that ask: `_rehearse` shows one, `_allow` makes it."""
 
-    def _rehearse(self, name, **arguments):
-        """:return: what the question tells; the call stays in `self.call`, its row in `self.row`"""
-        self.call, verdict = self._begin(self.internal, name, {**PARTNER, **arguments})
+    def _rehearse(self, name, *, answer=None, **arguments):
+        """
+        :param answer: the number of that which the call is a part of, else it is alone
+        :return: what the question tells; the call stays in `self.call`, its row in `self.row`
+        """
+        round_ = answer or ALONE + self.number
+        self.call, verdict = self._begin(self.internal, name, {**PARTNER, **arguments}, round_)
         self.row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", self.call.id)])
         self.assertEqual(verdict.kind, "ask")
         self.store.rehearse_call(self.claims[self.internal], self.call.id)

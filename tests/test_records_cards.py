@@ -1,14 +1,17 @@
 """Cards of changes: whatever would happen stands there, or is counted there, before anybody says yes."""
 
 import contextlib
+import socket
 from unittest.mock import patch
 
 import psycopg2
 from odoo import Command
+from odoo.exceptions import UserError
 from odoo.tests import tagged
 
-from ..runtime.records import changes
+from ..runtime.records import changes, write
 from ..services.records.errors import ConnectionLost, RehearsalDiffers
+from ..tools import rehearsal
 from .records_data import PARTNER, RehearsalCase
 
 FLAGS = ("can_create", "can_update", "can_archive", "can_delete", "can_message", "can_schedule")
@@ -248,6 +251,57 @@ class TestRecordsCards(RehearsalCase):
         self.assertEqual((mail["kind"], mail["recipients"]), ("mail", ["evil@example.net"]))
         self.assertEqual(mail["body"], "All of it")
 
+    def test_mails_beside_their_message_are_told(self):
+        """Of one that is there already, of one that is sent with another text to somebody else, and each of several."""
+        old = self.azure.message_post(body="Said long ago", message_type="comment")
+        mail = "env['mail.mail'].sudo().create"
+        for code, texts in (
+            (f"{mail}({{'mail_message_id': {old.id}, 'email_to': 'x@evil.example', 'body_html': 'One'}})", ["One"]),
+            (
+                f"one = {mail}({{'subject': 'S', 'email_to': 'x@evil.example', 'body_html': 'One'}})\n"
+                f"{mail}({{'mail_message_id': one.mail_message_id.id, 'email_to': 'y@evil.example',"
+                " 'body_html': 'Two'})",
+                ["One", "Two"],
+            ),
+            (
+                "one = record.message_post(body='Harmless')\n"
+                f"{mail}({{'mail_message_id': one.id, 'email_to': 'x@evil.example',"
+                " 'body_html': 'Harmless, but not all of it'})",
+                ["Harmless", "Harmless, but not all of it"],
+            ),
+        ):
+            with self.subTest(code):
+                self._action(code)
+                shown = self._run()
+                self.assertEqual(sorted(one["body"] for one in shown["messages"]), texts)
+                told = {to for one in shown["messages"] for to in one["recipients"]}
+                self.assertIn("x@evil.example", told)
+                self.assertEqual(len(told), len(texts) - ("Harmless" in texts))
+                action = self.line.action_ids
+                action.code = code.replace("One", "Other").replace("but not", "and")
+                self.env.flush_all()
+                self.assertNotEqual(self._differs()["shown"]["messages"], shown["messages"])
+
+    def test_what_files_hold_is_compared(self):
+        """Of texts what is compared of texts, of others their checksum."""
+        for name, content in (("a.txt", "record.ref.encode()"), ("a.bin", "b'\\x00' + record.ref.encode()")):
+            for code in (
+                f"env['ir.attachment'].create({{'name': '{name}', 'raw': {content}, 'res_model': 'res.partner',"
+                " 'res_id': record.id})",
+                f"record.message_post(body='See', attachments=[('{name}', {content})])",
+            ):
+                with self.subTest(code):
+                    self.azure.ref = "R-1"
+                    self._action(code)
+                    self.env.flush_all()
+                    self._run()
+                    self.azure.ref = "R-2"
+                    self.env.flush_all()
+                    self._differs()
+                    self.azure.ref = "R-1"
+                    self.env.flush_all()
+                    self.assertEqual(self._allow().outcome, "ok")
+
     def test_a_request_after_the_commit_is_told_and_asks_although_changes_run(self):
         self._action(
             state="webhook",
@@ -258,7 +312,6 @@ class TestRecordsCards(RehearsalCase):
         self.assertEqual(shown["outward"], [{"kind": "request", "what": "https://evil.example"}])
         self.assertNotIn("KEY", str(shown))
         self.assertTrue(shown["partial"])
-        self.assertTrue(self.row.rehearsal["leaves"])
         self.line.policy = "auto"
         self._asks_although_it_runs()
 
@@ -309,6 +362,33 @@ class TestRecordsCards(RehearsalCase):
         self.assertEqual(self.store.begin_call(claim, call).kind, "ask")
         self.row, self.call = row, call
         self.assertNotIn("differs", row._approval_event()["rehearsal"])
+
+    def test_a_refusal_that_other_code_turns_into_a_sentence_asks_although_changes_run(self):
+        """As Odoo's integrations do with what their requests raise."""
+
+        def connects(reach, given):
+            try:
+                socket.create_connection(("127.0.0.1", 9), 0.01)
+            except Exception as error:
+                raise UserError("The service cannot be reached.") from error
+
+        self._action("pass")
+        self.line.policy = "auto"
+        with patch.dict(write.TOOLS, run_action=connects):
+            self._asks_although_it_runs()
+        self.assertIn("the network", self.row._approval_event()["rehearsal"]["impossible"])
+
+    def test_where_postgresql_counts_no_rows_every_change_asks(self):
+        """Cascades, and statements of others, would be silent."""
+        self.assertTrue(rehearsal.counts(self.env.cr))
+        self.env.cr.execute("SET LOCAL track_counts = off")
+        self.addCleanup(self.env.cr.execute, "SET LOCAL track_counts = on")
+        shown = self._rehearse("update_records", ids=[self.azure.id], values={"city": "Oslo"})
+        self.assertEqual(shown["outward"], [{"kind": "uncounted", "what": "track_counts"}])
+        self.assertTrue(shown["partial"])
+        self._action("record.write({'city': 'Bergen'})")
+        self.line.policy = "auto"
+        self._asks_although_it_runs()
 
     def test_what_is_known_runs_unasked(self):
         self.line.policy = "auto"

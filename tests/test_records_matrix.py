@@ -50,7 +50,7 @@ def rehearse(reach, given):
     cr = reach.env.cr
     try:
         with cr.savepoint():  # the test's cursor refuses commits by itself
-            with executor.record_errors(), rehearsal.recording(recorder):
+            with executor.record_errors(reach.env), rehearsal.recording(recorder):
                 write.update_records(reach, given)
                 executor.settle(cr)
                 shown = Changes(reach, recorder).shown()
@@ -339,7 +339,7 @@ class TestRecordsMatrix(AiCase):
         context = {"allowed_company_ids": person.company_ids.ids, "lang": "en_US", "tz": "UTC"}
         env = self.env(user=person.id, su=False, context=context)
         try:
-            with executor.record_errors(), self.env.cr.savepoint():
+            with executor.record_errors(self.env), self.env.cr.savepoint():
                 return WAYS[tool](Reach(env, self.access), arguments)
         except (RecordError, AccessError) as error:
             return str(error), {}

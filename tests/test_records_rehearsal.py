@@ -1,5 +1,6 @@
 import contextlib
 import socket
+from dataclasses import replace
 from unittest.mock import patch
 
 from odoo import Command, sql_db
@@ -165,6 +166,83 @@ class TestRecordsRehearsal(RehearsalCase):
     def _next_id(self, table, following=900_001):
         self.env.cr.execute("SELECT setval(%s, %s, false)", [f"{table}_id_seq", following])
 
+    # ------------------------------------------------------------ several of one answer
+
+    def test_each_of_two_changes_is_asked_about_once(self):
+        """The second one is shown as what it is after the first one, of which it changes what that has made."""
+        self.line.action_ids = self.env["ir.actions.server"].create(
+            {
+                "name": "Finish",
+                "model_id": self.env["ir.model"]._get_id("res.partner"),
+                "state": "code",
+                "code": "records.child_ids.write({'city': 'Bergen'})\nrecords.message_post(body='Done')",
+            }
+        )
+        lines = [{"name": "Line"}]
+        shown = self._rehearse(
+            "update_records", answer=1, ids=[self.azure.id], values={"city": "Oslo", "child_ids": lines}
+        )
+        first, first_row = self.call, self.row
+        finish = {"ids": [self.azure.id], "action": "Finish"}
+        shown = self._rehearse("run_action", answer=1, **finish)
+        cities = {self._field(one, "city")["old"] for one in shown["changes"]}
+        self.assertEqual(cities, {"Oslo"})
+        self.assertEqual((self.azure.city, self.row.approval), ("Fremont", "pending"))
+        second, second_row = self.call, self.row
+        self._next_id("res_partner")
+        for self.call, self.row in ((first, first_row), (second, second_row)):
+            self.assertEqual(self._allow().outcome, "ok")
+        self.assertEqual(self.azure.child_ids.mapped("city"), ["Bergen"] * 2)
+
+    def test_without_the_first_one_the_second_one_is_shown_again(self):
+        for city in ("Oslo", "Bergen"):
+            self._rehearse("update_records", answer=1, ids=[self.azure.id], values={"city": city})
+        denied = self.env["woow_paas_platform.tool_call"].search(
+            [("turn_id", "=", self.row.turn_id.id)], limit=1
+        )
+        denied.write({"approval": "denied", "outcome": "denied"})
+        self.row.write({"approval": "approved", "decision": "approve_once"})
+        self.env.flush_all()
+        shown = self._differs(self.claims[self.internal]).rehearsal["shown"]
+        self.assertEqual(self._field(shown["changes"][0], "city")["old"], "Fremont")
+
+    def test_numbers_of_one_answer_go_on(self):
+        self.env["ir.sequence"].create({"name": "S", "code": "woow.test", "prefix": "T"})
+
+        def numbered(reach, given):
+            number = reach.env["ir.sequence"].sudo().next_by_code("woow.test")
+            reach.env["res.partner"].create({"name": f"Partner {number}"})
+            return "", {}
+
+        with patch.dict(write.TOOLS, create_record=numbered):
+            for number in ("T1", "T2"):
+                shown = self._rehearse("create_record", answer=1, values={"name": "x"})
+                self.assertEqual(shown["numbers"], [number])
+
+    def test_what_is_behind_a_change_that_waits_does_not_begin(self):
+        """Asking is all that it does meanwhile, and nothing says that it was begun."""
+        self.line.policy = "auto"
+        self.line.action_ids = self.env["ir.actions.server"].create(
+            {
+                "name": "Move",
+                "model_id": self.env["ir.model"]._get_id("res.partner"),
+                "state": "code",
+                "code": "records.write({'city': 'Oslo'})",
+            }
+        )
+        given = {**PARTNER, "ids": [self.azure.id]}
+        for name, more in (("read_records", {}), ("run_action", {"action": "Move"})):
+            call, verdict = self._begin(self.internal, name, {**given, **more})
+            self.assertEqual(verdict.kind, "run")
+            call, _verdict = self._begin(self.internal, name, {**given, **more}, begins=False)
+            behind = replace(call, is_behind=True)
+            self.assertEqual(self.store.begin_call(self.claims[self.internal], behind).kind, "held")
+            row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])
+            self.assertFalse(row.started_at)
+        self.line.policy = "ask"
+        self.env.flush_all()
+        self.assertEqual(self.store.begin_call(self.claims[self.internal], behind).kind, "ask")
+
     # ------------------------------------------------------------ nothing leaves
 
     def test_no_number_is_drawn_from_a_sequence(self):
@@ -234,17 +312,21 @@ class TestRecordsRehearsal(RehearsalCase):
         self.assertEqual(self.azure.street, "Side street")
         self.assertTrue(service.accept())
 
-    def test_what_follows_a_commit_is_dropped(self):
+    def test_what_follows_a_commit_or_a_rollback_is_dropped(self):
+        """A rollback is no more fenced in: what would be taken back has not left."""
         done = []
 
         def sends(reach, given):
             reach.env.cr.precommit.add(lambda: done.append("before"))
             reach.env.cr.postcommit.add(lambda: done.append("after"))
+            reach.env.cr.prerollback.add(lambda: done.append("undone"))
+            reach.env.cr.postrollback.add(lambda: done.append("undone"))
             return "", {}
 
         with patch.dict(write.TOOLS, create_record=sends):
             self._rehearse("create_record", values={"name": "x"})
         self.assertEqual(done, ["before"])
+        self.assertFalse(self.env.cr.postrollback)
 
     def test_other_threads_are_not_fenced_in(self):
         with (

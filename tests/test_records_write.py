@@ -5,6 +5,7 @@ from unittest.mock import patch
 import psycopg2
 from odoo.exceptions import UserError
 from odoo.tests import tagged
+from odoo.tools import mute_logger
 
 from ..runtime.records import executor, record_calls, write
 from ..services.records.errors import RecordError, SomethingLeft
@@ -12,7 +13,7 @@ from ..services.turn import approval
 from ..services.turn.interrupt import Interrupt
 from ..services.turn.ports import Ending
 from ..tools import db
-from .records_data import PARTNER, WritesCase
+from .records_data import ALL, PARTNER, WritesCase
 
 
 @tagged("post_install", "-at_install")
@@ -42,6 +43,38 @@ class TestRecordsWrite(WritesCase):
             (self.azure.city, self.row.outcome, self.row.started_at), ("Fremont", False, False)
         )
         self.assertLess(self.row.turn_id._last_seq(), self.seq)
+
+    def test_a_constraint_says_what_is_wrong(self):
+        """In the words of its model; a reference by the model that has it."""
+        countries = self.assistant.record_access_ids.filtered(
+            lambda one: one.model == "res.country"
+        )
+        countries.write(dict.fromkeys(ALL[:4], True))
+        rights = {f"perm_{one}": True for one in ("read", "write", "create", "unlink")}
+        about = {"name": "All", "model_id": self.env["ir.model"]._get_id("res.country")}
+        self.env["ir.model.access"].create({**about, **rights})
+        belgium = self.env.ref("base.be")
+        self.azure.country_id = belgium
+        self.env.flush_all()
+        for said, name, given in (
+            (
+                "The code of the country must be unique!",
+                "create_record",
+                {"model": "res.country", "values": {"name": "Elsewhere", "code": "BE"}},
+            ),
+            (
+                "Contacts require a name",
+                "update_records",
+                {**PARTNER, "ids": [self.azure.id], "values": {"name": None}},
+            ),
+            (
+                "still refer to this one",
+                "delete_records",
+                {"model": "res.country", "ids": belgium.ids},
+            ),
+        ):
+            with self.subTest(name), mute_logger("odoo.sql_db"):
+                self.assertIn(said, self._refuses(name, **given))
 
     def test_if_the_row_cannot_be_written_the_records_are_not(self):
         call, _verdict = self._begin(
@@ -349,7 +382,7 @@ class TestRecordsWrite(WritesCase):
                 )
                 row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])
                 row.write({"approval": "approved", "decision": "approve_once"})
-                row.rehearsal = {"impossible": "the network", "leaves": True}
+                row.rehearsal = {"impossible": "the network"}
                 self.env.flush_all()
 
                 def sends(_reach, _given, error=error):

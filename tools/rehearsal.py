@@ -97,13 +97,23 @@ class Recorder:
     :ivar refused: what was refused, also where the code that asked has passed over it
     """
 
-    def __init__(self, *, is_kept: bool = False, is_shown: bool = False):
+    def __init__(
+        self,
+        *,
+        is_kept: bool = False,
+        is_shown: bool = False,
+        prints: bool = False,
+        after: "Recorder | None" = None,
+    ):
         """
         :param is_kept: whether the transaction may be committed
         :param is_shown: whether a person has been told what it does, and which program runs for it
+        :param prints: whether a PDF is what the call is for, so that the program that makes it is nothing unknown
+        :param after: whose numbers of sequences are counted on
         """
         self.is_kept = is_kept
         self.is_shown = is_shown
+        self.prints = prints
         self.old: dict[tuple[str, int], dict] = {}
         self.links: dict[tuple[str, int], dict] = {}
         self.created: list[tuple[str, int]] = []
@@ -112,7 +122,7 @@ class Recorder:
         self.numbers: list[str] = []
         self.outward: list[tuple[str, str, str]] = []
         self.refused: list[str] = []
-        self._drawn: dict[tuple[str, int], int] = {}
+        self._drawn: dict[tuple[str, int], int] = after._drawn if after else {}
         self._known: set[tuple[str, int]] = set()
         self.statements = Statements(self)
 
@@ -271,20 +281,26 @@ class Statements:
 
     :ivar told: ``{(table, "created" | "changed" | "deleted"): rows}`` of the ORM's own statements
     :ivar free: tables that other statements have written; None among them is one that cannot be told
+    :ivar are_counted: whether PostgreSQL counts at all, see `counts`
     """
 
     def __init__(self, recorder):
         self.told: Counter[tuple[str, str]] = Counter()
         self.free: set[str | None] = set()
+        self.are_counted = True
         self._recorder = recorder
         self._before: Counter[tuple[str, str]] = Counter()
 
     @contextmanager
     def watched(self, env):
-        """Look at each statement of this cursor, and at what is to follow its commit."""
+        """Look at each statement of this cursor, and at what is to follow its commit.
+
+        What would follow its rollback is dropped: nothing has left the transaction, so there is nothing to take back.
+        """
         cr = env.cr
         execute = cr.execute
-        following = len(cr.postcommit)
+        following, before = len(cr.postcommit), (len(cr.prerollback), len(cr.postrollback))
+        self.are_counted = counts(cr)
         self._before = _counted(cr)
 
         def executes(query, params=None, log_exceptions=True):
@@ -313,6 +329,8 @@ class Statements:
             self._recorder.outward += _outward(list(cr.postcommit._funcs)[following:])
         finally:
             del cr.execute
+            _drop_later(cr.prerollback, before[0])
+            _drop_later(cr.postrollback, before[1])
 
     def _places(self, execute, env, table):
         """Where the rows lie that are compared as a whole, whoever writes them: an update moves a row."""
@@ -395,6 +413,17 @@ def _counted(cr):
             if count
         }
     )
+
+
+def _drop_later(callbacks, first):
+    while len(callbacks) > first:
+        callbacks._funcs.pop()
+
+
+def counts(cr) -> bool:
+    """Whether PostgreSQL counts what a transaction writes; else cascades, and statements of others, are unknown."""
+    cr.execute("SELECT current_setting('track_counts')::boolean")
+    return cr.fetchone()[0]
 
 
 def current() -> Recorder | None:

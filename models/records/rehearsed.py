@@ -56,8 +56,9 @@ class IrActionsReport(models.Model):
         recorder = rehearsal.current()
         if not recorder:
             return super()._run_wkhtmltopdf(bodies, *args, **kwargs)
-        recorder.outward.append(("program", "wkhtmltopdf", ""))
-        if not recorder.is_shown:
+        if not recorder.prints:
+            recorder.outward.append(("program", "wkhtmltopdf", ""))
+        if not (recorder.is_shown or (recorder.prints and recorder.is_kept)):
             return _blank(len(list(bodies)))
         with rehearsal.paused():
             return super()._run_wkhtmltopdf(bodies, *args, **kwargs)

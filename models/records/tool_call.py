@@ -3,6 +3,7 @@
 from odoo import fields, models
 
 from ...services.records import catalog
+from ...services.records.actions import READS
 from ...services.turn import approval
 
 
@@ -23,6 +24,14 @@ class ToolCall(models.Model):
         help="What the call would change, as it was shown when the user was asked.",
     )
 
+    made = fields.Json(
+        readonly=True,
+        prefetch=False,
+        groups="woow_paas_platform.group_admin",
+        help="Model and ID of each record that the call has made, for the calls of the same answer behind it: what they"
+        " change of these is compared with what was shown before these were there.",
+    )
+
     losses = fields.Integer(
         readonly=True,
         help="How often the connection to the database was lost while the call was running.",
@@ -37,6 +46,32 @@ class ToolCall(models.Model):
     def _record_tool(self):
         """The `RecordTool` of the call, None if it is no such call."""
         return catalog.TOOLS.get(self.tool_name) if self.records else None
+
+    def _record_line(self):
+        """What the assistant may do with the model of the call, as `services.records.access.Access`, or None."""
+        return self.turn_id._record_access().get((self.arguments or {}).get("model"))
+
+    def _changes_before(self):
+        """Calls of the same answer that change records before this one."""
+        return self._changes_of_answer().filtered(lambda one: one.id < self.id)
+
+    def _changes_after(self):
+        """Those behind it, which may wait."""
+        return self._changes_of_answer().filtered(lambda one: one.id > self.id)
+
+    def _changes_of_answer(self):
+        own = [
+            ("turn_id", "=", self.turn_id.id),
+            ("round", "=", self.round),
+            ("records", "=", "write"),
+        ]
+        return self.search(own, order="id")
+
+    def _only_prints(self):
+        """Whether it is a standard action that changes nothing; whoever makes it looks whether that is so."""
+        action, line = (self.arguments or {}).get("action"), self._record_line()
+        is_action = self._record_tool() == catalog.TOOLS["run_action"]
+        return is_action and line is not None and action in READS and line.actions.get(action) == 0
 
     def _asked_of(self):
         return {**super()._asked_of(), "records": self.records}
@@ -67,15 +102,15 @@ class ToolCall(models.Model):
         tool = self._record_tool()
         if tool is None:
             return super()._policy_decision()
-        access = self.turn_id._record_access().get((self.arguments or {}).get("model"))
+        access, prints = self._record_line(), self._only_prints()
         # What a person is asked about once waits for the answer.
-        asks = tool.is_write and (access is None or access.asks or bool(self.rehearsal))
+        asks = access is None or (access.asks and not prints) or bool(self.rehearsal)
         return approval.decide(
             self.arguments or {},
-            policy="ask" if asks else "auto",
+            policy="ask" if tool.is_write and asks else "auto",
             annotations=tool.annotations,
             trust="full",
-            is_tainted=tool.is_write and self._comes_after_untrusted_result(),
+            is_tainted=tool.is_write and not prints and self._comes_after_untrusted_result(),
         )
 
     def _effect_on_records(self):

@@ -29,9 +29,13 @@ MOMENT = timedelta(minutes=10)  # a time so near to now is the moment of the cha
 MESSAGE, MAIL, FILE = "mail.message", "mail.mail", "ir.attachment"
 BY_LOT = frozenset({"color"})  # what Odoo's defaults throw dice for
 OF_IDS = frozenset({"matching_number"})  # what Odoo makes of the id of a new record
+PDF = "application/pdf"
+TEXTS = frozenset(
+    {"application/json", "application/xml"}
+)  # that may hold numbers and ids of what is new
 _PICTURE = ("mimetype", "file_size", "checksum")
 LIVE = frozenset({"bus.bus"})  # what open pages are told of the rest
-# Their texts hold ids and moments of their own; what they say is compared as messages, files by number.
+# Their columns hold ids and moments of their own; what they say is compared as messages and files.
 COUNTED = frozenset({MESSAGE, MAIL, "mail.notification", FILE, *LIVE})
 
 
@@ -39,9 +43,10 @@ class Changes:
     """:param reach: of the call; what the person may not read is counted and not shown
     :param recorder: what the transaction has told, which is still open
     :param arguments: of the call, for what it names itself
+    :param made: ``[(model, id)]`` of calls before it, whose ids are others when these are carried out
     """
 
-    def __init__(self, reach, recorder, arguments=()):
+    def __init__(self, reach, recorder, arguments=(), made=()):
         self.reach = reach.of_person()
         self.recorder = recorder
         # sudo: each model - what is compared is never shown, what is shown is asked for with the person's rights
@@ -53,11 +58,8 @@ class Changes:
         self._counts = Counter()
         self._room = MAX_FIELDS
         self._is_cut = False
-        self._new, counts = {}, Counter()
-        for model, record_id in recorder.created:
-            counts[model] += 1
-            self._new[model, record_id] = f"{model}:new {counts[model]}"
-        self._new_ids = {record_id for _model, record_id in self._new}
+        self._new, self._earlier = _numbered(recorder.created, "new"), _numbered(made, "earlier")
+        self._new_ids = {record_id for _model, record_id in (*self._new, *self._earlier)}
         self._pictures, self._of_pictures = defaultdict(dict), set()
         self._find_pictures()
         self._updated = list(self._updates())
@@ -67,7 +69,7 @@ class Changes:
         self._deleted = {
             key: name for key, name in recorder.deleted.items() if key not in self._new
         }
-        self._messages = list(self._find_messages())
+        self._messages = self._find_messages()
 
     def _fields_of(self, model):
         return self.env[model]._fields if model in self.env else {}
@@ -170,7 +172,9 @@ class Changes:
             and name not in BY_LOT
             and name not in self._elapsed(model, row)
         ]
-        found += [[model, i, "deleted"] for model, i in self._deleted]
+        found += [
+            [model, self._earlier.get((model, i), i), "deleted"] for model, i in self._deleted
+        ]
         made = Counter(model for model, _i, _row in self._made if model not in LIVE)
         found += [["made", *one] for one in made.items()]
         found += [["untold", *key, count] for key, count in self._untold().items()]
@@ -180,8 +184,13 @@ class Changes:
             people = sorted((one.id, one.email or "") for one in message.people)
             body = self._comparable(str(message.raw))
             subject = self._comparable(message.subject)
-            files = list(map(self._comparable, message.files))
-            found.append(["message", on, subject, body, people, message.others, files])
+            files = self._contents(message.files)
+            found.append([message.kind, on, subject, body, people, message.others, files])
+        made = self.env[FILE].browse(i for model, i in self.recorder.created if model == FILE)
+        for file in made.exists():
+            on = self._same(file.res_model, file.res_id) if file.res_model in self.env else ""
+            about = [file.res_model or "", on, file.res_field or ""]
+            found.append([FILE, *about, *self._contents(file)])
         lines = sorted(json.dumps(one, ensure_ascii=False, default=str) for one in found)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
@@ -215,7 +224,8 @@ class Changes:
     def _same(self, model, record_id):
         if self.env[model]._table in self._of_links:
             return "link"
-        return self._new.get((model, record_id), record_id)
+        key = (model, record_id)
+        return self._new.get(key) or self._earlier.get(key, record_id)
 
     def _plain(self, model, name, value):
         field = self.env[model]._fields[name]
@@ -240,6 +250,21 @@ class Changes:
         if isinstance(value, list):
             return self._comparable(json.dumps(value, sort_keys=True, default=str))
         return value
+
+    def _contents(self, files):
+        """``[[name, what it holds]]``: of a text what is compared of texts; of a report, which is blank in a rehearsal,
+        only its name."""
+        prints = self.recorder.prints or any(one[0] == "program" for one in self.recorder.outward)
+        found = []
+        for file in files:
+            holds = file.checksum or file.url or ""
+            if file.mimetype == PDF and prints:
+                holds = ""
+            elif file.mimetype in TEXTS or (file.mimetype or "").startswith("text/"):
+                said = (file.with_prefetch().raw or b"").decode(errors="replace")
+                holds = hashlib.sha256(self._comparable(said).encode()).hexdigest()
+            found.append([self._comparable(file.name or ""), holds])
+        return sorted(found)
 
     def _comparable(self, value):
         # With those that were there: the id of a new record may be that of an old one of another model.
@@ -273,8 +298,21 @@ class Changes:
         statements = self.recorder.statements
         return bool(
             self.recorder.outward
+            or not statements.are_counted
             or None in statements.free
             or any(statements.is_unknown(table) for table, _kind in self._untold())
+        )
+
+    @property
+    def are_some(self):
+        """Whether anything is another one afterwards."""
+        return bool(
+            self._updated
+            or self._made
+            or self._deleted
+            or self._messages
+            or self.recorder.numbers
+            or self._untold()
         )
 
     def _untold(self):
@@ -465,21 +503,24 @@ class Changes:
     # ------------------------------------------------------------ messages and other ways out
 
     def _find_messages(self):
-        """What would be said in chatters, or sent."""
-        made = [i for model, i in self.recorder.created if model == MESSAGE]
-        messages = self.env[MESSAGE].browse(made).exists()
-        mails = defaultdict(lambda: self.env[MAIL])
-        for mail in (
-            self.env[MAIL].browse(i for model, i in self.recorder.created if model == MAIL).exists()
-        ):
-            mails[mail.mail_message_id] |= mail
-        self._told_as_messages = set()
-        for message in messages:
-            found = _Message(message, mails[message])
-            said = html2plaintext(str(found.raw)).strip()
-            if said or found.people or found.others or found.files:
-                self._told_as_messages |= {(MESSAGE, message.id), *((MAIL, i) for i in found.mails)}
-                yield found
+        """What would be said in chatters, or sent: each message with the mails that carry it, and every other mail."""
+        made = {model: [] for model in (MESSAGE, MAIL)}
+        for model, record_id in self.recorder.created:
+            made.get(model, []).append(record_id)
+        messages, mails = (self.env[model].browse(ids).exists() for model, ids in made.items())
+        carriers, others = defaultdict(lambda: self.env[MAIL]), defaultdict(lambda: self.env[MAIL])
+        for mail in mails:
+            of = mail.mail_message_id
+            carries = (
+                of in messages and mail in of.notification_ids.mail_mail_id and _says(mail, of)
+            )
+            (carriers if carries else others)[of] |= mail
+        found = [_Message(one, carriers[one]) for one in messages]
+        found = [one for one in found if one.says_more_than(others[one.message])]
+        found += [_Message(of, mail, is_mail=True) for of in others for mail in others[of]]
+        told = {(MESSAGE, one.message.id) for one in found} & self._new.keys()
+        self._told_as_messages = told | {(MAIL, i) for one in found for i in one.mails}
+        return found
 
     def _shown_messages(self):
         shown = []
@@ -500,7 +541,9 @@ class Changes:
                 "recipients": self._recipients(message),
             }
             if message.files:
-                one["files"] = [text.one_line(name, MAX_NAME) for name in message.files]
+                one["files"] = sorted(
+                    text.one_line(file.name or "", MAX_NAME) for file in message.files
+                )
             if message.subject and may_read:
                 one["subject"] = self._said(message.subject, MAX_TEXT)
             self._is_cut = self._is_cut or not may_read
@@ -544,28 +587,58 @@ class Changes:
                 parts = urlsplit(what)
                 what = f"{parts.scheme}://{parts.hostname or ''}"
             shown.append({"kind": kind, "what": text.one_line(what, 200)})
+        if not self.recorder.statements.are_counted:
+            shown.append({"kind": "uncounted", "what": "track_counts"})
         return shown
 
 
 class _Message:
-    """A message with the mails that carry it."""
+    """A message with the mails that carry it.
 
-    def __init__(self, message, mails):
+    :param is_mail: whether it is one mail, which says something of its own
+    """
+
+    def __init__(self, message, mails, *, is_mail=False):
+        self.message, self.mails = message, mails.ids
         self.model, self.res_id = message.model, message.res_id
         self.record_name = text.one_line(message.record_name or "", MAX_TEXT)
-        self.people = message.notification_ids.res_partner_id | message.partner_ids
-        self.people |= mails.recipient_ids
+        self.people = mails.recipient_ids
+        if not is_mail:
+            self.people |= message.notification_ids.res_partner_id | message.partner_ids
         addresses = [one for mail in mails for one in (mail.email_to, mail.email_cc) if one]
         self.others = sorted({one for one in addresses if one not in self.people.mapped("email")})
-        own = mails.filtered(lambda mail: not mail.is_notification)
-        self.raw = (own[:1].body_html if own else message.body) or ""
-        self.subject = (message.subject or "") if own else ""
-        self.mails = mails.ids
-        self.files = sorted(
-            name or "" for name in (message.attachment_ids | mails.attachment_ids).mapped("name")
-        )
+        self.raw = (mails.body_html if is_mail else message.body) or ""
+        self.subject = (message.subject or "") if is_mail else ""
+        self.files = (message.attachment_ids | mails.attachment_ids).sorted("id")
         is_note = message.is_internal or message.subtype_id.internal
-        self.kind = "mail" if own else "note" if is_note and not mails else "message"
+        self.kind = "mail" if is_mail else "note" if is_note and not mails else "message"
+
+    def says_more_than(self, mails):
+        """Whether it says something beside these mails, of which it may be a part."""
+        own = mails.filtered(lambda mail: not mail.is_notification)
+        if self.people or self.others or not own:
+            return bool(
+                self.people or self.others or self.files or html2plaintext(str(self.raw)).strip()
+            )
+        return not any(_says(mail, self.message) for mail in own)
+
+
+def _says(mail, message):
+    """Whether a mail holds the text of a message."""
+    said, whole = (
+        " ".join(html2plaintext(str(one or ""), include_references=False).split())
+        for one in (message.body, mail.body_html)
+    )
+    return said in whole
+
+
+def _numbered(made, how):
+    """``{(model, id): what it is called where ids are compared}``"""
+    found, counts = {}, Counter()
+    for model, record_id in made:
+        counts[model] += 1
+        found[model, record_id] = f"{model}:{how} {counts[model]}"
+    return found
 
 
 def _is_same(old, new):

@@ -57,7 +57,7 @@ def perform(env, call):
     """
     begun = time.monotonic()
     found = call.rehearsal or {}
-    with limited(env.cr), record_errors(), rehearsal.held_open(env.cr):
+    with limited(env.cr), record_errors(env), rehearsal.held_open(env.cr):
         if call.tool_name not in write.TOOLS or "impossible" in found:  # the person was told so
             _reach, (answer, data) = _carry_out(env, call)
         else:
@@ -71,17 +71,17 @@ def _carry_out_fenced(env, call, found):
     :param found: what was, where a person was asked
     :raises RehearsalDiffers: the person is to be asked
     """
-    recorder = rehearsal.Recorder(is_kept=True, is_shown=bool(found))
+    recorder = _recorder(call, is_kept=True, is_shown=bool(found))
     shown = None
     try:
         changes, result = _watched(env, call, recorder)
         if found:
             now = _preview(changes, differs=True)
             shown = now if now.get("digest") != found["digest"] else None
-        elif changes is None or changes.is_open or _asks(call):
+        elif changes is None or changes.is_open or _asks(call, changes):
             shown = _preview(changes)
-    except Exception:  # whatever the code that was refused something has made of it
-        if not recorder.refused:
+    except Exception as error:  # whatever the code that was refused something has made of it
+        if not recorder.refused or _passes(error):
             raise
     if recorder.refused:
         shown = _impossible(recorder)
@@ -89,24 +89,40 @@ def _carry_out_fenced(env, call, found):
         raise RecordError(NOBODY_TO_ASK, outcome="denied")
     if shown:
         raise RehearsalDiffers(shown)
+    if call._changes_after():
+        call.made = recorder.created
     return result
 
 
-def _asks(call):
-    return (call.arguments or {}).get("action") in actions.ASKS
+def _recorder(call, **more):
+    return rehearsal.Recorder(prints=call._only_prints(), **more)
+
+
+def _asks(call, changes):
+    """Whether somebody is asked all the same: about what is sent, and about a print that changes something."""
+    if (call.arguments or {}).get("action") in actions.ASKS:
+        return True
+    return call._only_prints() and call._record_line().asks and changes.are_some
 
 
 def rehearse(env, call):
     """Carry out a call in a transaction that the caller rolls back, and that nothing leaves.
 
+    Changes of the same answer that wait before it are carried out, too: it builds on them.
+
     :return: what the row keeps of it: ``shown`` to the person and the ``digest`` that is compared, or why it
-        is ``impossible``; ``leaves`` where something may leave the transaction
+        is ``impossible``
     :raises RecordError: it could not be carried out, or there is nothing to be done
     """
-    recorder = rehearsal.Recorder()
+    recorder = _recorder(call)
     try:
-        with limited(env.cr), record_errors(), rehearsal.held_open(env.cr):
-            changes, _result = _watched(env, call, recorder)
+        with limited(env.cr), record_errors(env), rehearsal.held_open(env.cr):
+            made = [
+                one
+                for earlier in call._changes_before()
+                for one in _foreseen(env, earlier, recorder)
+            ]
+            changes, _result = _watched(env, call, recorder, made)
             preview = _preview(changes)
     except RecordError:
         if not recorder.refused:
@@ -118,14 +134,38 @@ def rehearse(env, call):
     return preview
 
 
-def _watched(env, call, recorder):
-    """:return: the `Changes`, None if they cannot be found out, and what the tool has answered"""
+def _foreseen(env, call, recorder):
+    """Carry out a call that waits before the one that is rehearsed, as far as that is known.
+
+    :param recorder: of that one, which goes on with the numbers of sequences
+    :return: ``[(model, id)]`` of what the call has made, now or when it was carried out
+    """
+    if call.outcome:
+        return [tuple(one) for one in call.made or ()]
+    own = rehearsal.Recorder(after=recorder)
+    try:
+        with record_errors(env), env.cr.savepoint(), rehearsal.recording(own):
+            _carry_out(env, call)
+            if own.refused:
+                raise rehearsal.Refused(own.refused[0])
+    except RecordError:  # its own question says so
+        return []
+    return own.created
+
+
+def _watched(env, call, recorder, made=None):
+    """
+    :param made: of the calls before it, see `_foreseen`
+    :return: the `Changes`, None if they cannot be found out, and what the tool has answered
+    """
+    if made is None:
+        made = [tuple(one) for earlier in call._changes_before() for one in earlier.made or ()]
     env.flush_all()  # what the call itself has not done
     with rehearsal.recording(recorder):
         with recorder.statements.watched(env):
             reach, result = _carry_out(env, call)
         try:
-            return Changes(reach, recorder, call.arguments), result
+            return Changes(reach, recorder, call.arguments, made), result
         except Exception as error:
             if _passes(error):
                 raise
@@ -137,13 +177,12 @@ def _preview(changes, **more):
     """What the row keeps; an error here is ours, and never the fault of the arguments."""
     try:
         if changes is not None:
-            found = {"shown": {**changes.shown(), **more}, "digest": changes.digest()}
-            return {**found, "leaves": True} if changes.recorder.outward else found
+            return {"shown": {**changes.shown(), **more}, "digest": changes.digest()}
     except Exception as error:
         if _passes(error):
             raise
         _logger.exception("What a call would change could not be shown.")
-    return {"impossible": "", "leaves": True}
+    return {"impossible": ""}
 
 
 def _passes(error):
@@ -151,7 +190,7 @@ def _passes(error):
 
 
 def _impossible(recorder):
-    return {"impossible": recorder.refused[0], "leaves": True}
+    return {"impossible": recorder.refused[0]}
 
 
 def _carry_out(env, call):
@@ -204,7 +243,7 @@ def _limit(cr, statement, lock):
 
 
 @contextmanager
-def record_errors():
+def record_errors(env):
     """Errors of the ORM and of PostgreSQL as sentences; what passes when it is repeated stays what it is."""
     try:
         yield
@@ -241,9 +280,7 @@ def record_errors():
             f"“{name}” of {error.diag.table_name} must have a value.", outcome="invalid_args"
         ) from error
     except psycopg2.IntegrityError as error:
-        raise RecordError(
-            "The values do not fit: a required value is missing, or a record with them exists or is in use."
-        ) from error
+        raise RecordError(_broken(env, error)) from error
     except psycopg2.Error as error:
         if error.pgcode is None or error.pgcode.startswith(GONE):
             raise
@@ -260,3 +297,19 @@ def record_errors():
         raise RecordError(
             "This failed inside Odoo. An administrator finds the details in the log."
         ) from error
+
+
+def _broken(env, error):
+    """What the model itself says of a constraint of its table, else which one it is. Nothing more can be read."""
+    table, name = error.diag.table_name, error.diag.constraint_name
+    model = next((one for one in env.values() if one._auto and one._table == table), None)
+    constraint = model._table_objects.get(name) if model is not None else None
+    said = constraint and constraint.get_error_message(model, error.diag)
+    if said:
+        return text.one_line(str(said), MAX_SENTENCE)
+    of = model._name if model is not None else table
+    if isinstance(error, psycopg2.errors.ForeignKeyViolation | psycopg2.errors.RestrictViolation):
+        return (
+            f"Records of {of} still refer to this one, or what they refer to is not there ({name})."
+        )
+    return f"The values do not fit: {of} has a record with them already, or does not take them ({name})."

@@ -30,7 +30,7 @@ def offered(reach, query):
         if time.monotonic() > until:
             break
         try:
-            with executor.record_errors(), reach.env.cr.savepoint(flush=False):
+            with executor.record_errors(reach.env), reach.env.cr.savepoint(flush=False):
                 found.append(_found(reach, reach.env[name], query))
         except RecordError:  # of this model nothing can be offered
             continue
@@ -65,7 +65,11 @@ def attached(channel, refs, companies=()):
         raise Refusal(sentence, "too_many_records", max_records=limit)
     reach = _reach(channel.env.user, channel.woow_assistant_id, companies)
     try:
-        with executor.record_errors(), reach.env.cr.savepoint(), executor.limited(reach.env.cr):
+        with (
+            executor.record_errors(reach.env),
+            reach.env.cr.savepoint(),
+            executor.limited(reach.env.cr),
+        ):
             return [kept(reach, *ref) for ref in named]
     except RecordError as error:
         sentence = _(
@@ -94,7 +98,7 @@ def contents(dbname, turn_id):
 def _sheet(env, turn, mention):
     """What reading the record gives, None where it cannot be read."""
     try:
-        with executor.record_errors(), env.cr.savepoint(flush=False), executor.limited(env.cr):
+        with executor.record_errors(env), env.cr.savepoint(flush=False), executor.limited(env.cr):
             reach = Reach(executor.env_of(env, turn), turn._record_access())
             wanted = {"model": mention["model"], "ids": [mention["id"]]}
             return read.read_records(reach, wanted)[0]

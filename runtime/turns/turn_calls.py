@@ -63,7 +63,8 @@ class TurnCalls:
         A call that is over gives its result (done), one of ours its answer (answered). One that another
         claim has started is lost, unless it is harmless and may still run. Else the row decides, see
         `_may_start`: a call of another tool than the row's, or of one that is gone or has changed, is denied.
-        Only "run" writes the start; asked again under the same claim, it is "run" again.
+        Only "run" writes the start; asked again under the same claim, it is "run" again. Behind another one that waits
+        it is "held" instead.
         The lease is renewed whatever becomes of it.
 
         :param call: `services.specs.ToolCall` that is to be made
@@ -90,6 +91,8 @@ class TurnCalls:
             verdict = row._may_start(_origin(call))
             if in_flight and verdict.kind == "deny":
                 return Verdict(kind="lost")
+            if verdict.kind == "run" and call.is_behind:
+                return Verdict(kind="held")
             if verdict.kind != "run":
                 return verdict
             if not row._is_one_transaction():  # those begin and end in it, see `RecordCalls`

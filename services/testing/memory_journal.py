@@ -61,7 +61,8 @@ class MemoryJournal:
     async def begin_call(self, call: ToolCall) -> Verdict:
         self._perhaps_lose("begin_call")
         self.begun.append(call)
-        return self.verdicts.get(call.tool.name if call.tool else "", Verdict(kind="run"))
+        verdict = self.verdicts.get(call.tool.name if call.tool else "", Verdict(kind="run"))
+        return Verdict(kind="held") if call.is_behind and verdict.kind == "run" else verdict
 
     async def read_records(self, call: ToolCall, interrupt: Interrupt) -> CallResult:
         if call.tool.name in self.interruptible:

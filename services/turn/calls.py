@@ -111,7 +111,10 @@ class Calls:
         return results, max(0.0, self._clock() - begun - self._asked.seconds)
 
     def _started(self, calls: list[ToolCall]) -> dict[asyncio.Task, str]:
-        """All calls at once, but those on records one after another: what comes later may need what came before."""
+        """All calls at once, but those on records one after another: what comes later may need what came before.
+
+        Behind one that waits for a person only what waits, too, is asked about; all else begins after the decision.
+        """
         tasks, before = {}, None
         for call in calls:
             if call.tool is not None and call.tool.records:
@@ -124,12 +127,13 @@ class Calls:
     async def _after(self, before: asyncio.Task | None, call: ToolCall) -> CallResult | None:
         if before is not None:
             await asyncio.wait({before})
+            call = replace(call, is_behind=before.result() is None)
         return await self._one(call)
 
     async def _one(self, call: ToolCall) -> CallResult | None:
         async with self._tools.place(call, self._stop):
             verdict = await self._journal.begin_call(call)
-            if verdict.kind == "done" and verdict.result is not None:
+            if verdict.kind == "held" or (verdict.kind == "done" and verdict.result is not None):
                 return verdict.result
             with traces.tool(call) as span:
                 result = await self._decided(call, verdict)

@@ -63,7 +63,7 @@ class Journal(Protocol):
         """What the person has sent meanwhile and wants to enter the turn, see `Store.take_steering`."""
 
     async def begin_call(self, call: ToolCall) -> Verdict:
-        """Record that the call starts now, after reading every switch again."""
+        """Record that the call starts now, after reading every switch again; one that is behind others only asks."""
 
     async def read_records(self, call: ToolCall, interrupt: Interrupt) -> CallResult:
         """Carry out a call that reads the host's own records.

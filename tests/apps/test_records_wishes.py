@@ -12,7 +12,7 @@ from odoo.tests import new_test_user, tagged
 from odoo.tools.pdf import PdfFileWriter
 
 from ...services.records.errors import RecordError, RehearsalDiffers
-from ..records_data import ALL, RehearsalCase
+from ..records_data import ALL, ALONE, RehearsalCase
 
 MODELS = (
     *("res.partner", "product.product", "sale.order", "sale.order.line", "account.move"),
@@ -96,7 +96,7 @@ class TestRecordsWishes(RehearsalCase):
         return result
 
     def _not_done(self, name, **arguments):
-        call, _verdict = self._begin(self.internal, name, arguments)
+        call, _verdict = self._begin(self.internal, name, arguments, ALONE + self.number)
         return self._error(self.store.rehearse_call, self.claims[self.internal], call.id)
 
     def _created(self, model, **values):
@@ -106,6 +106,17 @@ class TestRecordsWishes(RehearsalCase):
     def _act(self, action, record, **values):
         more = {"values": values} if values else {}
         return self._done("run_action", model=record._name, ids=record.ids, action=action, **more)
+
+    def _print(self, record, **values):
+        """Nobody is asked about what changes nothing."""
+        wanted = {"model": record._name, "ids": record.ids, "action": "Print"}
+        call, verdict = self._begin(self.internal, "run_action", wanted | {"values": values})
+        self.assertEqual(verdict.kind, "run")
+        self.row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])
+        try:
+            return self.store.perform_call(self.claims[self.internal], call.id, [])
+        finally:
+            self.env.invalidate_all()
 
     # ------------------------------------------------------------ sales
 
@@ -222,11 +233,7 @@ class TestRecordsWishes(RehearsalCase):
     def test_a_quotation_is_printed_and_its_file_attached(self):
         order = self._quotation()
         with printing() as printed:
-            shown = self._rehearse("run_action", model="sale.order", ids=order.ids, action="Print")
-            self.assertEqual(printed, [])
-            self.assertEqual([one["kind"] for one in shown["outward"]], ["program"])
-            self.assertFalse(self.row.attachment_ids)
-            result = self._allow()
+            result = self._print(order)
         (html,) = printed
         self.assertIn("Wishful Chair", html)
         (file,) = self.row.attachment_ids
@@ -237,7 +244,7 @@ class TestRecordsWishes(RehearsalCase):
         told = self.row._result_event()["attachments"]
         self.assertEqual([one["name"] for one in told], [file.name])
         with printing():
-            self._done("run_action", model="sale.order", ids=order.ids, action="Print")
+            self._print(order)
         self._done("post_message", model="sale.order", id=order.id, body="", files=[str(file.id)])
         self.assertEqual(self.shown["messages"][0]["files"], [file.name])
         attached = order.message_ids[:1].attachment_ids
@@ -245,16 +252,15 @@ class TestRecordsWishes(RehearsalCase):
 
     def test_a_report_is_chosen_by_its_name(self):
         orders = self._quotation() | self._quotation()
-        wanted = {"model": "sale.order", "action": "Print"}
         with printing() as printed:
-            said = self._not_done("run_action", ids=orders.ids, values={"report": "Poem"}, **wanted)
+            said = self._error(self._print, orders, report="Poem")
             self.assertIn("There is no report “Poem”", said)
             bound = self.env["ir.actions.report"].search(
                 [("binding_model_id.model", "=", "sale.order"), ("report_type", "=", "qweb-pdf")]
             )
             name = bound[:1].name
             self.assertIn(name, said)
-            self._done("run_action", ids=orders.ids, values={"report": name}, **wanted)
+            self._print(orders, report=name)
         self.assertEqual(len(printed), 2)
         self.assertEqual(self.row.attachment_ids.name, f"{name}.pdf")
 
@@ -262,8 +268,10 @@ class TestRecordsWishes(RehearsalCase):
         order = self._quotation()
         wanted = {"model": "sale.order", "ids": order.ids}
         with printing("install") as printed:
-            for action in ("Print", "Send by Email"):
-                said = self._not_done("run_action", action=action, **wanted)
+            for said in (
+                self._error(self._print, order),
+                self._not_done("run_action", action="Send by Email", **wanted),
+            ):
                 self.assertIn("Unable to find Wkhtmltopdf", said)
         self.assertEqual((printed, order.state), ([], "draft"))
 
@@ -273,8 +281,40 @@ class TestRecordsWishes(RehearsalCase):
         line.hidden_fields = "client_order_ref"
         self.env.flush_all()
         with printing():
-            said = self._not_done("run_action", model="sale.order", ids=order.ids, action="Print")
+            said = self._error(self._print, order)
         self.assertIn("hides", said)
+
+    def test_a_print_that_keeps_what_it_prints_asks(self):
+        """Unless changes run."""
+        order = self._quotation()
+        report = self.env.ref("sale.action_report_saleorder")
+        report.attachment = "'Kept.pdf'"
+        self.env.flush_all()
+        with printing():
+            shown = self._asks_again("Print", order)
+            self.assertEqual([one["model"] for one in shown["others"]], ["ir.attachment"])
+            self.assertEqual(order.message_attachment_count, 0)
+            self.assistant.record_access_ids.policy = "auto"
+            self._print(order)
+        self.assertEqual(order.message_attachment_count, 1)
+
+    def test_what_is_sent_tells_no_hidden_amount(self):
+        """Neither by its text, which a template makes of the order, nor by the report that comes with it."""
+        order = self._quotation()
+        self._sent(order)
+        (file,) = order.message_ids.attachment_ids
+        read = {"model": "sale.order", "id": order.id}
+        amount = f"{order.amount_total:.2f}"
+        said, _data = self._read(self.internal, "read_chatter", **read)
+        self.assertIn(amount, said)
+        self.assertIn(f"File: {file.name}", said)
+        line = self.assistant.record_access_ids.filtered(lambda one: one.model == "sale.order")
+        line.hidden_fields = "amount_total"
+        self.env.flush_all()
+        said, data = self._read(self.internal, "read_chatter", **read)
+        self.assertNotIn(amount, f"{said} {data}")
+        said = self._refused(self.internal, "read_chatter", file=file.name, **read)
+        self.assertIn("report of Odoo", said)
 
     # ------------------------------------------------------------ invoices
 
@@ -324,7 +364,7 @@ class TestRecordsWishes(RehearsalCase):
         self.assertTrue(invoice.is_move_sent)
         self.assertIn(invoice.name.replace("/", "_"), invoice.invoice_pdf_report_id.name)
         with printing() as printed:
-            self._act("Print", invoice)
+            self._print(invoice)
         self.assertEqual(len(self.row.attachment_ids), 1, printed)
         self.customer.email = False
         self.env.flush_all()
@@ -375,7 +415,7 @@ class TestRecordsWishes(RehearsalCase):
             }
         )
         with printing() as printed:
-            self._act("Print", order)
+            self._print(order)
         self.assertIn("Wishful Chair", "".join(printed))
         self._act("Confirm", order)
         self.assertEqual(order.state, "purchase")

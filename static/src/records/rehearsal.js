@@ -22,6 +22,12 @@ function outwardSentence(kind, what) {
     if (kind === "program") {
         return _t("Makes a PDF with another program (%(name)s).", { name: what });
     }
+    if (kind === "uncounted") {
+        return _t(
+            "What the database itself changes with it is unknown: it does not count that (%(setting)s is off).",
+            { setting: what }
+        );
+    }
     return _t("Runs more code as soon as it is saved (%(name)s).", { name: what });
 }
 

@@ -92,7 +92,7 @@ class SlowToBegin(MemoryJournal):
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_calls_on_records_are_made_in_the_order_of_the_answer(seed, fake):
-    """What comes later may need what came before; calls of servers wait for none of them."""
+    """What comes later may need what came before, also what waits for a person; calls of servers wait for none of them."""
     random.seed(seed)
     journal, made = SlowToBegin({"delete_records": Verdict(kind="ask")}), []
     has_added = asyncio.Event()
@@ -113,10 +113,11 @@ async def test_calls_on_records_are_made_in_the_order_of_the_answer(seed, fake):
         ("delete_records", "a.b", {"ids": [1]}),
         ("create_record", "a.c", {"values": {"b": 2}}),
         ("search_records", "a.c", {}),
+        ("delete_records", "a.d", {"ids": [1]}),
     ]
     calls = [call(name, model=model, **more) for name, model, more in wanted]
     calls.append(("fake__add", {"a": 1, "b": 2}))
-    async with ScriptedLlm(Reply(calls=calls)) as llm:
+    async with ScriptedLlm(Reply(calls=calls), Reply("Done.")) as llm:
         request = request_of(
             llm, fake, tools=(*ALL, *tools_of(fake)), question="What about record 1?"
         )
@@ -126,10 +127,45 @@ async def test_calls_on_records_are_made_in_the_order_of_the_answer(seed, fake):
             await asyncio.sleep(0)
         has_added.set()
         await asyncio.wait_for(running, 10)
-    assert turn.result.state == "waiting"
-    assert made == [(name, model) for name, model, _more in wanted]
-    first = journal.of("tool_result")[0]["id"]
-    assert first == journal.of("tool_call")[-1]["id"], "a server's call waits for none of them"
+        assert turn.result.state == "waiting"
+        in_order = [(name, model) for name, model, _more in wanted]
+        assert made == [*in_order[:3], in_order[-1]], "what asks is asked, the rest comes after it"
+        first = journal.of("tool_result")[0]["id"]
+        assert first == journal.of("tool_call")[-1]["id"], "a server's call waits for none of them"
+        assert len(journal.results) == 3
+
+        made.clear()
+        journal.verdicts, journal.records["delete_records"] = {}, perform
+        again = await Turn(request, journal=journal, progress=turn.progress).run()
+    assert again.result.state == "done" and made == in_order[2:]
+
+
+async def test_what_is_read_behind_a_change_that_asks_is_read_after_it():
+    """Else a model is told the old value, and an answer that a person allows is about nothing."""
+    journal = MemoryJournal({"update_records": Verdict(kind="ask")})
+    phone = ["before"]
+
+    async def update(_call):
+        phone[0] = "after"
+        return DONE
+
+    async def rehearse(_call):
+        return None
+
+    async def read(_call):
+        return CallResult(outcome="ok", text=phone[0])
+
+    journal.records = {"update_records": rehearse, "read_records": read}
+    given = {"model": "a.b", "ids": [1]}
+    calls = [call("update_records", **given, values={"phone": 1}), call("read_records", **given)]
+    async with ScriptedLlm(Reply(calls=calls), Reply("Done.")) as llm:
+        request = request_of(llm, tools=ALL, question="What about record 1?")
+        turn = await Turn(request, journal=journal).run()
+        assert (turn.result.state, journal.results) == ("waiting", [])
+        journal.verdicts, journal.records["update_records"] = {}, update
+        again = await Turn(request, journal=journal, progress=turn.progress).run()
+    assert again.result.state == "done"
+    assert [result.text for (result,) in journal.ended.values()] == ["Done.", "after"]
 
 
 async def test_what_cannot_be_carried_out_is_said_to_the_model():
