@@ -123,6 +123,7 @@
             "woow_paas_platform/static/src/questions/argument_form.js",
             "woow_paas_platform/static/src/questions/schema_field.*",
             "woow_paas_platform/static/src/questions/use_problems.js",
+            "woow_paas_platform/static/src/questions/visible_text.js",
             "woow_paas_platform/static/src/tool_trial/**/*",
             "woow_paas_platform/static/src/mcp_servers/**/*",
             "woow_paas_platform/static/src/server_forms/**/*",

@@ -91,6 +91,32 @@ def test_each_import_of_the_addon_is_met(files):
     assert missing == []
 
 
+def _scripts(bundle, files):
+    """Those of a bundle, with the ones that it includes."""
+    found = set()
+    for item in MANIFEST["assets"].get(bundle, ()):
+        if isinstance(item, str):
+            pattern = item.removeprefix(f"{ADDON}/").replace("/**/", "/")
+            found |= set(fnmatch.filter(files, pattern))
+        elif item[0] == "include":
+            found |= _scripts(item[1], files)
+    return {name for name in found if name.endswith(".js")}
+
+
+@pytest.mark.parametrize("bundle", [name for name in MANIFEST["assets"] if "test" not in name])
+def test_each_bundle_has_what_its_scripts_import(files, bundle):
+    """Without one of them none of the bundle's modules is loaded, and its page stays empty."""
+    scripts = _scripts(bundle, files)
+    there = scripts | (_scripts("web.assets_backend", files) if "backend" in bundle else set())
+    missing = [
+        f"{name}: {path}"
+        for name in scripts
+        for path in re.findall(r'from "(\.{1,2}/[^"]+)"', files[name])
+        if os.path.normpath(PurePosixPath(name).parent / f"{path}.js") not in there
+    ]
+    assert missing == []
+
+
 def test_each_link_of_the_documents_leads_somewhere(files):
     dead = []
     for name, text in files.items():

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from dev.paths import ROOT
 from services import text
 
 
@@ -25,6 +26,15 @@ from services import text
 )
 def test_clean(dirty, clean):
     assert text.clean(dirty) == clean
+
+
+def test_what_does_not_show_is_told_as_what_it_is():
+    """The same texts as the client's own `visible` is tried with."""
+    source = (ROOT / "static/tests/questions/visible_texts.js").read_text()
+    texts = json.loads(source[source.index("= [") + 2 : source.rindex(";")])
+    assert len(texts) > 20
+    for given, shown in texts:
+        assert text.visible(given) == shown
 
 
 def test_cap_keeps_head_and_tail_within_the_limit():

@@ -1,5 +1,6 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { hiddenText } from "./visible_text";
 
 const PROBLEMS = {
     required: _t("Fill in this field."),
@@ -20,6 +21,14 @@ const PROBLEMS = {
     date: _t("Choose a date."),
     "date-time": _t("Choose a date and time."),
 };
+
+function withoutIndentation(text) {
+    try {
+        return JSON.stringify(JSON.parse(text));
+    } catch {
+        return text;
+    }
+}
 
 /** One field of a form that is made from a schema; what stands in it is a text, see argument_form. */
 export class SchemaField extends Component {
@@ -54,6 +63,15 @@ export class SchemaField extends Component {
 
     get placeholder() {
         return this.props.field.default === undefined ? undefined : this.emptyLabel;
+    }
+
+    /** What stands in the field, where it does not show all of that. */
+    get hidden() {
+        const { field, text } = this.props;
+        const isJson = field.kind === "json";
+        return isJson || field.kind === "text"
+            ? hiddenText(isJson ? withoutIndentation(text) : text)
+            : "";
     }
 
     get options() {

@@ -54,6 +54,21 @@ async function mountAsked(values = {}, props = {}) {
     return sent;
 }
 
+test("what a field does not show stands below it", async () => {
+    const padded = `Thanks!${" ".repeat(1300)}SECRET`;
+    await mountAsked({
+        args: { path: padded, deep: true, rows: { to: `a\u200b@b` }, until: "x y" },
+    });
+    expect(queryAllTexts(".o_ai_chat_hidden_text")).toEqual([
+        "Thanks! [␣×1300] SECRET",
+        '{"to":"a[U+200B]@b"}',
+    ]);
+    queryOne("textarea[name=path]").focus();
+    await edit("/a");
+    await animationFrame();
+    expect(".o_ai_chat_hidden_text").toHaveCount(1);
+});
+
 function decisions() {
     return queryAll("[data-decision]").map((button) => button.dataset.decision);
 }
