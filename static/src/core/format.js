@@ -1,5 +1,6 @@
 import { _t } from "@web/core/l10n/translation";
-import { formatFloat } from "@web/core/utils/numbers";
+import { localization } from "@web/core/l10n/localization";
+import { formatFloat, insertThousandsSep } from "@web/core/utils/numbers";
 
 const { DateTime } = luxon;
 
@@ -44,6 +45,26 @@ export function formatPeriod(iso) {
 
 export function formatCount(value) {
     return formatFloat(value || 0, { digits: [false, 0] });
+}
+
+/** Digits of a float that are no noise. */
+const SURE = 15;
+const MAX_DIGITS = 100; // after the point, that a browser writes
+
+/**
+ * A number with all of its digits, the shortest that it can be written with.
+ *
+ * @param {number} value
+ * @param {number} [least] digits after the point
+ */
+export function formatExact(value, least = 0) {
+    const [, digits = "", power = 0] =
+        /^-?\d(?:\.(\d*?)0*)?e([+-]\d+)$/.exec(value.toExponential(SURE - 1)) || [];
+    const count = Math.min(Math.max(digits.length - power, least), MAX_DIGITS);
+    const [whole, rest] = value.toFixed(count).split(".");
+    const { decimalPoint, thousandsSep, grouping } = localization;
+    const grouped = insertThousandsSep(whole, thousandsSep, grouping);
+    return rest ? `${grouped}${decimalPoint}${rest}` : grouped;
 }
 
 /** Labels of models that an assistant works with; the rest is no news to anybody. */

@@ -1,7 +1,7 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { loadBundle } from "@web/core/assets";
 import { _t } from "@web/core/l10n/translation";
-import { formatFloat } from "@web/core/utils/numbers";
+import { formatExact } from "../core/format";
 import { RecordTable } from "./record_table";
 import { chartOf, groupRows } from "./record_values";
 
@@ -133,10 +133,7 @@ export class RecordChart extends Component {
                     legend: { display: series.length > 1, labels: { color: colour } },
                     tooltip: {
                         callbacks: {
-                            label: ({ dataset, raw }) =>
-                                `${dataset.label}: ${formatFloat(raw, {
-                                    digits: [false, Number.isInteger(raw) ? 0 : 2],
-                                })}`,
+                            label: ({ dataset, raw }) => `${dataset.label}: ${formatExact(raw)}`,
                         },
                     },
                 },

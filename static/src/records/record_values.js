@@ -1,5 +1,5 @@
 import { _t } from "@web/core/l10n/translation";
-import { formatFloat } from "@web/core/utils/numbers";
+import { formatExact } from "../core/format";
 
 const { DateTime } = luxon;
 /** Fields that say in which state a record is. */
@@ -20,8 +20,10 @@ function isClosed(value) {
     return isObject(value) && value.name === CLOSED && Object.keys(value).length === 1;
 }
 
-function number(value) {
-    return formatFloat(value, { digits: [false, Number.isInteger(value) ? 0 : 2] });
+/** With as many digits after the point as the currency has, or more where they say something. */
+function amount({ amount, currency, name }) {
+    const [, digits = ""] = /^-?\d+\.(\d+)/.exec(name) || [];
+    return `${formatExact(amount, digits.length)} ${currency}`.trim();
 }
 
 function moment(value, type) {
@@ -46,7 +48,7 @@ export function valueText(value, type) {
         return value ? _t("Yes") : _t("No");
     }
     if (typeof value === "number") {
-        return number(value);
+        return formatExact(value);
     }
     if (Array.isArray(value)) {
         return value.map((one) => valueText(one)).join(", ");
@@ -55,9 +57,7 @@ export function valueText(value, type) {
         return _t("(no access)");
     }
     if (isObject(value)) {
-        return "amount" in value
-            ? `${formatFloat(value.amount, { digits: [false, 2] })} ${value.currency}`.trim()
-            : String(value.name ?? "");
+        return "amount" in value ? amount(value) : String(value.name ?? "");
     }
     return ["date", "datetime"].includes(type) ? moment(String(value), type) : String(value);
 }

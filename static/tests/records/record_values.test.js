@@ -28,9 +28,32 @@ test("values read as people write them", () => {
     expect(valueText(true)).toBe("Yes");
     expect(valueText({ id: 3, name: "Azure" })).toBe("Azure");
     expect(valueText([{ id: 1, name: "A" }, { name: "… of 9" }])).toBe("A, … of 9");
-    expect(valueText({ amount: 1234.5, currency: "EUR", name: "1234.5 EUR" })).toBe("1,234.50 EUR");
+    expect(valueText({ amount: 1234.5, currency: "EUR", name: "1234.50 EUR" })).toBe(
+        "1,234.50 EUR"
+    );
     expect(valueText("2026-11-22", "date")).toMatch(/2026/);
     expect(valueText("2026-11-22", "char")).toBe("2026-11-22");
+});
+
+test("numbers keep their digits, and amounts those of their currency", () => {
+    for (const [value, text] of [
+        [0.0049, "0.0049"],
+        [0.1 + 0.2, "0.3"],
+        [1.005, "1.005"],
+        [2564, "2,564"],
+        [-1234567.25, "-1,234,567.25"],
+        [12345678901.25, "12,345,678,901.25"],
+        [1e-7, "0.0000001"],
+        [0, "0"],
+    ]) {
+        expect(valueText(value)).toBe(text);
+    }
+    const amount = (amount, currency, name) => valueText({ amount, currency, name });
+    expect(amount(2.5, "KWD", "2.500 KWD")).toBe("2.500 KWD");
+    expect(amount(2.4705, "KWD", "2.4705 KWD")).toBe("2.4705 KWD");
+    expect(amount(1000, "JPY", "1000 JPY")).toBe("1,000 JPY");
+    expect(amount(0.0049, "USD", "0.0049 USD")).toBe("0.0049 USD");
+    expect(amount(3, "", "3")).toBe("3");
 });
 
 test("rows are sorted by what they mean, and what is empty comes last both ways", () => {
