@@ -3,7 +3,10 @@ from odoo.http import request
 
 from ..runtime.web.api_error import ApiError
 from .chat import READ, ROUTE, turn_or_404, visible_or_404
-from .dispatcher import body
+from .dispatcher import body, query_int
+
+PAGE = 50  # records of a rehearsal
+MAX_PAGE = 500
 
 
 class DecisionController(http.Controller):
@@ -18,6 +21,18 @@ class DecisionController(http.Controller):
         turn = turn.sudo()
         turn._decide(values.pop("id"), values.pop("decision"), **values)
         return {"state": turn.state, "waiting_for": turn._waiting_for()}
+
+    @http.route("/api/ai/turns/<int:turn_id>/rehearsal", **READ)
+    def rehearsal(self, turn_id):
+        """More of what a call that asks would change, where its question has no room for all of it."""
+        turn = turn_or_404(turn_id)
+        call = turn._call_that_asks(request.httprequest.args.get("call", ""))
+        if not call:
+            raise ApiError.not_found(request.env._("This call does not exist, or is decided."))
+        found = call._further_changes()
+        start = query_int("after", 0)
+        end = start + query_int("limit", PAGE, 1, MAX_PAGE)
+        return {"records": found[start:end], "total": len(found)}
 
     # ------------------------------------------------------------ grants
 

@@ -157,6 +157,13 @@ OPERATIONS = {
     ("post", f"{TURN}/stop"): ("Stop it", "", 200, "Stopped", ()),
     ("post", f"{TURN}/retry"): ("Answer the question once more", "", 202, "Accepted", ()),
     ("post", f"{TURN}/show"): ("Show another version of a question", "", 200, "Conversation", ()),
+    ("get", f"{TURN}/rehearsal"): (
+        "More records that a call which waits would change",
+        "",
+        200,
+        "FurtherChanges",
+        ("call", "after", "limit"),
+    ),
     ("post", f"{TURN}/decision"): ("Decide what an event asked", "Decision", 200, "Decided", ()),
     ("get", f"{AI}/preferences"): ("The caller's preferences", "", 200, "Preferences", ()),
     ("patch", f"{AI}/preferences"): ("Change them", "PreferencesChange", 200, "Preferences", ()),
@@ -222,7 +229,7 @@ OPERATIONS = {
     ),
 }
 FORMS = {"UploadForm"}  # bodies that are sent as multipart/form-data
-WORDS = {"q", "scope", "ids"}  # parameters of a query that are no numbers
+WORDS = {"q", "scope", "ids", "call"}  # parameters of a query that are no numbers
 
 
 def _content(name):

@@ -485,6 +485,22 @@ SCHEMAS = {
         }
     ),
     "Accepted": _object({"turn_id": INT, "stream_url": TEXT, "message_id": INT}),
+    "FurtherChanges": _object(
+        {
+            "records": _list(
+                _open(
+                    {
+                        "kind": _one_of("changed", "created", "deleted"),
+                        "model": TEXT,
+                        "label": TEXT,
+                        "id": _or_null(INT),
+                        "name": TEXT,
+                    }
+                )
+            ),
+            "total": INT,
+        }
+    ),
     "Stopped": _object({"state": TURN_STATE}),
     "Decided": _object({"state": TURN_STATE, "waiting_for": _list(_open({"type": TEXT}))}),
     "Preferences": _object(

@@ -180,11 +180,8 @@ def retention(env):
         env["woow_paas_platform.ai_turn"]._cron_retention()
 
 
-class AiHttpCase(AiData, HttpCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls._make_data()
+class ApiCase(HttpCase):
+    """Requests to the API; whose data there is says the class beside it."""
 
     def _sign_in(self, user):
         self.authenticate(user.login, "secret-of-a-test")
@@ -222,6 +219,13 @@ class AiHttpCase(AiData, HttpCase):
                 jsonschema.Draft202012Validator({**schema, **components}).validate(data)
             elif status == 204:
                 self.assertIsNone(data)
+
+
+class AiHttpCase(AiData, ApiCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls._make_data()
 
 
 @contextmanager

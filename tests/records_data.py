@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict
 
 from odoo import Command
+from odoo.tests import HttpCase
 
 from ..runtime.turns.store import OdooStore
 from ..services.records import catalog
@@ -30,7 +31,8 @@ class RecordsCase(AiCase):
 
     def setUp(self):
         super().setUp()
-        self.registry_enter_test_mode()
+        if not isinstance(self, HttpCase):  # whose class is in this mode
+            self.registry_enter_test_mode()
         self.store = OdooStore(self.env.cr.dbname)
         self.turns, self.claims, self.number = {}, {}, 0
 

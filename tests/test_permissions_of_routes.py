@@ -267,6 +267,7 @@ ELSEWHERE = {
     "/api/ai/oauth/callback/<string:issuer>": "test_sign_in",
     "/api/ai/oauth/start/<int:server_id>": "test_sign_in",
     "/api/ai/turns/<int:turn_id>/decision": "test_approval",
+    "/api/ai/turns/<int:turn_id>/rehearsal": "test_records_cards",
     "/api/ai/turns/<int:turn_id>/stream": "e2e/test_stream",
     "/metrics": "test_metrics",
     "/my/ai/sign-ins/forget": "test_sign_in",

@@ -12,6 +12,7 @@ from odoo.tests import tagged
 from ..runtime.records import changes, write
 from ..services.records.errors import ConnectionLost, RehearsalDiffers
 from ..tools import rehearsal
+from .common import ApiCase
 from .records_data import PARTNER, RehearsalCase
 
 FLAGS = ("can_create", "can_update", "can_archive", "can_delete", "can_message", "can_schedule")
@@ -116,6 +117,8 @@ class TestRecordsCards(RehearsalCase):
             shown = self._rehearse("delete_records", ids=many.ids)
         self.assertEqual((len(shown["deleted"]), shown["partial"]), (3, True))
         self.assertEqual(self._others(shown)["res.partner", "deleted"], 1)
+        (further,) = self.row._further_changes()
+        self.assertEqual((further["kind"], further["name"]), ("deleted", "Old 3"))
 
     def test_what_follows_a_cut_is_compared_too(self):
         body = "x" * (changes.MAX_BODY + 10)
@@ -402,6 +405,97 @@ class TestRecordsCards(RehearsalCase):
         self.env.invalidate_all()
         self.assertEqual(self.azure.city, "Oslo")
 
+    # ------------------------------------------------------------ names of what is counted, and ways out
+
+    def _told_of(self, shown, model):
+        return next(one for one in shown["others"] if one["model"] == model)
+
+    def test_what_is_counted_is_named_as_far_as_the_person_may_read_it(self):
+        secret = self.env["res.partner"].create({"name": "Secret Follower"})
+        self.env["ir.rule"].create(
+            {
+                "name": "Not the secret one",
+                "model_id": self.env["ir.model"]._get_id("res.partner"),
+                "domain_force": f"[('id', '!=', {secret.id})]",
+            }
+        )
+        for code, model, names in (
+            (
+                f"record.sudo().message_subscribe([{self.brandon.id}, {secret.id}])",
+                "mail.followers",
+                ["Brandon", "(no access)"],
+            ),
+            (
+                "env['ir.attachment'].create({'name': 'Price\u200blist.pdf', 'raw': b'x', 'res_model': 'res.partner',"
+                " 'res_id': record.id})",
+                "ir.attachment",
+                ["Price[U+200B]list.pdf"],
+            ),
+            ("env['ir.config_parameter'].sudo().set_param('x.y', '1')", "ir.config_parameter", []),
+            ("env['res.groups'].sudo().create({'name': 'Robbers'})", "res.groups", ["Robbers"]),
+        ):
+            with self.subTest(model):
+                self._action(code)
+                one = self._told_of(self._run(), model)
+                self.assertCountEqual(one.get("names", []), names)
+        self.internal.group_ids += self.env.ref("base.group_system")
+        self._action("env['ir.config_parameter'].sudo().set_param('x.y', '1')")
+        self.assertEqual(self._told_of(self._run(), "ir.config_parameter")["names"], ["x.y"])
+
+    def test_a_file_that_is_deleted_is_named(self):
+        file = self.env["ir.attachment"].create(
+            {"name": "a.txt", "raw": b"x", "res_model": "res.partner", "res_id": self.azure.id}
+        )
+        self._action(f"env['ir.attachment'].browse({file.id}).unlink()")
+        self.assertEqual(self._told_of(self._run(), "ir.attachment")["names"], ["a.txt"])
+
+    def test_ways_out_come_first_and_are_marked(self):
+        user = self.env["res.users"].create(
+            {"name": "Zoe", "login": "zoe", "email": "zoe@a.example"}
+        )
+        bank = self.env["res.partner.bank"].create(
+            {"acc_number": "BE00", "partner_id": self.azure.id}
+        )
+        self.internal.group_ids += self.env.ref("base.group_system")
+        for code, model, names in (
+            (
+                f"records.write({{'city': 'Oslo', 'street': 'S'}})\n"
+                f"env['res.users'].sudo().browse({user.id}).write({{'login': 'evil', 'signature': 'S'}})",
+                "res.users",
+                ["login"],
+            ),
+            (
+                f"records.write({{'city': 'Oslo'}})\n"
+                f"env['res.partner'].sudo().browse({user.partner_id.id}).write("
+                "{'email': 'evil@example.net', 'street': 'S'})",
+                "res.partner",
+                ["email"],
+            ),
+            (
+                f"records.write({{'city': 'Oslo'}})\n"
+                f"env['res.partner.bank'].sudo().browse({bank.id}).write({{'acc_number': 'EVIL00'}})",
+                "res.partner.bank",
+                ["acc_number"],
+            ),
+            (
+                "records.write({'city': 'Oslo'})\n"
+                f"env['res.users'].sudo().browse({user.id}).write("
+                f"{{'group_ids': [(4, {self.env.ref('base.group_system').id})]}})",
+                "res.users",
+                ["group_ids"],
+            ),
+        ):
+            with self.subTest(model, names=names):
+                self._action(code)
+                change = self._run()["changes"][0]
+                self.assertEqual((change["model"], change.get("sensitive")), (model, True))
+                self.assertEqual([one["name"] for one in change["fields"]][: len(names)], names)
+                self.assertGreaterEqual(change["first"], len(names))
+        shown = self._rehearse(
+            "update_records", ids=[self.azure.id], values={"email": "b@a.example"}
+        )
+        self.assertNotIn("sensitive", shown["changes"][0])  # a contact that nobody signs in with
+
     # ------------------------------------------------------------ recipients
 
     def test_an_address_that_changes_in_between_is_shown_again(self):
@@ -477,3 +571,65 @@ class TestRecordsCards(RehearsalCase):
                 verdict = self.store.begin_call(self.claims[self.internal], self.call)
                 self.env.invalidate_all()
                 self.assertEqual((verdict.kind, bool(self.row.started_at)), ("run", not is_shown))
+
+
+@tagged("post_install", "-at_install")
+class TestRecordsOfACard(RehearsalCase, ApiCase):
+    """Pages of what a card has no room for."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.internal.group_ids += cls.env.ref("base.group_partner_manager")
+        cls.line.write(dict.fromkeys(FLAGS, True))
+        values = [{"name": f"Many {number:02}", "city": "Graz"} for number in range(40)]
+        cls.many = cls.env["res.partner"].create(values)
+        cls.env.flush_all()
+
+    def _page(self, **query):
+        words = "&".join(f"{name}={value}" for name, value in query.items())
+        return self._call("GET", f"/api/ai/turns/{self.row.turn_id.id}/rehearsal?{words}")
+
+    def _move_all(self):
+        filters = [{"field": "name", "operator": "=like", "value": "Many %"}]
+        values = {"city": "Linz", "street": "Main street 1"}
+        return self._rehearse("update_records", filters=filters, count=40, values=values)
+
+    def test_each_of_many_records_is_reached(self):
+        shown = self._move_all()
+        (listed,) = (one["listed"] for one in shown["others"] if one["model"] == "res.partner")
+        self.assertEqual((len(shown["changes"]), listed), (30, 10))
+        self._sign_in(self.internal)
+        found = []
+        for after in (0, 6):
+            status, page = self._page(call=self.call.id, after=after, limit=6)
+            self.assertEqual((status, page["total"]), (200, 10), page)
+            found += page["records"]
+        self.assertEqual(
+            {one["name"] for one in (*shown["changes"], *found)}, set(self.many.mapped("name"))
+        )
+        for one in found:
+            self.assertEqual(one["kind"], "changed")
+            pairs = {field["name"]: (field["old"], field["new"]) for field in one["fields"]}
+            self.assertEqual(pairs["city"], ("Graz", "Linz"))
+            self.assertEqual(pairs["street"], (None, "Main street 1"))
+
+    def test_nobody_else_reads_them_and_nobody_after_the_decision(self):
+        self._move_all()
+        self._sign_in(self.stranger)
+        self.assertEqual(self._page(call=self.call.id)[0], 404)
+        self._sign_in(self.internal)
+        self.assertEqual(self._page(call="call_of_another")[0], 404)
+        self.assertEqual(self._page()[0], 404)
+        self.row.approval = "denied"
+        self.env.flush_all()
+        self.assertEqual(self._page(call=self.call.id)[0], 404)
+
+    def test_what_they_say_is_capped_and_no_record_is_left_out(self):
+        with patch.object(changes, "MAX_KEPT_TEXT", 300), patch.object(changes, "MAX_KEPT", 9):
+            self._move_all()
+        found = self.row._further_changes()
+        self.assertEqual(len(found), 9)
+        self.assertTrue(found[0]["fields"])
+        self.assertFalse(found[-1]["fields"])
+        self.assertGreaterEqual(found[-1]["more"], 2)

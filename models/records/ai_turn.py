@@ -31,6 +31,12 @@ class AiTurn(models.Model):
     def _mentions_of_retried(self, vals):
         return self.browse(vals.get("retry_of_id") or ()).mentions
 
+    def _call_that_asks(self, call_id):
+        """The call of this turn that waits for a decision on what it was rehearsed to change; empty without one."""
+        # sudo: tool_call - what was found out is told to whoever may read the turn, as its events are
+        calls = self.sudo().call_ids
+        return calls.filtered(lambda call: call.call_id == call_id and call.approval == "pending")
+
     def _question_message(self, pictures=0):
         message = super()._question_message(pictures)
         if not self.mentions:

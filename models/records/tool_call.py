@@ -144,6 +144,10 @@ class ToolCall(models.Model):
             return {"impossible": sentence}
         return found["shown"]
 
+    def _further_changes(self):
+        """Records of a rehearsal for which its question has no room, see `Changes.further`."""
+        return (self.rehearsal or {}).get("further") or []
+
     def _is_untrusted_result(self):
         tool = self._record_tool()
         if tool is None:

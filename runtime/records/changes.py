@@ -8,6 +8,7 @@ import json
 from collections import Counter, defaultdict
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import cached_property
 from urllib.parse import urlsplit
 
 from odoo import fields
@@ -20,7 +21,9 @@ from ...services.records.compare import comparable
 from ...tools import labels, rehearsal
 from . import convert, values
 
-MAX_RECORDS = 30  # that are shown of each model
+MAX_RECORDS = 30  # that are shown of each model at once
+MAX_KEPT = 2_000  # more of them that pages of their own show
+MAX_KEPT_TEXT = 400_000  # characters of what these say
 MAX_FIELDS = 1_000  # of all records together
 MAX_TEXT = 4_000  # characters of a value
 MAX_BODY = 20_000  # characters of a message
@@ -56,6 +59,8 @@ class Changes:
         # Rows of a relation that are records, too: links make them, so that no model tells of their creation.
         self._of_links = {table for table, *_columns in self.env.registry.many2many_relations}
         self._counts = Counter()
+        self._unshown = defaultdict(list)
+        self._kept = []
         self._room = MAX_FIELDS
         self._is_cut = False
         self._new, self._earlier = _numbered(recorder.created, "new"), _numbered(made, "earlier")
@@ -275,8 +280,12 @@ class Changes:
     def shown(self):
         """What the approval's card tells: of records and fields that the person may read; the rest by number."""
         self._counts.clear()
+        self._unshown.clear()
+        self._kept.clear()
         self._room, self._is_cut = MAX_FIELDS, False
-        updated = sorted(self._updated, key=lambda one: one[0] not in self._named)
+        updated = sorted(
+            self._updated, key=lambda one: (not self._ways_out(*one), one[0] not in self._named)
+        )
         shown = {
             "changes": list(filter(None, map(self._change, self._readable(updated, "changed")))),
             "created": list(map(self._creation, self._readable(self._made, "created"))),
@@ -328,6 +337,7 @@ class Changes:
             for (table, *_columns), found in self.env.registry.many2many_relations.items()
             for model, name in sorted(found)[:1]
         }
+        listed = Counter((model, kind) for kind, model, _i, _row in self._kept)
         others = []
         for (name, kind, is_unknown), count in sorted(self._counts.items(), key=str):
             model = name if name in self.env else models.get(name)
@@ -338,8 +348,23 @@ class Changes:
             else:
                 label = name
             one = {"model": model or name, "label": label, "kind": kind, "count": count}
-            others.append({**one, "unknown": True} if is_unknown else one)
+            unshown = () if is_unknown else self._unshown[name, kind]
+            more = {
+                "unknown": is_unknown,
+                "listed": listed[name, kind] if not is_unknown else 0,
+                "names": self._names_of_counted(name, kind, unshown),
+                "sensitive": (model or name) in importance.WAYS_OUT,
+            }
+            others.append({**one, **{key: value for key, value in more.items() if value}})
         return others
+
+    def _names_of_counted(self, model, kind, ids):
+        if kind != "deleted":
+            return values.names_of_counted(self.reach, self.env, model, ids)
+        said = [self._deleted[model, i] for i in ids if model in values.SAID_BY]
+        return [text.one_line(text.visible(one), MAX_NAME) for one in said if one][
+            : values.MAX_COUNTED
+        ]
 
     def _readable(self, found, kind):
         """Of each model so many; the others, and what the person may not read, are counted."""
@@ -349,20 +374,21 @@ class Changes:
                 continue
             counts[model] += 1
             if limits.is_denied(model) or not self._may_read(model, record_id):
-                self._counts[model, kind, False] += 1
+                self._count(model, kind, record_id)
             elif counts[model] > MAX_RECORDS:
-                self._leave_out(model, kind)
+                self._leave_out(model, kind, record_id, row)
             else:
                 yield model, record_id, row
 
     def _may_read(self, model, record_id):
         return self.reach.env[model].browse(record_id).has_access("read")
 
-    def _change(self, found):
+    def _change(self, found, only=None):
         model, record_id, row = found
-        shown, more = self._shown_fields(model, row)
+        record = self.reach.env[model].browse(record_id)
+        shown, more = self._shown_fields(record, row, only)
         for one in shown:
-            one["old"], one["new"] = self._pair(one.pop("field"), *one.pop("raw"))
+            one["old"], one["new"] = self._pair(one.pop("field"), record, row)
         same = [one for one in shown if one["old"] == one["new"]]
         # A moment that moves by seconds is the same to a person, as the text of a page without its tags is not.
         moments = [one["name"] for one in same if one["type"] == "datetime"]
@@ -371,45 +397,93 @@ class Changes:
             return None
         return {**self._record(model, record_id), "fields": shown, **more}
 
-    def _creation(self, found):
+    def _creation(self, found, only=None):
         model, record_id, row = found
-        shown, more = self._shown_fields(model, row)
+        record = self.reach.env[model].browse(record_id)
+        shown, more = self._shown_fields(record, row, only)
         for one in shown:
-            one["new"] = self._value(one.pop("field"), one.pop("raw"))
+            field = one.pop("field")
+            one["new"] = self._value(field, row[field.name], self._currency(field, record))
         return {**self._record(model, record_id), "id": None, "fields": shown, **more}
+
+    def further(self):
+        """Records that `shown` had no room for: the name of each, and what the call has named of it.
+
+        :return: ``[{"kind", "model", "label", "id", "name", "fields", "more"?}]``
+        """
+        self._room, found, left = MAX_KEPT * MAX_FIELDS, [], MAX_KEPT_TEXT
+        for kind, model, record_id, row in self._kept:
+            if kind == "deleted":
+                one = self._deletion(model, record_id)
+            else:
+                named = self._named.get(model, ()) if left > 0 else ()
+                tell = self._change if kind == "changed" else self._creation
+                one = tell((model, record_id, row), named) or self._record(model, record_id)
+            left -= text.weight(one, MAX_KEPT_TEXT)
+            found.append({"kind": kind, **one})
+        return found
 
     def _deletions(self):
         deletions, counts = [], Counter()
         for (model, record_id), name in self._deleted.items():
             counts[model] += 1
             if limits.is_denied(model) or name is None:
-                self._counts[model, "deleted", False] += 1
-                continue
-            if counts[model] > MAX_RECORDS:
-                self._leave_out(model, "deleted")
-                continue
-            label = labels.of_model(self.reach.env[model])
-            shown = text.visible(text.cap(name, MAX_TEXT))
-            deletions.append({"model": model, "label": label, "id": record_id, "name": shown})
+                self._count(model, "deleted", record_id)
+            elif counts[model] > MAX_RECORDS:
+                self._leave_out(model, "deleted", record_id)
+            else:
+                deletions.append(self._deletion(model, record_id))
         return deletions
 
-    def _shown_fields(self, model, row):
-        """Fields that say most first; `first` of them are what was named, and amounts; `more` are not shown."""
-        of_model = self.reach.env[model]
-        known = self.reach.fields(of_model) | self.reach.pictures(of_model)
-        names = [name for name in row if name in known]
-        names, first = importance.ordered(known, names, self._named.get(model, ()))
+    def _deletion(self, model, record_id):
+        label = labels.of_model(self.reach.env[model])
+        name = text.visible(text.cap(self._deleted[model, record_id], MAX_TEXT))
+        return {"model": model, "label": label, "id": record_id, "name": name}
+
+    def _shown_fields(self, record, row, only=None):
+        """Fields that say most first; `first` of them are what was named, and amounts; `more` are not shown.
+
+        :param only: names of those that there is room for
+        """
+        known = self.reach.fields(record) | self.reach.pictures(record)
+        ways_out = self._ways_out(record._name, record.id, row)
+        known |= {name: record._fields[name] for name in ways_out if self._may_know(record, name)}
+        readable = {
+            name: value
+            for name, value in row.items()
+            if name in known and (only is None or name in only)
+        }
+        wanted = self._named.get(record._name, ())
+        names, first = importance.ordered(known, readable, wanted, ways_out)
         self._is_cut = self._is_cut or len(names) > self._room
         names = names[: self._room]
         self._room -= len(names)
-        shown = [
-            {**self._described(known[name]), "field": known[name], "raw": row[name]}
-            for name in names
-        ]
+        shown = [{**self._described(known[name]), "field": known[name]} for name in names]
         more = {"first": min(first, len(names))}
         if len(names) < len(row):
             more["more"] = len(row) - len(names)
+        if ways_out:
+            more["sensitive"] = True
         return shown, more
+
+    def _ways_out(self, model, record_id, row):
+        """Names of what is written by which somebody signs in, gets rights, is reached or is paid."""
+        found = importance.WAYS_OUT.get(model, frozenset()) & row.keys()
+        if model == "res.partner" and record_id in self._users_contacts:
+            found |= importance.OF_A_USER & row.keys()
+        return found
+
+    @cached_property
+    def _users_contacts(self):
+        """Ids of contacts that are changed and are those of users, also of archived ones."""
+        ids = [i for model, i, _row in self._updated if model == "res.partner"]
+        users = self.env["res.users"].with_context(active_test=False)
+        return set(users.search([("partner_id", "in", ids)]).partner_id.ids) if ids else set()
+
+    @staticmethod
+    def _may_know(record, name):
+        """Rights are told to who may read them, though no assistant reaches them."""
+        return record._has_field_access(record._fields[name], "read") and not limits.is_secret(name)
 
     def _described(self, field):
         label = field._description_string(self.reach.env)
@@ -421,10 +495,14 @@ class Changes:
         name = text.visible(text.cap(name or "", MAX_TEXT))
         return {"model": model, "label": labels.of_model(record), "id": record_id, "name": name}
 
-    def _pair(self, field, old, new):
+    def _pair(self, field, record, row):
         """What it was, and what it becomes: of a text in languages, or a value of companies, where they differ."""
+        old, new = row[field.name]
         if not isinstance(old, dict) and not isinstance(new, dict):
-            return self._value(field, old), self._value(field, new)
+            now = self._currency(field, record)
+            before = row.get(field.get_currency_field(record)) if now else None
+            was = self.reach.env["res.currency"].browse(before[0]) if before else now
+            return self._value(field, old, was), self._value(field, new, now)
         old, new = old or {}, new or {}
         differ = sorted(key for key in {*old, *new} if not _is_same(old.get(key), new.get(key)))
         own = self._key(field, {*old, *new})
@@ -449,7 +527,11 @@ class Changes:
         wanted = [str(env.company.id)] if field.company_dependent else [env.lang, "en_US"]
         return next((key for key in wanted if key in keys), None)
 
-    def _value(self, field, raw):
+    def _currency(self, field, record):
+        """That of an amount, None where there is none, or the person may not read it."""
+        return values.currency(self.reach, record, field) if field.type == "monetary" else None
+
+    def _value(self, field, raw, currency=None):
         """What a column holds, as a person reads it."""
         env = self.reach.env
         if isinstance(raw, dict):
@@ -469,6 +551,8 @@ class Changes:
             return convert.local(env[field.model_name], raw)
         if isinstance(raw, date):
             return raw.isoformat()
+        if isinstance(raw, Decimal | float) and currency:
+            return values.amount(float(raw), currency.name, currency.decimal_places)
         if isinstance(raw, Decimal | float):
             return float(raw)
         if isinstance(raw, int):
@@ -476,10 +560,16 @@ class Changes:
         plain = html2plaintext(raw) if field.type == "html" else str(raw)
         return self._said(plain, MAX_TEXT)
 
-    def _leave_out(self, model, kind):
-        """Only count what there is no room for, though the person may read it."""
+    def _count(self, model, kind, record_id):
+        self._counts[model, kind, False] += 1
+        self._unshown[model, kind].append(record_id)
+
+    def _leave_out(self, model, kind, record_id=None, row=None):
+        """Count what there is no room for, though the person may read it; records stand on pages of their own."""
         self._counts[model, kind, False] += 1
         self._is_cut = True
+        if record_id and len(self._kept) < MAX_KEPT:
+            self._kept.append((kind, model, record_id, row))
 
     def _first(self, found):
         self._is_cut = self._is_cut or len(found) > MAX_RECORDS

@@ -177,7 +177,10 @@ def _preview(changes, **more):
     """What the row keeps; an error here is ours, and never the fault of the arguments."""
     try:
         if changes is not None:
-            return {"shown": {**changes.shown(), **more}, "digest": changes.digest()}
+            found = {"shown": {**changes.shown(), **more}, "digest": changes.digest()}
+            if further := changes.further():
+                found["further"] = further
+            return found
     except Exception as error:
         if _passes(error):
             raise

@@ -12,6 +12,16 @@ MAX_HTML = 200_000  # characters of a value that are read
 NOTE = 100  # characters of what is said of a text that is cut
 MAX_LINKS = 20  # records of one value that are named
 PICTURES = ("avatar_128", "image_128")
+MAX_COUNTED = 10  # records of one model that are named where they are only counted
+MAX_NAME = 200  # characters of such a name
+# What says most of what no assistant reaches: who follows, how a file or a parameter is called, whose telephone rings.
+SAID_BY = {
+    "mail.followers": "partner_id",
+    "ir.attachment": "name",
+    "ir.config_parameter": "key",
+    "res.groups": "display_name",
+    "sms.sms": "number",
+}
 PREFERRED = (  # what a table shows when nobody asks for more
     "state",
     "stage_id",
@@ -92,7 +102,8 @@ def _plain(reach, record, field, limit, start):
     if field.type == "boolean":
         return bool(value)
     if field.type == "monetary":
-        return amount(value, *_currency(reach, record, field))
+        held = currency(reach, record, field)
+        return amount(value, held.name, held.decimal_places) if held else amount(value, "", 0)
     if field.type in convert.NUMBERS:
         return value
     if value is False or value is None:
@@ -120,14 +131,14 @@ def _part(value, limit, start):
     return part
 
 
-def _currency(reach, record, field):
-    """Its name, and its digits."""
+def currency(reach, record, field):
+    """The `res.currency` of an amount, None where there is none, or the person may not read it."""
     name = field.get_currency_field(record)
     try:
-        currency = record[name] if name and reach.reaches(record, name) else None
-        return (currency.name, currency.decimal_places) if currency else ("", 0)
+        found = record[name] if name and reach.reaches(record, name) else None
+        return found if found and found.name else None
     except AccessError:
-        return "", 0
+        return None
 
 
 def amount(value, currency, digits):
@@ -167,3 +178,29 @@ def described(reach, model, field):
     if field.relational:
         found["model"] = field.comodel_name
     return found
+
+
+def names_of_counted(reach, env, model, ids):
+    """Names of records that a card only counts, because no assistant reaches their model.
+
+    :param env: with all rights
+    :return: as far as the person may know them: of a follower and of a number that takes the right to read the contact,
+        of the others to read themselves
+    """
+    field = SAID_BY.get(model)
+    if not field:
+        return []
+    found = env[model].browse(list(ids)[:MAX_COUNTED]).exists()
+    if field in ("partner_id", "number"):
+        known = reach.names_of(reach.env["res.partner"].browse(found.partner_id.ids))
+        numbers = {one.id: one.number for one in found} if field == "number" else {}
+
+        def of(one):
+            if one.partner_id and one.partner_id.id not in known:
+                return NO_ACCESS["name"]
+            return numbers.get(one.id) or known.get(one.partner_id.id)
+
+        said = map(of, found)
+    else:
+        said = reach.env[model].browse(found.ids)._filtered_access("read").mapped(field)
+    return [text.one_line(text.visible(one), MAX_NAME) for one in said if one]

@@ -1,21 +1,29 @@
-"""Order in which a card tells of records and fields: what the call has named, amounts, the rest, technical fields."""
+"""Order in which a card tells of records and fields: ways out, what the call has named, amounts, the rest, technical
+fields."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 Creation = tuple[str, int, dict[str, Any]]  # model, id, values
 
+# By which somebody signs in, is given rights, is reached or is paid.
+WAYS_OUT = {
+    "res.users": frozenset({"login", "email", "group_ids", "partner_id"}),
+    "res.partner.bank": frozenset({"acc_number", "acc_holder_name", "bank_id", "partner_id"}),
+}
+OF_A_USER = frozenset({"email"})  # of the contact of one
 # Quantities and prices, from what is given to what it comes to.
 AMOUNTS = tuple(
     map(
         re.compile,
         (
-            r"^(product_uom_qty|product_qty|quantity|qty|unit_amount)$",
+            r"^(product_uom_qty|product_qty|quantity|qty|unit_amount|duration|planned_hours|allocated_hours)$",
             r"price_unit$",
             r"^discount$",
-            r"^(price_)?subtotal$|^price_subtotal$|^amount_untaxed$",
-            r"^price_total$|^amount_total$|^amount$|^expected_revenue$|^list_price$|^standard_price$",
+            r"^(price_)?subtotal$|^amount_untaxed$",
+            r"^price_total$|^amount_total$|^amount$|^expected_revenue$|^recurring_revenue$|^list_price$|^standard_price$",
+            r"^(debit|credit|amount_residual)$",
         ),
     )
 )
@@ -34,6 +42,8 @@ PREFERRED = (
     "phone",
     "date_order",
 )
+# Groups of fields, in their order; those before OTHERS say most.
+OUT, IDENTITY, AMOUNT, NAMED, MORE_AMOUNTS, OTHERS, REST, FOR_MACHINES = range(8)
 DEPTH = 10  # of records that belong to each other
 
 
@@ -71,28 +81,49 @@ def _collect(
 
 
 def ordered(
-    known: Mapping[str, Any], names: Iterable[str], wanted: Sequence[str]
+    known: Mapping[str, Any],
+    values: Mapping[str, Any],
+    wanted: Collection[str],
+    ways_out: Collection[str] = (),
 ) -> tuple[list[str], int]:
-    """:return: the names, and how many of them say most"""
-    ranks = {name: _rank(known[name], wanted) for name in names}
-    found = sorted(names, key=lambda name: ranks[name])
-    return found, sum(ranks[name][0] < 2 for name in names)
+    """:param values: what each field holds in the end
+    :param wanted: names that the call has given
+    :return: the names of `values`, and how many of them say most
+    """
+    ranks = {
+        name: (OUT, 0, name) if name in ways_out else _rank(known[name], value, name in wanted)
+        for name, value in values.items()
+    }
+    found = sorted(values, key=lambda name: ranks[name])
+    return found, sum(rank[0] < OTHERS for rank in ranks.values())
 
 
-def _rank(field: Any, wanted: Sequence[str]) -> tuple[int, int, int, str]:
+def _rank(field: Any, value: Any, is_named: bool) -> tuple[int, int, str]:
+    """Place of a field: what was named stands before what comes of it, but a line's total not behind its remarks."""
     name = field.name
     place = PREFERRED.index(name) if name in PREFERRED else len(PREFERRED)
-    numbers = field.type in ("float", "monetary", "integer")
-    amount = next((i for i, one in enumerate(AMOUNTS) if numbers and one.search(name)), None)
-    if name in wanted:
-        return (0, place, amount or 0, name)
-    if amount is not None:
-        return (1, amount, 0, name)
+    amount = _amount(field)
+    if value in (None, "", []):  # of a line it may be another one that was given it
+        return (OTHERS, len(PREFERRED), name)
+    if is_named and name in PREFERRED:
+        return (IDENTITY, place, name)
+    if amount is not None and value:
+        return (AMOUNT if amount < len(AMOUNTS) else MORE_AMOUNTS, amount, name)
+    if is_named:
+        return (NAMED, amount or 0, name)
+    if amount is not None:  # a discount of 0
+        return (MORE_AMOUNTS, len(AMOUNTS) + amount, name)
     if name in PREFERRED:
-        return (2, place, 0, name)
-    if TECHNICAL.match(name):
-        return (5, 0, 0, name)
-    return (3 if field.type == "monetary" else 4, 0, 0, name)
+        return (OTHERS, place, name)
+    return (FOR_MACHINES if TECHNICAL.match(name) else REST, 0, name)
+
+
+def _amount(field: Any) -> int | None:
+    """Place among the amounts, None of what is none; each monetary field is one."""
+    if field.type not in ("float", "monetary", "integer") or TECHNICAL.match(field.name):
+        return None
+    found = next((i for i, one in enumerate(AMOUNTS) if one.search(field.name)), None)
+    return len(AMOUNTS) if found is None and field.type == "monetary" else found
 
 
 def parents_first(

@@ -189,6 +189,17 @@ export class AiApi extends ApiClient {
         return this.request("POST", `/api/ai/turns/${id}/stop`, {});
     }
 
+    /**
+     * Records of a change for which its question has no room.
+     *
+     * @param {number} after how many of them are there
+     * @returns {Promise<{records: Object[], total: number}>}
+     */
+    rehearsal(turnId, callId, after) {
+        const query = { call: callId, after: after || undefined };
+        return this.request("GET", withQuery(`/api/ai/turns/${turnId}/rehearsal`, query));
+    }
+
     /** Answers a question: `approval_required`, `confirm_required` or, with `content`, `input_required`. */
     decide(turnId, { id, decision, args, content, reason }) {
         return this.request("POST", `/api/ai/turns/${turnId}/decision`, {

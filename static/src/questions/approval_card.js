@@ -1,7 +1,7 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
-import { useAutofocus } from "@web/core/utils/hooks";
+import { useAutofocus, useService } from "@web/core/utils/hooks";
 import { fieldText, formFields, isLongText, readForm } from "./argument_form";
 import { formatMomentFull } from "../core/format";
 import { Rehearsal } from "../records/rehearsal";
@@ -49,6 +49,7 @@ export class ApprovalCard extends Component {
 
     setup() {
         this.id = uniqueId("o_ai_chat_approval_");
+        this.chat = useService("ai_chat");
         this.decision = useDecision();
         const { schema, args, fixed } = this.props.approval;
         this.fields = formFields(schema, args, fixed);
@@ -71,6 +72,17 @@ export class ApprovalCard extends Component {
         });
         this.problems = useProblems(() => [this.state.problems]);
         useAutofocus({ refName: "reason" });
+    }
+
+    /** Of Odoo's records that a call would change. */
+    get model() {
+        const { model } = this.props.approval.args;
+        return typeof model === "string" ? model : undefined;
+    }
+
+    loadFurther(after) {
+        const { id, turnId } = this.props.approval;
+        return this.chat.api.rehearsal(turnId, id, after);
     }
 
     get about() {

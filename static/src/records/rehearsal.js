@@ -1,11 +1,9 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { TryAgain } from "../core/try_again";
+import { entriesOf, firstLines } from "./card_lines";
 import { valueText } from "./record_values";
 
-/** Lines of all records together, and fields of the first and of each other, before "Show all" is asked for. */
-const LINES = 14;
-const FIELDS = 6;
-const FIELDS_OF_OTHERS = 4;
 /** Characters of a message, or of a value, before it is folded. */
 const TEXT = 600;
 
@@ -31,35 +29,64 @@ function outwardSentence(kind, what) {
     return _t("Runs more code as soon as it is saved (%(name)s).", { name: what });
 }
 
+/** How often each of these is there, the kind and the model being said. */
+function counts(entries) {
+    const found = new Map();
+    for (const { kind, label, count = 1 } of entries) {
+        const key = `${KINDS[kind]}: ${label}`;
+        found.set(key, (found.get(key) || 0) + count);
+    }
+    return [...found].map(([key, count]) => `${key} × ${count}`).join(" · ");
+}
+
+/** Of records that are counted only, what the person may know of them. */
+function countedSentence({ kind, label, count, listed = 0, names = [] }) {
+    const rest = count - listed;
+    const said = [...names, ...(names.length && names.length < rest ? ["…"] : [])].join(", ");
+    const sentence = `${KINDS[kind]}: ${label} × ${rest}`;
+    return said ? `${sentence} (${said})` : sentence;
+}
+
 /** What a change of records would do, found out in a transaction that was rolled back. */
 export class Rehearsal extends Component {
     static template = "woow_paas_platform.Rehearsal";
+    static components = { TryAgain };
     static props = {
         /** See docs/api.md, `rehearsal`. */
         rehearsal: Object,
+        /** Of the call. */
+        model: { type: String, optional: true },
+        /** (number of records that are there) => {records, total}: those that the question has no room for. */
+        loadFurther: { type: Function, optional: true },
     };
 
     setup() {
-        this.state = useState({ whole: {}, areAllShown: false });
+        this.state = useState({
+            whole: {},
+            areAllShown: false,
+            further: [],
+            isLoading: false,
+            error: null,
+        });
     }
 
     /** Records that are created, changed and deleted, each with what becomes of its fields. */
     get entries() {
-        const { changes = [], created = [], deleted = [] } = this.props.rehearsal;
-        const entry = (kind) => (record, index) => ({
+        const further = this.state.further.map((record, index) => ({
             ...record,
             fields: record.fields || [],
-            first: record.first || FIELDS,
             more: record.more || 0,
-            kind,
-            key: `${kind}-${index}`,
-            sentence: KINDS[kind],
-        });
-        return [
-            ...created.map(entry("created")),
-            ...changes.map(entry("changed")),
-            ...deleted.map(entry("deleted")),
-        ].map((one, index) => ({ ...one, limit: index ? FIELDS_OF_OTHERS : FIELDS }));
+            key: `further-${index}`,
+            isFurther: true,
+        }));
+        return [...entriesOf(this.props.rehearsal, this.props.model), ...further];
+    }
+
+    /** How many records only a page of their own shows, which was not asked for yet. */
+    get furtherCount() {
+        const { others = [] } = this.props.rehearsal;
+        const listed = others.reduce((sum, one) => sum + (one.listed || 0), 0);
+        return this.props.loadFurther ? Math.max(listed - this.state.further.length, 0) : 0;
     }
 
     get isNothing() {
@@ -67,43 +94,65 @@ export class Rehearsal extends Component {
         return ![...this.entries, ...messages, ...numbers, ...outward].length && !hidden;
     }
 
-    /** About a dozen lines: the first record with what says most, then as many as there is room for. */
-    get firstEntries() {
-        if (this.state.areAllShown) {
-            return this.entries;
-        }
-        let room = LINES;
-        return this.entries.filter((entry, index) => {
-            const isShown = index === 0 || room > 0;
-            room -= 1 + Math.ceil(this.firstFields(entry).length / 2);
-            return isShown;
+    /** About a dozen lines until all records are asked for: each entry with the fields that are shown of it. */
+    get shown() {
+        const first = firstLines(this.entries);
+        const counts = new Map(first.map(({ entry, count }) => [entry.key, count]));
+        const entries = this.state.areAllShown ? this.entries : first.map(({ entry }) => entry);
+        return entries.map((entry) => {
+            const isWhole = entry.isFurther || this.state.whole[entry.key];
+            const count = counts.get(entry.key) ?? entry.first;
+            const fields = isWhole ? entry.fields : entry.fields.slice(0, count);
+            return { entry, fields, isCut: fields.length < entry.fields.length };
         });
     }
 
+    kindSentence({ kind }) {
+        return KINDS[kind];
+    }
+
     get allRecordsLabel() {
-        return _t("Show all %(count)s records", { count: this.entries.length });
+        return _t("Show all %(count)s records", { count: this.entries.length + this.furtherCount });
+    }
+
+    get furtherLabel() {
+        return _t("Show %(count)s more records", { count: this.furtherCount });
     }
 
     /** What the rest of the records is, by kind. */
     get restSentence() {
-        const counts = new Map();
-        for (const { sentence, label } of this.entries.slice(this.firstEntries.length)) {
-            const key = `${sentence}: ${label}`;
-            counts.set(key, (counts.get(key) || 0) + 1);
+        const { others = [] } = this.props.rehearsal;
+        const loaded = (other) =>
+            this.state.further.filter(
+                ({ kind, model }) => kind === other.kind && model === other.model
+            ).length;
+        const further = others
+            .filter(({ listed, unknown }) => listed && !unknown)
+            .map((one) => ({ ...one, count: one.listed - loaded(one) }));
+        return counts([
+            ...this.entries.slice(this.shown.length),
+            ...further.filter(({ count }) => count > 0),
+        ]);
+    }
+
+    showAll() {
+        this.state.areAllShown = true;
+        if (this.furtherCount) {
+            this.load();
         }
-        return [...counts].map(([key, count]) => `${key} × ${count}`).join(" · ");
     }
 
-    firstFields({ fields, first, limit }) {
-        return fields.slice(0, Math.min(first, limit));
-    }
-
-    shown(entry) {
-        return this.state.whole[entry.key] ? entry.fields : this.firstFields(entry);
-    }
-
-    isCut(entry) {
-        return this.shown(entry).length < entry.fields.length;
+    async load() {
+        this.state.isLoading = true;
+        this.state.error = null;
+        try {
+            const { records } = await this.props.loadFurther(this.state.further.length);
+            this.state.further.push(...records);
+        } catch (error) {
+            this.state.error = error;
+        } finally {
+            this.state.isLoading = false;
+        }
     }
 
     allLabel({ fields }) {
@@ -169,11 +218,19 @@ export class Rehearsal extends Component {
                 : [];
         }
         const said = others
-            .filter(({ unknown }) => !unknown)
-            .map(({ kind, label, count }) => `${KINDS[kind]}: ${label} × ${count}`);
+            .filter((one) => !one.unknown && !one.sensitive && one.count > (one.listed || 0))
+            .map(countedSentence);
         return said.length
             ? [_t("Not shown one by one: %(list)s", { list: said.join(" · ") })]
             : [];
+    }
+
+    /** Of what is counted only, by what somebody signs in, is reached or is paid. */
+    get sensitive() {
+        const { others = [] } = this.props.rehearsal;
+        return others
+            .filter((one) => one.sensitive && !one.unknown && one.count > (one.listed || 0))
+            .map((one) => _t("Not shown: %(list)s", { list: countedSentence(one) }));
     }
 
     /** What nobody can know in advance. */

@@ -117,6 +117,7 @@ test("each request of the client is one that the API takes", async () => {
         preferences: [[]],
         setPreferences: [[{ show_tool_calls: false }]],
         stopTurn: [[9]],
+        rehearsal: [[9, "c1", 0]],
         decide: [
             [9, { id: "c1", decision: "approve_once" }],
             [9, { id: "c1", decision: "accept", args, content: args, reason: "so" }],

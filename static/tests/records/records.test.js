@@ -1,6 +1,7 @@
 import { animationFrame, click, expect, queryAllTexts, queryOne, test, waitFor } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
-import { mockService, mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { mockService, mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
+import { AiApi } from "@woow_paas_platform/core/ai_api";
 import { ApprovalCard } from "@woow_paas_platform/questions/approval_card";
 import { RecordResult } from "@woow_paas_platform/records/record_result";
 
@@ -153,9 +154,17 @@ const APPROVAL = {
     expiresAt: null,
 };
 
-async function mountApproval(rehearsal) {
+async function mountApproval(rehearsal, values = {}) {
     await mountWithCleanup(ApprovalCard, {
-        props: { approval: { ...APPROVAL, rehearsal }, name: "Odoo.update_records" },
+        props: { approval: { ...APPROVAL, rehearsal, ...values }, name: "Odoo.update_records" },
+    });
+}
+
+function onRpcOfCard(answer) {
+    patchWithCleanup(AiApi.prototype, {
+        async rehearsal(turnId, callId, after) {
+            return answer(after);
+        },
     });
 }
 
@@ -210,7 +219,12 @@ const ORDER = {
     first: 2,
     fields: [
         { name: "partner_id", label: "Customer", type: "many2one", new: "Azure" },
-        { name: "amount_total", label: "Total", type: "monetary", new: 2564 },
+        {
+            name: "amount_total",
+            label: "Total",
+            type: "monetary",
+            new: { amount: 2564, currency: "EUR", name: "2564.00 EUR" },
+        },
         { name: "date_order", label: "Order Date", type: "datetime", new: "2026-11-24 02:15" },
     ],
 };
@@ -218,17 +232,13 @@ const ORDER = {
 test("a quotation shows the order and its amounts first, and counts what there is no room for", async () => {
     const lines = Array.from({ length: 9 }, () => LINE);
     await mountApproval({ created: [ORDER, ...lines], changes: [], deleted: [] });
-    expect(queryAllTexts("[data-field=amount_total] dd")).toEqual(["2,564"]);
-    expect(queryAllTexts("[data-field=product_uom_qty] dd").slice(0, 4)).toEqual([
-        "2",
-        "2",
-        "2",
-        "2",
-    ]);
+    expect(queryAllTexts("[data-field=amount_total] dd")).toEqual(["2,564.00 EUR"]);
+    expect(queryAllTexts("[data-field=product_uom_qty] dd")).toEqual(Array(5).fill("2"));
+    expect(queryAllTexts("[data-field=price_subtotal] dd")).toEqual(Array(5).fill("641"));
     expect("[data-field=sequence]").toHaveCount(0);
-    expect(".o_ai_chat_rehearsal_record").toHaveCount(5);
+    expect(".o_ai_chat_rehearsal_record").toHaveCount(6);
     expect(".o_ai_chat_rehearsal_record:first").toHaveText(/Creates\s*S00012/);
-    expect(".o_ai_chat_rehearsal_rest").toHaveText("Creates: Sales Order Line × 5");
+    expect(".o_ai_chat_rehearsal_rest").toHaveText("Creates: Sales Order Line × 4");
     await click(".o_ai_chat_rehearsal_all");
     await animationFrame();
     expect(".o_ai_chat_rehearsal_record").toHaveCount(10);
@@ -236,6 +246,110 @@ test("a quotation shows the order and its amounts first, and counts what there i
     await click(".o_ai_chat_rehearsal_record:first button");
     await animationFrame();
     expect("[data-field=date_order] dd").toHaveText("Nov 24, 2026, 2:15 AM");
+});
+
+function field(number, name = "field") {
+    return { name: `${name}_${number}`, label: `Field ${number}`, type: "char", new: "x" };
+}
+
+function record(model, first, fields) {
+    return { model, label: model, name: model, first, fields };
+}
+
+test("all that the call has named is shown", async () => {
+    const fields = Array.from({ length: 40 }, (_, i) => field(i));
+    await mountApproval({ created: [record("res.partner", 10, fields)] });
+    const shown = queryAllTexts(".o_ai_chat_rehearsal_record dt");
+    expect(shown.slice(0, 10)).toEqual(fields.slice(0, 10).map(({ label }) => label));
+    expect(shown.length).toBeLessThan(33);
+    expect(".o_ai_chat_rehearsal_record button").toHaveText("Show all 40 fields");
+});
+
+test("the room of a card is used before anything is folded", async () => {
+    const fields = Array.from({ length: 9 }, (_, i) => field(i));
+    await mountApproval({ changes: [record("res.partner", 1, fields)] });
+    expect(".o_ai_chat_rehearsal_record dt").toHaveCount(9);
+    expect(".o_ai_chat_rehearsal_record button").toHaveCount(0);
+});
+
+test("what is deleted, and ways out, stand before other creations", async () => {
+    const fields = Array.from({ length: 4 }, (_, i) => field(i));
+    const lines = Array.from({ length: 20 }, () => record("sale.order.line", 4, fields));
+    await mountApproval({
+        created: [record("mail.activity", 0, []), ...lines],
+        changes: [
+            record("sale.order", 2, fields),
+            { ...record("res.users", 1, fields), sensitive: true, more: 2 },
+        ],
+        deleted: [{ id: 4, model: "res.partner", label: "Contact", name: "Azure" }],
+    });
+    const heads = queryAllTexts(".o_ai_chat_rehearsal_record > div:first-child");
+    expect(heads.slice(0, 3).map((head) => head.split("\n").at(-1))).toEqual([
+        "mail.activity",
+        "res.users",
+        "Contact",
+    ]);
+    expect(".o_ai_chat_rehearsal_more.text-danger").toHaveText(/2 more fields/);
+    expect(".o_ai_chat_rehearsal_rest").toHaveText(/sale.order.line × \d+/);
+});
+
+test("the record that the call is about comes first", async () => {
+    await mountApproval(
+        {
+            created: [record("mail.activity", 0, [])],
+            changes: [record("res.partner", 1, [field(1)])],
+        },
+        { args: { model: "res.partner" } }
+    );
+    expect(".o_ai_chat_rehearsal_record:first").toHaveText(/res\.partner/);
+});
+
+test("each of many records is reached, page by page, also after an error", async () => {
+    const one = (number) => ({
+        ...record("res.partner", 1, [field(1)]),
+        name: `Partner ${number}`,
+        kind: "changed",
+    });
+    const page = (from, to) => Array.from({ length: to - from }, (_, i) => one(from + i));
+    let isDown = true;
+    onRpcOfCard((after) => {
+        expect.step(after);
+        if (isDown) {
+            isDown = false;
+            throw new Error("No connection.");
+        }
+        return { records: page(30 + after, Math.min(80 + after, 130)), total: 100 };
+    });
+    await mountApproval({
+        changes: page(0, 30),
+        others: [
+            {
+                model: "res.partner",
+                label: "res.partner",
+                kind: "changed",
+                count: 100,
+                listed: 100,
+            },
+        ],
+        hidden: 100,
+        partial: true,
+    });
+    expect(".o_ai_chat_rehearsal_others").toHaveCount(0);
+    expect(".o_ai_chat_rehearsal_all").toHaveText("Show all 130 records");
+    await click(".o_ai_chat_rehearsal_all");
+    await animationFrame();
+    expect(".o_ai_chat_rehearsal [role=alert]").toHaveText(/No connection/);
+    await click(".o_ai_chat_rehearsal [role=alert] button");
+    await animationFrame();
+    expect(".o_ai_chat_rehearsal_further").toHaveText("Show 50 more records");
+    expect(".o_ai_chat_rehearsal_rest").toHaveText("Changes: res.partner × 50");
+    await click(".o_ai_chat_rehearsal_further");
+    await animationFrame();
+    expect.verifySteps([0, 0, 50]);
+    expect(".o_ai_chat_rehearsal_record").toHaveCount(130);
+    expect(".o_ai_chat_rehearsal_record:last").toHaveText(/Partner 129/);
+    expect(".o_ai_chat_rehearsal_further").toHaveCount(0);
+    expect(".o_ai_chat_rehearsal_rest").toHaveCount(0);
 });
 
 test("what is only counted is counted by kind, what nobody knows is in red, and arguments stay open", async () => {
@@ -246,7 +360,14 @@ test("what is only counted is counted by kind, what nobody knows is in red, and 
             { kind: "callback", what: "odoo.addons.x.later" },
         ],
         others: [
-            { model: "mail.followers", label: "Followers", kind: "created", count: 3 },
+            {
+                model: "mail.followers",
+                label: "Followers",
+                kind: "created",
+                count: 3,
+                names: ["Ann", "Bob"],
+            },
+            { model: "res.users", label: "User", kind: "changed", count: 1, sensitive: true },
             { model: "res.partner", label: "Contact", kind: "changed", count: 4, unknown: true },
         ],
         hidden: 7,
@@ -256,7 +377,10 @@ test("what is only counted is counted by kind, what nobody knows is in red, and 
     expect(red).toHaveLength(3);
     expect(red[0]).toInclude("https://example.com");
     expect(red[2]).toInclude("Contact × 4");
-    expect(".o_ai_chat_rehearsal_others").toHaveText(/Creates: Followers × 3/);
+    expect(".o_ai_chat_rehearsal_others").toHaveText(
+        "Not shown one by one: Creates: Followers × 3 (Ann, Bob, …)"
+    );
+    expect(".o_ai_chat_rehearsal_sensitive.text-danger").toHaveText("Not shown: Changes: User × 1");
     expect(".o_ai_chat_rehearsal_more").toHaveText(/2 more fields/);
     expect("input").toHaveCount(1);
 });
@@ -295,6 +419,6 @@ test("a long message is folded, with how much is left", async () => {
 
 test("where nothing can be shown the card says so, with the arguments", async () => {
     await mountApproval({ impossible: "It needs a network." });
-    expect(".o_ai_chat_rehearsal").toHaveText("It needs a network.");
+    expect(".o_ai_chat_rehearsal_unknown.text-danger").toHaveText("It needs a network.");
     expect("input").toHaveCount(1);
 });
