@@ -87,8 +87,16 @@ class TestNewAssistants(AiCase):
         self.assertTrue(new.with_user(self.member).has_access("read"))
 
     def test_the_list_says_whom_an_assistant_is_for(self):
-        self.assistant.group_ids = self.env.ref("base.group_user")
-        self.assertEqual(self.assistant.audience, self.env.ref("base.group_user").name)
+        users, portal = self.env.ref("base.group_user"), self.env.ref("base.group_portal")
+        ours = self.env.ref("woow_paas_platform.group_admin")
+        for groups, audience in (
+            (users, "Internal users"),
+            (users | portal, "Internal users, Portal users"),
+            (ours, ours.full_name),
+        ):
+            self.assistant.group_ids = groups
+            self.assertEqual(self.assistant.audience, audience)
+        self.assertIn("/", ours.full_name)  # with the name of its application
         self.assistant.group_ids = False
         self.assertEqual(self.assistant.audience, "Everyone")
         with self.assertRaises(AccessError):

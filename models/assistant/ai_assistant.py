@@ -124,12 +124,19 @@ class AiAssistant(models.Model):
         configs = self.env["ai.config"].search([], limit=2)
         return configs if len(configs) == 1 else False
 
-    @api.depends("group_ids.name")
+    @api.depends("group_ids.full_name")
     @api.depends_context("lang")
     def _compute_audience(self):
+        """Odoo calls its two kinds of users “Role / User” and “Role / Portal”."""
+        _ = self.env._
+        kinds = {
+            self.env.ref("base.group_user"): _("Internal users"),
+            self.env.ref("base.group_portal"): _("Portal users"),
+        }
         for assistant in self:
-            names = assistant.group_ids.sorted("name").mapped("name")
-            assistant.audience = ", ".join(names) or self.env._("Everyone")
+            groups = assistant.group_ids._origin
+            names = [kinds.get(group) or group.full_name for group in groups]
+            assistant.audience = ", ".join(sorted(names)) or _("Everyone")
 
     @api.depends("mcp_server_ids.tool_ids.active", "mcp_tool_disabled_ids")
     def _compute_tool_count(self):
