@@ -103,10 +103,8 @@ def tool_call(
     round_: int,
     max_rounds: int,
     records: str = "",
-    order: Sequence[str] = (),
 ) -> Event:
     """:param fixed: names of arguments that the record filled in
-    :param order: names of the arguments as people read them
     :param records: ``read`` or ``write`` of a call on the host's own records; no server can say so
     """
     return {
@@ -120,7 +118,6 @@ def tool_call(
         "max_rounds": max_rounds,
         **({"fixed": list(fixed)} if fixed else {}),
         **({"records": records} if records else {}),
-        **({"order": list(order)} if order else {}),
     }
 
 

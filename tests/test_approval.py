@@ -179,7 +179,7 @@ class TestApproval(TurnByHandCase):
         )
         self._asked()
         (event,) = self._events("approval_required")
-        self.assertEqual(event["schema"]["propertyOrder"], ["number", "city", "notify"])
+        self.assertEqual(list(event["schema"]["properties"]), ["number", "city", "notify"])
 
     def test_the_question_says_that_the_tool_is_set_to_ask(self):
         self.forecast.approval_policy = "ask"

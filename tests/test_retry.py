@@ -5,6 +5,8 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 from psycopg2 import IntegrityError
 
+from ..services.mcp.discovery import content
+from ..services.specs import CallResult
 from .common import AiCase, AiHttpCase
 
 CALLS = [
@@ -104,18 +106,48 @@ class TestRetry(RetryData, AiCase):
         self.assertEqual(events[3]["result"], "sunny")
         self.assertEqual([event.get("fixed") for event in events[2:5:2]], [["city"], None])
 
-    def test_arguments_keep_the_order_of_the_tools_schema(self):
-        properties = {"currency": {}, "city": {}}
-        self.forecast.input_schema = json.dumps({"properties": properties})
+    def test_arguments_and_results_keep_the_order_of_their_keys(self):
+        """As the model and the server have written them, at every depth, whatever text stands beside."""
+        given = {
+            "customer": "Ann",
+            "id": 7,
+            "values": {"currency": "TWD", "b": [{"zeta": 1, "a": 2}]},
+        }
+        row = {"number": "A1", "customer": "Ann", "amount": 5, "paid": True}
         call = self.turn.call_ids[0]
-        call.write(
-            {"tool_id": self.forecast.id, "arguments": {"currency": "TWD", "city": "Keelung"}}
+        for blocks, path in (
+            ([], ["result"]),
+            ([json.dumps({"result": [row]})], ["result"]),
+            ([json.dumps(row)], ["structured", "result"]),
+            (["One invoice."], ["structured", "result"]),
+        ):
+            with self.subTest(blocks):
+                said = [{"type": "text", "text": block} for block in blocks]
+                found = content.read(
+                    {"content": said, "structuredContent": {"result": [row]}},
+                    llm_cap=10_000,
+                    ui_cap=10_000,
+                )
+                result = CallResult(outcome="ok", text=found.text, display=found.display)
+                call.write({"arguments": given, **call._vals_of_result(result)})
+                self.env.flush_all()
+                self.env.invalidate_all()
+                data = call.with_user(self.member).sudo(False)._api_format()
+                rows = data["result"]
+                for name in path:
+                    rows = rows[name]
+                self.assertEqual(list(rows[0]), list(row))
+                self.assertEqual(json.dumps(data["args"]), json.dumps(given))
+
+    def test_events_keep_the_order_of_their_keys(self):
+        given = {"customer": "Ann", "id": 7, "values": {"currency": "TWD", "b": 1}}
+        self.turn._append_events([{"type": "tool_call", "id": "c", "args": given}])
+        self.env.flush_all()
+        self.env.invalidate_all()
+        event = self.env["woow_paas_platform.ai_turn_event"].search(
+            [("turn_id", "=", self.turn.id)], order="seq DESC", limit=1
         )
-        call.invalidate_recordset()
-        self.assertEqual(list(call.arguments), ["city", "currency"], "sorted by the database")
-        portal = call.with_user(self.member).sudo(False)
-        self.assertEqual(portal._call_event()["order"], ["currency", "city"])
-        self.assertEqual(portal._api_format()["order"], ["currency", "city"])
+        self.assertEqual(json.dumps(event.payload["args"]), json.dumps(given))
 
     def test_the_model_reads_the_question_once(self):
         request = self.retry._turn_request()

@@ -9,6 +9,7 @@ from ...services.specs import Verdict
 from ...services.toolset import lookup
 from ...services.turn import approval
 from ...tools.moments import utc
+from ..turn.ai_turn_event import OrderedJson
 from .callable_mixin import BLOCKED
 
 NOBODY_TO_ASK = (
@@ -55,7 +56,7 @@ class ToolCall(models.Model):
     decided_by_id = fields.Many2one("res.users", "Decided by", readonly=True, ondelete="set null")
     decided_at = fields.Datetime(readonly=True)
     is_changed = fields.Boolean("Arguments Changed", readonly=True)
-    asked_arguments = fields.Json(
+    asked_arguments = OrderedJson(
         "Original Arguments",
         readonly=True,
         help="Arguments requested by the model, if the user changed them.",
@@ -215,8 +216,6 @@ class ToolCall(models.Model):
             form = schema.clean(self._input_schema())
         except EngineError:
             form = {"type": "object"}
-        if form.get("properties"):
-            form["propertyOrder"] = list(form["properties"])  # jsonb sorts keys
         source = self.tool_id or self.operation_id
         return events.approval_required(
             self.call_id,

@@ -9,6 +9,7 @@ from ...services.mcp.session import elicitation
 from ...services.schemas import elicitation_form
 from ...tools import notify, vault
 from ...tools.moments import utc
+from ..turn.ai_turn_event import OrderedJson
 
 
 class CallQuestion(models.Model):
@@ -32,7 +33,7 @@ class CallQuestion(models.Model):
     key = fields.Char(readonly=True, help="Key that the server uses for the question.")
     ask_round = fields.Integer("Question Round", readonly=True)
     message = fields.Text(readonly=True)
-    schema = fields.Json(readonly=True)
+    schema = OrderedJson(readonly=True)
     url = fields.Char("URL", readonly=True)
     host = fields.Char(readonly=True, help="Host of the page.")
     is_held = fields.Boolean(

@@ -21,13 +21,10 @@ MODEL = "woow_paas_platform.call_question"
 
 def _question_vals(asked):
     """The columns of what a server asks."""
-    form = dict(asked.schema)
-    if form.get("properties"):
-        form["propertyOrder"] = list(form["properties"])  # jsonb sorts keys
     return {
         "kind": "url" if asked.url else "form",
         "message": text.storable(asked.message),
-        "schema": text.storable(form),
+        "schema": text.storable(dict(asked.schema)),
         "url": asked.url,
     }
 

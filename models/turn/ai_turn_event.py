@@ -1,6 +1,12 @@
 from odoo import fields, models
 
 
+class OrderedJson(fields.Json):
+    """JSON whose objects keep the order of their keys, which `jsonb` sorts by their length: what people read."""
+
+    _column_type = ("json", "json")
+
+
 class AiTurnEvent(models.Model):
     """An event of a turn's log, which every stream replays: written once, in order, never changed."""
 
@@ -13,6 +19,6 @@ class AiTurnEvent(models.Model):
         "woow_paas_platform.ai_turn", required=True, readonly=True, ondelete="cascade"
     )
     seq = fields.Integer(required=True, readonly=True)
-    payload = fields.Json(required=True, readonly=True)
+    payload = OrderedJson(required=True, readonly=True)
 
     _turn_seq_unique = models.UniqueIndex("(turn_id, seq)")

@@ -3,10 +3,10 @@ import json
 from odoo import api, fields, models
 
 from ...services import const, events, text
-from ...services.schemas import arguments
 from ...services.specs import CallResult
 from ...services.turn import read_result
 from ...tools import sentences
+from .ai_turn_event import OrderedJson
 
 SMALL = 4 * 1024  # bytes of a result that nobody counts
 NOT_FINISHED = "The call was not finished."
@@ -52,10 +52,10 @@ class ToolCall(models.Model):
         "woow_paas_platform.mcp_server", readonly=True, ondelete="set null", index="btree_not_null"
     )
     server_name = fields.Char(readonly=True)
-    arguments = fields.Json(readonly=True)
+    arguments = OrderedJson(readonly=True)
     arguments_text = fields.Text("Arguments as Text", compute="_compute_arguments_text")
     fixed = fields.Json(readonly=True, help="Names of the arguments filled in from the record.")
-    result = fields.Json(readonly=True, help="Result as shown to users, up to a maximum length.")
+    result = OrderedJson(readonly=True, help="Result as shown to users, up to a maximum length.")
     llm_text = fields.Text(
         readonly=True, help="Result as read by the model, up to a maximum length."
     )
@@ -241,16 +241,11 @@ class ToolCall(models.Model):
             round_=self.round,
             max_rounds=self._max_rounds(),
             records=self._effect_on_records(),
-            order=self._argument_order(),
         )
 
     def _input_schema(self):
         """What the arguments must fit."""
         return json.loads((self.tool_id or self.operation_id).input_schema or "{}")
-
-    def _argument_order(self):
-        # sudo: mcp_tool, toolbox_operation - names of arguments that the caller reads anyway
-        return arguments.order(self.arguments or {}, self.sudo()._input_schema())
 
     def _effect_on_records(self):
         """``read`` or ``write`` of a call on records of this database, ``""`` of any other."""
@@ -292,7 +287,6 @@ class ToolCall(models.Model):
             "server": self.server_name or "",
             "args": self.arguments or {},
             "fixed": self.fixed or [],
-            "order": self._argument_order(),
             "round": self.round,
             "max_rounds": self._max_rounds(),
         }

@@ -117,7 +117,7 @@ class TurnLog:
             "SELECT e.turn_id, e.seq FROM woow_paas_platform_ai_turn_event e"
             " JOIN (VALUES %s) AS mine (turn_id, seq, payload)"
             " ON mine.turn_id = e.turn_id AND mine.seq = e.seq"
-            " WHERE e.payload IS DISTINCT FROM mine.payload::jsonb",
+            " WHERE e.payload::jsonb IS DISTINCT FROM mine.payload::jsonb",
             rows,
             fetch=True,
         )

@@ -35,18 +35,6 @@ def problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     return f"The arguments are not valid for the tool: {wrong}." if wrong else ""
 
 
-def order(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
-    """Names of the arguments in the order of the schema's properties; jsonb sorts keys by their length.
-
-    >>> order({"id": 1, "city": "Taipei", "note": ""}, {"properties": {"city": {}, "id": {}}})
-    ['city', 'id', 'note']
-    """
-    properties = schema.get("properties")
-    listed = properties if isinstance(properties, Mapping) else ()
-    known = [name for name in listed if name in arguments]
-    return [*known, *(name for name in arguments if name not in listed)]
-
-
 def misfits(value: Any, schema: Mapping[str, Any]) -> str:
     """Where a value violates an untrusted schema; empty if it fits."""
     if not schema:

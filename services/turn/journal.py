@@ -19,7 +19,6 @@ from ..records.errors import (
     SomethingLeft,
     TryAgain,
 )
-from ..schemas import arguments
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
 from .event_log import EventLog
 from .interrupt import Interrupt, Interrupted
@@ -78,9 +77,6 @@ class TurnJournal(EventLog):
                 round_=call.round,
                 max_rounds=self.max_rounds,
                 records=call.tool.records if call.tool else "",
-                order=arguments.order(call.arguments or {}, call.tool.input_schema)
-                if call.tool
-                else (),
             )
             for call in calls
         ]

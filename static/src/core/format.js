@@ -133,15 +133,6 @@ export function prettyValue(value) {
     return typeof data === "string" ? data : JSON.stringify(data, null, 2);
 }
 
-/** An object with these keys first, as far as it has them. */
-export function inOrder(data, keys = []) {
-    if (data === null || typeof data !== "object" || Array.isArray(data)) {
-        return data;
-    }
-    const known = keys.filter((key) => Object.hasOwn(data, key));
-    return Object.fromEntries([...known, ...Object.keys(data)].map((key) => [key, data[key]]));
-}
-
 /**
  * The beginning of a long text.
  *

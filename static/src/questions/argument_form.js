@@ -79,8 +79,7 @@ function isEcho({ title, description }, name) {
 export function formFields(schema, args = {}, fixed = []) {
     const properties = schema?.properties || {};
     const required = new Set(schema?.required || []);
-    const order = schema?.propertyOrder || []; // a database may forget in which order they came
-    const names = [...new Set([...order, ...Object.keys(properties), ...Object.keys(args)])];
+    const names = [...new Set([...Object.keys(properties), ...Object.keys(args)])];
     return names.map((name) => {
         const property = properties[name] || {};
         const kind = kindOf(property);

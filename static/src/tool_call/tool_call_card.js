@@ -1,7 +1,7 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
-import { formatDuration, inOrder, prettyValue } from "../core/format";
+import { formatDuration, prettyValue } from "../core/format";
 import { ApprovalCard, decisionSentence } from "../questions/approval_card";
 import { Attachments } from "../composer/attachments";
 import { QuestionCard, questionSentence } from "../questions/question_card";
@@ -172,8 +172,7 @@ export class ToolCallCard extends Component {
     }
 
     get args() {
-        const { args, order } = this.props.call;
-        return prettyValue(inOrder(args, order));
+        return prettyValue(this.props.call.args);
     }
 
     /** The arguments that the model could not choose. */

@@ -8,24 +8,6 @@ import { CopyButton } from "../markdown/copy_button";
 /** What is shown before "Show all" is asked for. */
 const CAP = { maxLines: 200, maxChars: 20000 };
 
-/** Whether both are the same but for the order of keys. */
-function isSameData(one, other) {
-    if (one === null || other === null || typeof one !== "object" || typeof other !== "object") {
-        return one === other;
-    }
-    const keys = Object.keys(one);
-    return (
-        Array.isArray(one) === Array.isArray(other) &&
-        keys.length === Object.keys(other).length &&
-        keys.every((key) => Object.hasOwn(other, key) && isSameData(one[key], other[key]))
-    );
-}
-
-/** A list that is told one item after the other, as FastMCP does. */
-function parseSeries(text) {
-    return text.split(/\n+(?=[{[])/).map(parseStructure);
-}
-
 /** What a tool answered: a table where it is one, links to its resources, else text. */
 export class ToolResult extends Component {
     static template = "woow_paas_platform.ToolResult";
@@ -46,19 +28,12 @@ export class ToolResult extends Component {
         return _t("Copy result");
     }
 
-    /**
-     * Where text and structure differ, the structure is the one for programs. Where they say the same, the text has kept
-     * the order of the server's keys, which a database forgets.
-     */
+    /** Where text and structure differ, the structure is the one for programs. */
     get data() {
         const { result } = this.props.call;
         const hasBoth =
             result && typeof result === "object" && "structured" in result && "text" in result;
-        if (!hasBoth) {
-            return parseStructure(result);
-        }
-        const said = [parseStructure(result.text), { result: parseSeries(result.text) }];
-        return said.find((data) => isSameData(data, result.structured)) || result.structured;
+        return hasBoth ? result.structured : parseStructure(result);
     }
 
     get table() {

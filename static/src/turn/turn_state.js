@@ -28,7 +28,6 @@
  * @property {string} title
  * @property {string} server
  * @property {*} args
- * @property {string[]} order names of the arguments as they are shown; JSON of a database has lost it
  * @property {*} result
  * @property {string|null} outcome null while it runs
  * @property {boolean} isError
@@ -138,7 +137,6 @@ export function toolCall(data) {
         title: data.title || "",
         server: data.server || "",
         args: data.args ?? {},
-        order: data.order || [],
         fixed: data.fixed || [],
         result: data.result ?? null,
         outcome: data.outcome || null,

@@ -8,7 +8,6 @@ from jsonschema import Draft202012Validator
 
 from dev.checks.corpus import keywords
 from services.errors import UnusableSchema
-from services.schemas import arguments
 from services.schemas.schema import MAX_BYTES, clean, local_references
 
 EMPTY = {"type": "object", "properties": {}}
@@ -396,11 +395,3 @@ def test_nothing_lies_deeper_than_the_limit(schema, depth):
         return
     # A union and the items of an array are a level each, so the limit is of schemas within schemas.
     assert max((level for level, _, _ in keywords(cleaned)), default=0) <= depth
-
-
-def test_arguments_stand_as_the_schema_lists_them_whatever_it_is():
-    values = {"id": 1, "city": "Keelung", "note": ""}
-    properties = {"city": {}, "gone": {}, "id": {}}
-    assert arguments.order(values, {"properties": properties}) == ["city", "id", "note"]
-    for properties in (None, 7, ["city"], "city", {}):
-        assert arguments.order(values, {"properties": properties}) == list(values)
