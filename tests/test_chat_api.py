@@ -1,11 +1,13 @@
 import time
 from dataclasses import replace
 from datetime import timedelta
+from threading import Event
 from unittest.mock import patch
 
 from odoo import fields
 from odoo.tests import tagged
 
+from ..models.base import ir_http
 from ..models.conversation import discuss_channel_page, discuss_channel_search
 from ..runtime import process
 from ..runtime.turns import listeners
@@ -16,6 +18,12 @@ from .common import AiHttpCase
 @tagged("post_install", "-at_install")
 class TestChatApi(AiHttpCase):
     """The HTTP contract, from the outside; the turn itself is the e2e tests' matter."""
+
+    def setUp(self):
+        super().setUp()
+        self.told_of_proxy = Event()  # of this test
+        self.told_of_proxy.set()
+        self.startPatcher(patch.object(ir_http, "_told_of_proxy", self.told_of_proxy))
 
     def _new(self, **values):
         return self._call(
@@ -384,6 +392,28 @@ class TestChatApi(AiHttpCase):
                     path = f"/api/ai/turns/{turn.id}/{act}"
                     status, _answer = self._call("POST", path, headers=headers)
                     self.assertEqual(status == 403, refused)
+
+    def test_a_proxy_that_leaves_the_port_out_is_named_in_the_log(self):
+        """Behind nginx at port 8080 `$host` is a host without a port, `$http_host` is the one that the page names."""
+        self._sign_in(self.member)
+        path = f"/api/ai/turns/{self._ask(self.member).id}/stop"
+        base = "https://odoo.example.com"
+        self.env["ir.config_parameter"].sudo().set_param("web.base.url", base)
+        self.env.flush_all()
+        page = {"Origin": "http://127.0.0.1:8080"}
+        self.told_of_proxy.clear()
+        status, _answer = self._call("POST", path, headers={"Host": "127.0.0.1:8080", **page})
+        self.assertEqual(status, 200)
+        evil = {"Host": "127.0.0.1", "Origin": "http://evil.example.com"}
+        self.assertEqual(self._call("POST", path, headers=evil)[0], 403)
+        self.assertFalse(self.told_of_proxy.is_set())
+        with self.assertLogs(ir_http.__name__, "WARNING") as said:
+            for _again in range(2):
+                status, _answer = self._call("POST", path, headers={"Host": "127.0.0.1", **page})
+                self.assertEqual(status, 403)
+        (line,) = said.output
+        for part in ("http://127.0.0.1:8080", "http://127.0.0.1/", "$http_host", "web.base.url"):
+            self.assertIn(part, line)
 
     def test_forms_are_refused(self):
         self._sign_in(self.member)

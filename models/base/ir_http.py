@@ -1,4 +1,6 @@
+import logging
 import re
+import threading
 from urllib.parse import urlsplit
 
 import psycopg2
@@ -7,11 +9,17 @@ from odoo.exceptions import AccessDenied
 from odoo.http import request
 from werkzeug.exceptions import Forbidden
 
+from ...services import text
 from ...tools import db, host
+
+_logger = logging.getLogger(__name__)
 
 LANGUAGE_HEADER = "X-Woow-Language"  # code of the language of the page that asks, such as zh_TW
 DEFAULT_PORTS = {"http": 80, "https": 443}
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+MAX_ORIGIN = 200  # characters of an address in the log
+
+_told_of_proxy = threading.Event()
 
 
 class CrossSite(Forbidden):
@@ -31,7 +39,24 @@ def _is_same_origin(headers):
     # sudo: ir.config_parameter - the address of this Odoo, which the caller knows
     base = request.env["ir.config_parameter"].sudo().get_param("web.base.url", "")
     here = {_origin_of(request.httprequest.host_url), _origin_of(base)} - {None}
-    return _origin_of(origin) in here
+    found = _origin_of(origin)
+    if found not in here and found and found[1] in {host for _scheme, host, _port in here}:
+        _tell_of_proxy(origin, request.httprequest.host_url)
+    return found in here
+
+
+def _tell_of_proxy(origin, here):
+    """A proxy at another port that leaves it out of the host locks every browser out; said once for a process."""
+    if _told_of_proxy.is_set():
+        return
+    _told_of_proxy.set()
+    _logger.warning(
+        "A request from a page of %s was refused as one of another site, because Odoo was asked as %s. If a proxy"
+        " stands before Odoo, let it pass the port on: `proxy_set_header Host $http_host;` and the same for"
+        " X-Forwarded-Host. Else set the system parameter web.base.url to the address that people use.",
+        text.one_line(origin, MAX_ORIGIN),
+        text.one_line(here, MAX_ORIGIN),
+    )
 
 
 def _origin_of(address):
