@@ -63,6 +63,11 @@ export class AiChatStore extends Reactive {
         return this.threads[this.currentId] || null;
     }
 
+    /** Names what is on the screen: a new chat stays that when it becomes a conversation. */
+    get place() {
+        return this.currentId === this.startedId ? 0 : this.currentId || 0;
+    }
+
     get isShown() {
         return this.view !== null;
     }

@@ -1,4 +1,4 @@
-import { Component, onMounted, onPatched, useEffect, useRef, useState } from "@odoo/owl";
+import { Component, onMounted, onPatched, status, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { MentionChips } from "../mentions/mention_chips";
@@ -32,6 +32,8 @@ export class Composer extends Component {
         onAttachFromServer: { type: Function, optional: true },
         /** Changes when another conversation is shown: the focus goes to the input then. */
         focusKey: { type: [String, Number], optional: true },
+        /** Names the conversation; a new chat keeps its name when it becomes one. */
+        place: { type: [String, Number], optional: true },
         /** Something else has the focus and gives it back when it is done. */
         isAside: { type: Boolean, optional: true },
         placeholder: { type: [String, Object], optional: true },
@@ -270,12 +272,20 @@ export class Composer extends Component {
         this.input.el.focus({ preventScroll: true });
     }
 
+    /** What is written where; what is sent later is sent only if it is still this. */
+    get written() {
+        return `${this.props.place} ${this.text}`;
+    }
+
     async send() {
         const { commands } = this.props;
-        if (commands?.isUnsure(this.text)) {
+        const { text, written } = this;
+        if (commands?.isUnsure(text)) {
             await commands.loadPrompts();
+            if (written !== this.written || status(this) === "destroyed") {
+                return;
+            }
         }
-        const { text } = this;
         const command = commands?.find(text);
         if (command) {
             return this.pick(command);
@@ -285,7 +295,7 @@ export class Composer extends Component {
             return; // the text stays, to be corrected
         }
         // What is sent before the chat is ready goes as soon as it is, unless it is changed first.
-        this.waiting = this.hasContent && this.props.isBusy ? text : null;
+        this.waiting = this.hasContent && this.props.isBusy ? written : null;
         if (this.canSend) {
             this.props.onSend(text);
             this.afterSending();
@@ -298,7 +308,7 @@ export class Composer extends Component {
             return;
         }
         this.waiting = null;
-        if (this.canSend && waiting === this.text) {
+        if (this.canSend && waiting === this.written) {
             this.send();
         }
     }

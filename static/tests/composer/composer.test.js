@@ -1,4 +1,14 @@
-import { animationFrame, click, edit, expect, keyDown, press, queryOne, test } from "@odoo/hoot";
+import {
+    animationFrame,
+    click,
+    Deferred,
+    edit,
+    expect,
+    keyDown,
+    press,
+    queryOne,
+    test,
+} from "@odoo/hoot";
 import { Component, useState, xml } from "@odoo/owl";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
@@ -11,21 +21,23 @@ class Owner extends Component {
     static template = xml`
         <Composer owner="state" focusKey="state.focusKey" placeholder="'Say it'"
                   isDisabled="state.isDisabled" isBusy="state.isBusy"
-                  isRunning="state.isRunning" isStopping="state.isStopping"
+                  isRunning="state.isRunning" isStopping="state.isStopping" commands="props.commands"
+                  place="state.place"
                   onInput="(text) => state.draft = text"
                   onSend="(text) => props.onSend(text)" onStop="() => props.onStop()"/>`;
     static components = { Composer };
     static props = ["*"];
 
     setup() {
-        this.state = useState({ draft: "", focusKey: 1, ...this.props.state });
+        this.state = useState({ draft: "", focusKey: 1, place: 1, ...this.props.state });
     }
 }
 
-async function mountComposer(state = {}) {
+async function mountComposer(state = {}, commands = undefined) {
     return mountWithCleanup(Owner, {
         props: {
             state,
+            commands,
             onSend: (text) => expect.step(`send ${text}`),
             onStop: () => expect.step("stop"),
         },
@@ -114,6 +126,61 @@ test("what was changed after it was entered is not sent by itself", async () => 
     await animationFrame();
     expect.verifySteps([]);
     expect(".o_ai_chat_input").toHaveValue("early, but");
+});
+
+test("what was entered in one conversation is not sent in another one", async () => {
+    const owner = await mountComposer({ draft: "yes", isBusy: true });
+    await press("Enter");
+    Object.assign(owner.state, { place: 2, isBusy: false });
+    await animationFrame();
+    expect.verifySteps([]);
+    expect(".o_ai_chat_input").toHaveValue("yes");
+});
+
+/** Commands of a chat whose prompts are still on their way. */
+function slowCommands() {
+    const loading = new Deferred();
+    const commands = {
+        place: "1",
+        isUnsure: (text) => text.startsWith("/"),
+        loadPrompts: () => loading,
+        matching: () => [],
+        find: () => null,
+        refuses: () => false,
+    };
+    return { commands, loading };
+}
+
+test("what is typed while the prompts come is not sent by an earlier Enter", async () => {
+    const { commands, loading } = slowCommands();
+    await mountComposer({ draft: "/billing" }, commands);
+    await press("Enter");
+    await edit("/billing and more");
+    loading.resolve();
+    await animationFrame();
+    expect.verifySteps([]);
+    expect(".o_ai_chat_input").toHaveValue("/billing and more");
+});
+
+test("an Enter that waits for prompts sends nothing in another conversation", async () => {
+    const { commands, loading } = slowCommands();
+    const owner = await mountComposer({ draft: "/billing" }, commands);
+    await press("Enter");
+    owner.state.place = 2; // where the same is a draft
+    await animationFrame();
+    loading.resolve();
+    await animationFrame();
+    expect.verifySteps([]);
+});
+
+test("what is still there when the prompts have come is sent", async () => {
+    const { commands, loading } = slowCommands();
+    await mountComposer({ draft: "/billing" }, commands);
+    await press("Enter");
+    expect.verifySteps([]);
+    loading.resolve();
+    await animationFrame();
+    expect.verifySteps(["send /billing"]);
 });
 
 test("an Enter before anything is written sends nothing later", async () => {
