@@ -129,6 +129,8 @@ MANAGED = {
     "user_id": {**_or_null(INT), "description": "Whose a personal server is"},
     "state_message": TEXT,
     "review_count": {**INT, "description": "Tools that wait for a review"},
+    "refused_count": {**INT, "description": "Tools whose definition was refused"},
+    "warned_count": {**INT, "description": "Tools in use in whose definition something was found"},
     "protocol_version": TEXT,
     "last_sync": MOMENT,
     "last_attempt": MOMENT,

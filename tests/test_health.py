@@ -87,15 +87,17 @@ class TestHealth(AiCase):
         services = self.service | self.other_workspace_service()
         self.assertEqual(services.with_user(self.owner)._attention(), {})
         self.user_server._record_failure(ConnectFailed())
-        self.env["woow_paas_platform.mcp_tool"].create(
-            {"server_id": self.user_server.id, "name": "fresh", "review_state": "new"}
-        )
+        Tool = self.env["woow_paas_platform.mcp_tool"]
+        of_server = {"server_id": self.user_server.id}
+        Tool.create({**of_server, "name": "fresh", "review_state": "new"})
+        gone = Tool.create({**of_server, "name": "gone", "review_state": "new"})
+        gone.available = False  # which nobody can decide about
         self.assertEqual(services.with_user(self.owner)._attention(), {self.service: 2})
-        ((server, to_review),) = self.service.with_user(self.owner)._own_servers()
-        self.assertEqual((server.state, to_review), ("error", 1))
+        server = self.service.with_user(self.owner)._own_servers()
+        self.assertEqual((server.state, server.review_count), ("error", 1))
         for person in (self.member, self.guest, self.stranger):
             seen = self.service.with_user(person)
-            self.assertEqual((seen.sudo()._attention(), seen.sudo()._own_servers()), ({}, []))
+            self.assertEqual((seen.sudo()._attention(), len(seen.sudo()._own_servers())), ({}, 0))
 
     def other_workspace_service(self):
         return self.env["woow_paas_platform.cloud_service"].create(

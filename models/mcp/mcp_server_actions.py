@@ -11,15 +11,26 @@ class McpServer(models.Model):
 
     tool_count = fields.Integer("Number of Tools", compute="_compute_tool_count")
     review_count = fields.Integer("Tools to Review", compute="_compute_tool_count")
+    refused_count = fields.Integer("Refused Tools", compute="_compute_tool_count")
+    warned_count = fields.Integer(
+        "Suspicious Tools",
+        compute="_compute_tool_count",
+        help="Tools in use whose definition contains a link, or mentions passwords or keys.",
+    )
 
-    @api.depends("tool_ids.available", "tool_ids.review_state")
+    @api.depends(
+        "tool_ids.available", "tool_ids.active", "tool_ids.review_state", "tool_ids.warning_codes"
+    )
     def _compute_tool_count(self):
         for server in self:
             tools = server.tool_ids.filtered("available")
+            of_state = tools.grouped("review_state")
+            count = {state: len(of_these) for state, of_these in of_state.items()}
+            in_use = of_state.get("approved", tools.browse()).filtered("active")
             server.tool_count = len(tools)
-            server.review_count = len(
-                tools.filtered(lambda t: t.review_state in ("new", "changed"))
-            )
+            server.review_count = count.get("new", 0) + count.get("changed", 0)
+            server.refused_count = count.get("refused", 0)
+            server.warned_count = len(in_use.filtered("warning_codes"))
 
     def _counts(self, model):
         """How many records of the model each server has: ``{server: number}``."""

@@ -92,6 +92,8 @@ class McpServer(models.Model):
             "state_message": self.state_sentence or "",
             "protocol_version": self.protocol_version or "",
             "review_count": self.review_count,
+            "refused_count": self.refused_count,
+            "warned_count": self.warned_count,
             "last_sync": utc(self.last_sync),
             "last_attempt": utc(self.last_attempt),
             "lock": self._lock_data(),

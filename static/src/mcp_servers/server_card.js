@@ -97,6 +97,15 @@ export class ServerCard extends Component {
         });
     }
 
+    /** `[sentence, classes]` of what was found in its tools, or decided about them. */
+    get marks() {
+        const { refused_count: refused, warned_count: warned } = this.props.server;
+        return [
+            refused && [_t("%(count)s refused", { count: refused }), badge("danger")],
+            warned && [_t("%(count)s suspicious", { count: warned }), badge("warning")],
+        ].filter(Boolean);
+    }
+
     get readAt() {
         return formatMomentFull(this.props.server.last_sync);
     }

@@ -1,4 +1,4 @@
-import { after, animationFrame, describe, expect, test } from "@odoo/hoot";
+import { after, animationFrame, describe, expect, queryAllTexts, test } from "@odoo/hoot";
 import { advanceTime } from "@odoo/hoot-mock";
 import { Component, useState, xml } from "@odoo/owl";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
@@ -76,6 +76,35 @@ test("a server with tools to review is not green, and the tab counts them live",
     await advanceTime(1500);
     await animationFrame();
     expect(tab.className).toBe("d-none");
+});
+
+test("the folded card marks what was refused and what looks suspicious", async () => {
+    const server = {
+        id: 1,
+        name: "crm",
+        active: true,
+        state: "connected",
+        tool_count: 3,
+        active_tool_count: 2,
+        review_count: 0,
+        refused_count: 1,
+        warned_count: 2,
+        authorization: "key",
+    };
+    const rest = { refused_count: 0, warned_count: 0 };
+    const user_servers = [
+        server,
+        { ...server, id: 2, name: "off", active: false },
+        { ...server, id: 3, name: "fine", ...rest },
+    ];
+    patchWithCleanup(browser, { fetch: async () => json({ ...NOTHING, user_servers }) });
+    await mountWithCleanup(McpServers, { props: { cloudServiceId: 5 } });
+    await animationFrame();
+    expect(queryAllTexts("[data-server=crm] .o_woow_server_mark")).toEqual([
+        "1 refused",
+        "2 suspicious",
+    ]);
+    expect(".o_woow_server_mark").toHaveCount(2);
 });
 
 test("each shared server shows its state in words", async () => {
