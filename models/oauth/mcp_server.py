@@ -62,6 +62,16 @@ class McpServer(models.Model):
         SIGN_IN, "server_id", "Sign-ins", domain=[("is_active", "=", True)], copy=False
     )
 
+    is_first_contact = fields.Boolean(compute="_compute_is_first_contact")
+
+    @api.depends("active", "state", "last_attempt", "authorization", "sign_in_ids")
+    def _compute_is_first_contact(self):
+        """Servers that are being asked what they have, for the first time."""
+        for server in self:
+            is_new = server.active and server.state == "draft" and not server.last_attempt
+            waits = server.authorization == "oauth_server" and not server.sign_in_ids
+            server.is_first_contact = is_new and not waits and bool(server._asked_by_odoo())
+
     @api.depends("oauth_issuer")
     def _compute_oauth_callbacks(self):
         # sudo: ir.config_parameter - the address of this Odoo, which its people know

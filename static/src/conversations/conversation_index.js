@@ -16,6 +16,8 @@ export class ConversationIndex extends Reactive {
         this.isIncomplete = false;
         this.isLoaded = false;
         this.isLoading = false;
+        /** How many searches have not been answered. */
+        this.searches = 0;
         this.error = null;
         /** Only conversations with these words. */
         this.words = "";
@@ -78,10 +80,16 @@ export class ConversationIndex extends Reactive {
     /** What is there is shown until the answer has come; an answer to earlier words is dropped. */
     async search(words) {
         this.words = words;
+        this.searches++;
         await this.read({ limit: LIST_SIZE }, (data) => {
             this.conversations = data.conversations;
             this.hasMore = data.has_more;
         });
+        this.searches--;
+    }
+
+    get isSearching() {
+        return this.searches > 0;
     }
 
     add(conversation) {

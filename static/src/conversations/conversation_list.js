@@ -29,19 +29,34 @@ export class ConversationList extends Component {
 
     setup() {
         this.nameInput = useRef("name");
-        this.state = useState({ words: this.props.list.words, renamedId: null, name: "" });
+        this.state = useState({
+            words: this.props.list.words,
+            isTyping: false,
+            renamedId: null,
+            name: "",
+        });
         useEffect(
             (el) => el?.select(),
             () => [this.nameInput.el]
         );
-        this.search = useDebounced(
-            () => this.props.onSearch(this.state.words.trim()),
-            SEARCH_DELAY
-        );
+        this.search = useDebounced(() => {
+            this.state.isTyping = false;
+            this.props.onSearch(this.state.words.trim());
+        }, SEARCH_DELAY);
+    }
+
+    /** From the first letter on: the list waits for the next one before it asks. */
+    get isSearching() {
+        return this.state.isTyping || this.props.list.isSearching;
+    }
+
+    onSearchInput() {
+        this.state.isTyping = true;
+        this.search();
     }
 
     clearSearch() {
-        this.state.words = "";
+        Object.assign(this.state, { words: "", isTyping: false });
         this.props.onSearch("");
     }
 

@@ -27,6 +27,8 @@ export class ServerList {
         this.isLoaded = false;
         this.error = null;
         this.looks = 0;
+        /** Ids of those that were changed or switched on here, so that they are asked once more. */
+        this.changedIds = new Set();
         /** The id of the server that somebody has gone to sign in to. */
         this.expectedId = 0;
         return reactive(this);
@@ -58,10 +60,11 @@ export class ServerList {
         this.lookAgain();
     }
 
-    /** Whether a server is asked what it has, and has not answered yet. */
+    /** Whether a server is asked what it has, and has not answered yet; while MCP is switched off none is. */
     isAsking(server) {
         const isNew = server.active && server.state === "draft" && !wantsSignIn(server);
-        return isNew && this.looks < MAX_LOOKS;
+        const isAsked = !server.last_attempt || this.changedIds.has(server.id);
+        return isNew && isAsked && !this.notice && this.looks < MAX_LOOKS;
     }
 
     /** What the person has to look at: as the tab of the page counts it. */
@@ -128,6 +131,7 @@ export class ServerList {
     }
 
     async change(id, values) {
+        this.changedIds.add(id);
         return this.put(await this.api.update(id, values));
     }
 
@@ -142,6 +146,7 @@ export class ServerList {
     }
 
     async toggle(server, active) {
+        this.changedIds.add(server.id);
         this.put(await this.api.toggle(server.id, { active }));
         if (server.tools) {
             await this.loadTools(server.id);

@@ -1,7 +1,9 @@
 import {
     advanceTime,
+    animationFrame,
     beforeEach,
     click,
+    Deferred,
     describe,
     edit,
     expect,
@@ -11,6 +13,7 @@ import {
 } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountChat, settle } from "../ai_chat_test_helpers";
+import { json } from "../fake_responses";
 import { FakeServer } from "../fake_server";
 
 describe.current.tags("desktop");
@@ -33,6 +36,22 @@ test("a search shows what was found, marked, and as text", async () => {
     await settle();
     expect(".o_ai_chat_excerpt").toHaveText("… the <b>Exchange</b> rate of June …");
     expect(".o_ai_chat_excerpt mark").toHaveText("Exchange");
+});
+
+test("a search is seen from its first letter until its answer", async () => {
+    server.conversation({ name: "Rates" });
+    await mountChat();
+    await click(".o_ai_chat_search");
+    await edit("rates");
+    await animationFrame();
+    expect(".o_ai_chat_searching").toHaveText("Searching…");
+    const answer = new Deferred();
+    server.interrupt("q=rates", answer);
+    await advanceTime(300);
+    expect(".o_ai_chat_searching").toHaveCount(1);
+    answer.resolve(json({ conversations: [], has_more: false, incomplete: false }));
+    await settle();
+    expect(".o_ai_chat_searching").toHaveCount(0);
 });
 
 async function searchAndOpen(conversation, words) {

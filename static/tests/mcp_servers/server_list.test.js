@@ -40,6 +40,30 @@ test("a new server is looked at until it has a state, then no more", async () =>
     expect(list.servers[0].state).toBe("connected");
 });
 
+test("nobody waits for a server that nobody asks", async () => {
+    for (const [notice, values] of [
+        ["MCP is switched off.", { last_attempt: null }],
+        ["", { last_attempt: "2026-11-21T20:17:43Z" }],
+        ["", { last_attempt: null, active: false }],
+    ]) {
+        let looks = 0;
+        const list = new ServerList(5, {
+            servers: async () => {
+                looks++;
+                return { ...listed(server({ state: "draft", ...values })), notice };
+            },
+            toggle: async () => server({ state: "draft", ...values, active: true }),
+        });
+        await list.load();
+        expect(list.isAsking(list.servers[0])).toBe(false);
+        await advanceTime(10000);
+        expect(looks).toBe(1);
+        await list.toggle(list.servers[0], true); // which asks it once more
+        expect(list.isAsking(list.servers[0])).toBe(!notice);
+        list.leave();
+    }
+});
+
 test("a server that waits for a sign-in is not looked at again and again", async () => {
     let looks = 0;
     const list = new ServerList(5, {
