@@ -16,6 +16,7 @@ class TestAssistantFace(AiHttpCase):
 
     def test_questions_are_made_from_the_tools_until_somebody_writes_some(self):
         self.assistant._system_tools().annotations = '{"readOnlyHint": true}'
+        self.assistant.mcp_server_ids.trust_level = "annotations"
         made = self._listed()["starters"]
         self.assertEqual(made[0], "What can you help me with?")
         self.assertGreater(len(made), 1)
@@ -31,6 +32,8 @@ class TestAssistantFace(AiHttpCase):
         self._sign_in(self.member)
         tools = self.assistant._system_tools()
         tools.annotations = '{"readOnlyHint": true}'
+        self.assertEqual(len(self._listed()["starters"]), 1, "said by a server that nobody trusts")
+        tools.server_id.trust_level = "annotations"
         self.assertIn(f"“{self._title(tools[0])}”", " ".join(self._listed()["starters"]))
         tools.annotations = '{"destructiveHint": true}'
         self.assertEqual(len(self._listed()["starters"]), 1)
@@ -70,6 +73,29 @@ class TestAssistantFace(AiHttpCase):
         self.assertFalse(Partner.name_search(name, [("id", "=", self.assistant.partner_id.id)]))
         listed = Partner.web_search_read([("name", "=", name)], {"name": {}})
         self.assertNotIn(self.assistant.partner_id.id, [one["id"] for one in listed["records"]])
+
+    def test_who_may_add_assistants_is_told_so(self):
+        self.internal.group_ids += self.env.ref("base.group_erp_manager")
+        for person, can_create in (
+            (self.admin, True),
+            (self.internal, False),
+            (self.member, False),
+        ):
+            self._sign_in(person)
+            _status, answer = self._call("GET", "/api/ai/assistants")
+            self.assertEqual(answer["can_create"], can_create)
+
+    def test_no_group_of_contacts_counts_an_assistant(self):
+        Partner = self.env["res.partner"].with_user(self.internal)
+        name = self.assistant.partner_id.name
+        domain = [("name", "=like", f"{name}%")]
+        person = self.env["res.partner"].create({"name": f"{name} & Sons"})
+        opened = {"unfold_read_specification": {"name": {}}, "auto_unfold": True}
+        (group,) = Partner.web_read_group(domain, ["is_company"], ["__count"], **opened)["groups"]
+        self.assertEqual(group["__count"], 1)
+        self.assertEqual([one["id"] for one in group["__records"]], person.ids)
+        (group,) = Partner.formatted_read_group(domain, ["is_company"], ["__count"])
+        self.assertEqual(group["__count"], 1)
 
     def test_a_service_has_questions_of_its_own(self):
         self._sign_in(self.member)

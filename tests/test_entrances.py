@@ -98,6 +98,7 @@ AT_ONCE = {
     f"{SERVER}/versions/<int:version_id>/restore",
     TURN,
     f"{TURN}/decision",
+    f"{TURN}/rehearsal",
     f"{TURN}/retry",
     f"{TURN}/show",
     f"{TURN}/stop",
@@ -141,6 +142,8 @@ ORM = {
     "message_post",
     "message_subscribe",
     "web_search_read",
+    "web_read_group",
+    "formatted_read_group",
 }
 ORM |= {"activity_schedule", "message_mail_with_source", "message_notify"}
 ORM |= {"SELF_READABLE_FIELDS", "SELF_WRITEABLE_FIELDS", "get_mention_suggestions_from_channel"}

@@ -52,7 +52,12 @@ class McpTool(models.Model):
         return super()._api_data() | {"my_policy": self.my_policy}
 
     def _harmless(self):
-        return super()._harmless().filtered(lambda tool: tool.effect == "read")
+        """A server that nobody trusts may call anything read-only."""
+        return (
+            super()
+            ._harmless()
+            .filtered(lambda tool: tool.effect == "read" and tool.server_id.trust_level != "none")
+        )
 
     def _set_my_policy(self, policy):
         self.ensure_one()

@@ -27,6 +27,18 @@ class ResPartner(models.Model):
             self._without_assistants(domain), specification, *args, **kwargs
         )
 
+    @api.readonly
+    @api.model
+    def web_read_group(self, domain, groupby, *args, **kwargs):
+        """Groups of such a list, with what they count and show."""
+        return super().web_read_group(self._without_assistants(domain), groupby, *args, **kwargs)
+
+    @api.readonly
+    @api.model
+    def formatted_read_group(self, domain, *args, **kwargs):
+        """Pivots and graphs of contacts count people and companies."""
+        return super().formatted_read_group(self._without_assistants(domain), *args, **kwargs)
+
     @api.model
     def _without_assistants(self, domain):
         # sudo: ai.assistant - which contacts are those of one; nothing of them is shown
