@@ -2,13 +2,15 @@
  * A spreadsheet would take it for a formula, by some only after blanks are cut off or full-width signs are made plain;
  * a number may be negative.
  */
-const FORMULA =
-    /^(?:[\t\r\n]|[\s\0\u200b-\u200f\u2060]*(?:[=+@＝＋＠﹦﹢﹫]|[-－﹣](?![\d.,\s]*%?$)))/;
+const FORMULA = /^[\s\0\u200b-\u200f\u2060]*(?:[=+@＝＋＠﹦﹢﹫]|[-－﹣](?![\d.,\s]*%?$))/;
+/** Where many a spreadsheet begins a cell by its language, for all that stands in quotes behind a comma. */
+const SEPARATOR = /([;\t\r\n])/;
 
 function cell(value) {
     const text = value === null || value === undefined ? "" : String(value);
-    const safe = FORMULA.test(text) ? `'${text}` : text;
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    const parts = text.split(SEPARATOR).map((part) => (FORMULA.test(part) ? `'${part}` : part));
+    const safe = (/^[\t\r\n]/.test(text) ? "'" : "") + parts.join("");
+    return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 /**

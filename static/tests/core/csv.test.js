@@ -29,6 +29,15 @@ test("what a spreadsheet would compute stays text, a number stays a number", () 
     ]);
 });
 
+test("what stands behind a separator of other languages makes no formula either", () => {
+    const cellOf = (value) => csvOf([["x", value]]).slice(2, -2);
+    expect(cellOf("a;=cmd")).toBe(`"a;'=cmd"`);
+    expect(cellOf("a\t@b; -c")).toBe(`"a\t'@b;' -c"`);
+    expect(cellOf("a\n=b")).toBe(`"a\n'=b"`);
+    expect(cellOf("a;b")).toBe(`"a;b"`);
+    expect(cellOf("-1;-2\n\n3")).toBe(`"-1;-2\n\n3"`);
+});
+
 test("signs that a spreadsheet reads as plain ones, and blanks before them, make no formula", () => {
     const values = [
         "＝1+1",
