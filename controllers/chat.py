@@ -120,7 +120,8 @@ class ChatController(http.Controller):
                     **assistant._api_face(),
                 }
                 for assistant in request.env["ai.assistant"]._offered()
-            ]
+            ],
+            "can_create": request.env["ai.assistant"].has_access("create"),
         }
 
     @http.route("/api/ai/assistants/<int:assistant_id>/mcp-config", **READ)

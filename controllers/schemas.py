@@ -393,7 +393,8 @@ SCHEMAS = {
                         "records": RECORD_MODELS,
                     }
                 )
-            )
+            ),
+            "can_create": {**BOOL, "description": "Whether the caller may add assistants"},
         }
     ),
     "CloudServices": _object(

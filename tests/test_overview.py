@@ -82,6 +82,7 @@ class TestOverview(AiCase):
         turn = self._turn("failed", error_code="llm_timeout", error_message="太久了。")
         (told,) = [f for f in self._overview()["failures"] if f["id"] == turn.id]
         self.assertEqual(told["why"], "The language model did not answer in time. Try again.")
+        self.assertEqual(turn.error_sentence, told["why"])
 
     def test_questions_and_calls_count_the_days_of_the_person(self):
         self.Overview = self.Overview.with_context(tz="Asia/Taipei")

@@ -155,9 +155,7 @@ class AiAssistant(models.Model):
                     )
                 )
             if assistant.mcp_server_ids.filtered(lambda s: s.scope != "system"):
-                raise ValidationError(
-                    self.env._("Assistants can only use MCP servers with the System scope.")
-                )
+                raise ValidationError(self.env._("Assistants can only use system MCP servers."))
 
     @api.model_create_multi
     def create(self, vals_list):

@@ -63,6 +63,7 @@ class McpServer(models.Model):
     )
     scope = fields.Selection(
         [("system", "System"), ("user", "Service or user")],
+        "Used By",
         required=True,
         default="system",
         index=True,

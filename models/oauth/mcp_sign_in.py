@@ -35,7 +35,7 @@ class McpSignIn(models.Model):
     )
     address = fields.Char(required=True, readonly=True, help="Tokens go to this address only.")
     issuer = fields.Char(readonly=True)
-    scope = fields.Char("Scopes", readonly=True)
+    scope = fields.Char("Permissions", readonly=True)
     is_active = fields.Boolean("Signed in", readonly=True, help="A token is stored.")
     since = fields.Datetime(readonly=True)
     expires_at = fields.Datetime(readonly=True)

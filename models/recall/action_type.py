@@ -115,9 +115,7 @@ class ActionType(models.Model):
         """A server of one service or person, with its credential, serves nobody else."""
         for action in self:
             if action.tool_id and action.tool_id.server_id.scope != "system":
-                raise ValidationError(
-                    self.env._("Choose a tool of a server with the System scope.")
-                )
+                raise ValidationError(self.env._("Choose a tool of a system MCP server."))
 
     @api.constrains("identity_fields", "model_id")
     def _check_identity(self):

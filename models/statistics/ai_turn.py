@@ -19,7 +19,9 @@ class AiTurn(models.Model):
     )
 
     call_count = fields.Integer("Number of Calls", compute="_compute_counts")
-    conversation_turn_count = fields.Integer("Turns in Conversation", compute="_compute_counts")
+    conversation_turn_count = fields.Integer("Questions in Conversation", compute="_compute_counts")
+
+    error_sentence = fields.Char("Error", compute="_compute_error_sentence")
 
     _created = models.Index("(create_date)")
 
@@ -29,6 +31,14 @@ class AiTurn(models.Model):
             usage = turn.usage or {}
             turn.tokens = (usage.get("input_tokens") or 0) + (usage.get("output_tokens") or 0)
             turn.duration_ms = usage.get("duration_ms") or 0
+
+    @api.depends("error_code", "error_message")
+    @api.depends_context("lang")
+    def _compute_error_sentence(self):
+        """In the language of whoever reads it; what is stored is in that of the person who asked."""
+        for turn in self:
+            said = turn.error_message or ""
+            turn.error_sentence = turn.error_code and turn._error_sentence(turn.error_code, said)
 
     def _compute_counts(self):
         calls = dict(

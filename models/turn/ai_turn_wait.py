@@ -20,6 +20,7 @@ class AiTurn(models.Model):
     _inherit = "woow_paas_platform.ai_turn"
 
     waiting_round = fields.Integer(
+        "Round to Confirm",
         readonly=True,
         help="Round that is waiting for the user's confirmation; 0 if the turn is waiting for decisions on calls.",
     )

@@ -12,6 +12,7 @@ export class FakeServer extends FakeConversations {
     constructor({ assistants = [{ id: 1, name: "Ada", description: "", tools: 3 }] } = {}) {
         super();
         this.assistants = assistants;
+        this.canCreate = false;
         this.cloudServices = [];
         this.requests = [];
         this.preferences = {
@@ -113,7 +114,10 @@ export class FakeServer extends FakeConversations {
         }
         if (kind === "assistants") {
             const bare = { image_url: null, greeting: "", starters: [], records: [] };
-            return json({ assistants: this.assistants.map((one) => ({ ...bare, ...one })) });
+            return json({
+                assistants: this.assistants.map((one) => ({ ...bare, ...one })),
+                can_create: this.canCreate,
+            });
         }
         if (kind === "cloud-services") {
             const bare = { starters: [] };

@@ -1,6 +1,5 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { user } from "@web/core/user";
 import { formatRecords, formatTools } from "../core/format";
 import { TryAgain } from "../core/try_again";
 import { Face } from "../thread/face";
@@ -23,11 +22,6 @@ export class NewChat extends Component {
         /** Asks a suggested question. */
         onStart: Function,
     };
-
-    /** Who gives access needs not ask for it. */
-    get isAdmin() {
-        return user.isAdmin;
-    }
 
     get hasChoice() {
         return this.props.state.assistants.length > 1;

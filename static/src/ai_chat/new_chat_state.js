@@ -8,6 +8,8 @@ export class NewChatState extends Reactive {
         super();
         this.api = markRaw(api);
         this.assistants = [];
+        /** Who gives access needs not ask for it. */
+        this.canCreate = false;
         this.cloudServices = [];
         this.isLoaded = false;
         this.isLoading = false;
@@ -58,11 +60,12 @@ export class NewChatState extends Reactive {
         }
         this.isLoading = true;
         try {
-            const [assistants, cloudServices] = await Promise.all([
+            const [{ assistants, can_create: canCreate }, cloudServices] = await Promise.all([
                 this.api.assistants(),
                 this.api.cloudServices(),
             ]);
-            Object.assign(this, { assistants, cloudServices, isLoaded: true, error: null });
+            Object.assign(this, { assistants, canCreate, cloudServices });
+            Object.assign(this, { isLoaded: true, error: null });
             this.checkSelection();
         } catch (error) {
             this.error = error;

@@ -4,8 +4,9 @@ import { upload } from "./upload";
 
 /** The HTTP contract of the chat, and the only module that talks to it. */
 export class AiApi extends ApiClient {
-    async assistants() {
-        return (await this.request("GET", "/api/ai/assistants")).assistants;
+    /** @returns {Promise<{assistants: Object[], can_create: boolean}>} */
+    assistants() {
+        return this.request("GET", "/api/ai/assistants");
     }
 
     /** @returns {Promise<{model, id, name, label, image}[]>} those with these letters in their names */

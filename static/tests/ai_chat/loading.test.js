@@ -40,7 +40,8 @@ beforeEach(async () => {
     server.interrupt("GET /api/ai/assistants", assistants);
     load = async () => {
         const bare = { image_url: null, greeting: "", starters: [], records: [] };
-        assistants.resolve(json({ assistants: [{ ...server.assistants[0], ...bare }] }));
+        const listed = [{ ...server.assistants[0], ...bare }];
+        assistants.resolve(json({ assistants: listed, can_create: false }));
         await settle();
     };
     await mountChat();

@@ -145,8 +145,16 @@ test("later ones do not ask again", async () => {
 test("says so when there is no assistant", async () => {
     server.assistants = [];
     await mountChat();
-    expect(".o_ai_chat_no_assistant").toHaveCount(1);
+    expect(".o_ai_chat_no_assistant").toHaveText(/Ask your administrator/);
     expect(".o_ai_chat_input").not.toBeEnabled();
+});
+
+test("who may add an assistant is led there", async () => {
+    server.assistants = [];
+    server.canCreate = true;
+    await mountChat();
+    expect(".o_ai_chat_no_assistant").toHaveText(/Create an assistant/);
+    expect(".o_ai_chat_no_assistant a").toHaveCount(1);
 });
 
 test("keeps the text when the conversation cannot be made", async () => {
