@@ -46,8 +46,11 @@ export class AiChatStore extends Reactive {
         this.currentId = null;
         /** The conversation that the new chat on the screen became, until another one is opened. */
         this.startedId = null;
-        /** Names the view that shows the chat; null: none. A new one is there before the one in its place goes. */
-        this.view = null;
+        /**
+         * Views that show the chat, the last one on top: {name, cloudService}. A new one is there before the one in its
+         * place goes, and may go before it was ever on the screen.
+         */
+        this.views = [];
         /** The page is about to be replaced: what is written stays a draft for the next one. */
         this.isLeaving = false;
         /** A message waits for its files. */
@@ -69,7 +72,7 @@ export class AiChatStore extends Reactive {
     }
 
     get isShown() {
-        return this.view !== null;
+        return this.views.length > 0;
     }
 
     /** @returns {import("../core/chat_ref").ChatRef|null} null: there is nobody to chat with yet */
@@ -113,11 +116,15 @@ export class AiChatStore extends Reactive {
      * @param {{id: number, name: string}} [cloudService] it shows and makes only conversations about this one
      */
     enter(view, cloudService = null) {
-        this.view = view;
-        this.list.cloudServiceId = cloudService?.id;
-        this.newChat.fixedService = cloudService;
+        this.views.push({ name: view, cloudService });
+        this.showAbout(cloudService);
         this.sendUnsent();
         return this.loadConversations();
+    }
+
+    showAbout(cloudService) {
+        this.list.cloudServiceId = cloudService?.id;
+        this.newChat.fixedService = cloudService;
     }
 
     /** The page before this one was left while it sent. */
@@ -132,10 +139,15 @@ export class AiChatStore extends Reactive {
 
     /** The chat goes out of view: nothing stays open, nothing is asked again. */
     exit(view) {
-        if (this.view !== view) {
-            return; // another one shows it by now
+        const isOnTop = this.views.at(-1)?.name === view;
+        this.views = this.views.filter(({ name }) => name !== view);
+        if (this.isShown) {
+            if (isOnTop) {
+                this.showAbout(this.views.at(-1).cloudService);
+                this.loadConversations();
+            }
+            return; // another one shows it still
         }
-        this.view = null;
         browser.clearTimeout(this.listTimer);
         this.leave();
     }

@@ -65,6 +65,7 @@ export function rangesOf(root, words) {
  * @param {(range: Range) => void} options.show
  */
 export function useFoundWords(contentRef, { getSearch, getThread, loadMore, show }) {
+    let sought = null;
     let shown = null;
     let pages = 0;
 
@@ -75,6 +76,10 @@ export function useFoundWords(contentRef, { getSearch, getThread, loadMore, show
 
     function mark(search) {
         const { isLoaded, hasMore } = getThread();
+        if (search !== sought) {
+            sought = search;
+            pages = 0; // also where the one before was left in the middle
+        }
         if (!search || !isLoaded) {
             return;
         }
@@ -83,7 +88,6 @@ export function useFoundWords(contentRef, { getSearch, getThread, loadMore, show
         if (search !== shown) {
             if (ranges.length || !search.isSaid || !hasMore || pages === MAX_PAGES) {
                 shown = search;
-                pages = 0;
             }
             if (ranges.length) {
                 show(ranges[0]);

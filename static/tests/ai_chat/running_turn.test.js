@@ -1,6 +1,6 @@
 import { advanceTime, beforeEach, click, describe, expect, test } from "@odoo/hoot";
 import { Component, reactive, useState, xml } from "@odoo/owl";
-import { mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
+import { getService, mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { ask, CALL, mountChat, say, settle, setVisibility } from "../ai_chat_test_helpers";
 import { AiChat } from "@woow_paas_platform/ai_chat/ai_chat";
@@ -269,6 +269,24 @@ test("is not held open for a conversation that is not shown", async () => {
     expect(server.requestsTo("/stream").at(-1).line).toMatch(/\?after=1$/);
     await say(server, [2, { type: "text", content: "two", step: 1 }]);
     expect(".o_ai_chat_plain").toHaveText("One two");
+});
+
+test("goes on where another view of the chat was never on the screen", async () => {
+    const conversation = server.conversation();
+    server.message(conversation, "user", "Hi");
+    server.startTurn(conversation);
+    await mountChat({ conversationId: conversation.id });
+    await say(server, [1, { type: "text", content: "One ", step: 1 }]);
+    const chat = getService("ai_chat");
+    const about = { id: 5, name: "n8n" };
+    chat.enter("a page that is left before it is drawn", about);
+    expect(chat.list.cloudServiceId).toBe(5);
+    chat.exit("a page that is left before it is drawn");
+    await settle();
+    expect(chat.list.cloudServiceId).toBe(undefined);
+    await say(server, [2, { type: "text", content: "two", step: 1 }]);
+    expect(".o_ai_chat_plain").toHaveText("One two");
+    expect(".o_ai_chat_stop").toHaveCount(1);
 });
 
 test("goes on where another view of the chat takes the place of this one", async () => {
