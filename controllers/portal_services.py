@@ -9,6 +9,7 @@ from .portal import PAGE
 SERVICE = "woow_paas_platform.cloud_service"
 WORKSPACE = "woow_paas_platform.workspace"
 GONE = "/my/services?gone=1"
+REMOVED = "woow_member_removed"  # in the session, until a page has said so
 ROLES = ("owner", "admin", "user", "guest")
 FORM = {**PAGE, "methods": ["POST"], "readonly": False}
 
@@ -63,7 +64,7 @@ class ServicePortal(CustomerPortal):
             # sudo: res.users - members of a workspace know each other's names
             members=workspace.access_ids.sudo().sorted(lambda a: ROLES.index(a.role)),
             is_owned=workspace._is_owned(),
-            is_removed="removed" in request.httprequest.args,
+            is_removed=request.session.pop(REMOVED, False),
             servers=service._own_servers(),
             **values,
         )
@@ -77,7 +78,7 @@ class ServicePortal(CustomerPortal):
     @http.route("/my/services/<int:service_id>/members/<int:access_id>/remove", **FORM)
     def remove_member(self, service_id, access_id, **_form):
         return self._change_members(
-            service_id, lambda workspace: workspace._remove_member(access_id), told="?removed=1"
+            service_id, lambda workspace: workspace._remove_member(access_id), told=REMOVED
         )
 
     def _change_members(self, service_id, change, told="", **typed):
@@ -91,7 +92,9 @@ class ServicePortal(CustomerPortal):
             page = self._overview(service, problem=str(error), **typed)
             page.status_code = 422
             return page
-        return request.redirect(f"/my/services/{service.id}{told}#members")
+        if told:  # once, on the page that follows
+            request.session[told] = True
+        return request.redirect(f"/my/services/{service.id}#members")
 
     @http.route(
         [

@@ -73,6 +73,7 @@ class TestMembers(AiHttpCase):
         self.assertFalse(self._role(self.ada))
         self.assertNotIn(self.ada.email, page)
         self.assertIn("o_woow_removed", page)
+        self.assertNotIn("o_woow_removed", self.url_open(self.path).text, "it is said once")
         self.assertEqual(self._post(f"/{access.id}/remove").status_code, 200, "it is gone already")
 
     def test_who_was_added_sees_the_service_and_its_owner(self):

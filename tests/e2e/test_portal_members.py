@@ -36,5 +36,8 @@ def test_an_owner_adds_and_removes_a_member(odoo, page_of):
     page.locator("details[open]").get_by_role("button", name="Remove member").click()
     expect(page.locator(".o_woow_removed")).to_be_visible()
     expect(members).to_have_count(2)
+    page.reload()
+    expect(members).to_have_count(2)
+    expect(page.locator(".o_woow_removed")).to_have_count(0)  # said once
     theirs.reload()
     expect(theirs.locator(".o_woow_gone")).to_be_visible()

@@ -290,10 +290,16 @@ def test_a_person_connects_with_a_key_and_takes_permissions_back(
         expect(page.locator("[data-grant]")).to_be_visible()
         assert axe.violations(page, "main") == []
         page.get_by_role("button", name="Revoke").click()
+        question = page.get_by_role("dialog")
+        question.get_by_role("button", name="Cancel").click()
+        expect(page.locator("[data-grant]")).to_be_visible()
+        page.get_by_role("button", name="Revoke").click()
+        question.get_by_role("button", name="Revoke").click()
         expect(
             page.get_by_text("None. Tools that ask for your permission ask before each call.")
         ).to_be_visible()
         card.get_by_role("button", name="Remove").click()
+        question.get_by_role("button", name="Remove").click()
         expect(card).to_contain_text("No key")
     finally:
         del before["id"]

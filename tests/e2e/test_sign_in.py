@@ -37,6 +37,8 @@ def test_an_owner_adds_a_server_that_wants_a_sign_in(odoo, guarded, page_of):
         page.keyboard.press("Enter")
         expect(card).to_contain_text("For all chats")
         card.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_role("dialog")).to_contain_text("No chat can use “notes”")
+        page.get_by_role("dialog").get_by_role("button", name="Sign out").click()
         expect(card.locator(".o_woow_server_state")).to_have_text("Sign-in needed")
     finally:
         servers = odoo.rpc(SERVERS, "search", [("name", "=", "notes")])
@@ -69,7 +71,8 @@ def test_sign_in_during_a_chat(odoo, guarded, registered, page_of, scripted_llm)
         return [guarded.executions(kind) for kind in ("refresh_token", "access_token")]
 
     known = given_back()
-    popup.value.get_by_role("button", name="Sign out").click()
+    popup.value.locator("summary", has_text="Sign out").click()
+    popup.value.get_by_role("button", name="Sign out now").click()
     expect(popup.value.get_by_text("You have not signed in to any server.")).to_be_visible()
     chat = Chat(odoo, client=odoo.session("user"))
     turn = chat.ask("note it")

@@ -1,11 +1,12 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { RequestError } from "../core/try_again";
 import { CompletedForm } from "../questions/completed_form";
 
 /** What a slash command shows, above the place where it was typed. */
 export class CommandPanel extends Component {
     static template = "woow_paas_platform.CommandPanel";
-    static components = { CompletedForm };
+    static components = { CompletedForm, RequestError };
     static props = {
         /** See CommandCenter. */
         center: Object,

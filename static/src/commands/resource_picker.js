@@ -2,12 +2,13 @@ import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { formatSize } from "../core/format";
+import { RequestError } from "../core/try_again";
 import { CompletedForm } from "../questions/completed_form";
 
 /** Where a resource of a server is found and chosen, above the place where the person writes. */
 export class ResourcePicker extends Component {
     static template = "woow_paas_platform.ResourcePicker";
-    static components = { CompletedForm };
+    static components = { CompletedForm, RequestError };
     static props = {
         /** See ResourceCenter. */
         center: Object,

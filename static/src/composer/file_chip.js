@@ -1,6 +1,7 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { formatSize } from "../core/format";
+import { signInUrl } from "../core/try_again";
 import { isPicture } from "./attachments";
 
 const OFFICE = "application/vnd.openxmlformats-officedocument.";
@@ -32,6 +33,8 @@ export class FileChip extends Component {
         onDetach: Function,
         onRetry: { type: Function, optional: true },
     };
+
+    signInUrl = signInUrl;
 
     get state() {
         const { kept, failure } = this.props.file;

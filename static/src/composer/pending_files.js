@@ -181,7 +181,7 @@ export class PendingFiles extends Reactive {
         const values = { name: entry.name, reason: error.message };
         this.refuse(this.placeOf(key), _t("“%(name)s” was not attached. %(reason)s", values));
         if (error.isTemporary || error.isSignedOut) {
-            entry.failure = error.message;
+            Object.assign(entry, { failure: error.message, isSignedOut: error.isSignedOut });
         } else {
             this.drop(key);
         }

@@ -1,6 +1,8 @@
 import { Component, onWillStart, useState } from "@odoo/owl";
+import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
+import { useService } from "@web/core/utils/hooks";
 import { formatMomentFull } from "../core/format";
 import { McpApi } from "../core/mcp_api";
 import { TryAgain } from "../core/try_again";
@@ -14,6 +16,7 @@ export class AiConnections extends Component {
 
     setup() {
         this.api = new McpApi();
+        this.dialog = useService("dialog");
         this.state = useState({ connections: [], grants: [], isLoaded: false, error: null });
         onWillStart(() => this.load());
     }
@@ -48,6 +51,16 @@ export class AiConnections extends Component {
     async forget(server) {
         await this.api.disconnect(server.id);
         await this.load();
+    }
+
+    confirmRevoke(grant) {
+        this.dialog.add(ConfirmationDialog, {
+            title: _t("Revoke this permission?"),
+            body: _t("You will be asked again before “%(tool)s” is called.", { tool: grant.tool }),
+            confirmLabel: _t("Revoke"),
+            confirm: () => this.revoke(grant),
+            cancel: () => {},
+        });
     }
 
     revoke(grant) {

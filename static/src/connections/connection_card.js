@@ -1,11 +1,14 @@
 import { Component, useRef, useState } from "@odoo/owl";
+import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
 import { _t } from "@web/core/l10n/translation";
-import { useAutofocus } from "@web/core/utils/hooks";
+import { useAutofocus, useService } from "@web/core/utils/hooks";
 import { formatMomentFull } from "../core/format";
+import { RequestError } from "../core/try_again";
 
 /** One shared server, and the person's key for it. */
 export class ConnectionCard extends Component {
     static template = "woow_paas_platform.ConnectionCard";
+    static components = { RequestError };
     static props = {
         /** `{server, has_key, key_since}` */
         connection: Object,
@@ -16,6 +19,7 @@ export class ConnectionCard extends Component {
     };
 
     setup() {
+        this.dialog = useService("dialog");
         this.key = useRef("key");
         useAutofocus({ refName: "key" });
         this.state = useState({ isEditing: false, isBusy: false, error: "" });
@@ -33,7 +37,7 @@ export class ConnectionCard extends Component {
             await action();
             this.state.isEditing = false;
         } catch (error) {
-            this.state.error = error.message;
+            this.state.error = error;
         }
         this.state.isBusy = false;
     }
@@ -45,7 +49,17 @@ export class ConnectionCard extends Component {
     }
 
     forget() {
-        return this.attempt(() => this.props.onForget(this.props.connection.server));
+        const { server } = this.props.connection;
+        this.dialog.add(ConfirmationDialog, {
+            title: _t("Remove your key?"),
+            body: _t("“%(name)s” cannot be used in your chats until you add a key again.", {
+                name: server.title || server.name,
+            }),
+            confirmLabel: _t("Remove"),
+            confirmClass: "btn-danger",
+            confirm: () => this.attempt(() => this.props.onForget(server)),
+            cancel: () => {},
+        });
     }
 
     onKeydown(ev) {

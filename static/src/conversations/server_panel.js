@@ -2,12 +2,13 @@ import { Component, useExternalListener, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { formatRecords, formatTools } from "../core/format";
+import { RequestError } from "../core/try_again";
 import { ServerTools } from "./server_tools";
 
 /** What the chat may use, as a line that opens to a switch for each MCP server. */
 export class ServerPanel extends Component {
     static template = "woow_paas_platform.ServerPanel";
-    static components = { ServerTools };
+    static components = { RequestError, ServerTools };
     static props = {
         /** See ServerChoice. */
         choice: Object,

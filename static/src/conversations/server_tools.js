@@ -1,10 +1,12 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { formatCount, formatTools } from "../core/format";
+import { RequestError } from "../core/try_again";
 
 /** How many tools a server has and what they cost, as a line that opens to the tools; they are read when it does. */
 export class ServerTools extends Component {
     static template = "woow_paas_platform.ServerTools";
+    static components = { RequestError };
     static props = {
         /** See ServerChoice. */
         choice: Object,
@@ -38,7 +40,7 @@ export class ServerTools extends Component {
         try {
             Object.assign(this.state, { tools: await choice.toolsOf(server), error: "" });
         } catch (error) {
-            this.state.error = error.message;
+            this.state.error = error;
         }
     }
 }

@@ -8,12 +8,19 @@ import { ServerForm } from "../server_forms/server_form";
 import { ServerList } from "./server_list";
 import { stateClass, stateLabel } from "./server_state";
 import { TemplateForm } from "../server_forms/template_form";
-import { TryAgain } from "../core/try_again";
+import { RequestError, TryAgain } from "../core/try_again";
 
 /** The MCP servers of a cloud service, or a person's own: to add, change, test and switch. */
 export class McpServers extends Component {
     static template = "woow_paas_platform.McpServers";
-    static components = { ImportForm, ServerCard, ServerForm, TemplateForm, TryAgain };
+    static components = {
+        ImportForm,
+        RequestError,
+        ServerCard,
+        ServerForm,
+        TemplateForm,
+        TryAgain,
+    };
     static props = {
         /** Left out: the person's own servers. */
         cloudServiceId: { type: Number, optional: true },
@@ -91,7 +98,7 @@ export class McpServers extends Component {
         try {
             await action();
         } catch (error) {
-            this.ui.error = error.message;
+            this.ui.error = error;
         }
         this.ui.isBusy = false;
     }

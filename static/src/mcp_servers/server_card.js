@@ -3,6 +3,7 @@ import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_d
 import { _t } from "@web/core/l10n/translation";
 import { useService } from "@web/core/utils/hooks";
 import { formatMomentFull } from "../core/format";
+import { RequestError } from "../core/try_again";
 import { ServerForm } from "../server_forms/server_form";
 import { lockLabel } from "./lock_label";
 import { TemplateForm } from "../server_forms/template_form";
@@ -15,7 +16,7 @@ import { ToolList } from "./tool_list";
 /** One server: how it is, what it offers, and everything that can be done with it. */
 export class ServerCard extends Component {
     static template = "woow_paas_platform.McpServerCard";
-    static components = { ServerForm, TemplateForm, TestSteps, ToolList };
+    static components = { RequestError, ServerForm, TemplateForm, TestSteps, ToolList };
     static props = {
         server: Object,
         list: Object,
@@ -129,7 +130,7 @@ export class ServerCard extends Component {
         try {
             await action();
         } catch (error) {
-            this.state.error = error.message;
+            this.state.error = error;
         }
         this.state.busy = "";
     }
@@ -172,8 +173,20 @@ export class ServerCard extends Component {
         return this.attempt("sync", () => this.props.list.sync(this.props.server.id));
     }
 
-    signOut() {
-        return this.attempt("switch", () => this.props.list.signOut(this.props.server));
+    confirmSignOut() {
+        const { server, list } = this.props;
+        const { name } = server;
+        const isOfAll = server.authorization === "oauth_server";
+        this.dialog.add(ConfirmationDialog, {
+            title: _t("Sign out of this server?"),
+            body: isOfAll
+                ? _t("No chat can use “%(name)s” until somebody signs in again.", { name })
+                : _t("Your chats cannot use “%(name)s” until you sign in again.", { name }),
+            confirmLabel: _t("Sign out"),
+            confirmClass: "btn-danger",
+            confirm: () => this.attempt("switch", () => list.signOut(server)),
+            cancel: () => {},
+        });
     }
 
     async save(values) {

@@ -4,6 +4,7 @@ import { uniqueId } from "@web/core/utils/functions";
 import { useAutofocus, useService } from "@web/core/utils/hooks";
 import { fieldText, formFields, isLongText, readForm } from "./argument_form";
 import { formatMomentFull } from "../core/format";
+import { RequestError } from "../core/try_again";
 import { Rehearsal } from "../records/rehearsal";
 import { SchemaField } from "./schema_field";
 import { useDecision } from "./use_decision";
@@ -41,7 +42,7 @@ export function decisionSentence(approval) {
 /** Asks whether a tool may be called, with its arguments as a form. */
 export class ApprovalCard extends Component {
     static template = "woow_paas_platform.ApprovalCard";
-    static components = { Rehearsal, SchemaField };
+    static components = { Rehearsal, RequestError, SchemaField };
     static props = {
         approval: Object,
         name: String,
@@ -174,6 +175,7 @@ export class ApprovalCard extends Component {
 /** Asks whether the assistant may go on using tools. */
 export class RoundCard extends Component {
     static template = "woow_paas_platform.RoundCard";
+    static components = { RequestError };
     static props = {
         round: Number,
         approval: Object,
@@ -211,6 +213,7 @@ export class RoundCard extends Component {
 /** Several calls wait: one click for all of them. */
 export class DecideAll extends Component {
     static template = "woow_paas_platform.DecideAll";
+    static components = { RequestError };
     static props = { questions: Array };
 
     setup() {

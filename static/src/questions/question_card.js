@@ -3,6 +3,7 @@ import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { answerFields, answerText, inputType, readAnswer } from "./answer_form";
 import { formatMomentFull } from "../core/format";
+import { RequestError } from "../core/try_again";
 import { SchemaField } from "./schema_field";
 import { useDecision } from "./use_decision";
 import { useProblems } from "./use_problems";
@@ -28,7 +29,7 @@ export function questionSentence({ kind, server, host, decision, by }) {
 /** A question of a server in the middle of a call: a form, a page to visit, or a sign-in. */
 export class QuestionCard extends Component {
     static template = "woow_paas_platform.QuestionCard";
-    static components = { SchemaField };
+    static components = { RequestError, SchemaField };
     static props = {
         question: Object,
     };

@@ -35,7 +35,7 @@ export function useDecision() {
         try {
             await chat.api.decide(turnId, body);
         } catch (error) {
-            state.error = error.message;
+            state.error = error;
             state.fields = error.details?.fields || {};
             if (error.status === 409) {
                 chat.thread?.refresh();

@@ -1,11 +1,12 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { RequestError } from "../core/try_again";
 import { CopyButton } from "../markdown/copy_button";
 
 /** `mcpServers` JSON in and out, as other MCP clients keep it. */
 export class ImportForm extends Component {
     static template = "woow_paas_platform.McpImportForm";
-    static components = { CopyButton };
+    static components = { CopyButton, RequestError };
     static props = {
         /** `importText(text, isConfirmed)` → {added: string[], notes: {name, message}[]}, `exportText()` → string */
         list: Object,
@@ -35,8 +36,7 @@ export class ImportForm extends Component {
                 Object.assign(this.state, { asks: error.details.notes, isBusy: false });
                 return;
             }
-            this.state.error =
-                error instanceof SyntaxError ? _t("This is not valid JSON.") : error.message;
+            this.state.error = error instanceof SyntaxError ? _t("This is not valid JSON.") : error;
             this.state.notes = error.details?.notes || [];
         }
         this.state.isBusy = false;

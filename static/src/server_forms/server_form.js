@@ -2,6 +2,7 @@ import { Component, onMounted, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { trustLevels } from "./trust_levels";
+import { RequestError } from "../core/try_again";
 
 /** What the form begins with; secrets never come back. */
 const valuesOf = (server) => ({
@@ -24,6 +25,7 @@ const valuesOf = (server) => ({
 /** Address, key and the rest of one server. A key or header that is left empty stays what it is. */
 export class ServerForm extends Component {
     static template = "woow_paas_platform.McpServerForm";
+    static components = { RequestError };
     static props = {
         /** Left out: a new one. */
         server: { type: Object, optional: true },
@@ -95,7 +97,7 @@ export class ServerForm extends Component {
             this.state.error =
                 error instanceof SyntaxError
                     ? _t('The headers must be a JSON object such as {"X-Team": "blue"}.')
-                    : error.message;
+                    : error;
         }
         this.state.isSaving = false;
     }

@@ -2,6 +2,7 @@ import { Component, onWillStart, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { copyText } from "../core/clipboard";
 import { trustLevels } from "./trust_levels";
+import { RequestError } from "../core/try_again";
 
 /**
  * Choose a well-known server, then answer the few questions that its template asks. What the operator has not enabled
@@ -10,6 +11,7 @@ import { trustLevels } from "./trust_levels";
  */
 export class TemplateForm extends Component {
     static template = "woow_paas_platform.McpTemplateForm";
+    static components = { RequestError };
     static props = {
         api: Object,
         /** Of the server: "system" | "user" */
@@ -50,7 +52,7 @@ export class TemplateForm extends Component {
                 this.chooseAgain();
             }
         } catch (error) {
-            this.state.error = error.message;
+            this.state.error = error;
         }
     }
 
@@ -141,7 +143,7 @@ export class TemplateForm extends Component {
                 }),
             });
         } catch (error) {
-            this.state.error = error.message;
+            this.state.error = error;
         }
         this.state.isSaving = false;
     }

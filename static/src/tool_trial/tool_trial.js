@@ -6,11 +6,12 @@ import { fieldText, formFields, isLongText, readForm } from "../questions/argume
 import { SchemaField } from "../questions/schema_field";
 import { useProblems } from "../questions/use_problems";
 import { ToolResult } from "../tool_call/tool_result";
+import { RequestError } from "../core/try_again";
 
 /** Calls a tool once, with a form made from its schema; the result is shown as in a chat. */
 export class ToolTrial extends Component {
     static template = "woow_paas_platform.ToolTrial";
-    static components = { SchemaField, ToolResult };
+    static components = { RequestError, SchemaField, ToolResult };
     static props = {
         /** `{id, name, input_schema}` as the API tells of it. */
         tool: Object,
@@ -81,7 +82,7 @@ export class ToolTrial extends Component {
                 pictures: outcome.pictures,
             };
         } catch (error) {
-            this.state.error = error.message;
+            this.state.error = error;
         }
         this.state.isBusy = false;
     }

@@ -13,6 +13,7 @@ import {
 import { Component, reactive, useState, xml } from "@odoo/owl";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mockService, mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { AiApiError } from "@woow_paas_platform/core/api_error";
 import { ToolCallCard } from "@woow_paas_platform/tool_call/tool_call_card";
 import { newApproval, toolCall } from "@woow_paas_platform/turn/turn_state";
 
@@ -53,6 +54,22 @@ async function mountAsked(values = {}, props = {}) {
     await mountWithCleanup(ToolCallCard, { props: { call, ...props } });
     return sent;
 }
+
+test("where the session is over the card leads to the sign-in", async () => {
+    mockService("ai_chat", () => ({
+        api: {
+            async decide() {
+                throw new AiApiError({ code: "unauthenticated", status: 401, message: "Over." });
+            },
+        },
+    }));
+    const call = { ...toolCall(ASKED), approval: newApproval({ turnId: 7 }, ASKED) };
+    await mountWithCleanup(ToolCallCard, { props: { call } });
+    await click("[data-decision=approve_once]");
+    await animationFrame();
+    expect("form [role=alert]").toHaveText(/Over\.\s*Sign in/);
+    expect(".o_woow_sign_in_again").toHaveAttribute("target", "_blank");
+});
 
 test("what a field does not show stands below it", async () => {
     const padded = `Thanks!${" ".repeat(1300)}SECRET`;
