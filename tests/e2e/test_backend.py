@@ -1,13 +1,16 @@
 """The backend in a real browser: an administrator sets up a server, an internal user chats."""
 
 import re
+from urllib.parse import urlsplit
 
 import pytest
 from chat import Chat, calls, first, then
+from held_server import HeldServer
 from playwright.sync_api import expect
 
 SERVERS = "/odoo/action-woow_paas_platform.mcp_server_action"
 ASSISTANTS = "/odoo/action-woow_paas_platform.ai_assistant_action"
+BUNDLE = "woow_paas_platform.assets_chat_backend"
 TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
 
 
@@ -19,6 +22,13 @@ def ask(page, text):
 def save(page):
     page.locator(".o_form_button_save").click()
     expect(page.locator(".o_form_saved")).to_have_count(1)
+
+
+@pytest.fixture
+def slow_server(mcp_everything):
+    server = HeldServer(urlsplit(mcp_everything.url).port)
+    yield server
+    server.stop()
 
 
 @pytest.fixture
@@ -127,6 +137,104 @@ def test_an_internal_user_chats_in_the_backend(odoo, scripted_llm, watched):
     page.locator(".o_ai_chat_delete").click()
     page.locator(".modal .btn-danger").click()
     expect(page.locator(".o_ai_chat_conversation", has_text="Tea")).to_have_count(0)
+
+
+def test_an_answer_goes_on_where_its_chat_is_entered_anew(odoo, scripted_llm, watched):
+    """The panel is opened as a page, the page is left, and Back leads to it again."""
+    story = {"content": "once upon a time " * 4_000}
+    scripted_llm.script(first("Tell a story", story, latency=40, chunkSize=40))
+    page = watched(odoo, "demo")
+    page.goto("/odoo/discuss")
+    page.locator(".o_ai_chat_systray button").click()
+    panel = page.locator(".o_ai_chat_panel")
+    panel.locator(".o_ai_chat_input").fill("Tell a story")
+    page.keyboard.press("Enter")
+    expect(panel.locator(".o_ai_chat_stop")).to_be_visible()
+    panel.get_by_role("button", name="Open full page").click()
+    expect(page).to_have_url(re.compile(r"/odoo/.*ai_chat/\d+$"))
+    _grows(page)
+    page.go_back()
+    expect(page.locator(".o_ai_chat_action")).to_have_count(0)
+    page.go_forward()
+    _grows(page)
+    page.locator(".o_ai_chat_stop").click()
+    expect(page.locator(".o_ai_chat_turn")).to_have_attribute("data-state", "stopped")
+    expect(page.locator(".o_ai_chat_stop")).to_have_count(0)
+
+
+def _grows(page):
+    """More of the answer comes, and it can be stopped."""
+    expect(page.locator(".o_ai_chat_action .o_ai_chat_stop")).to_be_visible()
+    text = page.locator(".o_ai_chat_message_assistant")
+    expect(text).to_contain_text("once")
+    size = len(text.inner_text())
+    page.wait_for_function(
+        "size => document.querySelector('.o_ai_chat_message_assistant').innerText.length > size",
+        arg=size,
+    )
+
+
+def test_the_page_is_called_as_its_conversation(odoo, scripted_llm, watched):
+    scripted_llm.script(first("Green or black", {"content": "Green."}))
+    page = watched(odoo, "demo")
+    page.goto("/odoo/ai-chat")
+    expect(page).to_have_title(re.compile("AI assistants"))
+    ask(page, "Green or black?")
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("Green.")
+    expect(page).to_have_title(re.compile(re.escape("Green or black?")))
+    page.get_by_role("button", name="New chat").click()
+    expect(page).to_have_title(re.compile("AI assistants"))
+
+
+HEARD_AND_READ = """
+id => {
+    const store = odoo.__WOWL_DEBUG__.root.env.services["mail.store"];
+    const thread = store.Thread.get({ model: "discuss.channel", id });
+    const isHeard = thread?.newestPersistentMessage?.body?.toString().includes("Two.");
+    return isHeard && thread.self_member_id.message_unread_counter === 0;
+}
+"""
+
+
+def test_what_is_read_in_the_chat_is_not_unread_in_discuss(odoo, scripted_llm, watched):
+    scripted_llm.script(first("One or two", {"content": "Two."}))
+    page = watched(odoo, "demo")
+    page.goto("/odoo/ai-chat")
+    ask(page, "One or two?")
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("Two.")
+    expect(page).to_have_url(re.compile(r"/odoo/ai-chat/\d+$"))
+    page.wait_for_function(HEARD_AND_READ, arg=int(page.url.rpartition("/")[2]))
+
+
+def test_the_chat_that_cannot_be_loaded_is_asked_for_again(odoo, page_of):
+    page = page_of(odoo, "demo")
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route(f"**/web/bundle/{BUNDLE}*", hold)
+    with page.expect_request(f"**/web/bundle/{BUNDLE}*"):
+        page.goto("/odoo/ai-chat")
+    expect(page.locator(".o_ai_chat_skeleton")).to_be_visible()
+    held.pop().abort()
+    expect(page.locator(".o_ai_chat_failed")).to_be_visible()
+    page.unroute_all()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".o_ai_chat_input")).to_be_visible()
+
+
+def test_a_new_server_is_read_before_it_has_a_state(odoo, watched, slow_server):
+    page = watched(odoo, "admin")
+    page.goto(f"{SERVERS}/new")
+    page.locator("div[name=name] input").fill("slow")
+    page.locator("div[name=url] input").fill(slow_server.url)
+    save(page)
+    reading = page.locator(".o_woow_first_contact")
+    expect(reading).to_have_text("Reading the tools of this server…")
+    slow_server.go_on()
+    expect(page.locator(".o_statusbar_status .o_arrow_button_current")).to_have_text("Connected")
+    expect(reading).to_be_hidden()
 
 
 def test_retry_repeats_no_call(odoo, scripted_llm, watched):

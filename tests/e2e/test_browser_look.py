@@ -73,6 +73,24 @@ def test_the_chat_is_light_in_a_backend_without_dark_styles(odoo, rich, page_of)
     assert axe.violations(page, ".o_ai_chat") == []
 
 
+def test_the_portal_is_dark_by_the_wish_of_the_system(odoo, page_of):
+    """Nobody has chosen a look there; the header and the footer are Odoo's."""
+    page = page_of(odoo, "user", color_scheme="dark")
+    page.goto("/my/ai")
+    expect(page.locator(".o_ai_chat_start h2")).to_be_visible()
+    expect(page.locator("main")).to_have_attribute("data-bs-theme", "dark")
+    assert not any(cookie["name"] == "color_scheme" for cookie in page.context.cookies())
+    for part in ("header", ".o_ai_chat"):
+        assert axe.violations(page, part) == []
+    page.goto("/my/services")
+    expect(page.locator("main")).to_have_attribute("data-bs-theme", "dark")
+    for part in ("header", "footer"):
+        assert axe.violations(page, part) == []
+    page.emulate_media(color_scheme="light")
+    page.reload()
+    expect(page.locator("main")).not_to_have_attribute("data-bs-theme", "dark")
+
+
 def test_the_panel_leaves_the_screen_in_sight(odoo, page_of):
     page = page_of(odoo, "admin", viewport={"width": 1440, "height": 900})
     page.goto("/odoo/contacts")

@@ -85,6 +85,30 @@ def test_three_questions_in_the_backend(odoo, zebras, scripted_llm, page_of):
     assert not errors
 
 
+def test_each_of_many_records_is_seen_before_the_yes(odoo, zebras, scripted_llm, page_of):
+    values = [{"name": f"Herd {number:02}", "city": "Graz"} for number in range(40)]
+    herd = odoo.rpc("res.partner", "create", values)
+    of_herd = {"field": "name", "operator": "ilike", "value": "Herd "}
+    moved = {"model": "res.partner", "filters": [of_herd], "count": 40, "values": {"city": "Linz"}}
+    scripted_llm.script(
+        first("Move them", calls(("update_records", moved))),
+        then("Move them", {"content": "They moved."}),
+    )
+    page = page_of(odoo, "admin", viewport={"width": 390, "height": 844})
+    page.goto("/odoo/ai-chat")
+    turn = ask(page, "Move them", "waiting")
+    turn.get_by_role("button", name="Show all 40 records").click()
+    records = turn.locator(".o_ai_chat_rehearsal_record")
+    expect(records).to_have_count(40)
+    for number in range(40):
+        expect(records.filter(has_text=f"Herd {number:02}")).to_have_count(1)
+    expect(turn.locator("[data-field=city] ins")).to_have_text(["Linz"] * 40)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    turn.locator("[data-decision=approve_once]").click()
+    expect(turn).to_have_attribute("data-state", "done")
+    odoo.rpc("res.partner", "unlink", herd)
+
+
 @pytest.mark.parametrize("width", [1280, 390], ids=["wide", "phone"])
 def test_a_record_is_attached_by_its_name(odoo, zebras, scripted_llm, page_of, width):
     scripted_llm.script(first("Where is", {"content": "In Graz."}))

@@ -5,6 +5,7 @@ import {
     edit,
     expect,
     keyDown,
+    microTick,
     press,
     queryOne,
     test,
@@ -190,6 +191,18 @@ test("an Enter before anything is written sends nothing later", async () => {
     owner.state.isBusy = false;
     await animationFrame();
     expect.verifySteps([]);
+});
+
+test("a letter that is typed between a rendering and its patch stays", async () => {
+    const owner = await mountComposer({ draft: "a" });
+    const input = queryOne(".o_ai_chat_input");
+    owner.state.isRunning = true;
+    await microTick(); // rendered, with the text as it was
+    input.value = "ab";
+    input.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    await animationFrame();
+    expect(".o_ai_chat_input").toHaveValue("ab");
+    expect(owner.state.draft).toBe("ab");
 });
 
 test("it grows with its text and shrinks again", async () => {
