@@ -6,6 +6,8 @@ import { valueText } from "./record_values";
 
 /** Characters of a message, or of a value, before it is folded. */
 const TEXT = 600;
+/** Internal notes that nobody is told of, before all of them are asked for. */
+const NOTES = 2;
 
 const KINDS = {
     changed: _t("Changes"),
@@ -64,6 +66,7 @@ export class Rehearsal extends Component {
         this.state = useState({
             whole: {},
             areAllShown: false,
+            areNotesShown: false,
             further: [],
             isLoading: false,
             error: null,
@@ -178,6 +181,30 @@ export class Rehearsal extends Component {
 
     text(value, type) {
         return valueText(value, type) || _t("nothing");
+    }
+
+    /** What reaches somebody; notes, which reach nobody, stand behind what is changed. */
+    get messages() {
+        return this.saidBy((isNote) => !isNote);
+    }
+
+    get allNotes() {
+        return this.saidBy((isNote) => isNote);
+    }
+
+    get notes() {
+        return this.state.areNotesShown ? this.allNotes : this.allNotes.slice(0, NOTES);
+    }
+
+    get allNotesLabel() {
+        return _t("Show all %(count)s internal notes", { count: this.allNotes.length });
+    }
+
+    saidBy(isWanted) {
+        const { messages = [] } = this.props.rehearsal;
+        return messages
+            .map((message, index) => ({ ...message, key: `message-${index}` }))
+            .filter(({ kind, recipients }) => isWanted(kind === "note" && !recipients.length));
     }
 
     messageTitle({ kind, recipients, record }) {

@@ -1,4 +1,13 @@
-import { animationFrame, click, expect, queryAllTexts, queryOne, test, waitFor } from "@odoo/hoot";
+import {
+    animationFrame,
+    click,
+    expect,
+    queryAll,
+    queryAllTexts,
+    queryOne,
+    test,
+    waitFor,
+} from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mockService, mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { AiApi } from "@woow_paas_platform/core/ai_api";
@@ -397,6 +406,28 @@ test("what is attached and what is printed is told", async () => {
     expect(".o_ai_chat_rehearsal_unknown").toHaveText(
         "Makes a PDF with another program (wkhtmltopdf)."
     );
+});
+
+test("what reaches somebody stands before the records, notes of Odoo's own behind them", async () => {
+    const note = { kind: "note", record: "Azure", body: "Contact created", recipients: [] };
+    await mountApproval({
+        created: [ORDER],
+        messages: [
+            ...Array(5).fill(note),
+            { ...note, recipients: ["Ann"] },
+            { ...note, kind: "message", recipients: [] },
+        ],
+    });
+    const kinds = () =>
+        queryAll(".o_ai_chat_rehearsal > div").map((one) =>
+            one.classList.contains("o_ai_chat_rehearsal_record") ? "record" : "message"
+        );
+    expect(kinds()).toEqual(["message", "message", "record", "message", "message"]);
+    expect(".o_ai_chat_rehearsal_notes").toHaveText("Show all 5 internal notes");
+    await click(".o_ai_chat_rehearsal_notes");
+    await animationFrame();
+    expect(".o_ai_chat_rehearsal_message").toHaveCount(7);
+    expect(".o_ai_chat_rehearsal_notes").toHaveCount(0);
 });
 
 test("a long message is folded, with how much is left", async () => {
