@@ -554,6 +554,13 @@ class TestRecordsCards(RehearsalCase):
                 self._error(self.store.rehearse_call, claim, call.id, of=ConnectionLost)
                 self.env.invalidate_all()
 
+    def test_what_nobody_can_know_is_said_in_the_language_of_the_person(self):
+        needs = {*rehearsal.REFUSED.values(), "a commit of its own", "a transaction of its own"}
+        call = self.env["woow_paas_platform.tool_call"].with_context(lang="zh_TW")
+        self.env["res.lang"]._activate_lang("zh_TW")
+        for what in needs:
+            self.assertNotRegex(call._impossible_sentence(what), "[a-z]", what)
+
     def test_what_could_not_be_shown_is_not_run_again_after_a_crash(self):
         """Something may have left its transaction; of what was shown, nothing has."""
         logger = "odoo.addons.woow_paas_platform.runtime.records.executor"

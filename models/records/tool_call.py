@@ -132,17 +132,22 @@ class ToolCall(models.Model):
         if not self.records or not found:
             return super()._rehearsal_shown()
         if "impossible" in found:
-            _ = self.env._
-            sentence = (
-                _(
-                    "What this changes cannot be shown in advance: it needs %(what)s.",
-                    what=found["impossible"],
-                )
-                if found["impossible"]
-                else _("What this changes cannot be shown in advance.")
-            )
-            return {"impossible": sentence}
+            return {"impossible": self._impossible_sentence(found["impossible"])}
         return found["shown"]
+
+    def _impossible_sentence(self, refused):
+        """:param refused: what a rehearsal does not let happen, see `tools/rehearsal.py`; may be empty"""
+        _ = self.env._
+        if not refused:
+            return _("What this changes cannot be shown in advance.")
+        said = {
+            "the network": _("the network"),
+            "another program": _("another program"),
+            "another thread": _("another thread"),
+            "a commit of its own": _("a commit of its own"),
+            "a transaction of its own": _("a transaction of its own"),
+        }.get(refused, refused)
+        return _("What this changes cannot be shown in advance: it needs %(what)s.", what=said)
 
     def _further_changes(self):
         """Records of a rehearsal for which its question has no room, see `Changes.further`."""
