@@ -46,7 +46,7 @@ function countedSentence({ kind, label, count, listed = 0, names = [] }) {
     const rest = count - listed;
     const said = [...names, ...(names.length && names.length < rest ? ["…"] : [])].join(", ");
     const sentence = `${KINDS[kind]}: ${label} × ${rest}`;
-    return said ? `${sentence} (${said})` : sentence;
+    return said ? _t("%(sentence)s (%(names)s)", { sentence, names: said }) : sentence;
 }
 
 /** What a change of records would do, found out in a transaction that was rolled back. */
