@@ -103,7 +103,8 @@ def main(chosen):
                 "in_process_runner": name != "runners",
                 "runner_capacity": WAITING,
                 "turns_per_person": 100,  # all belong to one user
-                "max_streams": 4 * turn_streams.STREAMS,  # of which one user has a quarter
+                "max_streams": 4 * turn_streams.STREAMS,  # of which one user may have a quarter
+                "streams_per_person": turn_streams.STREAMS,
             }
             if name == "shares":  # which are the defaults
                 operator = {}

@@ -303,18 +303,32 @@ class TestListening(AiCase):
     def test_one_person_does_not_take_all_streams(self):
         deaf = self._deaf()
         self.patch(listeners._registry, "listeners", {self.dbname: deaf})
-        options = SimpleNamespace(max_streams=20)
-        self.patch(settings, "get", lambda: options)
-        for evented in (True, False):
-            with self.subTest(evented=evented):
+        for evented, of_all, of_one, share in (
+            (True, 20, 64, 5),
+            (False, 20, 64, 5),
+            (True, 2000, 64, 64),
+            (False, 2000, 64, listeners.STREAMS_OF_ONE),
+            (False, 2000, 6, 6),
+        ):
+            with self.subTest(evented=evented, of_all=of_all, of_one=of_one):
+                options = SimpleNamespace(max_streams=of_all, streams_per_person=of_one)
+                self.patch(settings, "get", lambda options=options: options)
                 self.patch(process, "is_evented", lambda evented=evented: evented)
                 taken = []
                 while not listeners.is_full(self.dbname, self.member.id):
                     taken.append(deaf.subscribe(1, 0, self.member.id))
-                self.assertEqual(len(taken), 5)
+                self.assertEqual(len(taken), share)
                 self.assertFalse(listeners.is_full(self.dbname, self.owner.id))
                 for subscription in taken:
                     deaf.unsubscribe(subscription)
+
+    def test_streams_of_a_turn_send_the_same_bytes(self):
+        deaf = self._deaf()
+        streams = [deaf.subscribe(1, 0, self.member.id) for _stream in range(2)]
+        deaf._deliver(lambda _statement, _values: [(1, 1, '{"type": "text"}', "text")])
+        (one,), (other,) = (stream.take(0) for stream in streams)
+        self.assertEqual(one.frame, b'id: 1\ndata: {"type": "text"}\n\n')
+        self.assertIs(one.frame, other.frame)
 
     def test_a_fault_of_the_operators_file_costs_no_turn(self):
         runner = SimpleNamespace(attached=threading.Event(), wake=lambda _name, _delay: None)

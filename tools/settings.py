@@ -38,6 +38,7 @@ class Settings:
     """`secret_keys` newest first; `egress_allow` says where MCP servers may live.
 
     `turns_per_database` is the most that run at a time in one database, 0 for as many as there is room for.
+    Of `max_streams` of a process one person has `streams_per_person` at most.
     Who knows `metrics_token` may read what is measured, nobody without one: at `/metrics`, and at `metrics_port` of a
     runner; with the name of the database if `metrics_tenants`.
     `traces` is the address of the collector that they are sent to, nobody's without one; with the name of the database
@@ -59,6 +60,7 @@ class Settings:
     lease_seconds: float
     idle_seconds: float
     max_streams: int
+    streams_per_person: int
     metrics_token: str
     metrics_port: int
     metrics_tenants: bool
@@ -161,6 +163,7 @@ TABLE = {
     "lease_seconds": _Key(_number(1, 3600, float), 15.0),
     "idle_seconds": _Key(_number(0, 86_400, float), 60.0),
     "max_streams": _Key(_number(1, 1_000_000), 2000),
+    "streams_per_person": _Key(_number(1, 1_000_000), 64),
     "metrics_token": _Key(str, "", is_secret=True),
     "metrics_port": _Key(_number(0, 65_535), 0),
     "metrics_tenants": _Key(_switch, False),

@@ -73,7 +73,10 @@ class Fleet:
                 "db_maxconn_gevent": 32,
                 "max_cron_threads": 0,
             },
-            operator={"in_process_runner": False},
+            operator={
+                "in_process_runner": False,
+                "streams_per_person": 500,  # each tenant has one reader
+            },
             environment=self.pooler.environment,
         )
         made.callback(self.odoo.process.stop)

@@ -31,17 +31,17 @@ LOOK_INTERVAL = 10.0  # s between two looks of the streams for what was missed
 REST = 300.0  # s without a stream, a turn or a word, then the listener may end
 RECONNECT = (0.1, 0.5, 1.0, 2.0)  # s, pauses between tries; the last one repeats
 FETCH_LIMIT = 2000  # events of one page
-PAGE = 256 * 1024  # characters of one page of a turn's log; its last event may be longer
+PAGE = 256 * 1024  # characters of one page of a turn's log, or bytes of a stream's; one event may be longer
 READERS = 8  # cursors that this process takes for replays of one database at a time
 KINDS = ("queued", "stop", "server_off", "server_well", "answered", "conversation_over")
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event as it goes on the wire: `data` is the payload's JSON text."""
+    """One event as it goes on the wire: all streams of the process send the same bytes."""
 
     seq: int
-    data: str
+    frame: bytes
     is_final: bool
 
 
@@ -58,7 +58,7 @@ class Subscription:
     events: deque = field(default_factory=deque)
     wakeup: threading.Event = field(default_factory=threading.Event)
     is_over: bool = False
-    _size: int = 0
+    _size: int = 0  # bytes beside the first event, which is kept whatever its size
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def end(self) -> None:
@@ -76,12 +76,12 @@ class Subscription:
             if event.seq <= self.after or self.is_behind:
                 return
             self.after = event.seq
-            if self.events and self._size + len(event.data) > PAGE:
+            if self.events and self._size + len(event.frame) > PAGE:
                 self.events.clear()
                 self._size, self.is_behind = 0, True
             else:
+                self._size += len(event.frame) if self.events else 0
                 self.events.append(event)
-                self._size += len(event.data)
         self.wakeup.set()
 
     def take(self, timeout: float) -> list[Event]:
@@ -149,7 +149,7 @@ def read_events(dbname: str, turn_id: int, after: int) -> list[Event]:
 
 def is_full(page: list[Event]) -> bool:
     """Whether more may follow it."""
-    return len(page) >= FETCH_LIMIT or sum(len(event.data) for event in page) >= PAGE
+    return len(page) >= FETCH_LIMIT or sum(len(event.frame) for event in page) >= PAGE
 
 
 def open_turns(dbname: str, turns: list[int]) -> set[int]:
@@ -169,7 +169,12 @@ def _read(dbname, statement, values) -> list[tuple]:
 
 
 def _as_event(seq: int, data: str, kind: str) -> Event:
-    return Event(seq, data, kind in FINAL)
+    return Event(seq, frame(seq, data), kind in FINAL)
+
+
+def frame(seq: int, data: str) -> bytes:
+    """An event of SSE. `data` is the payload's JSON text."""
+    return f"id: {seq}\ndata: {data}\n\n".encode()
 
 
 class NotificationHandler(Protocol):

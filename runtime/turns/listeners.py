@@ -14,7 +14,7 @@ from ..web.slots import Slots
 from .listener import Listener
 from .notification_handler import ProcessHandler
 
-STREAMS_PER_READER = 24  # of one person in a threaded server; and a quarter of all streams at most
+STREAMS_OF_ONE = 24  # of one person in a threaded server; and a quarter of all streams at most
 
 
 class _Registry:
@@ -91,13 +91,13 @@ def is_full(dbname: str, reader: int) -> bool:
 
     A threaded server gives each stream a thread for a minute; some of those stay for other requests.
     """
-    limit = settings.get().max_streams
+    of_operator = settings.get()
+    limit, most = of_operator.max_streams, of_operator.streams_per_person
+    if not process.is_evented():
+        most = min(most, STREAMS_OF_ONE)
     httpd = getattr(server.server, "httpd", None)
     if threads := not process.is_evented() and getattr(httpd, "max_http_threads", None):
         limit = min(limit, (threads * 3 + 3) // 4)
     if sum(each.count() for each in list(_registry.listeners.values())) >= limit:
         return True
-    share = max(1, limit // 4)
-    return listener(dbname).count(reader) >= (
-        share if process.is_evented() else min(STREAMS_PER_READER, share)
-    )
+    return listener(dbname).count(reader) >= min(most, max(1, limit // 4))

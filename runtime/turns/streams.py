@@ -89,7 +89,7 @@ def _tail(dbname, turn_id, after, mode, reader, line):
     if mode is Mode.SHORT:
         yield b"retry: 500\n\n"
         for event in _history(dbname, turn_id, after):
-            yield _frame(event)
+            yield event.frame
             if not line.left():
                 return
         return
@@ -105,7 +105,7 @@ def _tail(dbname, turn_id, after, mode, reader, line):
                 events = _history(dbname, turn_id, after)
             is_silent = True
             for event in events:
-                yield _frame(event)
+                yield event.frame
                 after, is_silent = event.seq, False
                 if event.is_final or not line.left():
                     return
@@ -143,11 +143,3 @@ def _history(dbname: str, turn_id: int, after: int) -> Iterator[Event]:
         if not is_full(page):
             return
         after = page[-1].seq
-
-
-def frame(seq: int, data: str) -> bytes:
-    return f"id: {seq}\ndata: {data}\n\n".encode()
-
-
-def _frame(event: Event) -> bytes:
-    return frame(event.seq, event.data)

@@ -11,8 +11,10 @@ def main(port: int, folder: Path) -> None:
     server = FastMCP("counter", host="127.0.0.1", port=port, log_level="WARNING")
 
     @server.tool()
-    async def count(context: Context, id: str, seconds: float = 0.0, until: str = "") -> str:
-        """Count one execution of `id`, then take some seconds, and wait for the file `until`."""
+    async def count(
+        context: Context, id: str, seconds: float = 0.0, until: str = "", length: int = 0
+    ) -> str:
+        """Count one execution of `id`, then take some seconds, and wait for the file `until`; answer at this length."""
         if traceparent := getattr(context.request_context.meta, "traceparent", ""):
             (folder / f"{id}.traceparent").write_text(traceparent)
         with (folder / id).open("ab", buffering=0) as file:
@@ -20,7 +22,7 @@ def main(port: int, folder: Path) -> None:
         await asyncio.sleep(seconds)
         while until and not (folder / until).exists():
             await asyncio.sleep(0.05)
-        return f"counted {id}"
+        return f"counted {id}" + "🐢" * length
 
     server.run(transport="streamable-http")
 

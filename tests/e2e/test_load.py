@@ -133,7 +133,7 @@ def test_a_burst_of_streams_is_let_in_or_told_to_wait(bursting_odoo, scripted_ll
 @pytest.fixture(scope="module")
 def bursting_odoo(new_odoo):
     """The gevent process has not served anything when the first test begins."""
-    return new_odoo("burst", workers=2)
+    return new_odoo("burst", workers=2, operator={"streams_per_person": BURST})
 
 
 async def burst(odoo, url, number):

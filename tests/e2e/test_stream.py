@@ -13,6 +13,7 @@ import httpx
 import psutil
 import pytest
 from chat import Chat, calls, first, text_of, then
+from counter import SERVERS
 from waiting import PATIENCE, eventually
 
 from dev.servers.odoo_server import answers
@@ -217,19 +218,26 @@ class TestSlowReaders:
 class TestUnreadStreams:
     STREAMS = 60
     MEMORY = 100  # MB that they may take together
+    LENGTH = 250_000  # characters of four bytes of an event that all of them are shown live
+    LIVE = 20  # MB that they may take together then
 
-    def test_they_take_little_memory_and_nobody_elses_stream(self, odoo_prefork, scripted_llm):
+    @pytest.fixture
+    def gevent(self, odoo_prefork):
+        return next(
+            child
+            for child in psutil.Process(odoo_prefork.process.pid).children()
+            if "gevent" in child.cmdline()
+        )
+
+    def test_they_take_little_memory_and_nobody_elses_stream(
+        self, odoo_prefork, gevent, scripted_llm
+    ):
         odoo = odoo_prefork
         script(scripted_llm, "unread")
         turn, other = Chat(odoo).ask("unread"), Chat(odoo, login="owner").ask("unread")
         for each in (turn, other):
             each.wait_ended()
         lengthen(turn, 80, 256 * 1024)
-        gevent = next(
-            child
-            for child in psutil.Process(odoo.process.pid).children()
-            if "gevent" in child.cmdline()
-        )
         turn.numbered()
         before = gevent.memory_info().rss
         with contextlib.ExitStack() as stack:
@@ -241,6 +249,44 @@ class TestUnreadStreams:
             taken = (gevent.memory_info().rss - before) >> 20
         assert gevent.is_running()
         assert taken <= self.MEMORY, f"{taken} MB"
+
+    def test_those_of_a_turn_that_runs_share_an_event(
+        self, odoo_prefork, gevent, scripted_llm, counter
+    ):
+        odoo = odoo_prefork
+        wanted = {"id": "shown", "until": "shown.go", "length": self.LENGTH}
+        scripted_llm.script(
+            first("shown", calls((f"{counter.name}__count", wanted))),
+            then("shown", {"content": "Shown."}),
+        )
+        server = counter.register(odoo)
+        try:
+            turn = Chat(odoo).ask("shown")
+            turn.until("tool_call")
+            with contextlib.ExitStack() as stack:
+                lines = unread(odoo, turn, self.STREAMS, port=odoo.process.gevent_port)
+                for line in lines:
+                    stack.enter_context(line)
+                    line.settimeout(PATIENCE)
+                    read_to(line, b"tool_call")
+                before = gevent.memory_info().rss
+                counter.release("shown.go")
+                for line in lines:
+                    read_to(line, "🐢".encode())
+                taken = (gevent.memory_info().rss - before) >> 20
+                assert turn.numbered()[-1][1]["type"] == "done"
+        finally:
+            odoo.rpc(SERVERS, "unlink", [server])
+        assert taken <= self.LIVE, f"{taken} MB"
+
+
+def read_to(line, mark):
+    """The first bytes of a stream, up to this mark."""
+    seen = b""
+    while mark not in seen:
+        received = line.recv(1024)
+        assert received, seen[-200:]
+        seen += received
 
 
 def slowly(odoo, turn, after, rate=1_000_000):
