@@ -5,12 +5,14 @@ whichever process is asked tells of all of them; see https://prometheus.github.i
 """
 
 import contextlib
+import fcntl
 import functools
 import hmac
 import os
 import re
 import socket
 from pathlib import Path
+from typing import TextIO
 
 from odoo.tools import config
 
@@ -22,6 +24,8 @@ PREFIX = "woow_ai_"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 FOLDER_KEY = "PROMETHEUS_MULTIPROC_DIR"
 OF_PROCESS = re.compile(r"_(\d+)\.db$")
+LOCK = "in-use"  # file of a folder, locked by each process that counts there
+_kept: list[TextIO] = []  # the lock of this process, and of those that it forks
 
 
 class PrometheusSink:
@@ -64,15 +68,40 @@ def begin() -> None:
         return
     folder = Path(os.environ.setdefault(FOLDER_KEY, str(_own_folder())))
     folder.mkdir(parents=True, exist_ok=True)
-    if not any(map(_lives, _processes(folder))):  # what was counted before everything was restarted
-        for file in folder.glob("*.db"):
-            file.unlink(missing_ok=True)
+    for other in _own_folder().parent.glob("*/"):  # of containers that are gone
+        with contextlib.suppress(OSError):
+            _emptied(other).close()
+    _kept.append(_emptied(folder))
+    with contextlib.suppress(OSError):  # not every file system has locks
+        fcntl.flock(_kept[-1], fcntl.LOCK_SH)
     measures.install(PrometheusSink())
 
 
+def _emptied(folder: Path) -> TextIO:
+    """The lock of a folder. What was counted there is gone if no process that did lives."""
+    lock = (folder / LOCK).open("a")
+    with contextlib.suppress(OSError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for file in folder.glob("*.db"):
+            file.unlink(missing_ok=True)
+    return lock
+
+
 def _own_folder() -> Path:
-    """Of this host: numbers of processes mean nothing elsewhere."""
-    return Path(config["data_dir"]) / "woow_ai_metrics" / socket.gethostname()
+    """Of the processes that this one sees: their numbers mean nothing on another host, nor in another container, be it
+    called the same.
+    """
+    name = f"{socket.gethostname()}-{_world()}"
+    return Path(config["data_dir"]) / "woow_ai_metrics" / name
+
+
+def _world() -> str:
+    """Where numbers of processes mean the same: a start of the kernel, and a namespace of it."""
+    try:
+        start = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{start}-{Path('/proc/self/ns/pid').stat().st_ino}"
+    except OSError:
+        return ""
 
 
 def text(cr=None) -> str:

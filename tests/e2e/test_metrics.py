@@ -85,6 +85,31 @@ def test_what_one_turn_counts_is_read_from_whichever_process_is_asked(measured, 
     assert odoo.db not in read(runner)
 
 
+def test_containers_of_one_name_do_not_take_each_other_for_dead(measured, scripted_llm):
+    """They share the folder of data, and their processes have the same numbers."""
+    odoo, runner = measured
+    port = processes.free_port()
+    contained = odoo.start_runner(
+        "contained", is_contained=True, in_process_runner=True, metrics_port=port
+    )
+    try:
+        contained.wait_until(lambda: processes.listens(port), timeout=60)
+        scripted_llm.script(
+            first("at length", {"content": "word " * 900}, latency=100, chunkSize=10)
+        )
+        turn = Chat(odoo).ask("at length")
+        turn.until("text")
+        for _time in range(2):
+            running = [
+                value(read(url), "turns_running") for url in (runner, f"http://127.0.0.1:{port}")
+            ]
+            assert sorted(running) == [0, 1]
+        turn.stop()
+        assert turn.wait_ended() == "stopped"
+    finally:
+        contained.stop()
+
+
 def test_nobody_else_reads_it(measured):
     odoo, runner = measured
     for url in (odoo.url, runner):

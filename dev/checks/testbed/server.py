@@ -21,6 +21,7 @@ from dev.servers.odoo_server import OdooProcess
 
 SHELL_MARK = "@@result@@"
 TRIES = 60  # once a second
+CONTAINER = ("bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc")
 
 
 class OdooServer(Sessions):
@@ -157,19 +158,21 @@ class OdooServer(Sessions):
         *,
         database: str = "",
         serve_all: bool = False,
+        is_contained: bool = False,
         **operator: object,
     ) -> processes.Process:
         """Start ``odoo-bin ai_runner`` for this server's database; its log is checked like this server's.
 
         :param database: another one instead
         :param serve_all: for all databases that `dbfilter` allows
+        :param is_contained: it counts processes anew, as in a container of this host's name
         :param operator: settings of ``[woow_ai]`` for this process only
         """
         served = "--all" if serve_all else f"--database={database or self.db}"
         settings = {f"WOOW_AI_{key.upper()}": str(value) for key, value in operator.items()}
         return processes.start(
             name,
-            self.instance.odoo("ai_runner", served),
+            [*(CONTAINER if is_contained else ()), *self.instance.odoo("ai_runner", served)],
             log=self._log_of(name),
             # Odoo finds a command of an addon only if it knows the addons path before it reads "-c".
             env={
