@@ -209,7 +209,11 @@ class _Turn(Asking, Calling, SummingUp):
                 events.steered(sent["turn"], sent["content"], sent["message_id"])
                 for sent in entering
             ]
-            await self.journal.save_step(self.progress, more_events=entered)
+            try:
+                await self.journal.save_step(self.progress, more_events=entered)
+            except Exception:  # nothing of it is on disk, so they are answered next
+                del messages[-len(entering) :]
+                raise
 
     async def _save_answer(self, answer: Answer, calls: list[ToolCall]) -> None:
         progress = self.progress

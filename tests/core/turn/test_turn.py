@@ -4,7 +4,7 @@ import pytest
 from turns import Turn, request_of, tools_of, turn
 
 from services import const
-from services.specs import Limits, ToolSpec, Verdict
+from services.specs import Limits, ToolSpec, TurnProgress, Verdict
 from services.testing.fake_mcp import FakeMcp
 from services.testing.fake_tools import OBJECT, text
 from services.testing.memory_journal import MemoryJournal
@@ -293,6 +293,23 @@ async def test_a_turn_that_died_after_it_was_saved_goes_on_with_it(fake):
         again = await turn(llm, fake, progress=saved)
     assert again.result.state == "done"
     assert [m["content"] for m in llm.requests[-1]["messages"]].count("More.") == 1
+
+
+async def test_what_could_not_enter_is_left_for_the_next_answer(fake):
+    """Its log would not tell of what its transcript says, and the message would count as read."""
+
+    class Refusing(MemoryJournal):
+        async def save_step(self, progress, calls=(), more_events=()):
+            if more_events:
+                raise ValueError("refused")
+            await super().save_step(progress, calls, more_events)
+
+    journal, progress = Refusing(), TurnProgress()
+    journal.steering = [{"turn": 7, "message_id": None, "content": "More."}]
+    async with ScriptedLlm(Reply(calls=[("fake__add", {"a": 1, "b": 2})])) as llm:
+        with pytest.raises(ValueError, match="refused"):
+            await turn(llm, fake, journal=journal, progress=progress)
+    assert [message["role"] for message in progress.messages] == ["assistant", "tool"]
 
 
 async def test_one_person_has_so_many_results_in_memory_and_no_more(monkeypatch):
