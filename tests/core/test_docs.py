@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from sim.mutants import MUTANTS
 
 from services import const
 
@@ -99,6 +100,16 @@ def test_keys_of_the_operator_are_those_that_are_read():
             assert float(known) == float(default.replace("none", "0")), key
         elif "_switch" in read[key]:
             assert default == f"`{read[key].rpartition(' ')[2]}`", key
+
+
+def test_each_rule_that_is_broken_on_purpose_stands_in_the_table_of_the_simulation():
+    page = (ROOT / "docs/simulation.md").read_text()
+    table = page.partition("| broken on purpose | noticed by | in world |")[2].partition("\n\n")[0]
+    rows = [row.strip("| ").split(" | ") for row in table.splitlines()[2:]]
+    assert rows == [
+        [name, invariant.replace("_", " "), str(seed + 1)]
+        for name, (invariant, seed, *_patches) in MUTANTS.items()
+    ]
 
 
 NAME = re.compile(r"`([A-Za-z_.]+)`")

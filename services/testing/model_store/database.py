@@ -38,17 +38,12 @@ class Database(ModelStore):
         turn = self.turns[turn_id]
         if turn.state in FINAL:
             return turn.state
-        if (
-            turn.state == "queued" and turn.entered
-        ):  # it counts unless the message is read after all
-            turn.stop = True
-            return turn.state
-        turn.stop_at = self.now() if turn.stop_at is None else turn.stop_at
-        if is_locked:
+        if is_locked or self.is_locked(turn_id):
             self.wishes.add(turn_id)
             self.notify("stop", turn_id)
             return "running"
-        if turn.state == "running":
+        is_entering = turn.state == "queued" and turn.entered
+        if turn.state == "running" or is_entering:  # what enters may be read after all
             turn.stop = True
             self.notify("stop", turn_id)
         else:
@@ -59,10 +54,13 @@ class Database(ModelStore):
         return turn.stop or turn.id in self.wishes
 
     def apply_stops(self) -> None:
+        """A turn that is locked keeps its wish for the next time."""
         for turn in self.turns.values():
-            if turn.id in self.wishes or (turn.stop and turn.state in ("queued", "waiting")):
+            is_asked = turn.id in self.wishes or (turn.stop and turn.state in ("queued", "waiting"))
+            if is_asked and not self.is_locked(turn.id):
+                self.wishes.discard(turn.id)
                 self.request_stop(turn.id)
-        self.wishes.clear()
+        self.wishes &= self.turns.keys()
 
     def decide_call(self, turn_id: int, call_id: str, decision: str, arguments=None) -> None:
         """:param decision: approve_once or deny"""

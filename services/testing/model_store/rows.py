@@ -120,7 +120,6 @@ class Turn:
     entered: int = 0
     calls: list[Call] = field(default_factory=list)
     events: dict[int, dict[str, Any]] = field(default_factory=dict)
-    stop_at: float | None = None
     ended_at: float | None = None
 
     @property

@@ -27,6 +27,10 @@ class TurnQueue:
         self.per_person = per_person
         self.turns: dict[int, Turn] = {}
 
+    def is_locked(self, turn_id: int) -> bool:
+        """Row lock of another transaction; a host may add some."""
+        return False
+
     def held(self, claim: Claim) -> Turn:
         turn = self.turns.get(claim.turn_id)
         if turn is None:
@@ -40,7 +44,7 @@ class TurnQueue:
         busy = Counter(turn.user for turn in self.turns.values() if turn.state == "running")
         line = []
         for turn in sorted(self.turns.values(), key=lambda turn: turn.id):
-            if turn.state == "queued" and self._is_next(turn):
+            if turn.state == "queued" and not self.is_locked(turn.id) and self._is_next(turn):
                 busy[turn.user] += 1
                 line.append((busy[turn.user], turn.id))
         taken = [turn_id for rank, turn_id in sorted(line) if rank <= self.per_person][:limit]
@@ -71,8 +75,9 @@ class TurnQueue:
             except (LeaseLost, TurnGone):
                 lost.add(claim)
                 continue
-            self.renew(turn, claim)
-            turn.owner = runner_id
+            if not self.is_locked(turn.id):
+                self.renew(turn, claim)
+                turn.owner = runner_id
             if self.is_stop_requested(turn):
                 stops.add(claim)
         return lost, stops
@@ -81,14 +86,19 @@ class TurnQueue:
         turn.until = self.now() + claim.lease
 
     def release(self, runner_id: str, keep: Collection[Claim] = ()) -> int:
+        """:return: how many stay, since another transaction keeps their rows"""
         kept = {(claim.turn_id, claim.epoch) for claim in keep}
+        locked = 0
         for turn in self.turns.values():
-            is_held = turn.state == "running" and turn.owner == runner_id
-            if is_held and (turn.id, turn.epoch) not in kept:
+            is_held = (turn.state, turn.owner) == ("running", runner_id)
+            if not is_held or (turn.id, turn.epoch) in kept:
+                continue
+            if self._requeue(turn):
                 tried = turn.progress.get("epoch", 0) + 1  # this try does not count
                 turn.progress = {**turn.progress, "epoch": min(turn.epoch, tried)}
-                self._requeue(turn)
-        return 0
+            else:
+                locked += 1
+        return locked
 
     def sweep(self) -> None:
         """Requeue the turns of dead runners, and carry out each Stop that nobody has heard."""
@@ -99,6 +109,10 @@ class TurnQueue:
         if any(turn.state == "queued" for turn in self.turns.values()):
             self.notify("queued", 0)
 
-    def _requeue(self, turn: Turn) -> None:
+    def _requeue(self, turn: Turn) -> bool:
+        """:return: False if another transaction keeps its row"""
+        if self.is_locked(turn.id):
+            return False
         turn.state, turn.owner, turn.until = "queued", "", None
         self.notify("queued", turn.id)
+        return True

@@ -35,12 +35,6 @@ class Database(model_store.Database):
             return -1.0
         return self.locked.get(claim.turn_id, -1.0)
 
-    def heartbeat(self, runner_id, claims):
-        return super().heartbeat(runner_id, [c for c in claims if not self.is_locked(c.turn_id)])
-
-    def _is_next(self, turn):
-        return not self.is_locked(turn.id) and super()._is_next(turn)
-
     def release(self, runner_id, keep=()):
         self._is_releasing = True
         try:
@@ -51,7 +45,7 @@ class Database(model_store.Database):
     def _requeue(self, turn):
         if not self.is_locked(turn.id):
             self._world.observe_requeue(self, turn, self._is_releasing)
-            super()._requeue(turn)
+        return super()._requeue(turn)
 
     def append(self, batch):
         locked = {claim for claim in batch if self.is_locked(claim.turn_id)}

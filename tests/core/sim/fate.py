@@ -1,5 +1,7 @@
 """What goes wrong in a world, and when."""
 
+from services.turn.queue.runner import DRAIN_TIMEOUT
+
 # The next thing after a call may start is its effect, so that is where standing still is worst.
 PAUSES = (
     *["begin_call"] * 4,
@@ -26,11 +28,13 @@ class Plan:
     """The size of a world and its faults, drawn from its seed.
 
     :param other: dice of its own for what came later, so that it changes nothing of what they showed before
+    :param third: the same, of what came later still
     """
 
-    def __init__(self, rng, other):
+    def __init__(self, rng, other, third):
         self.rng = rng
         self.other = other
+        self.third = third
         self.has_faults = rng.random() < 0.9
         self.processes = rng.choice((1, 2, 2, 3))
         self.databases = rng.choice((1, 1, 2))
@@ -46,6 +50,9 @@ class Plan:
         self.locks = other.choice((0, 0, 1, 4)) if self.has_faults else 0
         self.pause_at = self._moment(PAUSES, 0.4)
         self.refuse_at = self._moment(WRITES, 0.15)
+        self.longest_lock = third.choice((3, 3, 8))  # s; the longer ones meet the time-out
+        self.enter_at = ("take_steering", 1) if third.random() < 0.7 else None
+        self.locks_what_drains = self.has_faults and third.random() < 0.5
 
     def _moment(self, methods, probability):
         """The nth use of a method of the store by any process, or None."""
@@ -54,7 +61,8 @@ class Plan:
         return chosen if self.has_faults and is_wanted else None
 
     def __str__(self):
-        told = {name: value for name, value in vars(self).items() if name not in ("rng", "other")}
+        dice = ("rng", "other", "third")
+        told = {name: value for name, value in vars(self).items() if name not in dice}
         return ", ".join(f"{name} {value}" for name, value in told.items())
 
     def begin(self, world):
@@ -84,6 +92,8 @@ class Plan:
     def drain(self, world):
         if process := self._one(world):
             process.terminate()
+            if self.locks_what_drains:  # what is cut keeps its row until it is rolled back
+                world.after(DRAIN_TIMEOUT, self._lock, world, process)
             world.after(20, process.kill)
             self._replace(world)
 
@@ -129,19 +139,29 @@ class Plan:
             outage.died, outage.away = world.now, max(outage.away, until)
         world.troubles.append((world.now, until))
 
-    def _lock(self, world):
-        """Somebody else's transaction keeps the row of a turn that runs."""
+    def _lock(self, world, process=None):
+        """Somebody else's transaction keeps the row of a turn that runs, or that this process runs."""
+        dice = self.third if process else self.other
         running = [
             (database, turn.id)
             for database in world.databases.values()
             for turn in database.turns.values()
-            if turn.state == "running"
+            if turn.state == "running" and (process is None or turn.owner == process.name)
         ]
         if running and not world.is_calm:
-            database, turn_id = self.other.choice(running)
+            database, turn_id = dice.choice(running)
             world.tell("fate", f"locks in {database.name}", turn_id)
-            database.locked[turn_id] = until = world.now + self.other.uniform(0.05, 3)
-            world.troubles.append((world.now, until))
+            database.locked[turn_id] = until = world.now + dice.uniform(0.05, self.longest_lock)
+            world.locks.append((world.now, until))
+
+    def stop_entered(self, world, process, database, numbers):
+        """Somebody stops a message in the moment in which it enters an answer, which may get no further."""
+        number = self.third.choice(numbers)
+        world.people.stop(database, number)
+        if self.has_faults and self.third.random() < 0.5:
+            world.tell("fate", "kills", process.name)
+            process.kill()
+            world.after(self.third.uniform(0, 5), world.start_process)
 
     def pause_after(self, world, process):
         """The process stands still between a commit and hearing of it."""

@@ -3,6 +3,7 @@
 from collections import Counter
 
 from services.testing.model_store import FINAL
+from services.testing.model_store.store import NOT_FINISHED
 
 NOT_MADE = ("denied", "invalid_args", "unknown_tool")
 STOP_TIME = 7.0  # s: a heartbeat, a retry and a flush, once nothing is in the way
@@ -41,7 +42,10 @@ def what_did_not_run_is_not_told_as_done(world):
                 yield database, call.id, "ok, but it was not executed"
             # A harmless one may be made twice: its last attempt says what became of it.
             is_harmless = call.arguments.get("token") in world.repeatable
-            if call.outcome in NOT_MADE and done and not is_harmless:
+            is_told_as_unmade = call.outcome in NOT_MADE or (
+                call.outcome == "cancelled" and call.text == NOT_FINISHED
+            )
+            if is_told_as_unmade and done and not is_harmless:
                 yield database, call.id, f"{call.outcome}, but it was executed"
 
 
@@ -65,16 +69,17 @@ def the_final_event_comes_once_and_last(world):
 def stop_is_never_lost(world):
     """After it nothing begins: no word is asked of the model once nothing is in the way of the news."""
     for database, turn in _turns(world):
-        if turn.stop_at is None:
+        stopped = world.stops.get((database, turn.id))
+        if stopped is None:
             continue
-        heard = _heard_by(world, turn.stop_at)
+        heard = _heard_by(world, stopped)
         late = [
             (when, epoch)
             for when, name, number, epoch in world.asked
             if (name, number) == (database, turn.id) and when > heard
         ]
         if late or (turn.state == "done" and turn.ended_at > heard):
-            yield database, turn.id, "stopped at", turn.stop_at, turn.state, late[:3]
+            yield database, turn.id, "stopped at", stopped, turn.state, late[:3]
 
 
 def a_turn_stopped_before_its_claim_asks_nothing(world):
@@ -263,7 +268,7 @@ def _events(turn, kind):
 def _heard_by(world, asked_at):
     """When a runner must have heard: what is in the way of the news gives it more time."""
     heard = asked_at + STOP_TIME
-    for begin, end in sorted(world.troubles):
+    for begin, end in sorted(world.troubles + world.locks):
         if begin <= heard and end > asked_at:
             heard = max(heard, end + STOP_TIME)
     return heard

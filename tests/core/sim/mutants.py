@@ -37,6 +37,17 @@ def _writes_into_a_running_log(self, question, action, content=None, _answer=Dat
         self.add(question.call.turn, [store.decided(question.id, action)])
 
 
+def _stops_nothing_that_enters(self, turn_id, *, is_locked=False, _stop=Database.request_stop):
+    turn = self.turns[turn_id]
+    return turn.state if turn.entered else _stop(self, turn_id, is_locked=is_locked)
+
+
+def _calls_it_cancelled(self, turn, _close=Database._close):
+    for call in turn.open_calls():
+        call.started = 0
+    return _close(self, turn)
+
+
 @contextlib.contextmanager
 def _counts_before_it_waits(self, _name, _is_doubtful=False):
     yield max(0, self.capacity - self.count())
@@ -135,6 +146,14 @@ def _gives_nothing_back(self, runner_id, keep=()):
     pass
 
 
+async def _gives_back_once(self):
+    try:
+        await self._once(self.store.release, self._runner.id)
+    except ConnectionError:
+        return False
+    return True
+
+
 def _extends_nothing(self, turn, claim):
     pass
 
@@ -220,6 +239,16 @@ MUTANTS = {
         "stop_is_never_lost",
         3,
         (Database, "request_stop", _only_tells),
+    ),
+    "a Stop of an entered message is dropped": (
+        "stop_is_never_lost",
+        0,
+        (Database, "request_stop", _stops_nothing_that_enters),
+    ),
+    "a call in flight is told as cancelled": (
+        "what_did_not_run_is_not_told_as_done",
+        0,
+        (Database, "_close", _calls_it_cancelled),
     ),
     "a sign-in writes into a running log": (
         "one_writer_without_gaps",
@@ -342,6 +371,11 @@ MUTANTS = {
         "a_lease_without_a_runner_is_returned",
         11,
         (Database, "release", _gives_nothing_back),
+    ),
+    "a drain does not try again for locked rows": (
+        "a_lease_without_a_runner_is_returned",
+        0,
+        (queue_host.QueueHost, "_give_back", _gives_back_once),
     ),
     "a claim whose answer was lost is kept": (
         "a_lease_without_a_runner_is_returned",

@@ -57,7 +57,7 @@ class People:
         if is_late:
             self.world.after(self.rng.uniform(0.01, 2), self._becomes_visible, database, number)
         if self.rng.random() < 0.25:
-            self.world.after(self.rng.uniform(0, 30), self._stop, database, number)
+            self.world.after(self.rng.uniform(0, 30), self.stop, database, number)
         if self.rng.random() < 0.03:
             self.world.after(self.rng.uniform(0, 40), self._delete, database, number)
         self.world.after(self.rng.uniform(0.5, 10), self._look, database, number)
@@ -67,7 +67,7 @@ class People:
             turn.is_visible = True
             database.notify("queued", number)
 
-    def _stop(self, database, number):
+    def stop(self, database, number):
         if number in database.turns:
             is_locked = self.world.luck() < 0.1
             if database.turns[number].state not in FINAL:

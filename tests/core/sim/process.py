@@ -89,6 +89,10 @@ class Process:
         self.loop.step()
         self.world.running = None
 
+    def has_let_go(self, name):
+        """No lease of this database is kept any more."""
+        return self.runner.queues[name].heartbeat._ended.is_set()
+
     def _beat_later(self, name, seconds):
         self.world.after(seconds, self._beat, name)
 
@@ -101,7 +105,7 @@ class Process:
             return
         pause = self.world.lease / BEATS
         queue = self.runner.queues.get(name)
-        if queue and not queue.heartbeat._ended.is_set():
+        if queue and not self.has_let_go(name):
             try:
                 queue.heartbeat.beat()
             except ConnectionError:

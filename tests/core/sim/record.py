@@ -3,8 +3,11 @@
 from collections import Counter
 
 from services.testing import model_store
+from services.turn.queue.queue_host import GIVING_BACK
 
 NEWS = 6.0  # s in which a runner hears from its heartbeat, or looks for what it was not told of
+SOON = 0.5  # s between two tries, with their ways
+SLOWEST = 4.0  # s of a way while all ways are slow
 
 
 class Record:
@@ -15,6 +18,7 @@ class Record:
         self.realms, self.token_wants, self.repeatable = {}, {}, set()  # by token
         self.visited = set()  # tokens whose page somebody has seen
         self.troubles = []  # (from, to) in which the news may not get through
+        self.locks = []  # (from, to) the same, of one turn
         self.lost_since, self.kept_lost = {}, []
         self.most_running = 0
         self.asks = Counter()  # (database, token): how often the server has asked a person
@@ -32,6 +36,7 @@ class Record:
         self.stale_starts = []
         self.stops = {}  # (database, turn) -> when somebody has stopped it
         self._seen, self.held_in_vain, self.run_in_vain = {}, [], []
+        self.giving_back = set()  # (process, database) of runners that end
 
     def asked_model(self, process, journal):
         self.asked.append(
@@ -52,11 +57,28 @@ class Record:
     def observe_loss(self, database):
         self.losses.append((self.now, database.name))
 
-    def is_troubled(self, database, since):
+    def is_troubled(self, database, since, with_locks=True):
         """Whether something was in the way since then."""
-        return any(end > since for _, end in self.troubles if _ <= self.now) or any(
+        troubles = self.troubles + self.locks if with_locks else self.troubles
+        return any(end > since for begin, end in troubles if begin <= self.now) or any(
             when >= since for when, name in self.losses if name == database.name
         )
+
+    def observe_giving_back(self, process, database):
+        """A runner that ends has begun; rows that are unlocked soon after are given back, too."""
+        if (process.name, database.name) not in self.giving_back:
+            self.giving_back.add((process.name, database.name))
+            self.after(GIVING_BACK + 1, self._look_for_kept, process, database, self.now)
+
+    def _look_for_kept(self, process, database, since):
+        is_troubled = self.is_troubled(database, since - SLOWEST, with_locks=False)
+        if is_troubled or not process.is_alive:
+            return
+        for turn in database.turns.values():
+            is_kept = (turn.state, turn.owner) == ("running", process.name)
+            until = database.locked.get(turn.id, -1.0)
+            if is_kept and until < since + GIVING_BACK - SOON:
+                self.held_in_vain.append((process.name, database.name, turn.id, "locked to", until))
 
     def observe_requeue(self, database, turn, is_given_back):
         """Only what its runner has lost, or does not run, is for another."""

@@ -54,6 +54,18 @@ class Connection:
         finally:  # also of a claim whose answer is lost, before anything else happens
             self._world.observe_claims(self._database)
 
+    def release(self, *args):
+        if self._process.has_let_go(self.name):
+            self._world.observe_giving_back(self._process, self._database)
+        return self._call("release", *args)
+
+    def take_steering(self, *args):
+        taken = self._call("take_steering", *args)
+        if taken and self._world.is_moment(self._world.plan.enter_at, "enter", "take_steering"):
+            numbers = [sent["turn"] for sent in taken]
+            self._world.plan.stop_entered(self._world, self._process, self._database, numbers)
+        return taken
+
     def begin_call(self, claim, call):
         self._process.asked_at[self.name, call.id] = self._process.clock()
         return self._call("begin_call", claim, call)

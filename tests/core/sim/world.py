@@ -13,7 +13,7 @@ from . import fate, people
 from .database import Database
 from .machine import lent_to
 from .process import Process
-from .record import Record
+from .record import SLOWEST, Record
 from .wire import Outage
 
 HORIZON = 60.0  # s; what goes wrong does so before, then all is well
@@ -39,7 +39,9 @@ class World(Record):
         self._uses = Counter()
         self.processes = []
         self.is_calm = False
-        self.plan = fate.Plan(self.rng, random.Random(f"more of {seed}"))
+        self.plan = fate.Plan(
+            self.rng, random.Random(f"more of {seed}"), random.Random(f"still more of {seed}")
+        )
         self.lease, self.capacity, self.max_steps = 15.0, self.plan.capacity, 3
         self.databases = {f"db{n}": Database(self, f"db{n}") for n in range(self.plan.databases)}
         self.outages = {name: Outage() for name in self.databases}
@@ -61,7 +63,7 @@ class World(Record):
         return self.rng.random() < probability
 
     def latency(self):
-        return self.rng.uniform(0.5, 4) if self.now < self.slow_until else self.rng.expovariate(250)
+        return self.rng.uniform(0.5, SLOWEST) if self.now < self.slow_until else self.rng.expovariate(250)
 
     def is_moment(self, moment, purpose, method):
         """Whether this use of a store's method is the one that the plan has chosen; each is counted once."""
