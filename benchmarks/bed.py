@@ -105,10 +105,16 @@ class Person:
         assert answer.status_code == 202, answer.text
         return answer.json()
 
-    def events(self, turn):
-        """(when, event) up to the end."""
+    def events(self, turn, patience=120.0):
+        """(when, event) up to the end.
+
+        :param patience: s until it must have come
+        """
+        until = time.monotonic() + patience
         with self.http.stream("GET", turn["stream_url"]) as answer:
             for line in answer.iter_lines():
+                if time.monotonic() > until:
+                    raise TimeoutError(f"{turn['stream_url']} does not end")
                 if line.startswith("data: "):
                     event = json.loads(line[6:])
                     yield time.monotonic(), event

@@ -15,7 +15,7 @@ from odoo.modules import module as odoo_module
 from odoo.service.server import CommonServer
 from odoo.tools import config
 
-from ..services import forks
+from ..services import forks, large
 from ..services.errors import EngineError, ServerTimeout
 from ..services.turn.ports import StoreGone
 from ..tools import db, settings
@@ -82,6 +82,7 @@ def runner():
             from .servers.tokens import OdooTokens  # noqa: PLC0415
             from .servers.watch import ServerWatch  # noqa: PLC0415
 
+            large.keep_little()
             options = settings.get()
             watch = ServerWatch(_write_behind, _sync_behind)
             engine = Engine(

@@ -6,9 +6,12 @@ may be read in one go is bounded by `MAX_VALUES` and `MAX_TEXT`. Only base64 of 
 """
 
 import asyncio
+import contextlib
+import ctypes
 import functools
 import io
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from json.encoder import encode_basestring
@@ -23,6 +26,8 @@ MAX_TEXT = (
 )  # bytes of a body beside its files; the largest known list of tools has 2.2 MB
 MAX_VALUES = 100_000  # members and items of a body; the same list has 82 000
 _PIECE = 64 * 1024  # bytes that are looked at in one go
+# mallopt(3): as Odoo has it in a threaded server; bytes of a block that goes back to the system when it is free
+_MALLOC = {"MALLOC_ARENA_MAX": (-8, 2), "MALLOC_MMAP_THRESHOLD_": (-3, 256 * 1024)}
 
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-"
 
@@ -36,6 +41,17 @@ class _Worker(ThreadPoolExecutor):
 
 
 _worker = forks.renewed(_Worker())
+
+
+def keep_little() -> None:
+    """Let this process give large blocks back. Left alone, glibc keeps up to twice the largest one, for each of its
+    arenas, and many threads have many of them. Options in the operator's environment count instead.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # another libc
+        mallopt = ctypes.CDLL(None).mallopt
+        for name, option in _MALLOC.items():
+            if name not in os.environ:
+                mallopt(*option)
 
 
 async def beside(function: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Literal
 
 from . import const
@@ -430,6 +430,10 @@ class CallResult:
     @property
     def is_error(self) -> bool:
         return self.outcome != "ok"
+
+    def for_llm(self) -> "CallResult":
+        """Without what its turn does not need once it is on disk."""
+        return replace(self, display="", whole="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

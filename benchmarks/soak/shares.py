@@ -1,4 +1,7 @@
-"""Others while one person takes all that one person can: first text, memory and processes, beside the same in quiet."""
+"""Others while one person takes all that one person can: first text, memory and processes, beside the same in quiet.
+
+The aims: the first text of the others comes within twice the time, and all processes together take 100 MB more at most.
+"""
 
 import asyncio
 import contextlib
@@ -13,11 +16,12 @@ from typing import NamedTuple
 import httpx
 import psutil
 
+from dev.progress import DevError
 from services.testing.fake_mcp import FakeMcp
 from services.testing.fake_tools import OBJECT, text
 from services.testing.scripted_llm import Reply
 
-from ..bed import Person, ms, row
+from ..bed import TURN_TABLE, Person, ms, row
 
 QUIET = "in quiet"
 ASKED = int(os.environ.get("ASKED", "6"))  # questions of the others in each part
@@ -26,7 +30,11 @@ OPEN = 100  # of the one person in all
 CALLS = 20  # of one answer, at once
 LARGE = 3_900_000  # characters of a result
 LOG = "woow_paas_platform_ai_turn_event"
+PATIENCE = 30.0  # s for an answer
+RATIO, ROOM = 2, 100 * 2**20  # the aims: of the time until the first text in quiet; bytes
+KEPT = "the rows of one person"  # by a statement that says so
 UNREAD = 60
+_may_end = threading.Event()  # calls that are held
 MESSAGES, LENGTH = 2000, 32_000  # that are searched
 
 
@@ -44,12 +52,12 @@ def shares(odoo, llm):
     quiet = None
     for what, found in measured(odoo, llm):
         quiet = quiet or found.typical
-        row(
-            f"first text of others, {what}",
-            ms(found.typical),
-            f"worst {ms(found.worst)}, {found.grown / 2**20:+.0f} MB, {found.ended} processes ended",
-            "" if what == QUIET else f"{found.typical / quiet:.1f} x (≤ 2)",
-        )
+        beside = f"worst {ms(found.worst)}, {found.grown / 2**20:+.0f} MB, {found.ended} ended"
+        if what == QUIET:
+            row(what, ms(found.typical), beside)
+        else:
+            ratio = f"{found.typical / quiet:.1f} x"
+            row(what, ms(found.typical), f"{ratio}, {beside}", f"≤ {RATIO} x, {ROOM >> 20} MB, 0")
 
 
 def measured(odoo, llm):
@@ -63,6 +71,7 @@ def measured(odoo, llm):
         (QUIET, None),
         (f"{UNREAD} unread streams of 21 MB", _unread_streams),
         (f"{TURNS} turns of {CALLS} small calls", _small_calls),
+        (f"{TURNS} turns whose rows are locked", _locked_rows),
         (f"{OPEN} turns with results of 3.9 MB", _large_results),
         (f"3 searches in {MESSAGES * LENGTH >> 20} MB", _searches),
     ):
@@ -73,10 +82,16 @@ def _register(odoo, llm):
     async def small(_call):
         return text("x" * 100)
 
+    async def held(_call):
+        while not _may_end.is_set():
+            await asyncio.sleep(0.05)
+        return text("x" * 100)
+
     async def large(_call):
         return text("word " * (LARGE // 5))
 
-    fake = FakeMcp(tools={"small": (small, OBJECT), "large": (large, OBJECT)})
+    tools = {"small": small, "held": held, "large": large}
+    fake = FakeMcp(tools={name: (tool, OBJECT) for name, tool in tools.items()})
     asyncio.run_coroutine_threadsafe(fake.__aenter__(), llm.loop).result(5)
     values = {"name": "hog", "url": fake.url, "trust_level": "full"}
     (server,) = odoo.rpc(
@@ -90,7 +105,7 @@ def _register(odoo, llm):
 def _answer(body):
     asked = next(m["content"] for m in reversed(body["messages"]) if m["role"] == "user")
     is_answered = body["messages"][-1]["role"] == "tool"
-    for tool, calls in (("small", CALLS), ("large", 4)):
+    for tool, calls in (("small", CALLS), ("held", 1), ("large", 4)):
         if tool in str(asked) and not is_answered:
             return Reply(calls=[(f"hog__{tool}", {})] * calls)
     return Reply("Hello.")
@@ -99,7 +114,7 @@ def _answer(body):
 def _first_text(person):
     begun = time.monotonic()
     turn = person.ask()
-    events = list(person.events(turn))
+    events = list(person.events(turn, PATIENCE))
     assert events[-1][1]["type"] == "done", events[-1]
     return next(at for at, event in events if event["type"] == "text") - begun
 
@@ -167,14 +182,40 @@ def _small_calls(odoo):
 
 
 @contextlib.contextmanager
+def _locked_rows(odoo):
+    """Another transaction keeps the rows of these turns, so each write of theirs waits; they begin all at once."""
+    running = f"FROM {TURN_TABLE} WHERE state = 'running'"
+
+    def keep():
+        with contextlib.suppress(DevError):  # it is ended below
+            odoo.sql(f"SELECT 1 {running} FOR UPDATE; SELECT pg_sleep(600) -- {KEPT}")
+
+    _may_end.clear()
+    asked = contextlib.contextmanager(_asked)(odoo, "held", TURNS, until="tool_call")
+    with asked, ThreadPoolExecutor(1) as pool:
+        while int(odoo.sql(f"SELECT COUNT(*) {running}")) < TURNS:
+            time.sleep(0.1)
+        pool.submit(keep)
+        of_keeper = f"FROM pg_stat_activity WHERE query LIKE '%{KEPT}' AND pid <> pg_backend_pid()"
+        while not odoo.sql(f"SELECT pid {of_keeper} AND wait_event = 'PgSleep'"):
+            time.sleep(0.1)
+        _may_end.set()
+        try:
+            yield
+        finally:
+            odoo.sql(f"SELECT pg_terminate_backend(pid) {of_keeper}")
+
+
+@contextlib.contextmanager
 def _large_results(odoo):
     yield from _asked(odoo, "large", OPEN)
 
 
-def _asked(odoo, what, number):
+def _asked(odoo, what, number, until="tool_result"):
     people = [Person(odoo) for _chat in range(number)]
     turns = [person.ask(what) for person in people]
     try:
+        next(event for _, event in people[0].events(turns[0]) if event["type"] == until)
         yield
     finally:
         for person, turn in zip(people, turns, strict=True):

@@ -25,13 +25,15 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 FOLDER_KEY = "PROMETHEUS_MULTIPROC_DIR"
 OF_PROCESS = re.compile(r"_(\d+)\.db$")
 LOCK = "in-use"  # file of a folder, locked by each process that counts there
-_kept: list[TextIO] = []  # the lock of this process, and of those that it forks
 
 
 class PrometheusSink:
-    def __init__(self):
+    """:param lock: of the folder, held by this process and those that it forks"""
+
+    def __init__(self, lock: TextIO):
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram  # noqa: PLC0415
 
+        self._lock = lock
         registry = CollectorRegistry()  # of its own: what others measure stays theirs
         self._all = {}
         for name, measure in measures.MEASURES.items():
@@ -71,10 +73,10 @@ def begin() -> None:
     for other in _own_folder().parent.glob("*/"):  # of containers that are gone
         with contextlib.suppress(OSError):
             _emptied(other).close()
-    _kept.append(_emptied(folder))
+    lock = _emptied(folder)
     with contextlib.suppress(OSError):  # not every file system has locks
-        fcntl.flock(_kept[-1], fcntl.LOCK_SH)
-    measures.install(PrometheusSink())
+        fcntl.flock(lock, fcntl.LOCK_SH)
+    measures.install(PrometheusSink(lock))
 
 
 def _emptied(folder: Path) -> TextIO:
@@ -91,12 +93,12 @@ def _own_folder() -> Path:
     """Of the processes that this one sees: their numbers mean nothing on another host, nor in another container, be it
     called the same.
     """
-    name = f"{socket.gethostname()}-{_world()}"
+    name = f"{socket.gethostname()}-{_namespace()}"
     return Path(config["data_dir"]) / "woow_ai_metrics" / name
 
 
-def _world() -> str:
-    """Where numbers of processes mean the same: a start of the kernel, and a namespace of it."""
+def _namespace() -> str:
+    """Namespace of numbers of processes, and the start of its kernel."""
     try:
         start = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{start}-{Path('/proc/self/ns/pid').stat().st_ino}"

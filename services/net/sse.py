@@ -56,8 +56,13 @@ class Decoder:
         while lines:  # which lets go of each line: it may be large
             if event := self._line(lines.pop()):
                 yield event
-        if self._kept + len(self._rest) > self._cap:
+        if self.size > self._cap:
             raise ResultTooLarge(detail=f"an event larger than {self._cap} bytes")
+
+    @property
+    def size(self) -> int:
+        """Bytes of the event that is not complete."""
+        return self._kept + len(self._rest)
 
     def _line(self, line: bytes | bytearray) -> Event | None:
         if self._first:

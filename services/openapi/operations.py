@@ -20,6 +20,7 @@ from ..errors import (
     ServerTimeout,
     SessionLost,
 )
+from ..net.intake import Intake, TakenIn
 from ..mcp.discovery import content
 from ..net import faults
 from ..net.egress import EgressPolicy
@@ -60,11 +61,13 @@ async def perform(
     policy: EgressPolicy,
     *,
     timeout: float,
+    intake: Intake | None = None,
 ) -> dict[str, Any]:
     """Make the request. What the service said of it, also a 4xx, has the form of a ``CallToolResult``.
 
     :param arguments: in layers, see `openapi`
     :param timeout: seconds
+    :param intake: through which a large answer comes
     :return: with ``_meta.status_code``
     :raises EngineError: it was not reached, refused our credentials, or is broken (5xx)
     """
@@ -74,6 +77,7 @@ async def perform(
             request = client.build_request(**parts)
             async with asyncio.timeout(timeout):
                 response = await client.send(request, stream=True)
+                response.stream = TakenIn(response.stream, intake or Intake())
                 body = await _read(response)
     except (httpx.HTTPError, OSError, TimeoutError) as error:
         raise _of_service(faults.of_exception(error)) from error

@@ -158,7 +158,7 @@ class Calls:
             if result is None:
                 return None
         await self._journal.end_call(call, result)
-        return result
+        return result.for_llm()
 
     async def _on_records(self, call: ToolCall, verdict: Verdict) -> CallResult | None:
         """Make a call that the host carries out itself."""

@@ -45,7 +45,11 @@ async def execute(
     try:
         if call.tool.operation is not None:
             raw = await operations.perform(
-                call.tool.operation, call.arguments, pool.policy, timeout=timeout
+                call.tool.operation,
+                call.arguments,
+                pool.policy,
+                timeout=timeout,
+                intake=pool.intakes.of(call.server),
             )
         else:
             may_repeat = approval.is_repeatable(call.tool.annotations, call.server.trust_level)

@@ -24,6 +24,7 @@ from ...errors import (
     ServerTimeout,
     SessionLost,
 )
+from ...net.intake import Intakes
 from ...net import faults
 from ...net.egress import EgressPolicy
 from ...oauth.flow import OAuth, TokenStore
@@ -99,6 +100,7 @@ class Pool:
         self._can_ask = can_ask
         self._clock = clock
         self.calls_of_one = FairSemaphore(sys.maxsize, const.MAX_CALLS_OF_ONE)
+        self.intakes = Intakes()
         self._limiters: dict[tuple[str, int, str], Limiter] = {}
         self._capacities: WeakValueDictionary[Address, FairSemaphore] = WeakValueDictionary()
         self._processes: dict[Address, Process] = {}
@@ -351,6 +353,7 @@ class Pool:
                     idle=self._idle,
                     oauth=self.oauth(spec),
                     process=process,
+                    intakes=self.intakes,
                     can_ask=self._can_ask,
                     on_notification=self._on_list_changed and functools.partial(self._heard, spec),
                     on_begun=self._watch,

@@ -47,7 +47,7 @@ class LegacySession(Session):
         create_session, ClientSession = await asyncio.to_thread(_load)
         if self._transport == "stdio":
             pair = await stack.enter_async_context(
-                stdio.streams(self.spec, self._process, self._aside)
+                stdio.streams(self.spec, self._process, self._aside, self._intake())
             )
             session = ClientSession(*pair, **self._session_kwargs())
         else:
@@ -104,6 +104,7 @@ class LegacySession(Session):
             legacy=self._transport == "sse",
             on_lost=self.retire,
             aside=self._aside,
+            intake=self._intake,
         )
         return httpx.AsyncClient(
             headers={**(headers or {}), **const.HTTP_HEADERS},

@@ -23,6 +23,7 @@ from ...errors import (
     SessionExpired,
     SessionLost,
 )
+from ...net.intake import TakenIn
 from ...net import faults, http
 from ...net.sse import Decoder
 from ..transport import param_headers
@@ -137,6 +138,7 @@ class ModernSession(Session):
         )
 
     async def _answer(self, response: httpx.Response, request: Request) -> dict[str, Any]:
+        response.stream = TakenIn(response.stream, self._intake())
         if http.is_json(response):
             body = await large.parse(await http.read(response, const.WIRE_CAP))
             return jsonrpc.normal_answer(body, request.id)

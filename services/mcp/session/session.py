@@ -17,6 +17,7 @@ import httpx
 
 from ... import const, jsonrpc, text
 from ...errors import EngineError, ServerTimeout, SessionExpired, SessionLost
+from ...net.intake import Intake, Intakes
 from ...net import faults
 from ...net.egress import EgressPolicy
 from ...net.transport import EgressTransport
@@ -88,6 +89,7 @@ class Session(abc.ABC):
     :param oauth: the tokens of this credential, where the server wants some
     :param can_ask: there is somebody whom the server may ask; some offer other tools then
     :param process: what is known about the processes of a stdio server
+    :param intakes: through which large answers come
     :param on_notification: called with the method of each notification of the server, e.g.
         ``notifications/tools/list_changed``; must not block
     """
@@ -103,6 +105,7 @@ class Session(abc.ABC):
         idle: float = const.SESSION_IDLE,
         oauth: OAuth | None = None,
         process: Process | None = None,
+        intakes: Intakes | None = None,
         can_ask: bool = False,
         on_notification: Callable[[str], None] | None = None,
     ):
@@ -114,6 +117,7 @@ class Session(abc.ABC):
         self._policy = policy
         self._oauth = oauth
         self._process = process or Process()
+        self._intakes = intakes or Intakes()
         self._can_ask = can_ask
         self._transport = transport
         self._idle = idle
@@ -234,6 +238,9 @@ class Session(abc.ABC):
         """Our egress, with tokens where the server wants some."""
         transport = EgressTransport(self._policy, owner=self.spec.owner)
         return OAuthTransport(transport, self._oauth) if self._oauth else transport
+
+    def _intake(self) -> Intake:
+        return self._intakes.of(self.spec)
 
     def _spawn(self, coroutine) -> asyncio.Task:
         """Run something beside the requests, until it ends or the session does."""

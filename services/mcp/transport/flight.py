@@ -1,6 +1,6 @@
 """Request in flight: one HTTP request, and what its stream may ask of the guard."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
 import anyio
@@ -8,6 +8,7 @@ import anyio
 from ... import jsonrpc
 from ...aside import Aside
 from ...errors import EngineError
+from ...net.intake import Intake
 
 _T = TypeVar("_T")
 
@@ -48,6 +49,7 @@ class Guard(Protocol):
     flights: dict[jsonrpc.Id, Flight]
     resumable: dict[str, jsonrpc.Id]
     asked: dict[str, jsonrpc.Id]
+    intake: Callable[[], Intake]
     aborted: set[str]
 
     def fail(self, request_id: jsonrpc.Id, error: EngineError) -> dict[str, Any]: ...

@@ -8,6 +8,7 @@ not, it writes a JSON-RPC error itself and keeps the typed error in `faults` for
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -16,6 +17,7 @@ import httpx
 from ... import const, jsonrpc, large
 from ...aside import Aside
 from ...errors import EngineError, ProtocolError, ServerTimeout, SessionLost
+from ...net.intake import Intake, TakenIn
 from ...net import faults, http
 from .flight import Aborted, Flight
 from .streams import AnswerStream, LegacyStream, ListenStream
@@ -31,6 +33,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
     :param legacy: HTTP+SSE of 2024-11-05, where all answers come on one stream
     :param on_lost: called when that stream ends
     :param aside: where large results go
+    :param intake: makes one for an answer
     """
 
     def __init__(
@@ -41,9 +44,11 @@ class GuardTransport(httpx.AsyncBaseTransport):
         legacy: bool = False,
         on_lost=None,
         aside: Aside | None = None,
+        intake: Callable[[], Intake] = Intake,
     ):
         self.cap = cap
         self.aside = aside or Aside()
+        self.intake = intake
         self.faults: dict[jsonrpc.Id, EngineError] = {}
         self.flights: dict[jsonrpc.Id, Flight] = {}
         self.aborted: set[str] = set()
@@ -123,6 +128,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
         flight: Flight,
     ) -> httpx.Response:
         await http.check_encoding(response)
+        response.stream = TakenIn(response.stream, self.intake())
         if http.is_stream(response):
             stream = AnswerStream(self, response, request_id, flight)
             return http.with_body(response, request, stream=stream)
@@ -196,6 +202,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
         try:
             response = await flight.run(http.send(self._inner, request))
             if response.status_code == 200 and http.is_stream(response):
+                response.stream = TakenIn(response.stream, self.intake())
                 return http.with_body(
                     response, request, stream=AnswerStream(self, response, request_id, flight)
                 )

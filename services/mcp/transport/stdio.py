@@ -25,6 +25,7 @@ from ...errors import (
     SandboxUnavailable,
     ServerPaused,
 )
+from ...net.intake import Intake
 from ...sandbox import bubblewrap, packages
 from ...specs import SandboxSpec, ServerSpec
 from .noise import Noise
@@ -143,7 +144,7 @@ class Process:
 
 @contextlib.asynccontextmanager
 async def streams(
-    spec: ServerSpec, process: Process, aside: Aside
+    spec: ServerSpec, process: Process, aside: Aside, intake: Intake
 ) -> AsyncIterator[tuple[Any, Any]]:
     """The read and write stream of a new process, in a process group and with an environment of its own.
 
@@ -169,7 +170,7 @@ async def streams(
     read_in, read_out = anyio.create_memory_object_stream(0)
     write_in, write_out = anyio.create_memory_object_stream(0)
     work = [
-        asyncio.create_task(_read(child.stdout, read_in, aside)),
+        asyncio.create_task(_read(child.stdout, read_in, aside, intake)),
         asyncio.create_task(_write(write_out, child.stdin)),
         asyncio.create_task(_listen(child.stderr, process, spec.secrets)),
     ]
@@ -309,7 +310,7 @@ async def _has_ended(child: asyncio.subprocess.Process, within: float) -> bool:
     return child.returncode is not None
 
 
-async def _read(stdout: asyncio.StreamReader, heard: Any, aside: Aside) -> None:
+async def _read(stdout: asyncio.StreamReader, heard: Any, aside: Aside, intake: Intake) -> None:
     """One message per line; lines that are not JSON-RPC (stray prints) are skipped."""
     from mcp.shared.message import SessionMessage  # noqa: PLC0415
     from mcp.types import JSONRPCMessage  # noqa: PLC0415
@@ -317,7 +318,7 @@ async def _read(stdout: asyncio.StreamReader, heard: Any, aside: Aside) -> None:
     noise = Noise(const.WIRE_CAP)
     async with heard:
         with contextlib.suppress(ConnectionError, ResultTooLarge):
-            async for line in _lines(stdout):
+            async for line in _lines(stdout, intake):
                 message = await _message(line, noise, aside)
                 if message is not None:
                     with contextlib.suppress(ValueError):
@@ -356,24 +357,28 @@ def _failed(line: bytearray, error: EngineError) -> dict[str, Any] | None:
     return jsonrpc.error(int(found[1]), str(error)) if found else None
 
 
-async def _lines(stdout: asyncio.StreamReader) -> AsyncIterator[bytearray]:
+async def _lines(stdout: asyncio.StreamReader, intake: Intake) -> AsyncIterator[bytearray]:
     """They end where one is larger than the cap."""
     rest, number = bytearray(), 0
-    while chunk := await stdout.read(large.SMALL):
-        *lines, last = chunk.split(b"\n")
-        for line in lines:
-            rest += line
-            number += 1
-            if not number % BREATH:
-                await asyncio.sleep(0)
-            if rest not in (b"", b"\r"):
-                yield rest
-            rest = bytearray()
-        rest += last
-        if len(rest) > const.WIRE_CAP:
-            return
-    if rest:
-        yield rest
+    try:
+        while chunk := await stdout.read(large.SMALL):
+            *lines, last = chunk.split(b"\n")
+            for line in lines:
+                rest += line
+                number += 1
+                if not number % BREATH:
+                    await asyncio.sleep(0)
+                if rest not in (b"", b"\r"):
+                    yield rest
+                rest = bytearray()
+            rest += last
+            if len(rest) > const.WIRE_CAP:
+                return
+            await intake.grow(len(rest))
+        if rest:
+            yield rest
+    finally:
+        intake.end()
 
 
 async def _write(messages: Any, stdin: asyncio.StreamWriter) -> None:

@@ -170,16 +170,19 @@ class LegacyStream(httpx.AsyncByteStream):
             yield item
 
     async def _read(self) -> None:
-        decoder = Decoder(self._guard.cap)
+        decoder, intake = Decoder(self._guard.cap), self._guard.intake()
         try:
             async for chunk in self._response.stream:
                 async for event in events(decoder, chunk):
                     if (passed := await self._check(event)) is not None:
                         await self._permits.acquire()
                         self._queue.put_nowait(passed)
+                await intake.grow(decoder.size)
             error: EngineError = SessionLost()
         except Exception as caught:
             error = faults.of_exception(caught)
+        finally:
+            intake.end()
         self.ended = True
         if self._on_lost:
             self._on_lost()

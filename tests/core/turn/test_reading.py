@@ -27,7 +27,7 @@ def test_the_cut_says_where_to_read_on():
     )
     assert len(read.text) <= 24_000 and read.whole == whole and read.truncated
     start = int(re.search(r"read_result with id 'call_9' and start (\d+)", read.text)[1])
-    assert whole.startswith(read.text[:start]) and read.text[start:].startswith("\n\n[…")
+    assert whole.startswith(read.text[:start]) and read.text[start:].startswith("\n\n[...")
 
 
 def test_parts_follow_each_other_without_a_gap():

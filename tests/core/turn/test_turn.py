@@ -9,6 +9,7 @@ from services.testing.fake_mcp import FakeMcp
 from services.testing.fake_tools import OBJECT, text
 from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm, chunk
+from services.turn.calls import Calls
 
 
 async def test_plain_answer(fake):
@@ -335,3 +336,24 @@ async def test_one_person_has_so_many_results_in_memory_and_no_more(monkeypatch)
         ran = await turn(llm, fake, journal=journal)
     assert (ran.result.state, len(started)) == ("done", 20)
     assert max(most) == 6
+
+
+async def test_a_result_that_is_on_disk_is_kept_only_as_the_model_reads_it(monkeypatch):
+    """A turn may wait long for the last of its calls."""
+    kept, run = [], Calls.run
+
+    async def spied(self, calls):
+        results, seconds = await run(self, calls)
+        kept.extend(results.values())
+        return results, seconds
+
+    async def long(_call):
+        return text("word " * 50_000)
+
+    monkeypatch.setattr(Calls, "run", spied)
+    replies = (Reply(calls=[("fake__long", {})]), Reply("Done."))
+    async with FakeMcp(tools={"long": (long, OBJECT)}) as fake, ScriptedLlm(*replies) as llm:
+        ran = await turn(llm, fake)
+    (on_disk,), (result,) = ran.journal.results, kept
+    assert on_disk.display and on_disk.whole
+    assert (result.text, result.display, result.whole) == (on_disk.text, "", "")

@@ -1,0 +1,89 @@
+"""Intake: one person's large answers come in one after another, with a rest after each, so that they neither fill the
+memory nor hold up the loop.
+
+A server that stops in the midst of one keeps its own next ones waiting, and another server's not.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Hashable
+
+import httpx
+
+from ..semaphore import FairSemaphore
+from ..specs import ServerSpec
+
+LARGE = 256 * 1024  # bytes of an answer that come in at once
+AT_ONCE = 2  # of one person, each of another server
+PACE = 8 * 1024 * 1024  # bytes a second, of one server and person in the long run
+
+
+class Intakes:
+    """Those of one process.
+
+    :ivar of_servers: places of a server and a person for large answers · :ivar of_persons: the same, of a person
+    """
+
+    def __init__(self) -> None:
+        self.of_servers = FairSemaphore(sys.maxsize, 1)
+        self.of_persons = FairSemaphore(sys.maxsize, AT_ONCE)
+
+    def of(self, spec: ServerSpec) -> "Intake":
+        """For one answer at a time of this server for this person."""
+        return Intake(
+            (self.of_servers, (spec.asker, spec.owner)), (self.of_persons, spec.asker)
+        )
+
+
+class Intake:
+    """:param places: what a large answer takes, in this order"""
+
+    def __init__(self, *places: tuple[FairSemaphore, Hashable]):
+        self._places = places
+        self._held: list[tuple[FairSemaphore, Hashable]] = []
+        self._size = 0
+
+    async def grow(self, size: int) -> None:
+        """So many bytes of an answer are here; fewer than before are those of the next one."""
+        if size < self._size:
+            self.end()
+        self._size = size
+        if size <= LARGE or self._held:
+            return
+        try:
+            for semaphore, holder in self._places:
+                await semaphore.acquire(holder)
+                self._held.append((semaphore, holder))
+        except BaseException:
+            self._size = 0
+            self.end()
+            raise
+
+    def end(self) -> None:
+        """The answer is here, or nobody waits for it any more. The next large one comes after a rest."""
+        held, self._held = self._held, []
+        size, self._size = self._size, 0
+        for semaphore, holder in held:
+            asyncio.get_running_loop().call_later(size / PACE, semaphore.release, holder)
+
+
+class TakenIn(httpx.AsyncByteStream):
+    """The body of an answer, on its way through an intake."""
+
+    def __init__(self, stream: httpx.AsyncByteStream, intake: Intake):
+        self._stream = stream
+        self._intake = intake
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        try:
+            async for chunk in self._stream:
+                size += len(chunk)
+                await self._intake.grow(size)
+                yield chunk
+        finally:
+            self._intake.end()
+
+    async def aclose(self) -> None:
+        self._intake.end()
+        await self._stream.aclose()
