@@ -91,7 +91,8 @@ def cap(text: str, limit: int, handle: str = "") -> str:
     if len(text) <= limit:
         return text
     more = f"; to read on: read_result with id {handle!r} and start {limit}" if handle else ""
-    note = "\n\n[... {} of {} characters are left out here{} ...]\n\n"  # ASCII, as most texts: another sign doubles the memory
+    # ASCII, as most texts: another sign doubles their memory.
+    note = "\n\n[... {} of {} characters are left out here{} ...]\n\n"
     left_out = len(text) - limit
     room = max(0, limit - len(note.format(left_out, len(text), more)) - 8)
     head = room * 2 // 3

@@ -259,7 +259,10 @@ class TestRecordsCards(RehearsalCase):
         old = self.azure.message_post(body="Said long ago", message_type="comment")
         mail = "env['mail.mail'].sudo().create"
         for code, texts in (
-            (f"{mail}({{'mail_message_id': {old.id}, 'email_to': 'x@evil.example', 'body_html': 'One'}})", ["One"]),
+            (
+                f"{mail}({{'mail_message_id': {old.id}, 'email_to': 'x@evil.example', 'body_html': 'One'}})",
+                ["One"],
+            ),
             (
                 f"one = {mail}({{'subject': 'S', 'email_to': 'x@evil.example', 'body_html': 'One'}})\n"
                 f"{mail}({{'mail_message_id': one.mail_message_id.id, 'email_to': 'y@evil.example',"
@@ -287,7 +290,10 @@ class TestRecordsCards(RehearsalCase):
 
     def test_what_files_hold_is_compared(self):
         """Of texts what is compared of texts, of others their checksum."""
-        for name, content in (("a.txt", "record.ref.encode()"), ("a.bin", "b'\\x00' + record.ref.encode()")):
+        for name, content in (
+            ("a.txt", "record.ref.encode()"),
+            ("a.bin", "b'\\x00' + record.ref.encode()"),
+        ):
             for code in (
                 f"env['ir.attachment'].create({{'name': '{name}', 'raw': {content}, 'res_model': 'res.partner',"
                 " 'res_id': record.id})",

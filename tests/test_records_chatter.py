@@ -70,7 +70,9 @@ class TestRecordsChatter(WritesCase):
 
     def test_older_messages_are_reached_one_page_after_another(self):
         for number in range(5):
-            self.azure.message_post(body=f"<p>Said {number} {'long ' * 200}</p>", message_type="comment")
+            self.azure.message_post(
+                body=f"<p>Said {number} {'long ' * 200}</p>", message_type="comment"
+            )
         self.env.flush_all()
         whole, _data = self._chatter()
         seen, offset = [], 0
@@ -204,7 +206,9 @@ class TestRecordsChatter(WritesCase):
             page.drawString(50, 700, "Ref R-9")
             page.save()
             report = self.azure.message_post(
-                body=f"Sent {name}", message_type="comment", attachments=[(name, content.getvalue())]
+                body=f"Sent {name}",
+                message_type="comment",
+                attachments=[(name, content.getvalue())],
             ).attachment_ids
             self.assertEqual(report.res_id, self.azure.id)
         self.azure.message_post(body="Odoo says R-9")

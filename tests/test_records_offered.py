@@ -55,7 +55,7 @@ class TestRecordsOffered(PartnersCase):
         self.assertNotIn("Azurite", turn._system_prompt())
         with patch.object(type(turn), "_is_private", lambda self: False):
             self.assertNotIn("Azurite", turn._system_prompt())
-            self.assertIn(f"Name: \"#{self.azure.id}", turn._system_prompt())
+            self.assertIn(f'Name: "#{self.azure.id}', turn._system_prompt())
 
     def test_a_switch_counts_at_once(self):
         call, verdict = self._begin(self.internal, "search_records", {"model": "res.partner"})

@@ -180,7 +180,10 @@ class TestRecordsRehearsal(RehearsalCase):
         )
         lines = [{"name": "Line"}]
         shown = self._rehearse(
-            "update_records", answer=1, ids=[self.azure.id], values={"city": "Oslo", "child_ids": lines}
+            "update_records",
+            answer=1,
+            ids=[self.azure.id],
+            values={"city": "Oslo", "child_ids": lines},
         )
         first, first_row = self.call, self.row
         finish = {"ids": [self.azure.id], "action": "Finish"}

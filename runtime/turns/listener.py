@@ -31,7 +31,9 @@ LOOK_INTERVAL = 10.0  # s between two looks of the streams for what was missed
 REST = 300.0  # s without a stream, a turn or a word, then the listener may end
 RECONNECT = (0.1, 0.5, 1.0, 2.0)  # s, pauses between tries; the last one repeats
 FETCH_LIMIT = 2000  # events of one page
-PAGE = 256 * 1024  # characters of one page of a turn's log, or bytes of a stream's; one event may be longer
+PAGE = (
+    256 * 1024
+)  # characters of one page of a turn's log, or bytes of a stream's; one event may be longer
 READERS = 8  # cursors that this process takes for replays of one database at a time
 KINDS = ("queued", "stop", "server_off", "server_well", "answered", "conversation_over")
 

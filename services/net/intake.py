@@ -30,9 +30,7 @@ class Intakes:
 
     def of(self, spec: ServerSpec) -> "Intake":
         """For one answer at a time of this server for this person."""
-        return Intake(
-            (self.of_servers, (spec.asker, spec.owner)), (self.of_persons, spec.asker)
-        )
+        return Intake((self.of_servers, (spec.asker, spec.owner)), (self.of_persons, spec.asker))
 
 
 class Intake:

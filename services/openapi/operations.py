@@ -20,10 +20,10 @@ from ..errors import (
     ServerTimeout,
     SessionLost,
 )
-from ..net.intake import Intake, TakenIn
 from ..mcp.discovery import content
 from ..net import faults
 from ..net.egress import EgressPolicy
+from ..net.intake import Intake, TakenIn
 from ..net.transport import EgressTransport
 from ..specs import OperationSpec
 from . import loader

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from conftest import POLICY
-from test_large import TRANSPORTS, addresses, called, spec  # noqa: F401 fixtures
+from test_large import TRANSPORTS, addresses, called, spec  # noqa: F401 a fixture
 
-from services.net.intake import AT_ONCE, LARGE, PACE, Intakes
 from services.mcp.pool.pool import Pool
+from services.net.intake import AT_ONCE, LARGE, PACE, Intakes
 from services.specs import OperationSpec, ServerSpec, ToolCall, ToolSpec
 from services.testing.fake_http import read_request, respond
 from services.turn.execution import execute
@@ -107,7 +107,7 @@ async def test_one_intake_takes_one_answer_after_another(pass_time):
 # ---------------------------------------------------------------- over the wire
 
 
-async def waits(pool, spec, calling):
+async def waits(pool, spec, calling):  # noqa: F811
     """Whether a call waits for the place that another large answer of its person and server has."""
     held = pool.intakes.of(spec)
     await held.grow(LARGE + 1)
@@ -120,7 +120,7 @@ async def waits(pool, spec, calling):
 
 
 @pytest.mark.parametrize("spec", TRANSPORTS, indirect=True)
-async def test_a_large_answer_waits_for_its_place(spec):
+async def test_a_large_answer_waits_for_its_place(spec):  # noqa: F811
     pool = Pool(POLICY)
     try:
         result = await waits(pool, spec, called(pool, spec, "wide text"))

@@ -365,8 +365,8 @@ def test_a_process_that_has_not_chatted_has_loaded_no_langchain(odoo):
 
 
 def test_one_persons_share_costs_the_others_little(new_odoo, monkeypatch):
-    """As `make bench ARGS=shares`, in small: no process ends, memory keeps to the aim, and the others wait no longer than
-    a busy machine explains, beside quiet in the same run.
+    """As `make bench ARGS=shares`, in small: no process ends, memory keeps to the aim, and the others
+    wait no longer than a busy machine explains, beside quiet in the same run.
     """
     small = {"ASKED": 3, "OPEN": 40, "UNREAD": 20, "MESSAGES": 400}
     for name, number in small.items():

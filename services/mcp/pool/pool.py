@@ -24,9 +24,9 @@ from ...errors import (
     ServerTimeout,
     SessionLost,
 )
-from ...net.intake import Intakes
 from ...net import faults
 from ...net.egress import EgressPolicy
+from ...net.intake import Intakes
 from ...oauth.flow import OAuth, TokenStore
 from ...semaphore import FairSemaphore
 from ...specs import DiscoveredTool, ServerSpec

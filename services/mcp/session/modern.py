@@ -23,8 +23,8 @@ from ...errors import (
     SessionExpired,
     SessionLost,
 )
-from ...net.intake import TakenIn
 from ...net import faults, http
+from ...net.intake import TakenIn
 from ...net.sse import Decoder
 from ..transport import param_headers
 from ..transport.noise import Noise

@@ -17,9 +17,9 @@ import httpx
 
 from ... import const, jsonrpc, text
 from ...errors import EngineError, ServerTimeout, SessionExpired, SessionLost
-from ...net.intake import Intake, Intakes
 from ...net import faults
 from ...net.egress import EgressPolicy
+from ...net.intake import Intake, Intakes
 from ...net.transport import EgressTransport
 from ...oauth.flow import OAuth, OAuthTransport
 from ...specs import ServerSpec

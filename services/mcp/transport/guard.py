@@ -17,8 +17,8 @@ import httpx
 from ... import const, jsonrpc, large
 from ...aside import Aside
 from ...errors import EngineError, ProtocolError, ServerTimeout, SessionLost
-from ...net.intake import Intake, TakenIn
 from ...net import faults, http
+from ...net.intake import Intake, TakenIn
 from .flight import Aborted, Flight
 from .streams import AnswerStream, LegacyStream, ListenStream
 

@@ -63,7 +63,11 @@ class World(Record):
         return self.rng.random() < probability
 
     def latency(self):
-        return self.rng.uniform(0.5, SLOWEST) if self.now < self.slow_until else self.rng.expovariate(250)
+        return (
+            self.rng.uniform(0.5, SLOWEST)
+            if self.now < self.slow_until
+            else self.rng.expovariate(250)
+        )
 
     def is_moment(self, moment, purpose, method):
         """Whether this use of a store's method is the one that the plan has chosen; each is counted once."""

@@ -92,7 +92,10 @@ class SlowToBegin(MemoryJournal):
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_calls_on_records_are_made_in_the_order_of_the_answer(seed, fake):
-    """What comes later may need what came before, also what waits for a person; calls of servers wait for none of them."""
+    """What comes later may need what came before, also what waits for a person.
+
+    Calls of servers wait for none of them.
+    """
     random.seed(seed)
     journal, made = SlowToBegin({"delete_records": Verdict(kind="ask")}), []
     has_added = asyncio.Event()
