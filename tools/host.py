@@ -41,7 +41,7 @@ class Host(Protocol):
         """What a model is told of Odoo's models that this turn's person may read, see `runtime/records/known.py`."""
 
     def record_name(self, turn: Any, record: Any) -> str:
-        """What a model is told that a record of this turn's person is called, without what the assistant hides."""
+        """Name of a record of this turn's person for the model, without what the assistant hides."""
 
     def revoke_later(self, token_sets: Iterable[Any]) -> None:
         """Give tokens back in the background, after the commit that forgot them.

@@ -1,5 +1,5 @@
-"""What a transaction does to records, as models tell it, the fence that nothing leaves it through, and what has left
-one without a fence.
+"""Recorder of what a transaction does to records, as models tell it; the fence that keeps all of it inside; and what
+has left a transaction without a fence.
 
 Everything is the thread's own: what other threads do is neither recorded nor refused.
 """
@@ -421,7 +421,7 @@ def _drop_later(callbacks, first):
 
 
 def counts(cr) -> bool:
-    """Whether PostgreSQL counts what a transaction writes; else cascades, and statements of others, are unknown."""
+    """True if PostgreSQL counts what a transaction writes; else cascades, and statements of others, are unknown."""
     cr.execute("SELECT current_setting('track_counts')::boolean")
     return cr.fetchone()[0]
 

@@ -179,7 +179,7 @@ class McpServer(models.Model):
         return servers, notes
 
     def _asks_of_import(self, entry):
-        """What a person has to agree to: that calls run unasked, or that a key of the operator's leaves."""
+        """Decisions for a person to confirm: that calls run unasked, or that a key of the operator's leaves."""
         messages, decided = [], entry.settings
         if (level := decided.get("trust_level", "none")) != "none":
             levels = dict(self._fields["trust_level"]._description_selection(self.env))

@@ -242,7 +242,7 @@ class RecordAccess(models.Model):
         spoken_of = self._computed_with()
 
         def is_told(name, step):
-            """Whether a step on the way to what a name is made of tells what is hidden."""
+            """True if a step on the way to what a name is made of tells what is hidden."""
             if step in telling or not step.relational:
                 return step in telling
             return self.env[step.comodel_name]._fields["display_name"] in telling or any(
@@ -379,7 +379,7 @@ class RecordAccess(models.Model):
 
     @api.model
     def _leads_anywhere(self, field):
-        """Whether what a field depends on leads to records of any model, as of an activity."""
+        """True if what a field depends on leads to records of any model, as of an activity."""
         return any(step.type == "many2one_reference" for step in self._depends_steps(field))
 
     @api.model

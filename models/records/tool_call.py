@@ -48,7 +48,7 @@ class ToolCall(models.Model):
         return catalog.TOOLS.get(self.tool_name) if self.records else None
 
     def _record_line(self):
-        """What the assistant may do with the model of the call, as `services.records.access.Access`, or None."""
+        """`services.records.access.Access` of the assistant to the model of the call, or None."""
         return self.turn_id._record_access().get((self.arguments or {}).get("model"))
 
     def _changes_before(self):
@@ -68,7 +68,7 @@ class ToolCall(models.Model):
         return self.search(own, order="id")
 
     def _only_prints(self):
-        """Whether it is a standard action that changes nothing; whoever makes it looks whether that is so."""
+        """True for a standard action that changes nothing; whoever makes it looks whether that is so."""
         action, line = (self.arguments or {}).get("action"), self._record_line()
         is_action = self._record_tool() == catalog.TOOLS["run_action"]
         return is_action and line is not None and action in READS and line.actions.get(action) == 0

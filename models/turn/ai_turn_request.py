@@ -46,7 +46,7 @@ class AiTurn(models.Model):
         return self.channel_id._about(self.user_id)
 
     def _record_name(self, record):
-        """What the model is told that the conversation's record is called. A hook."""
+        """Name of the conversation's record for the model. A hook."""
         return record.display_name
 
     def _actions(self):

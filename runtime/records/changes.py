@@ -314,7 +314,7 @@ class Changes:
 
     @property
     def are_some(self):
-        """Whether anything is another one afterwards."""
+        """True if anything is another one afterwards."""
         return bool(
             self._updated
             or self._made
@@ -528,7 +528,7 @@ class Changes:
         return next((key for key in wanted if key in keys), None)
 
     def _currency(self, field, record):
-        """That of an amount, None where there is none, or the person may not read it."""
+        """Currency of an amount, None where there is none, or the person may not read it."""
         return values.currency(self.reach, record, field) if field.type == "monetary" else None
 
     def _value(self, field, raw, currency=None):
@@ -593,7 +593,7 @@ class Changes:
     # ------------------------------------------------------------ messages and other ways out
 
     def _find_messages(self):
-        """What would be said in chatters, or sent: each message with the mails that carry it, and every other mail."""
+        """Messages in chatters with the mails that carry them, and every other mail that would be sent."""
         made = {model: [] for model in (MESSAGE, MAIL)}
         for model, record_id in self.recorder.created:
             made.get(model, []).append(record_id)
@@ -704,7 +704,7 @@ class _Message:
         self.kind = "mail" if is_mail else "note" if is_note and not mails else "message"
 
     def says_more_than(self, mails):
-        """Whether it says something beside these mails, of which it may be a part."""
+        """True if it says something beside these mails, of which it may be a part."""
         own = mails.filtered(lambda mail: not mail.is_notification)
         if self.people or self.others or not own:
             return bool(
@@ -714,7 +714,7 @@ class _Message:
 
 
 def _says(mail, message):
-    """Whether a mail holds the text of a message."""
+    """True if a mail holds the text of a message."""
     said, whole = (
         " ".join(html2plaintext(str(one or ""), include_references=False).split())
         for one in (message.body, mail.body_html)

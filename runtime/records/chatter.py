@@ -108,7 +108,7 @@ def _message(reach, message):
 
 
 def _is_made_of_record(message):
-    """Whether Odoo has written a message, mostly by a template, or somebody has sent a report with it.
+    """True if Odoo has written a message, mostly by a template, or somebody has sent a report with it.
 
     What people note when they are done with an activity is theirs.
     """
@@ -168,7 +168,7 @@ def _said_of_file(file):
 
 
 def _is_report(file):
-    """Whether a file is a PDF that Odoo has printed, by what such files say of themselves."""
+    """True if a file is a PDF that Odoo has printed, by what such files say of themselves."""
     if file.type != "binary" or file.file_size > files.MAX_BYTES:
         return False
     content = (file.with_prefetch().raw or b"").replace(b"\\000", b"").replace(b"\0", b"")

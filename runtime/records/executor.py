@@ -99,7 +99,7 @@ def _recorder(call, **more):
 
 
 def _asks(call, changes):
-    """Whether somebody is asked all the same: about what is sent, and about a print that changes something."""
+    """True if somebody is asked all the same: about what is sent, and about a print that changes something."""
     if (call.arguments or {}).get("action") in actions.ASKS:
         return True
     return call._only_prints() and call._record_line().asks and changes.are_some
@@ -303,7 +303,7 @@ def record_errors(env):
 
 
 def _broken(env, error):
-    """What the model itself says of a constraint of its table, else which one it is. Nothing more can be read."""
+    """Message of a constraint by the model of its table, else its name. Nothing more can be read."""
     table, name = error.diag.table_name, error.diag.constraint_name
     model = next((one for one in env.values() if one._auto and one._table == table), None)
     constraint = model._table_objects.get(name) if model is not None else None

@@ -1,5 +1,5 @@
-"""What a language model is told in its prompt: Odoo's models that the person may read, with some of their fields, and
-the name of the conversation's record."""
+"""Prompt of a language model: Odoo's models that the person may read, with some of their fields, and the name of the
+conversation's record."""
 
 from ...services import text
 from ...services.records import known
@@ -16,7 +16,7 @@ def models(turn):
 
 
 def name(turn, record):
-    """What a record is called, also where others read along, so that the assistant may use none.
+    """Name of a record, also where others read along, so that the assistant may use none.
 
     :param record: with the rights of the turn's person
     """

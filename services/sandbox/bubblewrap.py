@@ -96,7 +96,7 @@ _probe = _Probe()
 
 
 def problem() -> str:
-    """Why this host allows no sandbox, for the log; ``""`` where it does. It may start a program, and wait for it."""
+    """Reason why this host allows no sandbox, for the log, or ``""``. It may start a program, and wait for it."""
     return _probe.look()
 
 
@@ -247,7 +247,7 @@ def _interpreter(program: Path, environment: Mapping[str, str]) -> str | None:
 
 
 def _places(path: Path) -> list[Path]:
-    """What belongs to a file: its `node_modules`, or the folders beside its `bin`; else it alone.
+    """Paths that belong to a file: its `node_modules`, or the folders beside its `bin`; else it alone.
 
     Not `share` of a home, where keyrings and everybody else's data lie.
     """
@@ -267,7 +267,7 @@ def _own_settings(environment: Mapping[str, str]) -> Iterable[Path]:
 
 
 def _hidden(paths: Iterable[str], mounted: Sequence[Path]) -> Iterable[tuple[str, bool]]:
-    """Where a folder that a program needs holds what is no program's business, and whether that is a folder."""
+    """Paths in a folder that a program needs which are no program's business, and whether each is a folder."""
     for real in map(os.path.realpath, paths):
         for place in mounted:
             root = os.path.realpath(place)

@@ -72,7 +72,7 @@ class Interrupt:
 
     @contextlib.contextmanager
     def by(self, cancel: Callable[[], object], cut: Callable[[], object]) -> Iterator[None]:
-        """What happens in it ends by `cancel`, called from another thread, again and again, or else by `cut`."""
+        """Let another thread end what happens in it by `cancel`, called again and again, or else by `cut`."""
         with self._lock:
             self._cancel, self._cut = cancel, cut
         try:

@@ -33,7 +33,7 @@ class FairLine:
         *args: Any,
         interrupt: Interrupt | None = None,
     ) -> Any:
-        """What the method returns. Who is cancelled meanwhile leaves it to end, and its place is taken until then.
+        """Result of the method. Who is cancelled meanwhile leaves it to end, and its place is taken until then.
 
         :param interrupt: ends the wait for a thread, and in the end the one for the method
         :raises Interrupted: it was not called, or has begun and goes on alone
