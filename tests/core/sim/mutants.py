@@ -232,22 +232,22 @@ MUTANTS = {
     ),
     "an open question counts as dismissed": (
         "nobodys_question_answers_itself",
-        18,
+        46,
         (Database, "_answers", _takes_open_for_cancelled),
     ),
     "Stop is told and not written": (
         "stop_is_never_lost",
-        3,
+        5,
         (Database, "request_stop", _only_tells),
     ),
     "a Stop of an entered message is dropped": (
         "stop_is_never_lost",
-        0,
+        120,
         (Database, "request_stop", _stops_nothing_that_enters),
     ),
     "a call in flight is told as cancelled": (
         "what_did_not_run_is_not_told_as_done",
-        0,
+        30,
         (Database, "_close", _calls_it_cancelled),
     ),
     "a sign-in writes into a running log": (
@@ -268,7 +268,7 @@ MUTANTS = {
     ),
     "the epoch is not compared": (
         "one_writer_without_gaps",
-        16,
+        5,
         (Database, "held", _forgets_the_epoch),
     ),
     "a call in flight runs again": (
@@ -304,12 +304,12 @@ MUTANTS = {
     ),
     "nobody looks after dead runners": (
         "every_turn_ends",
-        3,
+        7,
         (Database, "sweep", _does_not_look_after),
     ),
     "a call starts on a verdict older than a lease": (
         "a_call_starts_fresh_and_allowed",
-        123,
+        365,
         (journal.TurnJournal, "begin_call", _starts_on_an_old_verdict),
     ),
     "a call starts under the rest of a lease": (
@@ -334,7 +334,7 @@ MUTANTS = {
     ),
     "the task of a lost turn goes on": (
         "a_lost_turn_is_dropped",
-        119,
+        13,
         (queue_host.QueueHost, "_lose", _only_closes_the_journal),
     ),
     "a heartbeat tells no loss": (
@@ -349,12 +349,12 @@ MUTANTS = {
     ),
     "a turn is loaded without its Stop": (
         "a_turn_stopped_before_its_claim_asks_nothing",
-        342,
+        175,
         (Database, "load", _loads_without_the_stop),
     ),
     "a Stop beside a locked row is forgotten": (
         "stop_is_never_lost",
-        3,
+        5,
         (Database, "apply_stops", _forgets_wishes),
     ),
     "a runner gives back what it runs": (
@@ -374,17 +374,17 @@ MUTANTS = {
     ),
     "a drain does not try again for locked rows": (
         "a_lease_without_a_runner_is_returned",
-        0,
+        85,
         (queue_host.QueueHost, "_give_back", _gives_back_once),
     ),
     "a claim whose answer was lost is kept": (
         "a_lease_without_a_runner_is_returned",
-        75,
+        24,
         (queue_host.QueueHost, "_claim", _forgets_a_lost_claim),
     ),
     "events are written without a lease": (
         "no_event_is_written_without_a_lease",
-        129,
+        114,
         (Database, "append", _writes_without_a_lease),
     ),
     "a call is suspended twice by one question": (
