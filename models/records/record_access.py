@@ -1,6 +1,7 @@
 """Record access of an assistant: what it may do with one model, always within the user's own rights."""
 
 import collections
+import dis
 import functools
 import inspect
 import re
@@ -243,10 +244,13 @@ class RecordAccess(models.Model):
 
         def is_told(name, step):
             """True if a step on the way to what a name is made of tells what is hidden."""
-            if step in telling or not step.relational:
-                return step in telling
-            return self.env[step.comodel_name]._fields["display_name"] in telling or any(
+            return step in telling or any(
                 name in spoken_of.get(one.name, ()) for one in by_model.get(step.comodel_name, ())
+            )
+
+        def is_name_told(step):
+            return (
+                step.relational and self.env[step.comodel_name]._fields["display_name"] in telling
             )
 
         leading = set()
@@ -255,12 +259,15 @@ class RecordAccess(models.Model):
                 continue
             name = model._fields["display_name"]
             for path in self.env.registry.field_depends[name]:
-                if any(is_told(name, step) for step in self._steps(model._name, path)):
+                steps = self._steps(model._name, path)
+                if any(is_told(name, step) or is_name_told(step) for step in steps):
                     leading.add(model._fields[path.partition(".")[0]])
+            # Of a record and the one above it code speaks alike: there, what the name depends on is all that tells.
             leading |= {
                 one
                 for one in model._fields.values()
-                if one.relational and name in spoken_of.get(one.name, ()) and is_told(name, one)
+                if one.relational and one.comodel_name != model._name
+                if name in spoken_of.get(one.name, ()) and is_told(name, one)
             }
         return _by_model(telling | leading)
 
@@ -477,7 +484,12 @@ def _parts(text):
 
 @functools.cache
 def _names_of(code):
-    names = set(code.co_names)
+    # A name that is only written, such as that of the computed field itself, tells nothing.
+    names = {
+        one.argval
+        for one in dis.get_instructions(code)
+        if one.opcode in dis.hasname and one.opname != "STORE_ATTR"
+    }
     for one in code.co_consts:
         if isinstance(one, str) and _SQL.search(one):
             names.update(re.findall(r"\w+", one))

@@ -17,7 +17,7 @@ from odoo.tools import SQL, html2plaintext
 from ...services import text
 from ...services.records import importance
 from ...services.records import reach as limits
-from ...services.records.compare import comparable
+from ...services.records.compare import comparable, without_stamps
 from ...tools import labels, rehearsal
 from . import convert, values
 
@@ -32,14 +32,14 @@ MOMENT = timedelta(minutes=10)  # a time so near to now is the moment of the cha
 MESSAGE, MAIL, FILE = "mail.message", "mail.mail", "ir.attachment"
 BY_LOT = frozenset({"color"})  # what Odoo's defaults throw dice for
 OF_IDS = frozenset({"matching_number"})  # what Odoo makes of the id of a new record
-PDF = "application/pdf"
+PDF, CALENDAR = "application/pdf", "text/calendar"
 TEXTS = frozenset(
     {"application/json", "application/xml"}
 )  # that may hold numbers and ids of what is new
 _PICTURE = ("mimetype", "file_size", "checksum")
 LIVE = frozenset({"bus.bus"})  # what open pages are told of the rest
-# Their columns hold ids and moments of their own; what they say is compared as messages and files.
-COUNTED = frozenset({MESSAGE, MAIL, "mail.notification", FILE, *LIVE})
+# Their columns hold ids and moments of their own; what they say is compared as messages, files and changes.
+COUNTED = frozenset({MESSAGE, MAIL, "mail.notification", "mail.tracking.value", FILE, *LIVE})
 
 
 class Changes:
@@ -267,6 +267,7 @@ class Changes:
                 holds = ""
             elif file.mimetype in TEXTS or (file.mimetype or "").startswith("text/"):
                 said = (file.with_prefetch().raw or b"").decode(errors="replace")
+                said = without_stamps(said) if file.mimetype == CALENDAR else said
                 holds = hashlib.sha256(self._comparable(said).encode()).hexdigest()
             found.append([self._comparable(file.name or ""), holds])
         return sorted(found)

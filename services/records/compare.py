@@ -13,6 +13,9 @@ _TOKEN = re.compile(
 # Ids in addresses and attributes, which begin with no zero; elsewhere a number is what it is.
 _ID = re.compile(r"(?<=[/=#\"])[1-9]\d{0,9}(?![\w.])")
 
+# Properties of iCalendar (RFC 5545) that say which copy it is and when it was made, with their folded lines.
+_STAMPS = re.compile(r"^(?:UID|DTSTAMP|CREATED|LAST-MODIFIED)[;:].*(?:\n[ \t].*)*\n?", re.MULTILINE)
+
 
 def comparable(value: str, numbers: Iterable[str] = (), ids: Collection[int] = ()) -> str:
     """
@@ -32,3 +35,13 @@ def comparable(value: str, numbers: Iterable[str] = (), ids: Collection[int] = (
     if ids:
         value = _ID.sub(lambda found: "id" if int(found[0]) in ids else found[0], value)
     return _TOKEN.sub("token", value)
+
+
+def without_stamps(calendar: str) -> str:
+    """
+    :param calendar: an iCalendar file
+
+    >>> without_stamps("UID:1\\n -2@host\\nSUMMARY:CREATED: today\\nDTSTAMP;VALUE=DATE-TIME:20261125T0900Z")
+    'SUMMARY:CREATED: today\\n'
+    """
+    return _STAMPS.sub("", calendar) if len(calendar) <= MAX_TEXT else calendar

@@ -373,6 +373,11 @@ PATTERNS = {
         lambda s: compare._ID.sub("id", s),
         ("/1", "=", "1", '"1.', "#1234567890", "/12345678901"),
     ),
+    "services.records.compare._STAMPS": (
+        compare.MAX_TEXT,
+        compare.without_stamps,
+        ("UID:", "UID:\n ", "UID:\n \n", "\n ", "U", "CREATED;UID:"),
+    ),
     "services.records.compare._TOKEN": (
         compare.MAX_TEXT,
         compare.comparable,
