@@ -48,6 +48,26 @@ class Walk:
         return self.page.locator(f"[data-step='{name}']")
 
 
+def test_a_step_is_taken_though_the_page_is_loaded_again_meanwhile(nothing, page_of):
+    page = page_of(nothing, "admin")
+    page.goto("/odoo/ai-overview")
+    walk, held = Walk(page), []
+    expect(walk.step("provider")).to_be_visible()
+    page.route("**/get_overview*", lambda route: route.continue_() if held else held.append(route))
+    page.evaluate(
+        "() => void odoo.__WOWL_DEBUG__.root.env.services.action.doAction("
+        "{ type: 'ir.actions.client', tag: 'soft_reload' })"
+    )
+    walk.click("Add a model")
+    expect(page.locator(".modal [name='api_base_url']")).to_be_visible()
+    held[0].continue_()
+    walk.fill("name", "Model of a page that is gone")
+    walk.fill("api_base_url", "http://127.0.0.1:1/v1")
+    walk.fill("model", "gpt-4o")
+    walk.save()
+    expect(walk.step("provider")).to_contain_text("Test the model")
+
+
 def test_from_nothing_to_the_first_answer(nothing, mcp_time, scripted_llm, page_of):
     scripted_llm.script(
         first("Call the tool report_ready now", calls(("report_ready", {}))),

@@ -3,13 +3,14 @@ import { loadBundle } from "@web/core/assets";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { formatFloat } from "@web/core/utils/numbers";
-import { useService } from "@web/core/utils/hooks";
+import { useBus, useService } from "@web/core/utils/hooks";
 import { DayChart } from "./day_chart";
 
 const { DateTime } = luxon;
 /** Colours of the states of servers, as in lists and cards; of any other one a warning's. */
 const STYLES = { connected: "success", error: "danger", auth_required: "danger", draft: "info" };
 const MODULE = "woow_paas_platform";
+const STEP_TAKEN = "woow_ai/step_taken";
 const NUMBERS = ["turns", "failed", "calls", "errors", "tokens"];
 
 /** The steps from nothing to the first answer, each with what it opens. */
@@ -58,6 +59,8 @@ export class Overview extends Component {
         const onServer = () => this.load(); // its tools were found, or it failed
         bus.subscribe("woow_ai/mcp_server", onServer);
         onWillUnmount(() => bus.unsubscribe("woow_ai/mcp_server", onServer));
+        // A step's dialog may outlive the page that opened it: a page that took its place hears of it.
+        useBus(this.env.bus, STEP_TAKEN, () => this.load());
         onWillStart(() => Promise.all([loadBundle("web.chartjs_lib"), this.load()]));
     }
 
@@ -104,7 +107,7 @@ export class Overview extends Component {
                 target: "new",
                 context: { woow_setup: true },
             },
-            { onClose: () => this.load() }
+            { onClose: () => this.env.bus.trigger(STEP_TAKEN) }
         );
     }
 
