@@ -8,3 +8,4 @@ from . import mcp_check
 from . import request_slot
 from . import mcp_tool
 from . import mcp_tool_api
+from . import mcp_server_assistants
