@@ -9,3 +9,5 @@ from . import request_slot
 from . import mcp_tool
 from . import mcp_tool_api
 from . import mcp_server_assistants
+from . import mcp_server_secrets
+from . import server_credential

@@ -1,2 +1,0 @@
-from . import mcp_server
-from . import server_credential
