@@ -11,3 +11,6 @@ from . import mcp_tool_api
 from . import mcp_server_assistants
 from . import mcp_server_secrets
 from . import server_credential
+from . import mcp_server_state
+from . import mcp_server_process
+from . import mcp_server_pauses
