@@ -7,7 +7,7 @@ from odoo.exceptions import AccessError, UserError
 from odoo.tests import tagged
 from odoo.tools import config, mute_logger
 
-from ..models.operator_file.mcp_server import SANDBOX_PARAMETER
+from ..models.mcp.mcp_server_file import SANDBOX_PARAMETER
 from ..services.errors import ConfigError
 from ..services.sandbox import bubblewrap
 from ..tools import settings

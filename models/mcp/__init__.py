@@ -14,3 +14,4 @@ from . import server_credential
 from . import mcp_server_state
 from . import mcp_server_process
 from . import mcp_server_pauses
+from . import mcp_server_file

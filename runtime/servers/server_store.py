@@ -2,7 +2,7 @@
 
 import logging
 
-from ...models.operator_file.mcp_server import FAULTY, GONE
+from ...models.mcp.mcp_server_file import FAULTY, GONE
 from ...models.template.mcp_server import NOT_RELEASED
 from ...services.errors import EngineError
 from ...services.turn.ports import StoreGone
