@@ -15,3 +15,9 @@ from . import mcp_server_state
 from . import mcp_server_process
 from . import mcp_server_pauses
 from . import mcp_server_file
+from . import mcp_server_source
+from . import mcp_server_environment
+from . import mcp_server_save
+from . import mcp_template
+from . import mcp_template_field
+from . import mcp_template_file

@@ -3,7 +3,7 @@
 import logging
 
 from ...models.mcp.mcp_server_file import FAULTY, GONE
-from ...models.template.mcp_server import NOT_RELEASED
+from ...models.mcp.mcp_server_source import NOT_RELEASED
 from ...services.errors import EngineError
 from ...services.turn.ports import StoreGone
 from ...tools import db
