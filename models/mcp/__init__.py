@@ -24,3 +24,5 @@ from . import mcp_template_file
 from . import mcp_server_oauth
 from . import mcp_sign_in
 from . import mcp_sign_in_request
+from . import mcp_server_version
+from . import mcp_server_versions

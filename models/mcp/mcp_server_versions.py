@@ -1,7 +1,7 @@
 from odoo import api, fields, models
 
 from ...services.catalog import mcp_json
-from ..mcp.mcp_server import OWNER
+from .mcp_server import OWNER
 
 MAX_VERSIONS = 50  # of one server
 # What a version holds: how the server is asked and what is thought of it, never a secret, a command or whose it is.

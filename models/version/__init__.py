@@ -1,2 +1,0 @@
-from . import mcp_server_version
-from . import mcp_server
