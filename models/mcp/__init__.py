@@ -26,3 +26,5 @@ from . import mcp_sign_in
 from . import mcp_sign_in_request
 from . import mcp_server_version
 from . import mcp_server_versions
+from . import mcp_tool_definition
+from . import mcp_tool_review

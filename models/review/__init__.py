@@ -1,2 +1,0 @@
-from . import mcp_tool
-from . import mcp_tool_review
