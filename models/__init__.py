@@ -2,7 +2,6 @@ from . import mixins
 from . import tenancy
 from . import mcp
 from . import assistant
-from . import control
 from . import recall
 from . import turn
 from . import statistics

@@ -28,3 +28,8 @@ from . import mcp_server_version
 from . import mcp_server_versions
 from . import mcp_tool_definition
 from . import mcp_tool_review
+from . import mcp_server_switch
+from . import mcp_server_lock
+from . import mcp_server_opt_out
+from . import mcp_tool_lock
+from . import server_opt_out
