@@ -33,3 +33,5 @@ from . import mcp_server_lock
 from . import mcp_server_opt_out
 from . import mcp_tool_lock
 from . import server_opt_out
+from . import mcp_server_statistics
+from . import mcp_tool_statistics

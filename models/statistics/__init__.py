@@ -2,7 +2,5 @@ from . import tool_call_sum
 from . import tool_call_report
 from . import ai_assistant
 from . import ai_turn
-from . import mcp_server
-from . import mcp_tool
 from . import tool_call
 from . import overview
