@@ -35,3 +35,6 @@ from . import mcp_tool_lock
 from . import server_opt_out
 from . import mcp_server_statistics
 from . import mcp_tool_statistics
+from . import mcp_tool_direct
+from . import mcp_server_policy
+from . import mcp_tool_policy
