@@ -38,3 +38,4 @@ from . import mcp_tool_statistics
 from . import mcp_tool_direct
 from . import mcp_server_policy
 from . import mcp_tool_policy
+from . import mcp_sign_in_questions

@@ -1,5 +1,4 @@
 from . import call_question
-from . import mcp_sign_in
 from . import tool_call
 from . import ai_turn
 from . import call_question_sign_in
