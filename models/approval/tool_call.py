@@ -10,7 +10,7 @@ from ...services.toolset import lookup
 from ...services.turn import approval
 from ...tools.moments import utc
 from ..turn.ai_turn_event import OrderedJson
-from ..mixins.callable_mixin_decision import BLOCKED
+from ..mixins.callable_mixin import BLOCKED
 
 NOBODY_TO_ASK = (
     "This call needs the user's permission, and nobody can be asked here. "

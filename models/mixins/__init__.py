@@ -2,7 +2,6 @@ from . import readonly_mixin
 from . import secret_mixin
 from . import api_key_mixin
 from . import callable_mixin
-from . import callable_mixin_decision
 from . import company_mixin
 from . import filter_mixin
 from . import lock_mixin

@@ -1,8 +1,16 @@
 from odoo import models
 
+from ...services.turn import approval
+from ...tools import sentences
+
+BLOCKED = {
+    "never": "An administrator has blocked this call.",
+    "person": "A rule for this user blocks calls of this tool.",
+}
+
 
 class CallableMixin(models.AbstractModel):
-    """What can be called: a tool of an MCP server, an operation of a toolbox."""
+    """A callable: a tool of an MCP server, an operation of a toolbox."""
 
     _name = "woow_paas_platform.callable.mixin"
     _description = "Callable Mixin"
@@ -34,3 +42,63 @@ class CallableMixin(models.AbstractModel):
     def _offered_by(self, assistants):
         """Those among these assistants that could call this in a chat with the current user."""
         return assistants
+
+    # ------------------------------------------------------------ the decision on a call
+
+    # The decision on a call is the same everywhere; entrances differ in who may answer a question. In a chat
+    # that is its person. A program has nobody to ask: there only what was allowed for good before counts.
+
+    def _definition(self, action=None):
+        """What is pinned when a call is asked for: definition, address and the action that offers the tool."""
+        self.ensure_one()
+        pinned = self.env["woow_paas_platform.tool_grant"]._definition_of(self)
+        return f"{pinned} by {action.id}" if action else pinned
+
+    def _decision(self, arguments, assistants, user, *, is_tainted=False):
+        """The decision on one call, the strictest that one of these assistants would meet.
+
+        :param user: whose call it is
+        :param assistants: without one, what holds for every assistant
+        :param is_tainted: see `services.turn.approval.decide`; only a turn knows what its model has read
+        """
+        self.ensure_one()
+        # sudo: mcp_tool, approval_rule, ai.assistant - policies, read to decide and not shown
+        source = self.sudo()
+        person = source._person_policies(user)
+        return approval.strictest(
+            approval.decide(
+                arguments,
+                **source._policy_facts(),
+                rules=source._rules(assistant),
+                person=person,
+                asks_by_default=assistant.approval_mode != "auto",
+                is_tainted=is_tainted,
+            )
+            for assistant in assistants.sudo() or [assistants.browse()]
+        )
+
+    def _direct_call_refusal(self, arguments, action=None, *, is_confirmed=False):
+        """Why a call without a chat may not be made for the current user.
+
+        An action type is an administrator's word for a call that holds its fixed values. It answers the
+        question that is asked only because nobody has decided about the tool, and no other.
+
+        :param action: the `action_type` by which the caller may make this very call, if there is one
+        :param is_confirmed: the person has this very call in front of them and wants it: what asks, asked them
+        :return: a sentence, ``""`` if the call may be made
+        """
+        if reason := self._switch_refusal():
+            return sentences.translated(self.env, reason)
+        assistants = self.env["ai.assistant"].sudo(False).search([("active", "=", True)])
+        if not action:  # which every assistant is offered in a chat about its record
+            assistants = self._offered_by(assistants)
+        decision = self._decision(arguments, assistants, self.env.user)
+        if decision.policy == "never":
+            return sentences.translated(self.env, BLOCKED[decision.reason])
+        if decision.policy == "auto" or is_confirmed or (action and decision.reason == "unknown"):
+            return ""
+        if decision.grantable and self._is_allowed_for_good(self.env.user):
+            return ""
+        return self.env._(
+            "This call requires approval. Allow the tool “always” in a chat, or make the call there."
+        )
