@@ -1,4 +1,3 @@
-from . import cloud_service
 from . import mcp_server
 from . import mcp_server_managers
 from . import mcp_server_discovery

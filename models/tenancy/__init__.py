@@ -3,4 +3,3 @@ from . import workspace_access
 from . import cloud_service
 from . import service_link
 from . import ir_actions_server
-from . import cloud_service_servers

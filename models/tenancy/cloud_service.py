@@ -1,7 +1,11 @@
+from collections import Counter
+
 from odoo import api, fields, models
 
 from ...services import text
 from .workspace import MANAGING
+
+TROUBLE = ("error", "auth_required")  # states of a server
 
 
 class CloudService(models.Model):
@@ -35,6 +39,12 @@ class CloudService(models.Model):
     reference_id = fields.Char(help="Identifier of the service on the platform that runs it.")
     link_ids = fields.One2many(
         "woow_paas_platform.service_link", "cloud_service_id", string="Linked Records"
+    )
+    user_mcp_server_ids = fields.One2many(
+        "woow_paas_platform.mcp_server",
+        "cloud_service_id",
+        string="MCP Servers",
+        domain=[("scope", "=", "user")],
     )
     conversation_count = fields.Integer(
         "Conversations",
@@ -72,6 +82,17 @@ class CloudService(models.Model):
             )
         ]
         return managed if True in value else ["!", *managed]
+
+    def write(self, vals):
+        """In another workspace others manage its servers: what is secret about them stays behind."""
+        if "workspace_id" not in vals:
+            return super().write(vals)
+        # sudo: mcp_server - switched-off ones too; emptied only
+        servers = self.sudo().with_context(active_test=False).user_mcp_server_ids
+        before = servers._facts_of_secrets()
+        result = super().write(vals)
+        servers._forget_moved(before)
+        return result
 
     def action_chat(self):
         """Open the chat with a new conversation about this service."""
@@ -111,3 +132,24 @@ class CloudService(models.Model):
         if self.description:
             facts.append(f"Description: {text.quoted(self.description, 2_000)}")
         return "\n".join(facts)
+
+    # ------------------------------------------------------------ its MCP servers
+
+    def _attention(self):
+        """How much those who manage a service have to look at: ``{service: number}``, without the zeros.
+
+        Servers in trouble, and tools of the others that wait for a review.
+        """
+        managed = self.filtered("is_manager")
+        counts = Counter()
+        for server in self.env["woow_paas_platform.mcp_server"].search(
+            [("cloud_service_id", "in", managed.ids)]
+        ):
+            counts[server.cloud_service_id] += (server.state in TROUBLE) + server.review_count
+        return dict(+counts)
+
+    def _own_servers(self):
+        """The servers that the service's page shows its managers."""
+        self.ensure_one()
+        servers = self.env["woow_paas_platform.mcp_server"]
+        return servers.search([("cloud_service_id", "=", self.id)]) if self.is_manager else servers
