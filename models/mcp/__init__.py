@@ -37,4 +37,3 @@ from . import mcp_tool_statistics
 from . import mcp_tool_direct
 from . import mcp_server_policy
 from . import mcp_tool_policy
-from . import mcp_sign_in_questions
