@@ -19,7 +19,6 @@ from . import mcp_server_environment
 from . import mcp_server_save
 from . import mcp_template
 from . import mcp_template_field
-from . import mcp_template_file
 from . import mcp_server_oauth
 from . import mcp_sign_in
 from . import mcp_sign_in_request
