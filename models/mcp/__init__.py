@@ -6,7 +6,6 @@ from . import mcp_server_actions
 from . import mcp_check
 from . import request_slot
 from . import mcp_tool
-from . import mcp_tool_api
 from . import mcp_server_assistants
 from . import mcp_server_secrets
 from . import server_credential
@@ -24,15 +23,10 @@ from . import mcp_sign_in
 from . import mcp_sign_in_request
 from . import mcp_server_version
 from . import mcp_server_versions
-from . import mcp_tool_definition
 from . import mcp_tool_review
 from . import mcp_server_switch
 from . import mcp_server_lock
 from . import mcp_server_opt_out
-from . import mcp_tool_lock
 from . import server_opt_out
 from . import mcp_server_statistics
-from . import mcp_tool_statistics
-from . import mcp_tool_direct
 from . import mcp_server_policy
-from . import mcp_tool_policy

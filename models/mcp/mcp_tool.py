@@ -1,23 +1,33 @@
 import hashlib
 import json
 
+from markupsafe import Markup
 from odoo import api, fields, models
-from odoo.exceptions import AccessError, ValidationError
+from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.fields import Domain
 
+from ...services import text
 from ...services.errors import EngineError, McpOff
+from ...services.mcp.discovery import definition_diff
 from ...services.specs import ToolSpec
 from ...services.toolset import definition
 from ...services.turn import approval, names
 from ...tools import limits, mcp_switch, sentences
 
+HOSTILE = {"instruction", "invisible"}  # no honest tool needs them in its definition
+PINNED = ("title", "description", "input_schema", "output_schema", "annotations")
+JSON_FIELDS = ("input_schema", "output_schema", "annotations")
+
 
 class McpTool(models.Model):
-    """A tool as its server described it. `active` is the people's switch, `available` the server's word."""
+    """A tool as its server described it. `active` is the people's switch, `available` the server's word.
+
+    Its definition is pinned: a changed one waits for a review.
+    """
 
     _name = "woow_paas_platform.mcp_tool"
     _description = "MCP Tool"
-    _inherit = ["woow_paas_platform.callable.mixin"]
+    _inherit = ["woow_paas_platform.callable.mixin", "woow_paas_platform.lock.mixin"]
     _order = "server_id, name, id"
 
     name = fields.Char(required=True, readonly=True)
@@ -39,6 +49,38 @@ class McpTool(models.Model):
     is_usable = fields.Boolean(compute="_compute_is_usable")
     alias = fields.Char(compute="_compute_alias", help="Name shown to the model.")
     definition_hash = fields.Char(readonly=True)
+
+    review_state = fields.Selection(
+        [
+            ("approved", "Approved"),
+            ("new", "New"),
+            ("changed", "Changed"),
+            ("refused", "Refused"),
+        ],
+        "Definition",
+        required=True,
+        default="approved",
+        readonly=True,
+        copy=False,
+        index=True,
+        help="Only tools with an approved definition are offered to a model.",
+    )
+    pending_definition = fields.Json(
+        readonly=True,
+        copy=False,
+        help="Current definition from the server, compared with the approved one.",
+    )
+    review_hash = fields.Char(
+        compute="_compute_review_hash",
+        help="Hash of the definition that is waiting for a decision, empty if there is none.",
+    )
+    warning_codes = fields.Json(readonly=True, copy=False, help="Problems found in the definition.")
+    warnings = fields.Text(compute="_compute_warnings")
+    definition_diff = fields.Html("Changes", compute="_compute_definition_diff", sanitize=False)
+    review_ids = fields.One2many(
+        "woow_paas_platform.mcp_tool_review", "tool_id", "Decisions", readonly=True
+    )
+
     approval_policy = fields.Selection(
         [
             ("default", "Based on its annotations"),
@@ -49,15 +91,48 @@ class McpTool(models.Model):
         required=True,
         default="default",
     )
+    approval_rule_ids = fields.One2many(
+        "woow_paas_platform.approval_rule",
+        "tool_id",
+        "Approval Rules",
+        groups="woow_paas_platform.group_admin",
+    )
+    my_policy = fields.Char("My Own Rule", compute="_compute_my_policy", exportable=False)
+    policy_now = fields.Selection(
+        [("auto", "Runs"), ("ask", "Asks first"), ("never", "Never runs")],
+        "When Called",
+        compute="_compute_policy_now",
+        help="What becomes of a call where no rule of an assistant or a user says otherwise.",
+    )
+    effect = fields.Selection(
+        [("read", "Read-only"), ("destroy", "Destructive")],
+        compute="_compute_effect",
+        help="What the server says of its effect. Empty if it says neither.",
+    )
+
     token_estimate = fields.Integer(
         "Tokens",
         readonly=True,
         help="Estimated number of tokens the definition adds to each request.",
     )
+    total_call_count = fields.Integer(
+        "Total Calls",
+        compute="_compute_total_call_count",
+        groups="woow_paas_platform.group_admin",
+    )
 
     _server_name_unique = models.Constraint(
         "UNIQUE (server_id, name)", "The server already has a tool with this name."
     )
+    _locked_is_off = models.Constraint(
+        "CHECK (is_locked IS NOT TRUE OR active IS NOT TRUE)", "A locked tool is switched off."
+    )
+
+    @api.depends("name", "title", "server_id.name")
+    def _compute_display_name(self):
+        for tool in self:
+            # sudo: mcp_server - only its name, which every caller of the tool sees anyway
+            tool.display_name = f"{tool.sudo().server_id.name}.{tool.name}"
 
     @api.depends("active", "available", "review_state", "server_id.active")
     def _compute_is_usable(self):
@@ -79,17 +154,77 @@ class McpTool(models.Model):
         for tool in self:
             tool.alias = aliases.get(tool._origin)
 
-    @api.depends("name", "title", "server_id.name")
-    def _compute_display_name(self):
+    def _compute_total_call_count(self):
+        counts = self.env["woow_paas_platform.tool_call_report"]._calls_by("tool_id", self)
         for tool in self:
-            # sudo: mcp_server - only its name, which every caller of the tool sees anyway
-            tool.display_name = f"{tool.sudo().server_id.name}.{tool.name}"
+            tool.total_call_count = counts.get(tool, 0)
 
-    def _harmless(self):
-        """Those that may be suggested to people: their server answers. Other features leave out more."""
-        return self.filtered(
-            lambda tool: tool.server_id.state in ("draft", "connected", "degraded")
+    @api.constrains("active")
+    def _check_number(self):
+        """A model that is shown too many tools chooses badly, and each one costs tokens."""
+        limit = limits.get(self.env, "max_tools_per_server")
+        # sudo: mcp_tool - a number, nothing is shown
+        counts = self.sudo()._read_group(
+            [("server_id", "in", self.filtered("active").server_id.ids), ("active", "=", True)],
+            ["server_id"],
+            ["__count"],
         )
+        for server, count in counts:
+            if count > limit:
+                raise ValidationError(
+                    self.env._(
+                        "“%(server)s” can have at most %(limit)s tools switched on."
+                        " Switch others off first.",
+                        server=server.display_name,
+                        limit=limit,
+                    )
+                )
+
+    def write(self, vals):
+        if not self.env.su and vals.keys() - {"active", "approval_policy"}:
+            raise AccessError(
+                self.env._("The definition of a tool comes from its server and cannot be changed.")
+            )
+        self._check_lock(vals)
+        result = super().write(vals)
+        self._lock_for_owners(vals)
+        if "is_locked" in vals:
+            # sudo: mcp_server - only to tell those who show it
+            self.sudo().server_id._tell_managers()
+        return result
+
+    # ------------------------------------------------------------ buttons
+
+    def action_enable(self):
+        self.write({"active": True})
+
+    def action_disable(self):
+        self.write({"active": False})
+
+    def action_try(self):
+        """Show the form of `POST /api/mcp/tools/<id>/try`."""
+        self.ensure_one()
+        self.check_access("write")
+        return {
+            "type": "ir.actions.client",
+            "tag": "woow_tool_trial",
+            "params": {"tool_id": self.id},
+        }
+
+    def action_review(self):
+        """Show what waits for a decision."""
+        if not any(self.mapped("review_hash")):
+            raise UserError(self.env._("None of these tools is waiting for a decision."))
+        return self.env["woow_paas_platform.definition_review"]._open(self)
+
+    def action_view_statistics(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id(
+            "woow_paas_platform.tool_call_report_action"
+        )
+        return {**action, "domain": [("tool_id", "=", self.id)], "context": {}}
+
+    # ------------------------------------------------------------ names
 
     def _aliases(self):
         """``{tool: alias}``: what models call these tools, unique among all that the current user could be told of."""
@@ -145,21 +280,207 @@ class McpTool(models.Model):
         first = meant.filtered(lambda tool: whose[tool] == min(whose.values()))
         return (first & in_full) or (first & self) or first | (meant & self)
 
-    def write(self, vals):
-        self._check_write(vals)
-        result = super().write(vals)
-        self._after_write(vals)
-        return result
+    # ------------------------------------------------------------ copies for the engine, and JSON
 
-    def _check_write(self, vals):
-        """Hook of `write`, as that of a server."""
-        if not self.env.su and vals.keys() - {"active", "approval_policy"}:
-            raise AccessError(
-                self.env._("The definition of a tool comes from its server and cannot be changed.")
+    def _tool_spec(self):
+        self.ensure_one()
+        return self._tool_specs()[0]
+
+    def _tool_specs(self, problems=None, blocked=()):
+        """Frozen copies with their aliases, in a stable order.
+
+        :param problems: why servers cannot be used now, by their ids
+        :param blocked: tools that no call gets through to
+        """
+        problems = problems or {}
+        return tuple(
+            ToolSpec(
+                id=tool.id,
+                server_id=tool.server_id.id,
+                name=tool.name,
+                alias=alias,
+                title=tool.title or "",
+                description=tool.description or "",
+                input_schema=json.loads(tool.input_schema or "{}"),
+                output_schema=json.loads(tool.output_schema or "{}"),
+                annotations=tool._annotations(),
+                definition=tool._definition(),
+                tokens=tool.token_estimate,
+                is_blocked=tool in blocked,
+                problem=sentences.translated(self.env, problems[tool.server_id.id].outline)
+                if tool.server_id.id in problems
+                else "",
             )
+            for tool, alias in self._aliases().items()
+        )
 
-    def _after_write(self, vals):
-        """Hook of `write`, as that of a server."""
+    def _api_data(self):
+        self.ensure_one()
+        tells_lock = self.is_locked and self.has_access("write")
+        return {
+            "id": self.id,
+            "name": self.name,
+            "title": self.title or "",
+            "description": self.description or "",
+            "input_schema": json.loads(self.input_schema or "{}"),
+            "annotations": json.loads(self.annotations or "{}"),
+            "active": self.active,
+            "available": self.available,
+            "approval_policy": self.approval_policy,
+            "token_estimate": self.token_estimate,
+            "review_state": self.review_state,
+            "review_hash": self.review_hash or "",
+            "warnings": self.warnings or "",
+            "definition_diff": self.definition_diff or "",
+            "lock": self._lock_data() if tells_lock else None,
+            "my_policy": self.my_policy,
+        }
+
+    # ------------------------------------------------------------ switches
+
+    def _is_run_by(self, user):
+        # sudo: mcp_server - who owns it, read to decide
+        return self.sudo().server_id._is_run_by(user)
+
+    def _switch_refusal(self):
+        self.ensure_one()
+        # sudo: mcp_tool - the switches of a tool that the caller may use
+        tool = self.sudo()
+        return "" if tool.is_usable else tool._reason_of_switch()
+
+    def _reason_of_switch(self):
+        """Why a tool that is not usable is not, also where it is gone."""
+        if not mcp_switch.is_on(self.env):
+            return McpOff.default_message
+        return self._quarantine_reason() or "This tool is switched off."
+
+    def _quarantine_reason(self):
+        """:return: why the definition keeps the tool out of use, ``""`` if it does not"""
+        return {
+            "new": "This tool is new. A manager of its server must review it first.",
+            "changed": "The tool's definition has changed. A manager of its server must accept it first.",
+            "refused": "The tool's definition was refused.",
+        }.get(self.review_state, "")
+
+    # ------------------------------------------------------------ policy of calls
+
+    def _annotations(self):
+        annotations = json.loads(self.annotations or "{}")
+        return annotations if isinstance(annotations, dict) else {}
+
+    def _policy_facts(self):
+        return {
+            "policy": self.approval_policy,
+            "annotations": self._annotations(),
+            "trust": self.server_id.trust_level,
+        }
+
+    def _rules(self, assistant):
+        return self.env["woow_paas_platform.approval_rule"]._rules_of(self, assistant)
+
+    def _person_policies(self, user):
+        return self.env["woow_paas_platform.person_rule"]._policies(self, user)
+
+    def _is_allowed_for_good(self, user):
+        return self.env["woow_paas_platform.tool_grant"]._is_always_granted(user, self)
+
+    def _may_repeat(self):
+        """Whether a call that was cut may run again; none of a tool that is gone."""
+        return bool(self) and approval.is_repeatable(
+            self._annotations(), self.server_id.trust_level
+        )
+
+    @api.depends("approval_policy", "annotations", "server_id.trust_level")
+    def _compute_policy_now(self):
+        for tool in self:
+            # sudo: mcp_server - how far it is trusted, which says why a call asks
+            tool.policy_now = approval.decide({}, **tool.sudo()._policy_facts()).policy
+
+    @api.depends("annotations")
+    def _compute_effect(self):
+        for tool in self:
+            said = tool._annotations()
+            reads = said.get("readOnlyHint") is True
+            tool.effect = "destroy" if approval.is_destructive(said) else "read" if reads else False
+
+    @api.depends_context("uid")
+    def _compute_my_policy(self):
+        own = self.env["woow_paas_platform.person_rule"]._own(tools=self)
+        for tool in self:
+            tool.my_policy = own.get(tool.id, "default")
+
+    def _set_my_policy(self, policy):
+        self.ensure_one()
+        # sudo: mcp_server - which one the tool is of; the caller may use the tool
+        server = self.sudo().server_id.sudo(False)
+        self.env["woow_paas_platform.person_rule"]._set_own(server, self, policy)
+        self.invalidate_recordset(["my_policy"])
+
+    def _manage_path(self, user):
+        """The page on which this person changes what is asked about the tool, None for who may not."""
+        # sudo: mcp_server - who manages it, read to decide
+        if not self.sudo().server_id._is_managed_by(user):
+            return None
+        if user.has_group("woow_paas_platform.group_admin"):
+            return f"/odoo/mcp-tools/{self.id}"
+        return self.server_id._portal_path()
+
+    def _harmless(self):
+        """Those that may be suggested to people: their server answers, nothing about their definition is suspicious,
+        and they only read. A server that nobody trusts may call anything read-only."""
+        return self.filtered(
+            lambda tool: (
+                tool.server_id.state in ("draft", "connected", "degraded")
+                and not tool.warning_codes
+                and tool.effect == "read"
+                and tool.server_id.trust_level != "none"
+            )
+        )
+
+    # ------------------------------------------------------------ offer, without a conversation (document 001), too
+
+    @api.model
+    def _offered_to_caller(self):
+        """All tools that the current user could be offered in some chat now, whatever it is about."""
+        env = self.env
+        assistants = env["ai.assistant"].search([("active", "=", True)])
+        servers = env["woow_paas_platform.mcp_server"]._of_person_anywhere(env.user)
+        tools = servers.tool_ids.filtered("is_usable")
+        # sudo: ai.assistant - the caller may chat with them; which tools they have is read, not shown
+        for assistant in assistants.sudo():
+            tools |= assistant._system_tools()
+        return tools
+
+    def _is_offered_to(self, user):
+        """Whether this person may use the tool at all, whatever its switches say.
+
+        Tools come with an assistant that the person may chat with, with a server of the person or of a
+        cloud service that the person is a member of, or with the right to manage them.
+        """
+        self.ensure_one()
+        if self.with_user(user).sudo(False).has_access("write"):
+            return True
+        # sudo: mcp_tool, ai.assistant - reads servers and switches to decide, shows nothing of them
+        tool = self.sudo()
+        server = tool.server_id
+        if server.scope == "user":
+            return server in server.with_context(active_test=False)._of_person_anywhere(user)
+        Assistant = self.env["ai.assistant"].with_user(user).sudo(False)
+        return bool(self._offered_by(Assistant.search([("active", "=", True)])))
+
+    def _offered_by(self, assistants):
+        # sudo: mcp_tool, ai.assistant - reads servers and switches to decide, shows nothing of them
+        tool = self.sudo()
+        if tool.server_id.scope == "user":
+            return assistants
+        return assistants.filtered(
+            lambda one: (
+                tool.server_id in one.sudo().mcp_server_ids
+                and tool not in one.sudo().mcp_tool_disabled_ids
+            )
+        )
+
+    # ------------------------------------------------------------ definitions, as a sync finds them
 
     @api.model
     def _vals_from_discovery(self, found):
@@ -208,79 +529,229 @@ class McpTool(models.Model):
         except EngineError:
             return 0
 
-    @api.constrains("active")
-    def _check_number(self):
-        """A model that is shown too many tools chooses badly, and each one costs tokens."""
-        limit = limits.get(self.env, "max_tools_per_server")
-        # sudo: mcp_tool - a number, nothing is shown
-        counts = self.sudo()._read_group(
-            [("server_id", "in", self.filtered("active").server_id.ids), ("active", "=", True)],
-            ["server_id"],
-            ["__count"],
+    @api.model
+    def _add_discovered(self, server, vals, active):
+        """Add a tool that was not known; one that speaks to the model waits for a person in any case."""
+        codes = {code for code, _excerpt in vals.get("warning_codes") or ()}
+        wants_review = (
+            server.review_new_tools
+            or limits.is_on(self.env, "review_new_tools")
+            or bool(codes & HOSTILE)
         )
-        for server, count in counts:
-            if count > limit:
-                raise ValidationError(
-                    self.env._(
-                        "“%(server)s” can have at most %(limit)s tools switched on."
-                        " Switch others off first.",
-                        server=server.display_name,
-                        limit=limit,
-                    )
-                )
-
-    def action_enable(self):
-        self.write({"active": True})
-
-    def action_disable(self):
-        self.write({"active": False})
-
-    def _may_repeat(self):
-        """Whether a call that was cut may run again; none of a tool that is gone."""
-        return bool(self) and approval.is_repeatable(
-            self._annotations(), self.server_id.trust_level
+        state = "new" if wants_review else "approved"
+        tool = self.create(
+            {**vals, "server_id": server.id, "active": active, "review_state": state}
         )
+        if not wants_review:
+            tool._audit("first_seen")
+        return tool
 
-    def _switch_refusal(self):
-        self.ensure_one()
-        # sudo: mcp_tool - the switches of a tool that the caller may use
-        tool = self.sudo()
-        return "" if tool.is_usable else tool._reason_of_switch()
+    def _found_again(self, vals):
+        """Compare what the server says now with what was approved.
 
-    def _reason_of_switch(self):
-        """Why a tool that is not usable is not, also where it is gone."""
-        if not mcp_switch.is_on(self.env):
-            return McpOff.default_message
-        return self._quarantine_reason() or "This tool is switched off."
-
-    def _tool_spec(self):
-        self.ensure_one()
-        return self._tool_specs()[0]
-
-    def _tool_specs(self, problems=None, blocked=()):
-        """Frozen copies with their aliases, in a stable order.
-
-        :param problems: why servers cannot be used now, by their ids
-        :param blocked: tools that no call gets through to
+        :return: whether anything about the tool has changed
         """
-        problems = problems or {}
-        return tuple(
-            ToolSpec(
-                id=tool.id,
-                server_id=tool.server_id.id,
-                name=tool.name,
-                alias=alias,
-                title=tool.title or "",
-                description=tool.description or "",
-                input_schema=json.loads(tool.input_schema or "{}"),
-                output_schema=json.loads(tool.output_schema or "{}"),
-                annotations=tool._annotations(),
-                definition=tool._definition(),
-                tokens=tool.token_estimate,
-                is_blocked=tool in blocked,
-                problem=sentences.translated(self.env, problems[tool.server_id.id].outline)
-                if tool.server_id.id in problems
-                else "",
-            )
-            for tool, alias in self._aliases().items()
+        self.ensure_one()
+        came_back, changed = not self.available, False
+        definition_hash = vals["definition_hash"]
+        pending = self.pending_definition or {}
+        if self.review_state == "new" or not self.definition_hash:  # nothing was approved yet
+            changed = definition_hash != self.definition_hash
+            if changed and self.definition_hash and self._is_same(self, vals):
+                changed = False
+            else:
+                self.write(vals)
+                if changed and self.review_state == "approved":
+                    self._audit("first_seen")
+        elif definition_hash == self.definition_hash or self._is_same(self, vals):
+            changed = self.review_state != "approved"
+            self.write({"pending_definition": False, "review_state": "approved"})
+        elif self._was_accepted(definition_hash):
+            changed = True
+            self.write({**vals, "pending_definition": False, "review_state": "approved"})
+        elif not pending or not self._is_same(pending, vals):
+            changed = definition_hash != pending.get("definition_hash")
+            if changed:
+                self.write({"pending_definition": vals, "review_state": "changed"})
+        self.available = True
+        return changed or came_back
+
+    @api.model
+    def _is_same(self, known, vals):
+        """Whether it is the definition that we know in another order; the known one is what counts then.
+
+        What the model reads and approvals are bound to stays as it was looked at, so nothing new gets in.
+        """
+        return definition_diff.is_reordered(_readable(known), _readable(vals))
+
+    def _was_accepted(self, definition_hash):
+        """Whether a person has looked at this very definition and has not refused it since."""
+        decisions = [
+            ("tool_id", "=", self.id),
+            ("definition_hash", "=", definition_hash),
+            ("decision", "!=", "first_seen"),
+        ]
+        # sudo: mcp_tool_review - what was decided about the tool of a server that is read
+        last = self.env["woow_paas_platform.mcp_tool_review"].sudo().search(decisions, limit=1)
+        return last.decision == "accepted"
+
+    def _undecided(self):
+        """Those about which nobody has decided anything."""
+        # sudo: mcp_tool_review, approval_rule, person_rule, ai.assistant, action_type - which tools they name
+        env = self.sudo().env
+        decided = (
+            env["woow_paas_platform.mcp_tool_review"]
+            .search([("tool_id", "in", self.ids), ("decision", "!=", "first_seen")])
+            .tool_id
         )
+        decided |= (
+            env["woow_paas_platform.approval_rule"].search([("tool_id", "in", self.ids)]).tool_id
+        )
+        decided |= (
+            env["woow_paas_platform.person_rule"].search([("tool_id", "in", self.ids)]).tool_id
+        )
+        every = {"active_test": False}
+        decided |= (
+            env["ai.assistant"]
+            .with_context(**every)
+            .search([("mcp_tool_disabled_ids", "in", self.ids)])
+            .mcp_tool_disabled_ids
+        )
+        decided |= (
+            env["woow_paas_platform.action_type"]
+            .with_context(**every)
+            .search([("tool_id", "in", self.ids)])
+            .tool_id
+        )
+        return (self - decided).filtered(
+            lambda tool: (
+                tool.active
+                and tool.approval_policy == "default"
+                and tool.review_state in ("approved", "new")
+            )
+        )
+
+    def _forget(self):
+        # sudo: mcp_tool_review, mcp_tool - notes of Odoo about tools that nobody has looked at
+        self.env["woow_paas_platform.mcp_tool_review"].sudo().search(
+            [("tool_id", "in", self.ids)]
+        ).unlink()
+        self.sudo().unlink()
+
+    # ------------------------------------------------------------ review of definitions
+
+    @api.depends("review_state", "pending_definition", "definition_hash")
+    def _compute_review_hash(self):
+        for tool in self:
+            waiting = tool.pending_definition or tool
+            tool.review_hash = tool.review_state != "approved" and waiting["definition_hash"]
+
+    @api.depends("warning_codes", "pending_definition")
+    @api.depends_context("lang")
+    def _compute_warnings(self):
+        reasons = {
+            "invisible": self.env._("It contains invisible characters, which were removed:"),
+            "instruction": self.env._("It reads like an instruction to the model:"),
+            "link": self.env._("It contains a link:"),
+            "secret": self.env._("It mentions passwords or keys:"),
+        }
+        for tool in self:
+            pending = tool.pending_definition or {}
+            found = pending.get("warning_codes") or tool.warning_codes or []
+            tool.warnings = "\n".join(
+                f"{reasons[code]} “{excerpt}”" for code, excerpt in found if code in reasons
+            )
+
+    @api.depends("pending_definition")
+    @api.depends_context("lang")
+    def _compute_definition_diff(self):
+        for tool in self:
+            tool.definition_diff = tool._render_diff() if tool.pending_definition else False
+
+    def _definition_rows(self):
+        """Approved and pending definition side by side, see `services.mcp.discovery.definition_diff`."""
+        self.ensure_one()
+        pending = self.pending_definition or {}
+        return definition_diff.rows(_readable(self), _readable(pending))
+
+    def _render_diff(self):
+        colours = {
+            "changed": ("danger", "success"),
+            "removed": ("danger", ""),
+            "added": ("", "success"),
+            "rest": ("warning", "warning"),
+        }
+        cell = Markup(
+            '<td class="w-50 text-prewrap text-break font-monospace {colour}">{line}</td>'
+        )
+        lines = Markup()
+        for kind, left, right in self._definition_rows():
+            if kind == "gap":
+                lines += Markup('<tr><td colspan="2" class="text-center text-muted">…</td></tr>')
+                continue
+            if kind == "rest":
+                left, right = map(self._told_of_rest, (left, right))
+            left_colour, right_colour = (
+                f"table-{colour}" if colour else "" for colour in colours.get(kind, ("", ""))
+            )
+            lines += Markup("<tr>{left}{right}</tr>").format(
+                left=cell.format(colour=left_colour, line=left),
+                right=cell.format(colour=right_colour, line=right),
+            )
+        return Markup(
+            '<table class="table table-sm o_woow_definition_diff"><thead><tr><th>{approved}</th>'
+            "<th>{pending}</th></tr></thead><tbody>{lines}</tbody></table>"
+        ).format(
+            approved=self.env._("Approved"), pending=self.env._("Current definition"), lines=lines
+        )
+
+    def _told_of_rest(self, count):
+        if count == "0":
+            return ""
+        return self.env._("%(count)s more lines are not shown.", count=count)
+
+    def _decide_definition(self, decision, seen):
+        """What is accepted counts from here on; what is refused stays out of use until its server sends another.
+
+        :param decision: ``accepted`` or ``refused``
+        :param seen: `review_hash` of the definition that the person was shown
+        :return: False, and nothing is done, where another waits by now, or none
+        :raises AccessError: the caller does not manage the server
+        """
+        self.ensure_one()
+        self.check_access("write")
+        if not self.review_hash or self.review_hash != seen:
+            return False
+        self._audit(decision)
+        vals = {"review_state": "refused"}
+        if decision == "accepted":
+            accepted = self.pending_definition or {}
+            vals = {**accepted, "pending_definition": False, "review_state": "approved"}
+        self.sudo().write(vals)  # sudo: columns that only Odoo writes; the access was checked
+        return True
+
+    def _audit(self, decision):
+        definition = _readable(self.pending_definition or self)
+        # sudo: mcp_tool_review - rows that people cannot write; the caller may write the tool
+        self.env["woow_paas_platform.mcp_tool_review"].sudo().create(
+            {
+                "tool_id": self.id,
+                "server_id": self.server_id.id,
+                "tool_name": self.name,
+                "decision": decision,
+                "definition": text.storable(definition),
+                "definition_hash": (self.pending_definition or self)["definition_hash"],
+                "user_id": self.env.uid,
+                "user_name": self.env.user.name,
+            }
+        )
+
+
+def _readable(definition):
+    """The pinned fields of a tool, or of a pending definition, with JSON as data."""
+    return {
+        name: json.loads(definition[name] or "null")
+        if name in JSON_FIELDS
+        else definition[name] or ""
+        for name in PINNED
+    }
