@@ -5,7 +5,7 @@ import json
 from odoo import http
 from odoo.http import content_disposition, request
 
-from ..models.mcp.mcp_server_api import name_of
+from ..models.mcp.mcp_server import name_of
 from ..runtime.web.api_error import ApiError
 from ..services.catalog.mcp_json import MAX_NAME
 from ..tools import mcp_switch

@@ -3,7 +3,7 @@
 from odoo import http
 from odoo.http import Response, request
 
-from ..models.mcp.mcp_server_oauth import CALLBACK, CLIENT, SIGN_IN, START
+from ..models.mcp.mcp_server_secrets import CALLBACK, CLIENT, SIGN_IN, START
 from ..runtime import process
 from ..runtime.servers import background
 from ..runtime.web.after_commit import LeadsTo

@@ -3,7 +3,7 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 from psycopg2 import IntegrityError
 
-from ..models.mcp import mcp_server_discovery
+from ..models.mcp import mcp_server_state
 from ..services.mcp.discovery.discovery import Discovery
 from ..services.mcp.session.session import ServerInfo
 from ..services.specs import DiscoveredTool
@@ -78,7 +78,7 @@ class TestMcpServer(AiCase):
         self.assertIn("too long to be read completely", self.server.state_message)
 
     def test_a_server_that_renames_its_tools_does_not_fill_the_tables(self):
-        self.patch(mcp_server_discovery, "MAX_KNOWN", 10)
+        self.patch(mcp_server_state, "MAX_KNOWN", 10)
         Review = self.env["woow_paas_platform.mcp_tool_review"]
         before = Review.search_count([])
         for turn in range(6):
@@ -88,7 +88,7 @@ class TestMcpServer(AiCase):
         self.assertLessEqual(Review.search_count([]) - before, 10)
 
     def test_what_somebody_has_decided_about_is_never_forgotten(self):
-        self.patch(mcp_server_discovery, "MAX_KNOWN", 10)
+        self.patch(mcp_server_state, "MAX_KNOWN", 10)
         self.forecast.approval_policy = "never"
         self.alerts.active = False
         for turn in range(4):
@@ -98,7 +98,7 @@ class TestMcpServer(AiCase):
         self.assertEqual((self.forecast.approval_policy, self.alerts.active), ("never", False))
 
     def test_more_tools_than_can_be_known_are_told(self):
-        self.patch(mcp_server_discovery, "MAX_KNOWN", 4)
+        self.patch(mcp_server_state, "MAX_KNOWN", 4)
         self.server._apply_discovery(discovery(*(tool(f"t{i}") for i in range(9))))
         self.assertEqual(len(self._tools()), 4)
         self.assertIn("too long to be read completely", self.server.state_message)

@@ -20,7 +20,7 @@ env = { TOKEN = "s3cret" }
 """
 LOGGERS = (
     "odoo.addons.woow_paas_platform.tools.server_files",
-    "odoo.addons.woow_paas_platform.models.mcp.mcp_server_file",
+    "odoo.addons.woow_paas_platform.models.mcp.mcp_server_source",
 )
 
 

@@ -7,7 +7,7 @@ from odoo.exceptions import AccessError, UserError
 from odoo.tests import tagged
 from odoo.tools import config, mute_logger
 
-from ..models.mcp.mcp_server_file import SANDBOX_PARAMETER
+from ..models.mcp.mcp_server_source import SANDBOX_PARAMETER
 from ..services.errors import ConfigError
 from ..services.sandbox import bubblewrap
 from ..tools import settings

@@ -1,7 +1,7 @@
 from odoo import fields, models
 from odoo.exceptions import UserError
 
-from ..mcp.mcp_server_opt_out import OPT_OUT
+from ..mcp.server_opt_out import OPT_OUT
 
 
 class DiscussChannel(models.Model):

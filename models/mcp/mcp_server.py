@@ -1,20 +1,33 @@
 import uuid
+from dataclasses import replace
+from urllib.parse import unquote, urlsplit
 
 from odoo import api, fields, models
-from odoo.exceptions import AccessError, ValidationError
+from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.fields import Domain
 
 from ...services import const
+from ...services.catalog import mcp_json
 from ...services.errors import ConfigError
 from ...services.net import egress
 from ...services.turn import names
-from ...tools import limits, sentences
+from ...tools import limits, mcp_switch, sentences, settings
+from ...tools.moments import utc
+from ...tools.refusals import Refusal
+from .server_opt_out import OPT_OUT
 
 OWNER = {"scope", "cloud_service_id", "owner_user_id"}  # whose a server is
+MAX_VERSIONS = 50  # of one server
+# What a version holds: how the server is asked and what is thought of it, never a secret, a command or whose it is.
+VERSIONED = ("name", "description", "url", "transport", *mcp_json.CONFIGURATION)
 
 
 class McpServer(models.Model):
-    """A registered MCP server: its address, scope and state."""
+    """A registered MCP server: its address, scope and owner, who manages, sees and uses it.
+
+    Its secrets are in `mcp_server_secrets`, the operator's file and templates in `mcp_server_source`, its health and
+    the sync of its tools in `mcp_server_state`.
+    """
 
     _name = "woow_paas_platform.mcp_server"
     _description = "MCP Server"
@@ -24,6 +37,7 @@ class McpServer(models.Model):
         "mail.activity.mixin",
         "woow_paas_platform.api_key.mixin",
         "woow_paas_platform.company.mixin",
+        "woow_paas_platform.lock.mixin",
     ]
     _order = "sequence, name, id"
     _rec_names_search = ["name", "title"]
@@ -100,6 +114,31 @@ class McpServer(models.Model):
         help='Of an import: {"off": names of tools that come switched off, "policy": {name: policy}}.',
     )
 
+    is_locked = fields.Boolean(tracking=True)
+    lock_reason = fields.Char(tracking=True)
+    version_ids = fields.One2many(
+        "woow_paas_platform.mcp_server_version", "server_id", "Versions", readonly=True, copy=False
+    )
+    is_on_for_me = fields.Boolean(
+        "Used in My Conversations", compute="_compute_is_on_for_me", exportable=False
+    )
+    my_policy = fields.Char("My Own Rule", compute="_compute_my_policy", exportable=False)
+
+    tool_count = fields.Integer("Number of Tools", compute="_compute_tool_count")
+    review_count = fields.Integer("Tools to Review", compute="_compute_tool_count")
+    refused_count = fields.Integer("Refused Tools", compute="_compute_tool_count")
+    warned_count = fields.Integer(
+        "Suspicious Tools",
+        compute="_compute_tool_count",
+        help="Tools in use whose definition contains a link, or mentions passwords or keys.",
+    )
+    call_count = fields.Integer("Tool Calls", compute="_compute_call_count")
+    total_call_count = fields.Integer(
+        "Total Calls",
+        compute="_compute_total_call_count",
+        groups="woow_paas_platform.group_admin",
+    )
+
     _mcp_id_unique = models.UniqueIndex("(mcp_id)", "Another MCP server already uses this ID.")
     _name_unique = models.UniqueIndex(
         "(name, scope, COALESCE(cloud_service_id, 0), COALESCE(owner_user_id, 0))",
@@ -122,6 +161,10 @@ class McpServer(models.Model):
         " AND call_timeout > 0 AND call_timeout <= 600)",
         "Timeouts must be positive; a connection may take at most 60 seconds and a call at most 600.",
     )
+    _locked_is_off = models.Constraint(
+        "CHECK (is_locked IS NOT TRUE OR active IS NOT TRUE)",
+        "A locked MCP server is switched off.",
+    )
 
     def _init_column(self, column_name):
         """Servers that are there already get an id each, not one for all."""
@@ -136,6 +179,47 @@ class McpServer(models.Model):
     def _compute_display_name(self):
         for server in self:
             server.display_name = server.title or server.name
+
+    @api.depends_context("uid")
+    def _compute_is_on_for_me(self):
+        off = self.env[OPT_OUT]._servers_of(self.env.user)
+        for server in self:
+            server.is_on_for_me = server not in off
+
+    @api.depends_context("uid")
+    def _compute_my_policy(self):
+        own = self.env["woow_paas_platform.person_rule"]._own(servers=self)
+        for server in self:
+            server.my_policy = own.get(server.id, "default")
+
+    @api.depends(
+        "tool_ids.available", "tool_ids.active", "tool_ids.review_state", "tool_ids.warning_codes"
+    )
+    def _compute_tool_count(self):
+        for server in self:
+            tools = server.tool_ids.filtered("available")
+            of_state = tools.grouped("review_state")
+            count = {state: len(of_these) for state, of_these in of_state.items()}
+            in_use = of_state.get("approved", tools.browse()).filtered("active")
+            server.tool_count = len(tools)
+            server.review_count = count.get("new", 0) + count.get("changed", 0)
+            server.refused_count = count.get("refused", 0)
+            server.warned_count = len(in_use.filtered("warning_codes"))
+
+    def _compute_call_count(self):
+        counts = self._counts("woow_paas_platform.tool_call")
+        for server in self:
+            server.call_count = counts.get(server, 0)
+
+    def _compute_total_call_count(self):
+        counts = self.env["woow_paas_platform.tool_call_report"]._calls_by("server_id", self)
+        for server in self:
+            server.total_call_count = counts.get(server, 0)
+
+    def _counts(self, model):
+        """How many records of the model each server has: ``{server: number}``."""
+        in_these = [("server_id", "in", self.ids)]
+        return dict(self.env[model]._read_group(in_these, ["server_id"], ["__count"]))
 
     @api.constrains("url", "transport")
     def _check_url(self):
@@ -165,6 +249,197 @@ class McpServer(models.Model):
                     )
                 )
 
+    @api.constrains("company_id")
+    def _check_company_of_assistants(self):
+        # sudo: ai.assistant - those of other companies use it, too
+        Assistant = self.env["ai.assistant"].sudo().with_context(active_test=False)
+        Assistant.search([("mcp_server_ids", "in", self.ids)])._check_company(["mcp_server_ids"])
+
+    @api.model_create_multi
+    def create(self, vals_list):
+        for vals in vals_list:
+            self._check_address(vals.get("url"))
+        for vals in vals_list:
+            self._check_owner(vals)
+        servers = super().create(vals_list)
+        servers.filtered(lambda server: not server.active)._reset_state()
+        servers.filtered("active")._sync_after_commit()
+        servers._keep_version()
+        return servers
+
+    def write(self, vals):
+        self._check_write(vals)
+        self._lock()
+        result = super().write(vals)
+        self._after_write(vals)
+        return result
+
+    def _check_write(self, vals):
+        """Refuse what may not be written, before anything is."""
+        self._check_write_of_source(vals)
+        if vals.keys() & OWNER:
+            for server in self:
+                self._check_owner(
+                    {
+                        "scope": server.scope,
+                        "cloud_service_id": server.cloud_service_id.id,
+                        "owner_user_id": server.owner_user_id.id,
+                        **vals,
+                    }
+                )
+        if "url" in vals:
+            self._check_move(vals["url"])
+        self._check_lock(vals)
+
+    def _after_write(self, vals):
+        """Do what follows from values that were written."""
+        self._lock_for_owners(vals)
+        if "is_locked" in vals:
+            self._tell_managers()
+        if vals.get("oauth_client_secret"):
+            self._forget_sign_ins()
+        if vals.get("active") is False:
+            self._end_sessions()
+        if vals.keys() & {"active", "url", "api_key", "api_key_env", "headers_json", "transport"}:
+            self._reset_state()
+        if vals.keys() & {"url", "transport"}:
+            # sudo: mcp_server - readonly; what the old address spoke says nothing about the new one
+            self.sudo().write({"detected_transport": False, "protocol_version": False})
+        if vals.get("active"):
+            self._sync_after_commit()
+        if vals.keys() & OWNER:
+            # sudo: mcp_server_version - the new owner may not read what the former one had here
+            self.sudo().version_ids.unlink()
+        if vals.keys() & {*VERSIONED, *OWNER}:
+            self._keep_version()
+
+    def unlink(self):
+        self.check_access("unlink")
+        self._lock()
+        self._check_delete()
+        self._end_sign_ins()
+        self._end_sessions()
+        return super().unlink()
+
+    def _lock(self):
+        """Who writes while the background does is run again, and Odoo's log has no error of it."""
+        self.env.cr.execute(
+            "SELECT id FROM woow_paas_platform_mcp_server WHERE id = ANY(%s) ORDER BY id"
+            " FOR NO KEY UPDATE",
+            [self.ids],
+            log_exceptions=False,
+        )
+
+    # ------------------------------------------------------------ buttons
+
+    def action_test_connection(self):
+        """Show the test of `POST /api/mcp/servers/<id>/test`, step by step."""
+        self.ensure_one()
+        self.check_access("write")
+        return {
+            "type": "ir.actions.client",
+            "tag": "woow_connection_test",
+            "params": {"path": f"/api/mcp/servers/{self.id}/test"},
+        }
+
+    def action_sync_tools(self):
+        """Read `tools/list` in the background and bring the tool records up to date; what came of it is notified."""
+        self.check_access("write")
+        if notice := mcp_switch.notice(self.env):
+            raise UserError(notice)
+        self._sync_after_commit(notify=True)
+        if len(self) > 1:
+            return self._notify(
+                self.env._(
+                    "The tools of %(count)s servers are being reloaded. Their states will be updated shortly.",
+                    count=len(self),
+                ),
+                kind="info",
+            )
+        return self._notify(
+            self.env._(
+                "The tools of “%(server)s” are being reloaded. You will be notified of the result.",
+                server=self.name,
+            ),
+            kind="info",
+        )
+
+    def _notify(self, message, kind="success"):
+        return {
+            "type": "ir.actions.client",
+            "tag": "display_notification",
+            "params": {
+                "type": kind,
+                "message": message,
+                "next": {"type": "ir.actions.client", "tag": "soft_reload"},
+            },
+        }
+
+    def action_enable(self):
+        self.write({"active": True})
+
+    def action_disable(self):
+        self.write({"active": False})
+
+    def action_export(self):
+        """Download the ``mcpServers`` document of these servers."""
+        ids = ",".join(map(str, self.ids))
+        return {"type": "ir.actions.act_url", "url": f"/api/mcp/export?ids={ids}&download=1"}
+
+    def action_view_tools(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.mcp_tool_action")
+        return {
+            **action,
+            "domain": [("server_id", "=", self.id)],
+            "context": {"active_test": False},
+        }
+
+    def action_review_tools(self):
+        action = self.action_view_tools()
+        return {**action, "context": {**action["context"], "search_default_to_review": 1}}
+
+    def action_view_statistics(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id(
+            "woow_paas_platform.tool_call_report_action"
+        )
+        return {**action, "domain": [("server_id", "=", self.id)], "context": {}}
+
+    def action_view_calls(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.tool_call_action")
+        return {**action, "domain": [("server_id", "=", self.id)], "context": {}}
+
+    # ------------------------------------------------------------ who manages a server
+
+    # The record rules (`security/mcp_rules.xml`) say the same to Odoo, which enforces it; `tests/test_managers.py`
+    # holds them to it.
+
+    def _is_managed_by(self, user):
+        """Whether it is the person's, or the person is an administrator of its company."""
+        self.ensure_one()
+        if not user.has_group("woow_paas_platform.group_admin"):
+            return user in self._managers()
+        # sudo: res.users, mcp_server - the companies of both, read to decide
+        companies = self.env.companies if user == self.env.user else user.sudo().company_ids
+        return bool(self.sudo().filtered_domain(self._check_company_domain(companies.ids)))
+
+    def _managers(self):
+        """Those beside administrators, nobody of a system server."""
+        # sudo: mcp_server - whose they are, read to decide
+        servers = self.sudo()
+        people = servers.owner_user_id | servers.cloud_service_id.workspace_id._managers()
+        return people.filtered(lambda user: not user._is_public())
+
+    def _tell_managers(self):
+        """Pages and forms that show the server read it again."""
+        # sudo: res.groups, res.partner - only to address them on the bus
+        admins = self.env.ref("woow_paas_platform.group_admin").sudo()
+        for server in self:
+            for audience in (admins, *server._managers().partner_id.sudo()):
+                audience._bus_send("woow_ai/mcp_server", {"id": server.id})
+
     @api.model
     def _check_owner(self, owner):
         """Asked before a row is written: a name that is taken would tell who may not know of the names there.
@@ -180,62 +455,7 @@ class McpServer(models.Model):
         if not self.new(owner).sudo().filtered_domain(rules):
             raise AccessError(self.env._("You are not allowed to add MCP servers there."))
 
-    @api.model_create_multi
-    def create(self, vals_list):
-        for vals in vals_list:
-            self._check_owner(vals)
-        servers = super().create(vals_list)
-        servers.filtered(lambda server: not server.active)._reset_state()
-        servers.filtered("active")._sync_after_commit()
-        return servers
-
-    def write(self, vals):
-        self._check_write(vals)
-        self._lock()
-        result = super().write(vals)
-        self._after_write(vals)
-        return result
-
-    def _check_write(self, vals):
-        """Hook of `write`: what may not be written is refused before anything is."""
-        if vals.keys() & OWNER:
-            for server in self:
-                self._check_owner(
-                    {
-                        "scope": server.scope,
-                        "cloud_service_id": server.cloud_service_id.id,
-                        "owner_user_id": server.owner_user_id.id,
-                        **vals,
-                    }
-                )
-
-    def _after_write(self, vals):
-        """Hook of `write`: what follows from values that were written."""
-        if vals.keys() & {"active", "url", "api_key", "api_key_env", "headers_json", "transport"}:
-            self._reset_state()
-        if vals.keys() & {"url", "transport"}:
-            # sudo: mcp_server - readonly; what the old address spoke says nothing about the new one
-            self.sudo().write({"detected_transport": False, "protocol_version": False})
-        if vals.get("active"):
-            self._sync_after_commit()
-
-    def unlink(self):
-        self.check_access("unlink")
-        self._lock()
-        self._before_unlink()
-        return super().unlink()
-
-    def _before_unlink(self):
-        """Hook of `unlink`, for what goes with a server; the caller may delete it."""
-
-    def _lock(self):
-        """Who writes while the background does is run again, and Odoo's log has no error of it."""
-        self.env.cr.execute(
-            "SELECT id FROM woow_paas_platform_mcp_server WHERE id = ANY(%s) ORDER BY id"
-            " FOR NO KEY UPDATE",
-            [self.ids],
-            log_exceptions=False,
-        )
+    # ------------------------------------------------------------ whom a server serves, and its names
 
     @api.model
     def _of_person(self, person, cloud_services):
@@ -246,6 +466,14 @@ class McpServer(models.Model):
         if cloud_services:
             own |= Domain("cloud_service_id", "in", cloud_services.filtered("active").ids)
         return self.search(Domain("scope", "=", "user") & own)
+
+    @api.model
+    def _of_person_anywhere(self, person):
+        """The user servers of all chats that this person could have."""
+        Service = self.env["woow_paas_platform.cloud_service"]
+        Service = Service.with_user(person).sudo(False)
+        # sudo: mcp_server - the person's own, and those of the person's services; found, not shown
+        return self.sudo()._of_person(person, Service.search([("workspace_id", "!=", False)]))
 
     def _unambiguous_names(self):
         """``{server: name}``, as programs and models call these servers and all others that the current user could be
@@ -281,10 +509,411 @@ class McpServer(models.Model):
         called = self._unambiguous_names()
         return self.filtered(lambda server: called[server] in wanted)
 
+    # ------------------------------------------------------------ who sees a server
+
+    # Who manages a server is told all but secrets. Of system servers everybody of their company who signs in sees
+    # name and tools (document 004, §4.2), never address, headers or errors: they may tell of the inside of a network.
+
     @api.model
-    def _of_person_anywhere(self, person):
-        """The user servers of all chats that this person could have."""
-        Service = self.env["woow_paas_platform.cloud_service"]
-        Service = Service.with_user(person).sudo(False)
-        # sudo: mcp_server - the person's own, and those of the person's services; found, not shown
-        return self.sudo()._of_person(person, Service.search([("workspace_id", "!=", False)]))
+    def _system_domain(self):
+        """The system servers that the caller sees as everybody does."""
+        return Domain("scope", "=", "system") & Domain(
+            self._check_company_domain(self.env.companies.ids)
+        )
+
+    @api.model
+    def _listed(self, cloud_service=None):
+        """The servers that the caller may see, oldest first.
+
+        :param cloud_service: of the user scope only those of this service
+        """
+        domain = [("cloud_service_id", "=", cloud_service.id)] if cloud_service else []
+        managed = self.with_context(active_test=False).search(domain)
+        # sudo: mcp_server - what is shown of them is up to `_api_data`
+        return (managed | self.sudo().search(self._system_domain()).sudo(False)).sorted("id")
+
+    def _visible(self):
+        """The servers among these that the caller may see."""
+        managed = self.exists()._filtered_access("read")
+        # sudo: mcp_server - see `_listed`
+        seen = self._system_domain() & Domain("active", "=", True)
+        system = (self - managed).sudo().exists().filtered_domain(seen)
+        return managed | system.sudo(False)
+
+    def _usable_by_caller(self):
+        """Those among these that the caller sees, or meets in chats about a cloud service."""
+        # sudo: mcp_server - whose it is; the service is read with the caller's rights
+        rest = (self - self._visible()).sudo().exists()
+        services = rest.cloud_service_id.sudo(False)._filtered_access("read")
+        of_services = rest.filtered(lambda s: s.active and s.cloud_service_id.id in services.ids)
+        return self._visible() | of_services.sudo(False)
+
+    # ------------------------------------------------------------ switches: a person's own, and the one of all servers
+
+    def _switch_for_me(self, is_on):
+        """In all conversations of the current user that have no choice of their own."""
+        self.ensure_one()
+        self.env[OPT_OUT]._switch(self.env.user, self, is_on)
+        self.invalidate_recordset(["is_on_for_me"])
+
+    def _set_my_policy(self, policy):
+        self.ensure_one()
+        Rule = self.env["woow_paas_platform.person_rule"]
+        Rule._set_own(self, self.env["woow_paas_platform.mcp_tool"], policy)
+        self.invalidate_recordset(["my_policy"])
+
+    @api.model
+    def _switch_mcp(self, is_on):
+        """What Settings say of all MCP servers; the caller has checked the person."""
+        if is_on == mcp_switch.is_on_in_settings(self.env):
+            return
+        # sudo: ir.config_parameter, mcp_server - the database's own switch, and who has a session to close
+        self.env["ir.config_parameter"].sudo().set_param(
+            mcp_switch.PARAMETER, not is_on and mcp_switch.OFF
+        )
+        servers = self.sudo().search([("active", "=", True)])
+        if is_on:
+            servers.filtered(lambda server: server.state == "draft")._sync_after_commit()
+        else:
+            servers._end_sessions()
+        servers.tool_ids.invalidate_recordset(["is_usable"])
+
+    # ------------------------------------------------------------ locks
+
+    # What an administrator has locked, itself or a tool of it, its owner cannot replace. Deleting it, moving it to
+    # another address or adding its address once more would make a server that nobody has locked.
+
+    def _is_run_by(self, user):
+        self.ensure_one()
+        # sudo: mcp_server - whose it is, read to decide
+        return self.sudo().scope == "system" or user in self._managers()
+
+    def _is_free_to(self):
+        """Whether locks are no matter to the caller: an administrator, or Odoo itself."""
+        return self.env.su or self._may_lock()
+
+    def _with_locks(self):
+        """Those among these that are locked themselves, or a tool of which is."""
+        # sudo: mcp_server, mcp_tool - switches, read to decide
+        return self.filtered(lambda s: s.sudo().is_locked or s._locked_tools())
+
+    def _locked_tools(self):
+        # sudo: mcp_tool - switches, read to decide
+        return self.sudo().tool_ids.filtered("is_locked")
+
+    def _refusal_by_lock(self):
+        self.ensure_one()
+        # sudo: mcp_server - see `_with_locks`
+        return (self if self.sudo().is_locked else self._locked_tools()[0])._locked()
+
+    def _check_move(self, url):
+        """:raises Locked: a server that is locked, or a tool of which is, would leave its address or be added anew"""
+        if self._is_free_to():
+            return
+        moved = self.filtered(lambda server: (server.url or "") != (url or ""))
+        moved._check_no_locks()
+        if moved:
+            self._check_address(url)
+
+    def _check_delete(self):
+        """:raises Locked: a server that is locked, or a tool of which is, would be deleted"""
+        if not self._is_free_to():
+            self._check_no_locks()
+
+    def _check_no_locks(self):
+        for server in self._with_locks():
+            raise server._refusal_by_lock()
+
+    @api.model
+    def _check_address(self, url):
+        """:raises Locked: the caller manages a server at this address that is locked, or a tool of which is"""
+        if server := url and self._locked_at_address(url):
+            raise server._refusal_by_lock()
+
+    @api.model
+    def _locked_at_address(self, url):
+        if self._is_free_to():
+            return self.browse()
+        is_locked = Domain("is_locked", "=", True)
+        locks = is_locked | Domain("tool_ids", "any", is_locked)
+        known = self.with_context(active_test=False).search(Domain("scope", "=", "user") & locks)
+        wanted = _address(url)
+        return known.filtered(lambda server: _address(server.url or "") == wanted)[:1]
+
+    # ------------------------------------------------------------ versions of its configuration
+
+    def _configuration(self):
+        """What a version of this server would hold now; parameters of the address that look like secrets are hidden."""
+        self.ensure_one()
+        texts = ("char", "text", "selection")
+        values = {
+            name: (self[name] or "") if self._fields[name].type in texts else self[name]
+            for name in VERSIONED
+        }
+        # A placeholder of no name: the same address is the same after the server was called otherwise.
+        return {**values, "url": mcp_json.without_secrets("", values["url"])}
+
+    def _keep_version(self):
+        """Add a version to each server whose configuration is not that of its latest one."""
+        # sudo: mcp_server_version - written by Odoo only; the caller may change the server
+        Version = self.env["woow_paas_platform.mcp_server_version"].sudo()
+        for server in self.sudo().filtered(lambda server: not server.managed_by_file):
+            versions = Version.search([("server_id", "=", server.id)])
+            last, configuration = versions[:1], server._configuration()
+            before = last.configuration or {}
+            if last and before == configuration:
+                continue
+            changed = [name for name, value in configuration.items() if before.get(name) != value]
+            Version.create(
+                {
+                    "server_id": server.id,
+                    "number": last.number + 1,
+                    "configuration": configuration,
+                    "changed": ", ".join(changed) if last else False,
+                }
+            )
+            versions[MAX_VERSIONS - 1 :].unlink()
+
+    # ------------------------------------------------------------ JSON
+
+    def _api_data(self, with_tools=False):
+        """One server as JSON; more of it for who may change it."""
+        self.ensure_one()
+        manages = self.has_access("write")
+        # sudo: mcp_server - a manager reads all but secrets, everybody else only what is listed here
+        server = self.sudo()
+        tools = server.tool_ids.filtered("available")
+        usable = tools.filtered("is_usable")
+        data = {
+            "id": server.id,
+            "name": server.name,
+            "title": server.title or "",
+            "display_name": server.title or "",
+            "description": server.description or "",
+            "scope": server.scope,
+            "active": server.active,
+            "enabled": server.active,
+            "state": server.state,
+            "tool_count": len(tools),
+            "active_tool_count": len(usable),
+            "token_estimate": sum(usable.mapped("token_estimate")),
+            "can_edit": manages,
+        }
+        if manages:
+            data |= server._managed_data()
+        if with_tools:
+            shown = server.tool_ids if manages else usable
+            data["tools"] = [tool._api_data() for tool in shown.sorted("name")]
+        return data | {"enabled_for_me": self.is_on_for_me, "my_policy": self.my_policy}
+
+    def _managed_data(self):
+        service = self.cloud_service_id
+        return {
+            "url": self.url or "",
+            "template": self.template_code or "",
+            "transport": self.transport,
+            "has_api_key": self.has_api_key,
+            "header_names": self._header_names(),
+            "trust_level": self.trust_level,
+            "connect_timeout": self.connect_timeout,
+            "call_timeout": self.call_timeout,
+            "cloud_service": {"id": service.id, "name": service.name} if service else None,
+            "is_personal": bool(self.owner_user_id),
+            "user_id": self.owner_user_id.id or None,
+            "state_message": self.state_sentence or "",
+            "protocol_version": self.protocol_version or "",
+            "review_count": self.review_count,
+            "refused_count": self.refused_count,
+            "warned_count": self.warned_count,
+            "last_sync": utc(self.last_sync),
+            "last_attempt": utc(self.last_attempt),
+            "lock": self._lock_data(),
+            "auto_start": self.auto_start,
+            "created_at": utc(self.create_date),
+            "updated_at": utc(self.write_date),
+            "api_key_env": self.api_key_env or "",
+            **self._environment_data(),
+            **self._authorization_data(),
+        }
+
+    def _header_names(self):
+        return [name for name in (self.header_names or "").split(", ") if name]
+
+    # ------------------------------------------------------------ import and export
+
+    @api.model
+    def _free_name(self, wanted, owner):
+        """The name, with a number where it is taken already.
+
+        :param owner: ``{"scope", "cloud_service_id", "owner_user_id"}`` of the server
+        """
+        taken, name, number = set(self._names_in(owner)), wanted, 2
+        while name in taken:
+            name, number = f"{wanted} {number}", number + 1
+        return name
+
+    @api.model
+    def _names_in(self, owner):
+        """The names that this owner's servers have.
+
+        :raises AccessError: the caller may not add a server there
+        """
+        self._check_owner(owner)
+        domain = [(field, "=", value) for field, value in owner.items()]
+        # sudo: mcp_server - names of the servers beside which the caller is about to add one
+        return self.sudo().with_context(active_test=False).search(domain).mapped("name")
+
+    @api.model
+    def _import_servers(self, document, owner, *, is_confirmed=False):
+        """Make a server of each entry of an ``mcpServers`` document that can be one.
+
+        :param is_confirmed: somebody has read what the document decides beside addresses
+        :raises AccessError: the caller may not add servers there, and learns no name of those that are there
+        :return: (servers, ``[{"name", "message"}]`` of what was left out or is still missing)
+        :raises ConfigError: it is no such document
+        :raises Refusal: nobody has confirmed what it decides; its notes say what
+        """
+        found, skipped = mcp_json.read(document)
+        notes = [
+            {"name": entry.name, "message": sentences.translated(self.env, entry.message)}
+            for entry in skipped
+        ]
+        known = set(self._names_in(owner))
+        usable = []
+        for entry in found:
+            if entry.name in known:
+                message = self.env._("An MCP server with this name already exists here.")
+                notes.append({"name": entry.name, "message": message})
+                continue
+            if locked := self._locked_at_address(entry.url):
+                message = str(locked._refusal_by_lock())
+                notes.append({"name": entry.name, "message": message})
+                continue
+            known.add(entry.name)
+            usable.append(_that_fits(entry, owner))
+        asks = [ask for entry in usable for ask in self._asks_of_import(entry)]
+        if asks and not is_confirmed:
+            message = self.env._("Confirm first what this document decides.")
+            raise Refusal(message, "confirmation_required", notes=asks)
+        servers = self
+        for entry in usable:
+            server = self.create({**owner, **_vals_of_import(entry)})
+            # sudo: mcp_server - readonly for people; they have just made it of this document
+            server.sudo().tools_at_first = _tools_of_import(entry)
+            servers |= server
+            if entry.missing:
+                message = self.env._(
+                    "Server added. Enter the values that the document did not contain: %(names)s.",
+                    names=", ".join(entry.missing),
+                )
+                notes.append({"name": entry.name, "message": message})
+        return servers, notes
+
+    def _asks_of_import(self, entry):
+        """Decisions for a person to confirm: that calls run unasked, or that a key of the operator's leaves."""
+        messages, decided = [], entry.settings
+        if (level := decided.get("trust_level", "none")) != "none":
+            levels = dict(self._fields["trust_level"]._description_selection(self.env))
+            messages.append(
+                self.env._(
+                    "This server comes with the trust level “%(level)s”. Check whether you trust it.",
+                    level=levels[level],
+                )
+            )
+        policies = decided.get("tools_policy", {})
+        if unasked := sorted(name for name, policy in policies.items() if policy == "auto"):
+            messages.append(
+                self.env._("These of its tools always run: %(tools)s.", tools=", ".join(unasked))
+            )
+        if variable := decided.get("api_key_env"):
+            messages.append(
+                self.env._(
+                    "%(url)s is sent the key in the operator's variable %(variable)s.",
+                    url=entry.url,
+                    variable=variable,
+                )
+            )
+        return [{"name": entry.name, "message": message} for message in messages]
+
+    def _export_servers(self):
+        """The ``mcpServers`` document of these servers, without secrets; stdio servers stay with the operator."""
+        return mcp_json.write(
+            {
+                "name": server.name,
+                "url": server.url,
+                "transport": server.transport,
+                "description": server.description or "",
+                "has_api_key": server.has_api_key,
+                "header_names": server._header_names(),
+                "settings": server._settings_to_export(),
+            }
+            for server in self
+            if server.url
+        )
+
+    def _settings_to_export(self):
+        """What differs from a new server, by `mcp_json.SETTINGS`."""
+        new = self.default_get(list(mcp_json.SETTINGS.keys() & self._fields.keys()))
+        found = {
+            key: self[key]
+            for key in mcp_json.SETTINGS
+            if key in self._fields and self[key] != new.get(key, False)
+        }
+        # sudo: mcp_tool - names and switches of the tools of a server that the caller manages
+        tools = self.sudo().tool_ids
+        at_first = {} if tools else self.sudo().tools_at_first or {}
+        off = tools.filtered(lambda tool: not tool.active).mapped("name") or at_first.get("off")
+        decided = tools.filtered(lambda tool: tool.approval_policy != "default")
+        policy = {tool.name: tool.approval_policy for tool in decided} or at_first.get("policy")
+        found |= {"tools_off": sorted(off)} if off else {}
+        return found | ({"tools_policy": policy} if policy else {})
+
+
+def name_of(url):
+    """A name for a server that got none: ``https://mcp.example.com/mcp`` is "example"."""
+    try:
+        labels = (urlsplit(url).hostname or "").split(".")
+    except ValueError:  # the constraint says what is wrong with it
+        labels = []
+    telling = [label for label in labels if label not in ("", "www", "api", "mcp")]
+    return telling[0] if telling and not telling[0].isdecimal() else "server"
+
+
+def _vals_of_import(entry):
+    return {
+        "name": entry.name,
+        "url": entry.url,
+        "transport": entry.transport,
+        "description": entry.description,
+        "api_key": entry.api_key,
+        "headers_json": entry.headers_json,
+        **{key: value for key, value in entry.settings.items() if not key.startswith("tools_")},
+    }
+
+
+def _tools_of_import(entry):
+    named = {"off": entry.settings.get("tools_off"), "policy": entry.settings.get("tools_policy")}
+    return {key: value for key, value in named.items() if value} or False
+
+
+def _that_fits(entry, owner):
+    """The entry without what only system servers can have; a person enters a key instead."""
+    kept, is_system = dict(entry.settings), owner["scope"] == "system"
+    released = settings.get().released_env if is_system else ()
+    lacks_key = kept.get("api_key_env", "") not in ("", *released)
+    if lacks_key:
+        del kept["api_key_env"]
+    if not is_system:
+        lacks_key |= kept.pop("wants_own_keys", False)
+    missing = (*entry.missing, *(["Authorization"] if lacks_key else []))
+    return replace(entry, settings=kept, missing=missing)
+
+
+def _address(url):
+    """Where a URL leads, however it is written.
+
+    >>> _address("https://MCP.example.com:443/mcp/?x=1") == _address("https://mcp.example.com./%6Dcp")
+    True
+    """
+    where = egress.origin(url)
+    return (*where, unquote(urlsplit(url.strip()).path).rstrip("/")) if where else url

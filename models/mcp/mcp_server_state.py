@@ -6,17 +6,18 @@ from odoo.exceptions import AccessError
 
 from ...services import text
 from ...services.errors import AuthRequired
-from ...tools import db, host, limits, sentences, server_files
+from ...tools import db, host, limits, mcp_switch, notify, sentences, server_files
 
 DOWN_AFTER = 2  # failed checks in a row; the first one only makes it degraded
 TELL_AFTER = 3  # failed checks in a row until its owner is told
 CHECK_BATCH = 100  # servers of one run of the cron
+MAX_KNOWN = 2_000  # tools of one server, with those that it has no more
 ACTIVITY = "mail.mail_activity_data_warning"
 URGENCY = ("error", "auth_required", "degraded", "draft", "connected", "disabled")
 
 
 class McpServer(models.Model):
-    """The state of a server, its cause, and since when."""
+    """The state of a server, its cause and since when, and the sync of its tools."""
 
     _inherit = "woow_paas_platform.mcp_server"
 
@@ -48,6 +49,24 @@ class McpServer(models.Model):
     failed_checks = fields.Integer(
         readonly=True, copy=False, help="Number of consecutive failures."
     )
+    process_ids = fields.One2many(
+        "woow_paas_platform.mcp_server_process",
+        "server_id",
+        "Processes",
+        readonly=True,
+        groups="woow_paas_platform.group_admin",
+    )
+    is_paused = fields.Boolean(
+        compute="_compute_is_paused", groups="woow_paas_platform.group_admin"
+    )
+
+    last_sync = fields.Datetime("Tools Last Loaded", readonly=True, copy=False)
+    last_attempt = fields.Datetime(
+        readonly=True, copy=False, help="Time of the last attempt, whether it succeeded or not."
+    )
+    protocol_version = fields.Char(readonly=True, copy=False)
+    detected_transport = fields.Char(readonly=True, copy=False)
+    is_first_contact = fields.Boolean(compute="_compute_is_first_contact")
 
     # Odoo leaves these to everybody, and they read the activities, which are for internal users.
     activity_exception_decoration = fields.Selection(groups="base.group_user")
@@ -68,6 +87,21 @@ class McpServer(models.Model):
             # sudo: mcp_server - shown to administrators only, see `with_inside`
             inside = server.sudo().state_inside
             server.state_sentence = message and sentences.with_inside(self.env, sentence, inside)
+
+    @api.depends("process_ids.state")
+    def _compute_is_paused(self):
+        for server in self:
+            server.is_paused = any(p.state != "closed" for p in server.process_ids)
+
+    @api.depends("active", "state", "last_attempt", "authorization", "sign_in_ids")
+    def _compute_is_first_contact(self):
+        """Servers that are being asked what they have, for the first time."""
+        for server in self:
+            is_new = server.active and server.state == "draft" and not server.last_attempt
+            waits = server.authorization == "oauth_server" and not server.sign_in_ids
+            server.is_first_contact = is_new and not waits and bool(server._asked_by_odoo())
+
+    # ------------------------------------------------------------ what was found out
 
     def _set_state(self, state, message=False, inside=False, **values):
         # sudo: mcp_server - state fields are readonly for people; callers have checked the access
@@ -134,6 +168,30 @@ class McpServer(models.Model):
         if failed == TELL_AFTER:
             self._tell_owners()
 
+    def _record_variant(self, transport, protocol_version):
+        """What a session has found out: tried first from now on."""
+        for server in self:
+            if (server.detected_transport, server.protocol_version) != (
+                transport,
+                protocol_version,
+            ):
+                server.write(
+                    {"detected_transport": transport, "protocol_version": protocol_version}
+                )
+
+    def _forget_pauses(self):
+        """The server has just answered: whatever processes thought of it is out of date, and they hear of it."""
+        # sudo: mcp_server_process - system data; the caller could write the server
+        rows = self.sudo().process_ids.filtered(lambda p: p.state != "closed")
+        rows.write({"state": "closed", "reason": False, "since": fields.Datetime.now()})
+        for server in self:
+            notify.server_well(self.env.cr, server.id)
+
+    def _end_sessions(self):
+        """With the commit, every process closes what is open to these servers."""
+        for server in self:
+            notify.server_off(self.env.cr, server.id)
+
     # ------------------------------------------------------------ who hears of it
 
     def _owners(self):
@@ -148,6 +206,63 @@ class McpServer(models.Model):
             accesses = self.cloud_service_id.workspace_id.access_ids
             users = accesses.filtered(lambda access: access.role == "owner").user_id
         return users.filtered(lambda user: user.active and user.id != SUPERUSER_ID)
+
+    def _tell_owners(self):
+        # sudo: mcp_server - the activities are for people who may see the server
+        server = self.sudo()
+        for user in server._owners():
+            in_language = server.with_context(lang=user.lang)
+            read = in_language.with_user(user).sudo()  # sudo: see above; what this person may know
+            summary = in_language.env._(
+                "The MCP server “%(name)s” is down", name=server.display_name
+            )
+            note = escape(read.state_sentence or "")  # it may quote the server
+            if user._is_internal():
+                in_language.activity_schedule(ACTIVITY, user_id=user.id, summary=summary, note=note)
+            else:  # who has no list of activities gets a mail that leads to the page
+                user._woow_ai_mail(summary, note, server._portal_path())
+
+    def _portal_path(self):
+        """The page of the portal on which its owner looks after it."""
+        service = self.cloud_service_id
+        return f"/my/services/{service.id}/mcp" if service else "/my/ai-servers"
+
+    def _tell_synced(self, uid, added, changed, gone):
+        """Notify who has asked for a sync, in their language.
+
+        :param uid: None where nobody waits for it
+        """
+        if not uid:
+            return
+        user = self.env["res.users"].browse(uid)
+        server = self.with_context(lang=user.lang)
+        if added or changed or gone:
+            message = server.env._(
+                "“%(server)s”: %(added)s new tools, %(changed)s changed, %(gone)s no longer offered.",
+                server=server.name,
+                added=added,
+                changed=changed,
+                gone=gone,
+            )
+        else:
+            message = server.env._(
+                "“%(server)s” is up to date: %(count)s tools.",
+                server=server.name,
+                count=server.tool_count,
+            )
+        user._bus_send("simple_notification", {"type": "success", "message": message})
+
+    def _tell_failed(self, uid, error):
+        """As `_tell_synced`."""
+        if not uid:
+            return
+        user = self.env["res.users"].browse(uid)
+        message = sentences.of_error(self.with_user(user).with_context(lang=user.lang).env, error)
+        user._bus_send(
+            "simple_notification", {"type": "danger", "title": self.name, "message": message}
+        )
+
+    # ------------------------------------------------------------ who may write to people
 
     # Portal users manage servers of their own; Odoo would let them write to anybody from there. It is the person that
     # is asked about, not the environment: Odoo's own routes post with sudo.
@@ -189,25 +304,105 @@ class McpServer(models.Model):
         if not self._may_write_to_people():
             raise AccessError(self.env._("Only internal users can post messages on a server."))
 
-    def _tell_owners(self):
-        # sudo: mcp_server - the activities are for people who may see the server
-        server = self.sudo()
-        for user in server._owners():
-            in_language = server.with_context(lang=user.lang)
-            read = in_language.with_user(user).sudo()  # sudo: see above; what this person may know
-            summary = in_language.env._(
-                "The MCP server “%(name)s” is down", name=server.display_name
-            )
-            note = escape(read.state_sentence or "")  # it may quote the server
-            if user._is_internal():
-                in_language.activity_schedule(ACTIVITY, user_id=user.id, summary=summary, note=note)
-            else:  # who has no list of activities gets a mail that leads to the page
-                user._woow_ai_mail(summary, note, server._portal_path())
+    # ------------------------------------------------------------ sync of tools
 
-    def _portal_path(self):
-        """The page of the portal on which its owner looks after it."""
-        service = self.cloud_service_id
-        return f"/my/services/{service.id}/mcp" if service else "/my/ai-servers"
+    def _asked_by_odoo(self):
+        """Those that Odoo can ask without a person; none while MCP is switched off."""
+        if not mcp_switch.is_on(self.env):
+            return self.browse()
+        return self.filtered(lambda server: server.authorization != "oauth_user")
+
+    def _count_checks(self):
+        """:raises TooOften: a person had servers asked too often; administrators are not counted"""
+        if not self.env.su and not self.env.user.has_group("woow_paas_platform.group_admin"):
+            for _server in self:
+                self.env["woow_paas_platform.mcp_check"]._count_one()
+
+    def _sync_after_commit(self, notify=False):
+        """:param notify: tell the current user what came of it"""
+        ids, dbname, uid = self.ids, self.env.cr.dbname, self.env.uid if notify else None
+        if ids and not self.env.context.get("woow_no_sync"):
+            self._count_checks()
+            self.env.cr.postcommit.add(lambda: host.current().sync_later(dbname, ids, uid))
+
+    def _apply_discovery(self, discovery):
+        """Never deletes a tool that somebody has decided about, and never switches one on again.
+
+        :return: numbers of (new, changed, gone) tools
+        """
+        self.ensure_one()
+        self._lock()  # of two readings at once the second one is run again and sees the tools of the first
+        Tool = self.env["woow_paas_platform.mcp_tool"].sudo()  # sudo: rows follow their server
+        known = {
+            tool.name: tool
+            for tool in Tool.with_context(active_test=False).search([("server_id", "=", self.id)])
+        }
+        names = {found.name for found in discovery.tools}
+        known = self._with_room(known, names)
+        known_names = set(known)
+        at_first = self.sudo().tools_at_first or {}  # sudo: its own, of an import
+        off, policies = set(at_first.get("off") or ()), at_first.get("policy") or {}
+        left = MAX_KNOWN - len(known)
+        added = changed = 0
+        limit = limits.get(self.env, "max_tools_per_server")
+        room = limit - sum(tool.active for tool in known.values())
+        for found in discovery.tools:
+            vals = Tool._vals_from_discovery(found)
+            if tool := known.pop(found.name, None):
+                changed += tool._found_again(vals)
+                continue
+            if added >= left:
+                break
+            added += 1
+            is_on = room > 0 and found.name not in off
+            policy = {"approval_policy": policies.get(found.name, "default")}
+            Tool._add_discovered(self, vals | policy, active=is_on)
+            room -= found.name not in off
+        gone = Tool.union(*known.values()).filtered("available")
+        gone.available = False
+        self._record_health(discovery)
+        notes = []
+        if room < 0:
+            notes.append(
+                self.env._(
+                    "The server offers more than %(limit)s tools. The remaining ones were added switched off.",
+                    limit=limit,
+                )
+            )
+        if discovery.too_large:
+            notes.append(
+                self.env._(
+                    "%(count)s tools were left out because their definitions are too large.",
+                    count=discovery.too_large,
+                )
+            )
+        if discovery.is_cut or len(names - known_names) > left:
+            notes.append(
+                self.env._("The server's list of tools is too long to be read completely.")
+            )
+        message = " ".join(notes) or False
+        self.sudo().write({"last_sync": fields.Datetime.now(), "state_message": message})
+        self._tell_managers()
+        return added, changed, len(gone)
+
+    def _with_room(self, known, names):
+        """Forget tools that are gone, the oldest first, where a server that renames its tools again and again has
+        filled its place. What somebody has decided about stays: it might come back.
+
+        :param known: tools by name
+        :param names: of those that the server offers now
+        :return: `known` without those that were forgotten
+        """
+        surplus = len(known) + len(names - known.keys()) - MAX_KNOWN
+        if surplus <= 0:
+            return known
+        gone = self.env["woow_paas_platform.mcp_tool"].union(
+            *(tool for name, tool in known.items() if name not in names)
+        )
+        forgotten = gone._undecided().sorted("id")[:surplus]
+        remaining = {name: tool for name, tool in known.items() if tool not in forgotten}
+        forgotten._forget()
+        return remaining
 
     # ------------------------------------------------------------ cron
 
@@ -234,3 +429,22 @@ class McpServer(models.Model):
             ["|", ("last_check", "=", False), ("last_check", "<=", before)],
             order="last_check asc nulls first, id",
         )._asked_by_odoo()[:CHECK_BATCH]
+
+    @api.model
+    def _cron_sync_tools(self):
+        """Read the tools of servers again that were not read for long, in the background."""
+        dbname = self.env.cr.dbname
+        if ids := db.transaction(dbname, lambda env: env[self._name]._take_due_for_sync().ids):
+            host.current().sync_later(dbname, ids)
+
+    @api.model
+    def _take_due_for_sync(self):
+        """Those that were not read for long; the next run does not ask them again meanwhile."""
+        now = fields.Datetime.now()
+        before = now - timedelta(hours=limits.get(self.env, "sync_interval_hours"))
+        due = self.search(
+            ["|", ("last_attempt", "=", False), ("last_attempt", "<", before)],
+            order="last_attempt asc nulls first, id",
+        )._asked_by_odoo()
+        due.last_attempt = now
+        return due

@@ -1,5 +1,7 @@
 from odoo import api, fields, models
 
+OPT_OUT = "woow_paas_platform.server_opt_out"
+
 
 class ServerOptOut(models.Model):
     """An opt-out: a shared server that a person's conversations do not use, unless one has a choice of its own."""

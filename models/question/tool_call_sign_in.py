@@ -6,7 +6,7 @@ from odoo import models
 
 from ...services.errors import ElicitationRequired, SignInRequired
 from ...services.mcp.session.elicitation import ElicitRequest
-from ..mcp.mcp_server_oauth import START
+from ..mcp.mcp_server_secrets import START
 
 IN_A_CONVERSATION = (
     "The MCP server requires the user to sign in, which is not possible here. "

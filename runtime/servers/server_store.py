@@ -2,8 +2,7 @@
 
 import logging
 
-from ...models.mcp.mcp_server_file import FAULTY, GONE
-from ...models.mcp.mcp_server_source import NOT_RELEASED
+from ...models.mcp.mcp_server_source import FAULTY, GONE, NOT_RELEASED
 from ...services.errors import EngineError
 from ...services.turn.ports import StoreGone
 from ...tools import db
