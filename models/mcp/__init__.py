@@ -13,4 +13,3 @@ from . import server_credential
 from . import mcp_template
 from . import mcp_template_field
 from . import mcp_check
-from . import request_slot
