@@ -53,24 +53,22 @@ FEATURES = {
     "tenancy": "mixins",
     "mcp": "mixins tenancy",
     "assistant": "mixins mcp",
-    "credential": "mixins mcp",
-    "health": "tenancy mcp",
-    "operator_file": "mcp",
-    "template": "tenancy mcp",
-    "oauth": "mixins mcp",
-    "version": "mcp",
-    "control": "mixins mcp",
     "recall": "mixins tenancy mcp",
     "turn": "tenancy mcp assistant recall",
     "statistics": "mixins mcp assistant turn",
     "approval": "mixins mcp assistant recall turn",
-    "review": "mcp assistant recall approval",
-    "question": "oauth turn",
-    "conversation": "tenancy mcp assistant control turn statistics",
+    "question": "mcp turn",
+    "conversation": "tenancy mcp assistant turn statistics",
     "context": "assistant turn",
     "records": "assistant turn approval",
     "discuss": "assistant turn conversation context",
-    "base": "mcp oauth statistics",
+    "base": "mcp statistics",
+}
+# Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.
+LATER = {
+    "mixins": "assistant approval",
+    "tenancy": "mcp",
+    "mcp": "assistant recall turn statistics approval question",
 }
 # models ask the process through the port in tools/host.py
 FLOORS = ("services", "tools", "models", "runtime", "wizards", "controllers")
@@ -174,15 +172,23 @@ def test_a_feature_names_the_models_that_the_table_allows():
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_name":
                 owner[node.value.value] = path.parent.name
     seen = {path.parent.name: set() for path in trees}
+    loaded = {path.parent.name: set() for path in trees}
     for path, tree in trees.items():
         feature = path.parent.name
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 seen[feature].add(owner.get(node.value, feature))
             elif isinstance(node, ast.ImportFrom) and node.level == 2 and node.module:
-                seen[feature].add(node.module.partition(".")[0])
-        seen[feature].discard(feature)
-    assert seen == {name: set(allowed.split()) for name, allowed in FEATURES.items()}
+                loaded[feature].add(node.module.partition(".")[0])
+            elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_inherit":
+                names = ast.literal_eval(node.value)
+                names = [names] if isinstance(names, str) else names
+                loaded[feature] |= {owner.get(name, feature) for name in names}
+        seen[feature] = (seen[feature] | loaded[feature]) - {feature}
+    below = {name: set(allowed.split()) for name, allowed in FEATURES.items()}
+    assert seen == {name: needs | set(LATER.get(name, "").split()) for name, needs in below.items()}
+    upward = {name: needs - below[name] - {name} for name, needs in loaded.items()}
+    assert not any(upward.values()), upward
 
 
 def test_no_feature_needs_itself_by_a_detour():
