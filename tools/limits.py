@@ -3,6 +3,7 @@
 from ..services import const
 
 PREFIX = "woow_paas_platform."
+MEGABYTE = 1024 * 1024  # bytes of a limit that counts in megabytes
 
 DEFAULTS = {
     "max_servers_per_assistant": const.MAX_SERVERS_PER_ASSISTANT,

@@ -8,7 +8,6 @@ from ...services import text
 from ...services.llm import files
 from ...tools.refusals import BadInput, NotThere, Refusal, TooLarge
 
-NAME_CHARS = 120  # characters of a file's name
 MAX_UNSENT = (
     3 * files.MAX_FILES
 )  # files of a conversation that wait for their message; older ones go
@@ -44,7 +43,7 @@ class DiscussChannel(models.Model):
 
     def _file_of(self, name, content, source, reading):
         self._check_size(len(content))
-        name = text.one_line(name, NAME_CHARS) or self.env._("File")
+        name = text.one_line(name, files.NAME_CHARS) or self.env._("File")
         reading = reading or files.read(name, content, (self.env.cr.dbname, self.env.uid))
         return {
             "name": name,

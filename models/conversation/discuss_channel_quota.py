@@ -2,11 +2,11 @@
 
 from odoo import api, models
 
-from ...services.llm.files import MAX_BYTES
+from ...services.llm.files import MAX_BYTES, fitting_files
 from ...tools import limits
+from ...tools.limits import MEGABYTE
 from ...tools.refusals import Refusal
 
-MEGABYTE = 1024 * 1024
 MAX_UNSENT_BYTES = 8 * MAX_BYTES  # of one person; what was attached first goes first
 
 
@@ -56,7 +56,7 @@ class DiscussChannel(models.Model):
         """As far as the conversation's person has room for them; a thread of a channel is nobody's."""
         if self.woow_user_id:
             # sudo: discuss.channel - whose conversation it is
-            files = _fitting(files, *self._room_for_files(self.sudo().woow_user_id))
+            files = fitting_files(files, *self._room_for_files(self.sudo().woow_user_id))
         return super()._keep_files(files)
 
     @api.model
@@ -106,14 +106,3 @@ class DiscussChannel(models.Model):
             size += file.file_size
             if size > MAX_UNSENT_BYTES:
                 file.unlink()
-
-
-def _fitting(files, count, size):
-    """Those of the files, in their order, that fit into so many bytes."""
-    fitting = []
-    for file in files:
-        length = len(file["data"]) * 3 // 4  # base64
-        if len(fitting) < count and length <= size:
-            fitting.append(file)
-            size -= length
-    return fitting

@@ -2,9 +2,9 @@ import logging
 
 from odoo import models
 
-from ...services.llm.files import MAX_BYTES
+from ...services.llm.files import MAX_BYTES, fitting_files
 from ...tools import limits
-from .discuss_channel_quota import MEGABYTE, _fitting
+from ...tools.limits import MEGABYTE
 
 _logger = logging.getLogger(__name__)
 
@@ -65,12 +65,12 @@ class ToolCall(models.Model):
         :return: `ir.attachment` records
         """
         before = self.turn_id.call_ids.attachment_ids
-        fitting = _fitting(
+        kept = fitting_files(
             files,
             MAX_TURN_FILES - len(before),
             MAX_TURN_BYTES - sum(before.mapped("file_size")),
         )
-        attachments = self.turn_id.channel_id._keep_files(fitting)
+        attachments = self.turn_id.channel_id._keep_files(kept)
         if len(attachments) < len(files):
             _logger.info(
                 "Call %s: no room for %s files.", self.call_id, len(files) - len(attachments)

@@ -2,8 +2,8 @@ from markupsafe import Markup
 from odoo import models
 
 from ...services import text
+from ...services.llm import files
 from ...tools import sentences
-from ..conversation.discuss_channel_files import NAME_CHARS
 
 SUMMARY_CLASS = "o_ai_call_summary"
 
@@ -36,7 +36,7 @@ class AiTurn(models.Model):
         if self.is_from_discuss:
             sentence = self.env._(
                 "“%(file)s” cannot be read. %(reason)s",
-                file=text.one_line(name or "", NAME_CHARS),
+                file=text.one_line(name or "", files.NAME_CHARS),
                 reason=problem,
             )
             self.channel_id._post_ending(self.assistant_id, sentence)

@@ -19,6 +19,7 @@ from ..errors import FileTooComplex, UnsupportedFile
 
 MAX_BYTES = 8 * 1024 * 1024  # of one file
 MAX_FILES = 10  # of one message
+NAME_CHARS = 120  # characters of a file's name
 MAX_PICTURES = 8  # of questions in one request to a model, and as many of results
 PICTURES_CAP = 8 * 1024 * 1024  # characters of base64 of one request to a model
 TEXT_CAP = const.LLM_RESULT_CAP  # characters of all text files of one message
@@ -199,6 +200,24 @@ def picture(file: File) -> dict[str, str]:
 def pictures_of(attachments: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
     """Those of a result's attachments (see `content`) that a model can see."""
     return [file for file in attachments if file["mimetype"] in PICTURES]
+
+
+def fitting_files(
+    files: Iterable[Mapping[str, Any]], count: int, size: int
+) -> list[Mapping[str, Any]]:
+    """The files, in their order, that there is room for.
+
+    :param files: each with its content in base64 as "data"
+    :param count: the most of them
+    :param size: bytes of them together
+    """
+    found = []
+    for file in files:
+        length = len(file["data"]) * 3 // 4  # base64
+        if len(found) < count and length <= size:
+            found.append(file)
+            size -= length
+    return found
 
 
 def _about(file: File) -> str:
