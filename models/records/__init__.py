@@ -1,5 +1,4 @@
 from . import base
-from . import record_access
 from . import ai_assistant
 from . import ai_turn
 from . import discuss_channel

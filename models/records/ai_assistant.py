@@ -1,7 +1,7 @@
 from odoo import api, fields, models
 
 from ...services.records import reach
-from .record_access import PRESETS
+from ..assistant.record_access import PRESETS
 
 
 class AiAssistant(models.Model):

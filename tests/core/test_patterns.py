@@ -43,7 +43,7 @@ OURS = {
     "runtime.metrics.exporter.OF_PROCESS": "names of files that processes of ours write",
     "runtime.records.vals._DEFAULT": "contexts of Odoo's window actions",
     "services.records.reach": "names of Odoo's models and fields",
-    "models.records.record_access": "code and domains of installed modules; linear",
+    "models.assistant.record_access": "code and domains of installed modules; linear",
     "tools.sentences._pattern": "one group in a sentence of ours",
 }
 
