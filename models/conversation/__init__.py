@@ -13,3 +13,5 @@ from . import ai_assistant_commands
 from . import discuss_channel_offer
 from . import discuss_channel_quota
 from . import tool_call
+from . import mail_message
+from . import res_partner
