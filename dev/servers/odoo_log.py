@@ -14,7 +14,7 @@ OURS = re.compile(rf"\b{ADDON}\b|\b(?:ai|woow)_runner\b")
 # The checkout's own path may hold the addon's name and says nothing by itself.
 CHECKOUT = re.compile(rf"{re.escape(str(ROOT))}/(?:\.dev/(?!addons/)\S*)?")
 # Every write of Odoo passes through it, so its frame says nothing either.
-PASSED = re.compile(r'  File "\S+/models/records/base\.py", line .*\n(?!  File).*\n')
+PASSED = re.compile(r'  File "\S+/models/base/base\.py", line .*\n(?!  File).*\n')
 
 
 def records(log: Path) -> Iterator[tuple[str, str]]:
