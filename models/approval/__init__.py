@@ -1,5 +1,4 @@
 from . import approval_rule
-from . import ai_assistant
 from . import tool_grant
 from . import tool_call
 from . import person_rule

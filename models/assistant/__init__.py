@@ -2,5 +2,4 @@ from . import ai_config
 from . import ai_config_state
 from . import ai_config_embeddings
 from . import ai_assistant
-from . import ai_assistant_face
 from . import record_access

@@ -2,12 +2,16 @@ from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 from odoo.fields import Command
 
-from ...services import const
-from ...tools import limits
+from ...services import const, text
+from ...services.records import reach
+from ...tools import host, limits, mcp_switch, server_files
+from .record_access import PRESETS
+
+MAX_ABOUT = 1_000  # characters of a description that a line of a slash command shows
 
 
 class AiAssistant(models.Model):
-    """An assistant: a provider, a system prompt and the tools it may use."""
+    """Assistant: a provider, a system prompt, and the tools and records that it may use."""
 
     _name = "ai.assistant"
     _description = "AI Assistant"
@@ -19,6 +23,15 @@ class AiAssistant(models.Model):
     sequence = fields.Integer(default=10)
     description = fields.Char(
         translate=True, help="One line that tells users what the assistant is for."
+    )
+    image = fields.Image(max_width=256, max_height=256)
+    greeting = fields.Char(
+        translate=True, help="Heading of a new chat. Without one it is “How can I help you?”."
+    )
+    starters = fields.Text(
+        "Suggested Questions",
+        translate=True,
+        help="One per line, shown in a new chat. Without any, some are made from the tools.",
     )
     partner_id = fields.Many2one(
         "res.partner",
@@ -76,6 +89,37 @@ class AiAssistant(models.Model):
         context={"active_test": False},
         groups="woow_paas_platform.group_admin",
     )
+    record_access_ids = fields.One2many(
+        "woow_paas_platform.record_access",
+        "assistant_id",
+        "Odoo Records",
+        copy=True,
+        groups="woow_paas_platform.group_admin",
+        help="Models whose records the assistant may use, within the rights of each user.",
+    )
+    record_preset = fields.Selection(
+        "_selection_record_preset",
+        "Add an Application",
+        store=False,
+        groups="woow_paas_platform.group_admin",
+        help="Adds the models of an application, to be read only.",
+    )
+    approval_mode = fields.Selection(
+        [
+            ("policy", "Ask first, except for read-only tools of trusted servers"),
+            ("auto", "Always run"),
+        ],
+        "Unless a Tool Says Otherwise",
+        required=True,
+        default="policy",
+        help="Applies to tools whose approval policy is “Based on its annotations”.",
+    )
+    approval_rule_ids = fields.One2many(
+        "woow_paas_platform.approval_rule",
+        "assistant_id",
+        "Approval Rules",
+        groups="woow_paas_platform.group_admin",
+    )
     max_rounds = fields.Integer(
         "Rounds of Tool Calls",
         default=lambda self: limits.get(self.env, "max_rounds"),
@@ -96,12 +140,17 @@ class AiAssistant(models.Model):
         "the assistant looks tools up when it needs them. Choose less for models with a small context.",
     )
     tool_count = fields.Integer("Tools", compute="_compute_tool_count", compute_sudo=True)
+    turn_count = fields.Integer(
+        "Questions", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
+    )
+    call_count = fields.Integer(
+        "Tool Calls", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
+    )
 
     _max_rounds_range = models.Constraint(
         "CHECK (max_rounds BETWEEN 0 AND 50)",
         "The number of rounds must be between 0 and 50.",
     )
-
     _definition_tokens_range = models.Constraint(
         "CHECK (definition_tokens >= 500)",
         "The definitions of tools need at least 500 tokens.",
@@ -143,6 +192,21 @@ class AiAssistant(models.Model):
         for assistant in self:
             assistant.tool_count = len(assistant._system_tools())
 
+    def _compute_turn_count(self):
+        turns = dict(
+            self.env["woow_paas_platform.ai_turn"]._read_group(
+                [("assistant_id", "in", self.ids)], ["assistant_id"], ["__count"]
+            )
+        )
+        calls = dict(
+            self.env["woow_paas_platform.tool_call"]._read_group(
+                [("turn_id.assistant_id", "in", self.ids)], ["turn_id.assistant_id"], ["__count"]
+            )
+        )
+        for assistant in self:
+            assistant.turn_count = turns.get(assistant, 0)
+            assistant.call_count = calls.get(assistant, 0)
+
     @api.constrains("mcp_server_ids")
     def _check_mcp_servers(self):
         limit = limits.get(self.env, "max_servers_per_assistant")
@@ -165,7 +229,9 @@ class AiAssistant(models.Model):
                 # sudo: res.partner - the contact is made by us, holds only the assistant's name
                 partner = self.env["res.partner"].sudo().create(contact)
                 vals["partner_id"] = partner.id
-        return super().create(vals_list)
+        assistants = super().create(vals_list)
+        assistants.filtered("image")._show_face()
+        return assistants
 
     def write(self, vals):
         result = super().write(vals)
@@ -175,6 +241,8 @@ class AiAssistant(models.Model):
                 assistant.partner_id.name = assistant.name
             if "company_id" in vals:
                 assistant.partner_id.company_id = assistant.company_id
+        if "image" in vals:
+            self._show_face()
         return result
 
     def action_chat(self):
@@ -182,6 +250,43 @@ class AiAssistant(models.Model):
         self.ensure_one()
         action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_chat_action")
         return {**action, "params": {"assistant_id": self.id}}
+
+    def action_suggest_starters(self):
+        """Write questions made from the tools into the form, to be changed there."""
+        for assistant in self:
+            assistant.starters = "\n".join(assistant._proposed_starters())
+
+    def action_view_turns(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_turn_action")
+        return {**action, "domain": [("assistant_id", "=", self.id)], "context": {}}
+
+    def action_view_calls(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.tool_call_action")
+        return {**action, "domain": [("assistant_id", "=", self.id)], "context": {}}
+
+    # ------------------------------------------------------------ availability
+
+    @api.model
+    def _offered(self):
+        """The assistants that the user may chat with, the one of the last conversation first."""
+        assistants = self.search([("active", "=", True)])._by_use()
+        last = self.env["discuss.channel"]._last_assistant(assistants)
+        return (assistants & last) | assistants
+
+    def _by_use(self):
+        """Those that have nothing for the user come last: an assistant of orders is of no use to whom has none."""
+        env = self.sudo(False).env
+
+        def is_idle(assistant):
+            models = assistant._readable_models()
+            main = [name for name in models if "message_ids" in env[name]._fields] or models
+            has_records = any(env[name].search([], limit=1) for name in main)
+            return bool(assistant._record_access()) and not has_records and not assistant.tool_count
+
+        idle = self.filtered(is_idle)
+        return (self - idle) | idle
 
     def _refusal_to(self, person, service=None):
         """:return: a sentence where the person may not chat about the service with the assistant, else ``""``"""
@@ -192,6 +297,8 @@ class AiAssistant(models.Model):
         if service and not service.with_user(person).sudo(False).has_access("read"):
             return "You are no longer a member of this cloud service's workspace."
         return ""
+
+    # ------------------------------------------------------------ servers and tools of a chat
 
     def _system_servers(self, beside=()):
         """:param beside: ids of servers that the caller reads too, which is one statement then"""
@@ -211,6 +318,19 @@ class AiAssistant(models.Model):
         own = Server._of_person(person, service)
         return self._system_servers(own.ids) | own
 
+    def _offered_mcp_servers(self, person, service=None):
+        """The servers that a chat of this person may use now; none if it is closed to them, or MCP is off.
+
+        :return: `mcp_server` records with sudo
+        """
+        # sudo: ai.assistant, mcp_server - whether the person may use assistant and service is checked with
+        # that person's rights
+        assistant = self.sudo()
+        Server = assistant.env["woow_paas_platform.mcp_server"]
+        if assistant._refusal_to(person, service) or not mcp_switch.is_on(self.env):
+            return Server
+        return assistant._servers_for(person, service)
+
     def _usable_tools(self, servers):
         """The tools of these servers that chats with this assistant may call."""
         # sudo: ai.assistant - switches of tools
@@ -220,3 +340,222 @@ class AiAssistant(models.Model):
         """Tools of the assistant's own servers that are switched on everywhere."""
         self.ensure_one()
         return self._usable_tools(self._system_servers())
+
+    def _tools_for_caller(self, person, service):
+        """The tools that a program of this person is told of: those of a new chat about this service, or about none."""
+        offered = self._offered_mcp_servers(person, service)
+        return self._usable_tools(offered.filtered("is_on_for_me"))
+
+    def _mcp_config(self, offered, selected):
+        """Each of the offered servers, whether it is on, and what it costs."""
+        data, called = [], offered._unambiguous_names()
+        for server in offered.sorted(lambda server: (server.scope, server.name)):
+            tools = self._usable_tools(server)
+            data.append(
+                {
+                    "id": server.id,
+                    "name": called[server],
+                    "title": server.title or "",
+                    "description": server.description or "",
+                    "scope": server.scope,
+                    "state": server.state,
+                    "state_message": server.state_sentence or "",
+                    "tool_count": len(tools),
+                    "token_estimate": sum(tools.mapped("token_estimate")),
+                    # sudo: mcp_server - how many tools wait, and nothing of them
+                    "review_count": server.sudo().review_count,
+                    "enabled": server in selected,
+                    "enabled_for_me": server.is_on_for_me,
+                }
+            )
+        return {
+            "enabled_servers": [called[server] for server in selected],
+            "servers": data,
+            "can_reload": bool(self._managed_of(offered)),
+            "notice": mcp_switch.notice(self.env),
+            "records": self._api_records(),
+        }
+
+    # ------------------------------------------------------------ Odoo's own records
+
+    @api.model
+    def _selection_record_preset(self):
+        """The applications that are installed."""
+        _ = self.env._
+        labels = {
+            "contacts": _("Contacts"),
+            "crm": _("CRM"),
+            "sales": _("Sales"),
+            "invoices": _("Invoices"),
+            "purchase": _("Purchase"),
+            "projects": _("Projects"),
+            "stock": _("Inventory"),
+            "calendar": _("Calendar"),
+            "employees": _("Employees"),
+            "timeoff": _("Time Off"),
+        }
+        return [(name, label) for name, label in labels.items() if PRESETS[name][0] in self.env]
+
+    @api.onchange("record_preset")
+    def _onchange_record_preset(self):
+        known = set(self.record_access_ids.mapped("model"))
+        self.record_access_ids = [
+            fields.Command.create({"model": model})
+            for model in PRESETS.get(self.record_preset, ())
+            if model in self.env and model not in known
+        ]
+        self.record_preset = False
+
+    def _record_access(self):
+        """``{model: Access}`` of the models that are installed and may be chosen at all."""
+        # sudo: record_access - the administrator's choice, for the engine; rights are checked with the person's own
+        lines = self.sudo().record_access_ids
+        return {
+            line.model: line._access()
+            for line in lines
+            if line.model in self.env and not reach.is_denied(line.model)
+        }
+
+    def _readable_models(self):
+        """Names of the models that the user may read with this assistant, those that people talk about first."""
+        env = self.sudo(False).env
+        models = [name for name in self._record_access() if env[name].has_access("read")]
+        return sorted(models, key=lambda name: "message_ids" not in env[name]._fields)
+
+    def _api_records(self):
+        names = self._readable_models()
+        # sudo: ir.model - labels of models that the user may read
+        get = self.env["ir.model"].sudo()._get
+        return [{"model": name, "name": get(name).name} for name in names]
+
+    # ------------------------------------------------------------ image, greeting and suggested questions of a new chat
+
+    def _show_face(self):
+        """Discuss shows the same one."""
+        # sudo: res.partner - the assistant's own contact
+        for assistant in self.sudo():
+            assistant.partner_id.image_1920 = assistant.image
+
+    def _proposed_starters(self):
+        """Questions that a person may begin with, made from what the assistant can do."""
+        self.ensure_one()
+        return [self.env._("What can you help me with?"), *self._proposed_uses()][: const.STARTERS]
+
+    def _proposed_uses(self):
+        """Of what the assistant works with; one click sends each of them."""
+        models = [one["name"] for one in self._api_records()[:2]]
+        # sudo: ai.assistant - names of tools that the person may have called anyway
+        tools = self.sudo()._system_tools()._harmless()
+        nth = {  # each server has its say before one has it twice
+            tool: number
+            for _server, of_server in tools.grouped("server_id").items()
+            for number, tool in enumerate(of_server.sorted("name"))
+        }
+        tools = tools.sorted(lambda tool: (nth[tool], tool.server_id.name))
+        names = [tool.title or tool.name.replace("_", " ") for tool in tools]
+        _ = self.env._
+        return [
+            *(_("Show the five newest records of “%(model)s”.", model=name) for name in models),
+            *(_("Show me an example of “%(tool)s”.", tool=name[:100]) for name in names),
+        ]
+
+    def _image_url(self):
+        self.ensure_one()
+        # sudo: ai.assistant - whether there is one
+        assistant = self.sudo().with_context(bin_size=True)
+        if not assistant.image:
+            return None
+        version = int(assistant.write_date.timestamp())
+        return f"/web/image/ai.assistant/{self.id}/image?unique={version}"
+
+    def _api_face(self):
+        return {
+            "image_url": self._image_url(),
+            "greeting": self.greeting or "",
+            "starters": text.starters(self.starters) or self._proposed_starters(),
+            "records": self._api_records(),
+        }
+
+    # ------------------------------------------------------------ slash commands, in the chat and in Discuss alike
+
+    def _command_answer(self, command, servers):
+        """:param command: `/mcp` or `/mcp tools`
+        :return: ``{"title", "rows": [{"name", "about"}]}``"""
+        if command == "/mcp tools":
+            title, rows = self.env._("Tools of this conversation"), self._tool_rows(servers)
+        else:
+            title = self.env._("MCP servers of this conversation")
+            rows = self._server_rows(servers)
+        return {"title": title, "rows": rows + self._off_rows()}
+
+    def _server_rows(self, servers):
+        """The state of each server of a chat, as everybody who uses the chat may know it."""
+        states = dict(servers._fields["state"]._description_selection(self.env))
+        return [
+            {
+                "name": data["name"],
+                "about": " · ".join(
+                    filter(
+                        None,
+                        [
+                            states[data["state"]],
+                            self._count_of_tools(data["tool_count"]),
+                            data["description"][:MAX_ABOUT],
+                        ],
+                    )
+                ),
+            }
+            for data in self._mcp_config(servers, servers)["servers"]
+        ]
+
+    def _count_of_tools(self, count):
+        one = self.env._("1 tool")
+        return one if count == 1 else self.env._("%(count)s tools", count=count)
+
+    def _tool_rows(self, servers):
+        """The tools that a chat with these servers may call now."""
+        called = servers._unambiguous_names()
+        tools = self._usable_tools(servers).sorted(lambda t: (called[t.server_id], t.name))
+        return [
+            {
+                "name": f"{called[tool.server_id]}.{tool.name}",
+                "about": (tool.description or tool.title or "")[:MAX_ABOUT],
+            }
+            for tool in tools
+        ]
+
+    def _off_rows(self):
+        """Says it where all of MCP is switched off, so that nobody looks for servers in vain."""
+        notice = mcp_switch.notice(self.env)
+        return [{"name": "MCP", "about": notice}] if notice else []
+
+    def _reload_rows(self, servers):
+        """:return: by id, a line for each server, which says who may reload it"""
+        managed, called = self._managed_of(servers), servers._unambiguous_names()
+        not_allowed = self.env._("Only those who manage this server can reload it.")
+        return {
+            server.id: {"name": called[server], "about": "" if server in managed else not_allowed}
+            for server in servers.sorted(lambda server: (server.scope, server.name))
+        }
+
+    def _may_reread_file(self):
+        return bool(server_files.path()) and self.env.user.has_group(
+            "woow_paas_platform.group_admin"
+        )
+
+    def _reread_file(self):
+        """A line on the operator's file, if the person may have it read; its servers follow with the commit."""
+        if not self._may_reread_file():
+            return []
+        problem = server_files.reload()
+        dbname = self.env.cr.dbname
+        self.env.cr.postcommit.add(lambda: host.current().apply_file_later(dbname))
+        return [self._file_row(problem)]
+
+    def _file_row(self, problem):
+        """:param problem: what is wrong with the operator's file that was just read, ``""`` if nothing is"""
+        return {"name": server_files.path().name, "about": problem or self.env._("Reloaded.")}
+
+    def _managed_of(self, servers):
+        """Those of these servers whose tools the caller may reload."""
+        return servers.with_env(self.env(su=False))._filtered_access("write")

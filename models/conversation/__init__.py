@@ -8,8 +8,6 @@ from . import ai_turn_files
 from . import discuss_channel_resources
 from . import discuss_channel_search
 from . import discuss_channel_servers
-from . import ai_assistant
-from . import ai_assistant_commands
 from . import discuss_channel_offer
 from . import discuss_channel_quota
 from . import tool_call

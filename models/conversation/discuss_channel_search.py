@@ -53,6 +53,18 @@ class DiscussChannel(models.Model):
         return self.search(domain, order="last_interest_dt desc, id desc", limit=limit)
 
     @api.model
+    def _last_assistant(self, assistants):
+        """The one of these assistants with which the caller had the last conversation."""
+        own = [
+            ("channel_type", "=", CONVERSATION),
+            ("woow_user_id", "=", self.env.uid),
+            ("woow_assistant_id", "in", assistants.ids),
+        ]
+        # sudo: discuss.channel - the user's own conversations, of which only the assistant is read
+        last = self.sudo().search(own, order="last_interest_dt desc, id desc", limit=1)
+        return last.woow_assistant_id.sudo(False)
+
+    @api.model
     def _last_activity(self, conversation_id):
         """When something happened last in a conversation of the caller; now for any other."""
         return self.browse(conversation_id)._own_conversation().last_interest_dt or (

@@ -6,7 +6,6 @@ from odoo.exceptions import AccessError, UserError
 from odoo.tools import html2plaintext
 
 from ..context.ai_turn import COMPACT
-from ..conversation.ai_assistant_commands import as_html
 from ..conversation.discuss_channel import CONVERSATION
 
 THREAD_NAME_CHARS = 60
@@ -17,6 +16,11 @@ def _without_mentions(content, names):
     for name in names:
         content = content.replace(f"@{name}", "")
     return " ".join(content.split())
+
+
+def _as_html(title, rows):
+    lines = [Markup("<dt>%(name)s</dt><dd>%(about)s</dd>") % row for row in rows]
+    return Markup("<b>%s</b><dl>%s</dl>") % (title, Markup().join(lines))
 
 
 class DiscussChannel(models.Model):
@@ -170,7 +174,7 @@ class DiscussChannel(models.Model):
         else:
             answer = assistant._command_answer(command, servers)
             title, rows = answer["title"], answer["rows"]
-        self.env.user._bus_send_transient_message(self, as_html(title, rows))
+        self.env.user._bus_send_transient_message(self, _as_html(title, rows))
 
     # ------------------------------------------------------------ the assistant posts
 

@@ -1,4 +1,3 @@
-from . import ai_assistant
 from . import ai_turn
 from . import discuss_channel
 from . import res_users

@@ -60,7 +60,7 @@ FEATURES = {
     "question": "mcp turn",
     "conversation": "tenancy mcp assistant turn statistics",
     "context": "assistant turn",
-    "records": "assistant turn approval",
+    "records": "turn approval",
     "discuss": "assistant turn conversation context",
     "base": "mcp statistics",
 }
@@ -69,6 +69,10 @@ LATER = {
     "mixins": "assistant approval",
     "tenancy": "mcp",
     "mcp": "assistant recall turn statistics approval question",
+}
+# Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.
+LATER = {
+    "assistant": "turn approval",
 }
 # models ask the process through the port in tools/host.py
 FLOORS = ("services", "tools", "models", "runtime", "wizards", "controllers")
