@@ -1,4 +1,3 @@
-from . import ai_config
 from . import ai_turn
 from . import ai_turn_request
 from . import ai_turn_provider

@@ -59,7 +59,7 @@ FEATURES = {
     "approval": "mixins mcp assistant recall turn",
     "question": "mcp turn",
     "conversation": "tenancy mcp assistant turn statistics",
-    "context": "assistant turn",
+    "context": "turn",
     "records": "turn approval",
     "discuss": "assistant turn conversation context",
     "base": "mcp statistics",
@@ -69,9 +69,6 @@ LATER = {
     "mixins": "assistant approval",
     "tenancy": "mcp",
     "mcp": "assistant recall turn statistics approval question",
-}
-# Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.
-LATER = {
     "assistant": "turn approval",
 }
 # models ask the process through the port in tools/host.py
