@@ -8,7 +8,7 @@ from dataclasses import asdict
 from odoo import http
 from odoo.http import request
 
-from ..models.conversation.discuss_channel_resources import files_of
+from ..models.conversation.discuss_channel_view import files_of
 from ..runtime.web import prompts_resources
 from ..runtime.web.api_error import ApiError
 from ..services.errors import ConfigError

@@ -8,7 +8,7 @@ from odoo import fields
 from odoo.tests import tagged
 
 from ..models.base import ir_http
-from ..models.conversation import discuss_channel_page, discuss_channel_search
+from ..models.conversation import discuss_channel_view
 from ..runtime import process
 from ..runtime.turns import listeners
 from ..tools import settings
@@ -191,8 +191,8 @@ class TestChatApi(AiHttpCase):
             [old, self.member.partner_id.id, new, self.member.partner_id.id],
         )
         self.env.flush_all()
-        self.patch(discuss_channel_search, "PORTION", 1)
-        self.patch(discuss_channel_search, "SEARCH_TIME", 0.5)
+        self.patch(discuss_channel_view, "PORTION", 1)
+        self.patch(discuss_channel_view, "SEARCH_TIME", 0.5)
         begun = time.monotonic()
         page = self._call("GET", "/api/ai/conversations?q=tea")[1]
         self.assertEqual((page["conversations"], page["incomplete"]), ([], True))
@@ -272,12 +272,12 @@ class TestChatApi(AiHttpCase):
             )
             turn._request_stop()
         path = f"/api/ai/conversations/{conversation}"
-        self.patch(discuss_channel_page, "PAGE_BYTES", 2500)
+        self.patch(discuss_channel_view, "PAGE_BYTES", 2500)
         page = self._call("GET", path)[1]
         asked = [m for m in page["messages"] if m["role"] == "user"]
         self.assertEqual([m["text"] for m in asked], ["Question 2", "Question 3"])
         self.assertTrue(page["has_more"])
-        self.patch(discuss_channel_page, "PAGE_BYTES", 0)
+        self.patch(discuss_channel_view, "PAGE_BYTES", 0)
         older = self._call("GET", f"{path}?before={asked[0]['id']}")[1]
         asked = [m["text"] for m in older["messages"] if m["role"] == "user"]
         self.assertEqual((asked, older["has_more"]), (["Question 1"], True), "one at least")

@@ -1,7 +1,9 @@
 from datetime import timedelta
 
 from odoo import fields
-from odoo.addons.woow_paas_platform.models.discuss.discuss_channel import SIDEBAR_CONVERSATIONS
+from odoo.addons.woow_paas_platform.models.conversation.discuss_channel_discuss import (
+    SIDEBAR_CONVERSATIONS,
+)
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import tagged
 

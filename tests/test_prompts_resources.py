@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 from odoo.tests import tagged
 
-from ..models.conversation import discuss_channel_resources
+from ..models.conversation import discuss_channel_view
 from ..services.errors import FileTooComplex
 from ..services.testing.fake_features import RESOURCES
 from ..services.testing.fake_http import respond
@@ -44,8 +44,8 @@ class TestPromptsResources(AiHttpCase):
     def test_parts_of_a_resource_are_not_read_for_longer_than_a_request_may_take(self):
         parts = [SimpleNamespace(uri=f"note://{n}", text="Tea.", files=()) for n in range(3)]
         clock = SimpleNamespace(monotonic=iter([0.0, 0.0, 29.0, 31.0]).__next__)
-        with patch.object(discuss_channel_resources, "time", clock):
-            read = discuss_channel_resources.files_of({"uri": "note://"}, "Notes", parts, "ann")
+        with patch.object(discuss_channel_view, "time", clock):
+            read = discuss_channel_view.files_of({"uri": "note://"}, "Notes", parts, "ann")
         self.assertEqual([one.reading.kind for one in read[:2]], ["text", "text"])
         self.assertIsInstance(read[2].reading, FileTooComplex)
 

@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 from odoo.tests import tagged
 
-from ..models.conversation import discuss_channel_quota, tool_call
+from ..models.conversation import discuss_channel, tool_call
 from ..services.specs import CallResult
 from ..tools import limits
 from .common import TAIPEI, TurnByHandCase
@@ -50,13 +50,13 @@ class TestQuotas(TurnByHandCase):
         self._assert_error(self._attach(other), 422, "storage_full")
         self._limit(max_files_per_person=9, max_file_megabytes_per_person=1)
         self.assertEqual(self._attach(other)[0], 201)
-        with patch.object(discuss_channel_quota, "MEGABYTE", 1000):
+        with patch.object(discuss_channel, "MEGABYTE", 1000):
             self._assert_error(self._attach(other), 422, "storage_full")
 
     def test_what_nobody_sends_makes_room_in_all_conversations(self):
         one, other = (self._conversation(self.member) for _ in range(2))
         first = self._attach(one)[1]["id"]
-        with patch.object(discuss_channel_quota, "MAX_UNSENT_BYTES", 1000):
+        with patch.object(discuss_channel, "MAX_UNSENT_BYTES", 1000):
             kept = [self._attach(other)[1]["id"] for _ in range(2)]
         self.assertNotIn(first, self._files(one, other).ids)
         self.assertEqual(sorted(self._files(one, other).ids), sorted(kept))

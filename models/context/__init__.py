@@ -1,3 +1,2 @@
 from . import ai_turn
 from . import ai_turn_context
-from . import discuss_channel

@@ -3,8 +3,11 @@ from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tools import SQL
 
-from ...tools import db, notify
-from ...tools.refusals import Busy
+from ...services.llm.files import MAX_BYTES, fitting_files
+from ...tools import db, limits, notify
+from ...tools.limits import MEGABYTE
+from ...tools.refusals import Busy, Refusal
+from ..context.ai_turn import COMPACT
 from ..turn.ai_turn import CONVERSATION
 
 NAME_CHARS = 120  # characters of a conversation's name
@@ -19,10 +22,11 @@ FIXED = frozenset(  # set when the conversation is made, by the system only
         "woow_mcp_config",
     }
 )
+MAX_UNSENT_BYTES = 8 * MAX_BYTES  # of one person; what was attached first goes first
 
 
 class DiscussChannel(models.Model):
-    """A conversation with an assistant is a channel of its own type with two fixed members."""
+    """Conversation with an assistant: a channel of its own type with two fixed members."""
 
     _inherit = "discuss.channel"
 
@@ -50,6 +54,26 @@ class DiscussChannel(models.Model):
     woow_turn_ids = fields.One2many(
         "woow_paas_platform.ai_turn", "channel_id", "AI Turns", readonly=True
     )
+    woow_mcp_config = fields.Json(
+        "MCP Servers in Use",
+        readonly=True,
+        help='{"server_ids": […]}; empty means what is offered and left on in general.',
+    )
+    woow_ai_mentions = fields.Boolean(
+        "Assistants Answer Mentions",
+        help="Users who mention an AI assistant here get its answer in a thread that everyone here can read.",
+    )
+
+    @api.constrains("channel_member_ids")
+    def _check_conversation_members(self):
+        # sudo: discuss.channel - a constraint, nothing is shown
+        for channel in self.sudo().filtered(lambda c: c.channel_type == CONVERSATION):
+            allowed = channel.woow_user_id.partner_id | channel.woow_assistant_id.partner_id
+            members = channel.channel_member_ids
+            if members.guest_id or members.partner_id - allowed:
+                raise ValidationError(
+                    self.env._("Members cannot be added to a conversation with an assistant.")
+                )
 
     @api.model_create_multi
     def create(self, vals_list):
@@ -65,6 +89,12 @@ class DiscussChannel(models.Model):
         return channels
 
     def write(self, vals):
+        if "woow_ai_mentions" in vals and not self._may_allow_ai_mentions():
+            raise AccessError(
+                self.env._(
+                    "Only the creator of a channel can decide whether assistants answer in it."
+                )
+            )
         if not self.env.su and not FIXED.isdisjoint(vals):
             raise AccessError(
                 self.env._("The participants and the subject of a conversation cannot be changed.")
@@ -82,13 +112,17 @@ class DiscussChannel(models.Model):
             notify.conversation_over(self.env.cr, channel.id)
         return super().unlink()
 
+    # ------------------------------------------------------------ life and members
+
     @api.model
     def _create_ai_conversation(self, assistant, cloud_service=None, name=None, record=None):
         """The one way to make a conversation of the current user.
 
         :param record: what it is about; its actions are offered beside the assistant's tools
+        :raises Refusal: the user has as many as one person may
         :raises AccessError: the user may not use the assistant, the cloud service or the record
         """
+        self._check_conversation_count()
         assistant.check_access("read")
         if cloud_service:
             cloud_service.check_access("read")
@@ -132,6 +166,47 @@ class DiscussChannel(models.Model):
         record = self.env[model].with_user(user).sudo(False).browse(res_id).exists()
         return record if record and record.has_access("read") else None
 
+    def _is_member(self, user):
+        # sudo: discuss.channel.member - whether one person belongs to it
+        Member = self.env["discuss.channel.member"].sudo()
+        own = [("channel_id", "=", self.id), ("partner_id", "=", user.partner_id.id)]
+        return bool(Member.search_count(own, limit=1))
+
+    def _contact_of(self, assistant):
+        """Who speaks for an assistant; of one that was deleted the contact stays in its conversation."""
+        members = self.channel_member_ids.partner_id - self.woow_user_id.partner_id
+        of_conversation = members[:1] if self.channel_type == CONVERSATION else members.browse()
+        return assistant.partner_id or of_conversation or self.env.ref("base.partner_root")
+
+    def _rename_ai_conversation(self, name):
+        # sudo: discuss.channel - portal users may not write channels, but name their own conversation
+        self.sudo().name = name.strip()[:NAME_CHARS] or self.env._("New conversation")
+
+    def _name_after_first_message(self, content):
+        """A conversation without a name of its own is called after what was first asked; a command asks nothing."""
+        if self.env.context.get("woow_ai_no_name"):
+            return
+        # sudo: discuss.channel - see `_rename_ai_conversation`
+        channel = self.sudo()
+        # Whoever made it, and whoever asks, may have another language.
+        codes = {"en_US", *(code for code, _name in self.env["res.lang"].get_installed())}
+        if channel.name in {
+            self.with_context(lang=code).env._("New conversation") for code in codes
+        }:
+            channel.name = " ".join(content.split())[:60]
+
+    def _delete_ai_conversation(self):
+        """Messages, turns, events and calls go with it."""
+        running = self.sudo().woow_turn_ids.filtered(
+            lambda t: t.state in ("queued", "running", "waiting")
+        )
+        if running:
+            raise UserError(self.env._("Stop the answer before you delete the conversation."))
+        # sudo: discuss.channel - people may not delete channels, but their own conversation
+        self.sudo().unlink()
+
+    # ------------------------------------------------------------ turns
+
     def _running_turn(self):
         return self._open_turns(limit=1)
 
@@ -147,6 +222,16 @@ class DiscussChannel(models.Model):
         turns = self.env["woow_paas_platform.ai_turn"].sudo().search(mine, **options)
         return turns.sudo(False)._filtered_access("read")
 
+    def _last_turn(self):
+        return self.env["woow_paas_platform.ai_turn"].search(
+            [("channel_id", "=", self.id), ("hidden", "=", 0)], order="id desc", limit=1
+        )
+
+    def _turn_of_token(self, client_token):
+        if not client_token:
+            return self.env["woow_paas_platform.ai_turn"]
+        return self._own_turns([("client_token", "=", client_token)])
+
     def _refuse_while_busy(self, when=None):
         """
         :param when: "queue" lets a message wait for what is under way, "steer" enter it while nobody has to decide
@@ -161,15 +246,7 @@ class DiscussChannel(models.Model):
                 stream_url=busy._stream_url(),
             )
 
-    def _last_turn(self):
-        return self.env["woow_paas_platform.ai_turn"].search(
-            [("channel_id", "=", self.id), ("hidden", "=", 0)], order="id desc", limit=1
-        )
-
-    def _turn_of_token(self, client_token):
-        if not client_token:
-            return self.env["woow_paas_platform.ai_turn"]
-        return self._own_turns([("client_token", "=", client_token)])
+    # ------------------------------------------------------------ questions and answers
 
     def _ask(self, content, client_token=None, message=None, attachments=None, steers=False):
         """Post the person's message and queue its turn.
@@ -190,28 +267,22 @@ class DiscussChannel(models.Model):
             self, content, client_token, message, attachments=attachments, steers=steers
         )
 
-    def _rename_ai_conversation(self, name):
-        # sudo: discuss.channel - portal users may not write channels, but name their own conversation
-        self.sudo().name = name.strip()[:NAME_CHARS] or self.env._("New conversation")
+    def _compact(self, note, client_token=None, message=None, asked=None):
+        """Queue a turn that sums up what was said so far; it is asked for, and seen, like a question.
 
-    def _delete_ai_conversation(self):
-        """Messages, turns, events and calls go with it."""
-        running = self.sudo().woow_turn_ids.filtered(
-            lambda t: t.state in ("queued", "running", "waiting")
+        :param note: what the person wants kept in mind
+        :param message: the message, when it was posted already (Discuss)
+        :param asked: the turn in whose place it is asked for, as another wording; what followed that one is left
+        """
+        line = f"{COMPACT} {note}".strip()
+        channel = self.with_context(woow_ai_no_name=True)
+        turn = (
+            channel._ask_edited(asked, line, client_token)
+            if asked
+            else channel._ask(line, client_token, message)
         )
-        if running:
-            raise UserError(self.env._("Stop the answer before you delete the conversation."))
-        # sudo: discuss.channel - people may not delete channels, but their own conversation
-        self.sudo().unlink()
-
-    def _notify_get_recipients(self, message, msg_vals=False, **kwargs):
-        """In a conversation with an assistant nobody else is written to, whoever is named in a message."""
-        found = super()._notify_get_recipients(message, msg_vals, **kwargs)
-        if self.channel_type != CONVERSATION or not found:
-            return found
-        # sudo: discuss.channel.member - who hears of a message
-        members = self.sudo().channel_member_ids.partner_id.ids
-        return [recipient for recipient in found if recipient["id"] in members]
+        turn._become_compact()
+        return turn
 
     def _post_answer(self, assistant, html, silent=False):
         """Post as the assistant; the runner's last act of a turn."""
@@ -229,36 +300,200 @@ class DiscussChannel(models.Model):
             author_id=channel._contact_of(assistant).id, subtype_xmlid="mail.mt_comment", **values
         )
 
-    def _is_member(self, user):
-        # sudo: discuss.channel.member - whether one person belongs to it
-        Member = self.env["discuss.channel.member"].sudo()
-        own = [("channel_id", "=", self.id), ("partner_id", "=", user.partner_id.id)]
-        return bool(Member.search_count(own, limit=1))
+    def _notify_get_recipients(self, message, msg_vals=False, **kwargs):
+        """In a conversation with an assistant nobody else is written to, whoever is named in a message."""
+        found = super()._notify_get_recipients(message, msg_vals, **kwargs)
+        if self.channel_type != CONVERSATION or not found:
+            return found
+        # sudo: discuss.channel.member - who hears of a message
+        members = self.sudo().channel_member_ids.partner_id.ids
+        return [recipient for recipient in found if recipient["id"] in members]
 
-    def _contact_of(self, assistant):
-        """Who speaks for an assistant; of one that was deleted the contact stays in its conversation."""
-        members = self.channel_member_ids.partner_id - self.woow_user_id.partner_id
-        of_conversation = members[:1] if self.channel_type == CONVERSATION else members.browse()
-        return assistant.partner_id or of_conversation or self.env.ref("base.partner_root")
+    # ------------------------------------------------------------ branches, begun by edited questions
 
-    def _name_after_first_message(self, content):
-        """A conversation without a name of its own is called after what was first asked."""
-        # sudo: discuss.channel - see `_rename_ai_conversation`
+    def _ask_edited(self, asked, content, client_token=None, attachments=None):
+        """Ask an edited question; what followed the former version stays on its own branch, calls included.
+
+        Records of the former wording stay with the question, unless the new one says which it has, or none.
+
+        :param asked: the turn of the shown version
+        :param attachments: files of the new version; without any it keeps those of the former one
+        """
+        channel = self
+        if self.env.context.get("woow_ai_mentions") is None:
+            # sudo: ai_turn - the caller's own question
+            channel = self.with_context(woow_ai_mentions=asked.sudo().mentions)
+        channel.ensure_one()
+        channel._refuse_while_busy()
+        channel._leave_branch(asked.message_id.id)
+        # sudo: ir.attachment - files of the caller's own question
+        attachments = attachments or asked.sudo().attachment_ids
+        turn = channel._ask(content, client_token, attachments=attachments)
+        # sudo: ai_turn - people have no write access; the turn was made for the caller just now
+        turn.sudo().version_of_id = (asked.version_of_id or asked).id
+        return turn
+
+    def _leave_branch(self, message_id):
+        """Hide all shown turns from this message on."""
+        # sudo: ai_turn - of the caller's own conversation, see `_own_conversation`
+        Turn = self.env["woow_paas_platform.ai_turn"].sudo()
+        of_channel = [("channel_id", "=", self.id)]
+        last = Turn.search([*of_channel, ("hidden", ">", 0)], order="hidden desc", limit=1).hidden
+        Turn.search([*of_channel, ("hidden", "=", 0), ("message_id", ">=", message_id)]).hidden = (
+            last + 1
+        )
+
+    def _question_turn(self, message_id):
+        """The shown turn that this message of the person started."""
+        return self.env["woow_paas_platform.ai_turn"].search(
+            [
+                ("channel_id", "=", self.id),
+                ("message_id", "=", message_id),
+                ("hidden", "=", 0),
+                ("user_id", "=", self.env.uid),
+            ],
+            order="id",
+            limit=1,
+        )
+
+    def _branched_turns(self):
+        """Hidden turns, and those of edited questions; mostly none."""
+        return self.env["woow_paas_platform.ai_turn"].search(
+            [
+                ("channel_id", "=", self.id),
+                "|",
+                ("hidden", ">", 0),
+                ("version_of_id", "!=", False),
+            ],
+            order="id",
+        )
+
+    # ------------------------------------------------------------ MCP servers, and the files that they send
+
+    def _mcp_servers(self):
+        """The servers that the conversation uses now: what it is offered, without what its person switched off."""
+        return self._narrowed(self._offered_mcp_servers(), self.sudo().woow_user_id)
+
+    def _offered_mcp_servers(self):
+        """The servers that the conversation's person may use in it now; none if the chat itself is closed to them."""
+        self.ensure_one()
+        # sudo: discuss.channel - the caller has found their own conversation; what its person may use now
+        # is checked with that person's rights
         channel = self.sudo()
-        # Whoever made it, and whoever asks, may have another language.
-        codes = {"en_US", *(code for code, _name in self.env["res.lang"].get_installed())}
-        if channel.name in {
-            self.with_context(lang=code).env._("New conversation") for code in codes
-        }:
-            channel.name = " ".join(content.split())[:60]
+        return channel.woow_assistant_id._offered_mcp_servers(
+            channel.woow_user_id, channel.woow_cloud_service_id
+        )
 
-    @api.constrains("channel_member_ids")
-    def _check_conversation_members(self):
-        # sudo: discuss.channel - a constraint, nothing is shown
-        for channel in self.sudo().filtered(lambda c: c.channel_type == CONVERSATION):
-            allowed = channel.woow_user_id.partner_id | channel.woow_assistant_id.partner_id
-            members = channel.channel_member_ids
-            if members.guest_id or members.partner_id - allowed:
-                raise ValidationError(
-                    self.env._("Members cannot be added to a conversation with an assistant.")
-                )
+    def _keep_files(self, files):
+        """Store what a server sent beside text; who may read the conversation may read it.
+
+        As far as the conversation's person has room for them; a thread of a channel is nobody's.
+
+        :param files: ``{"name", "mimetype", "data", "source"?}`` with base64 data; ``"values"`` are more columns
+        :return: `ir.attachment` records
+        """
+        if self.woow_user_id:
+            # sudo: discuss.channel - whose conversation it is
+            files = fitting_files(files, *self._room_for_files(self.sudo().woow_user_id))
+        self.ensure_one()
+        return self._create_files(files, res_model=self._name, res_id=self.id)
+
+    @api.model
+    def _create_files(self, files, **values):
+        # An untrusted picture is not decoded: a few kB of PNG can stand for gigabytes. HTML and SVG are text.
+        Attachment = self.env["ir.attachment"].with_context(
+            image_no_postprocess=True, attachments_mime_plainxml=True
+        )
+        return Attachment.create(
+            [
+                {
+                    "name": file["name"],
+                    "mimetype": file["mimetype"],
+                    "datas": file["data"],
+                    "woow_source_server": (file.get("source") or {}).get("server"),
+                    "woow_source_uri": (file.get("source") or {}).get("uri"),
+                    **file.get("values", {}),
+                    **values,
+                }
+                for file in files
+            ]
+        )
+
+    # ------------------------------------------------------------ quotas of a person
+
+    @api.model
+    def _check_conversation_count(self):
+        """:raises Refusal: the caller has as many as one person may"""
+        limit = limits.get(self.env, "max_conversations_per_person")
+        # sudo: discuss.channel - the caller's own, counted
+        own = self.sudo().search_count([("woow_user_id", "=", self.env.uid)], limit=limit)
+        if own >= limit:
+            raise Refusal(
+                self.env._(
+                    "You have reached the limit of %(limit)s conversations. Delete some first.",
+                    limit=limit,
+                ),
+                "too_many_conversations",
+            )
+
+    def _check_room(self, content):
+        """
+        :raises Refusal: the file is too large, empty, or the caller keeps as many as one person may
+        """
+        self._check_size(len(content))
+        count, size = self._room_for_files(self.env.user)
+        if count < 1 or size < len(content):
+            raise Refusal(
+                self.env._(
+                    "Your conversations have reached the limit for files. Delete conversations that you no longer need."
+                ),
+                "storage_full",
+            )
+
+    @api.model
+    def _room_for_files(self, person):
+        """(number, bytes) of files that still fit into this person's conversations, sent or not."""
+        self.env["ir.attachment"].flush_model(
+            ["res_model", "res_id", "file_size", "woow_unsent_by_id"]
+        )
+        self.env.cr.execute(
+            """
+            SELECT COUNT(*), COALESCE(SUM(file_size), 0)
+              FROM (SELECT file.file_size
+                      FROM ir_attachment file
+                      JOIN discuss_channel channel ON channel.id = file.res_id
+                     WHERE file.res_model = 'discuss.channel' AND channel.woow_user_id = %(person)s
+                     UNION ALL
+                    SELECT file_size
+                      FROM ir_attachment
+                     WHERE woow_unsent_by_id = %(person)s) AS kept
+            """,
+            {"person": person.id},
+        )
+        count, size = self.env.cr.fetchone()
+        return (
+            limits.get(self.env, "max_files_per_person") - count,
+            limits.get(self.env, "max_file_megabytes_per_person") * MEGABYTE - size,
+        )
+
+    def _drop_unsent(self, size):
+        """Make room for so many bytes among what the caller has attached anywhere and not sent."""
+        # sudo: discuss.channel, ir.attachment - the caller's own conversations and files
+        own = self.sudo().search([("woow_user_id", "=", self.env.uid)])
+        attached = (
+            self.env["ir.attachment"]
+            .sudo()
+            .search(
+                [
+                    ("res_model", "=", self._name),
+                    ("res_id", "in", own.ids),
+                    ("create_uid", "=", self.env.uid),
+                ],
+                order="id desc",
+            )
+        )
+        attached |= self.env["ir.attachment"]._ai_unsent(self.env.user)
+        for file in (attached - own.woow_turn_ids.attachment_ids).sorted("id", reverse=True):
+            size += file.file_size
+            if size > MAX_UNSENT_BYTES:
+                file.unlink()

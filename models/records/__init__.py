@@ -1,5 +1,4 @@
 from . import ai_turn
-from . import discuss_channel
 from . import res_users
 from . import tool_call
 from . import tool_grant

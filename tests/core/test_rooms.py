@@ -58,10 +58,10 @@ FEATURES = {
     "statistics": "mixins mcp assistant turn",
     "approval": "mixins mcp assistant recall turn",
     "question": "mcp turn",
-    "conversation": "tenancy mcp assistant turn statistics",
+    "conversation": "tenancy mcp assistant turn statistics context",
     "context": "turn",
     "records": "turn approval",
-    "discuss": "assistant turn conversation context",
+    "discuss": "turn",
     "base": "mcp statistics",
 }
 # Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.

@@ -1,44 +1,19 @@
-"""Messages in Discuss that start a turn: it is queued, and nothing waits for it."""
-
 from markupsafe import Markup
-from odoo import api, fields, models
+from odoo import api, models
 from odoo.exceptions import AccessError, UserError
 from odoo.tools import html2plaintext
 
 from ..context.ai_turn import COMPACT
-from ..conversation.discuss_channel import CONVERSATION
+from ..turn.ai_turn import CONVERSATION
 
 THREAD_NAME_CHARS = 60
 SIDEBAR_CONVERSATIONS = 10  # the latest; the list of the chat has all of them
 
 
-def _without_mentions(content, names):
-    for name in names:
-        content = content.replace(f"@{name}", "")
-    return " ".join(content.split())
-
-
-def _as_html(title, rows):
-    lines = [Markup("<dt>%(name)s</dt><dd>%(about)s</dd>") % row for row in rows]
-    return Markup("<b>%s</b><dl>%s</dl>") % (title, Markup().join(lines))
-
-
 class DiscussChannel(models.Model):
+    """Channel in Discuss: a message there queues a turn, for which nothing waits, and its answer is posted there."""
+
     _inherit = "discuss.channel"
-
-    woow_ai_mentions = fields.Boolean(
-        "Assistants Answer Mentions",
-        help="Users who mention an AI assistant here get its answer in a thread that everyone here can read.",
-    )
-
-    def write(self, vals):
-        if "woow_ai_mentions" in vals and not self._may_allow_ai_mentions():
-            raise AccessError(
-                self.env._(
-                    "Only the creator of a channel can decide whether assistants answer in it."
-                )
-            )
-        return super().write(vals)
 
     def _may_allow_ai_mentions(self):
         if self.env.su or self.env.user.has_group("woow_paas_platform.group_admin"):
@@ -57,6 +32,9 @@ class DiscussChannel(models.Model):
         return channels - older.filtered(
             lambda talk: not talk.self_member_id.message_unread_counter
         )
+
+    def _to_store_defaults(self, target):
+        return [*super()._to_store_defaults(target), "woow_ai_mentions"]
 
     # ------------------------------------------------------------ a message was posted
 
@@ -129,9 +107,6 @@ class DiscussChannel(models.Model):
             allowed += self._assistants_of(partners).sudo().partner_id.ids
         return list(dict.fromkeys(allowed))
 
-    def _to_store_defaults(self, target):
-        return [*super()._to_store_defaults(target), "woow_ai_mentions"]
-
     # ------------------------------------------------------------ slash commands
 
     def _check_command(self):
@@ -201,3 +176,14 @@ class DiscussChannel(models.Model):
             body=Markup('<div class="o_mail_notification">%s</div>') % sentence,
             message_type="notification",
         )
+
+
+def _without_mentions(content, names):
+    for name in names:
+        content = content.replace(f"@{name}", "")
+    return " ".join(content.split())
+
+
+def _as_html(title, rows):
+    lines = [Markup("<dt>%(name)s</dt><dd>%(about)s</dd>") % row for row in rows]
+    return Markup("<b>%s</b><dl>%s</dl>") % (title, Markup().join(lines))

@@ -1,0 +1,563 @@
+"""A conversation as its person sees it: lists, pages, files, and the choice of servers."""
+
+import base64
+import itertools
+import time
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from odoo import api, fields, models
+from odoo.exceptions import UserError
+from odoo.fields import Domain
+from odoo.tools import SQL, html2plaintext, html_escape, split_every
+from psycopg2.errors import QueryCanceled
+
+from ...services import const, text
+from ...services.errors import FileError, FileTooComplex
+from ...services.llm import files
+from ...tools import sentences
+from ...tools.moments import utc
+from ...tools.refusals import BadInput, NotThere, Refusal, TooLarge
+from ..mcp.server_opt_out import OPT_OUT
+from ..turn.ai_turn import CONVERSATION
+
+PAGE_BYTES = 4 * 1024 * 1024  # of results that one page of messages shows, about
+BEFORE, AROUND = 40, 160  # characters in front of what was found, and in all
+SEARCH_TIME = 2.0  # s that one search may take
+PORTION = 25  # conversations that are looked through at once
+MAX_UNSENT = (
+    3 * files.MAX_FILES
+)  # files that wait for their message in a conversation; older ones go
+READING_SECONDS = 30.0  # of all parts of a resource; a request that takes longer ends its worker
+
+
+class DiscussChannel(models.Model):
+    """Conversation as its person sees it: in lists, page by page, with files and a choice of servers."""
+
+    _inherit = "discuss.channel"
+
+    # ------------------------------------------------------------ lists and search
+
+    @api.model
+    def _ai_conversations(self, limit=30, before=None, cloud_service=None):
+        """The caller's own conversations, the one in which something happened last first.
+
+        :param before: id of the conversation that ends the page before
+        :param cloud_service: only those about it
+        """
+        domain = Domain("channel_type", "=", CONVERSATION) & Domain(
+            "woow_user_id", "=", self.env.uid
+        )
+        if before:
+            moment = self._last_activity(before)
+            domain &= Domain("last_interest_dt", "<", moment) | (
+                Domain("last_interest_dt", "=", moment) & Domain("id", "<", before)
+            )
+        if cloud_service:
+            domain &= Domain("woow_cloud_service_id", "=", cloud_service.id)
+        return self.search(domain, order="last_interest_dt desc, id desc", limit=limit)
+
+    @api.model
+    def _last_assistant(self, assistants):
+        """The one of these assistants with which the caller had the last conversation."""
+        own = [
+            ("channel_type", "=", CONVERSATION),
+            ("woow_user_id", "=", self.env.uid),
+            ("woow_assistant_id", "in", assistants.ids),
+        ]
+        # sudo: discuss.channel - the user's own conversations, of which only the assistant is read
+        last = self.sudo().search(own, order="last_interest_dt desc, id desc", limit=1)
+        return last.woow_assistant_id.sudo(False)
+
+    @api.model
+    def _last_activity(self, conversation_id):
+        """When something happened last in a conversation of the caller; now for any other."""
+        return self.browse(conversation_id)._own_conversation().last_interest_dt or (
+            fields.Datetime.now()
+        )
+
+    @api.model
+    def _ai_conversations_with(self, words, limit=30, before=None, cloud_service=None):
+        """The caller's own conversations with these words in the name or in a message, the one in
+        which something happened last first, and what surrounds the words in each.
+
+        The words are text, not a pattern; tags of the messages are not searched.
+
+        :param cloud_service: only conversations about it
+        :return: the conversations, ``{id: excerpt}``, and whether all could be looked through in `SEARCH_TIME`
+        """
+        self.env["mail.message"].flush_model(["body", "model", "res_id", "message_type"])
+        until = time.monotonic() + SEARCH_TIME
+        own = self._ai_conversations(None, before, cloud_service)
+        found, excerpts = self.browse(), {}
+        for ids in split_every(PORTION, own.ids):
+            portion = self.browse(ids).with_prefetch(own.ids)
+            rows = self._in_time(
+                SQL(
+                    """
+                    SELECT DISTINCT ON (message.res_id) message.res_id, message.body
+                      FROM mail_message message
+                     WHERE message.res_id = ANY(%(channels)s) AND %(says)s
+                     ORDER BY message.res_id, message.id DESC
+                    """,
+                    channels=list(ids),
+                    says=_says(words),
+                ),
+                until,
+            )
+            if rows is None:
+                return found, excerpts, False
+            excerpts |= {channel_id: _excerpt(body, words) for channel_id, body in rows}
+            found |= self.browse(
+                channel.id
+                for channel in portion
+                if channel.id in excerpts or words.lower() in (channel.name or "").lower()
+            )
+            if limit and len(found) >= limit:
+                break
+        return found[:limit], excerpts, True
+
+    def _in_time(self, query, until):
+        """Rows of a query, None where they are not there at this moment of `time.monotonic`."""
+        cr, left = self.env.cr, until - time.monotonic()
+        if left <= 0:
+            return None
+        try:
+            with cr.savepoint(flush=False):
+                cr.execute("SET LOCAL statement_timeout = %s", [max(1, int(left * 1000))])
+                cr.execute(query, log_exceptions=False)
+                rows = cr.fetchall()
+                cr.execute("SET LOCAL statement_timeout TO DEFAULT")
+        except QueryCanceled:
+            return None
+        return rows
+
+    # ------------------------------------------------------------ data and pages of messages
+
+    def _conversation_data(self):
+        self.ensure_one()
+        # sudo: ai.assistant, cloud_service - names only, of what the caller chats with
+        channel = self.sudo()
+        turn = self._running_turn()
+        service = channel.woow_cloud_service_id
+        record = self._about(self.env.user)
+        return {
+            "id": channel.id,
+            "name": channel.name,
+            "assistant": {
+                "id": channel.woow_assistant_id.id,
+                "name": channel.woow_assistant_id.name or "",
+                "image_url": channel.woow_assistant_id._image_url()
+                if channel.woow_assistant_id
+                else None,
+            },
+            "cloud_service": {"id": service.id, "name": service.name} if service else None,
+            "record": {"model": record._name, "id": record.id, "name": record.display_name}
+            if record
+            else None,
+            "last_message_at": utc(channel.last_interest_dt),
+            "turn": {"id": turn.id, "state": turn.state} if turn else None,
+        }
+
+    def _conversation_page(self, limit, before=None):
+        """The latest messages, oldest first, each answer behind its question and with its turn's calls."""
+        context = self.env["woow_paas_platform.ai_turn"]._context_of(self)
+        domain = [
+            ("model", "=", "discuss.channel"),
+            ("res_id", "=", self.id),
+            ("message_type", "=", "comment"),
+        ]
+        if before:
+            domain.append(("id", "<", before))
+        branched = self._branched_turns()
+        if hidden := branched.filtered("hidden")._message_ids():
+            domain.append(("id", "not in", hidden))
+        # sudo: mail.message - of the caller's own conversation, see `_own_conversation`
+        messages = self.env["mail.message"].sudo().search(domain, order="id desc", limit=limit + 1)
+        limit = self._fitting(messages[:limit])
+        page = messages[:limit].sorted("id")
+        page.attachment_ids.mapped("name")
+        turns = self.env["woow_paas_platform.ai_turn"].search(
+            [
+                ("channel_id", "=", self.id),
+                "|",
+                ("message_id", "in", page.ids),
+                ("answer_message_id", "in", page.ids),
+            ]
+        )
+        turns = turns.sorted("id")  # a retry comes after what it retries
+        # what entered an answer is told in its timeline
+        page -= turns.filtered(lambda turn: turn.entered_id and turn.ended_at).message_id
+        # Read at once what is shown call by call.
+        calls = turns.call_ids
+        calls.mapped("tool_name")
+        # sudo: call_question - of the person's own calls, see the rule; the names of who answered
+        calls.sudo().question_ids.mapped("answered_by_id.name")
+        # sudo: ir.attachment - names and types, see `ir_attachment._ai_file_data`
+        calls.sudo().attachment_ids.mapped("name")
+        by_answer = {turn.answer_message_id.id: turn for turn in turns if turn.answer_message_id}
+        by_question = {turn.message_id.id: turn for turn in turns}
+        # what was asked while an answer was being written stands in front of it in the channel
+        asked_by = {answer: turn.message_id.id for answer, turn in by_answer.items()}
+        page = page.sorted(lambda message: (asked_by.get(message.id) or message.id, message.id))
+        bodies = {message.id: _shown_body(message) for message in page}
+        timelines = turns._timelines(
+            {turn.id: bodies.get(turn.answer_message_id.id, "") for turn in turns}
+        )
+        asked_first = {turn.message_id.id: turn.id for turn in reversed(turns)}
+        versions = branched._version_groups()
+        data = []
+        for message in page:
+            turn = by_answer.get(message.id)
+            question = by_question.get(message.id)
+            ended = self._turn_data(turn, timelines)
+            data.append(
+                {
+                    **self._message_data(message, bodies[message.id], ended),
+                    "turn_id": asked_first.get(message.id),
+                    "versions": versions.get(asked_first.get(message.id), []),
+                    "records": question._attached_records() if question else [],
+                }
+            )
+            if question and not question.answer_message_id and question.ended_at:
+                data.append(self._unanswered_data(question, timelines))
+        open_turns = self._open_turns()
+        return {
+            **self._conversation_data(),
+            "messages": data,
+            "has_more": len(messages) > limit,
+            "closed": self._closed_sentence(),
+            "unseen": self.env["woow_paas_platform.ai_turn"]._has_unseen(self),
+            "turn": open_turns[0]._running_data() if open_turns else None,
+            "queued": [turn._queued_data() for turn in open_turns[1:]],
+            "context": context,
+        }
+
+    def _fitting(self, messages):
+        """:return: how many of the messages a page takes, the latest first, by the results that it shows with them"""
+        self.env["woow_paas_platform.tool_call"].flush_model(["kept_bytes", "turn_id"])
+        self.env.cr.execute(
+            """
+            SELECT COALESCE(t.answer_message_id, t.message_id), SUM(LEAST(COALESCE(c.kept_bytes, 0), %s))
+              FROM woow_paas_platform_ai_turn t
+              JOIN woow_paas_platform_tool_call c ON c.turn_id = t.id
+             WHERE t.channel_id = %s AND (t.answer_message_id = ANY(%s) OR t.message_id = ANY(%s))
+             GROUP BY 1
+            """,
+            [const.UI_RESULT_CAP, self.id, messages.ids, messages.ids],
+        )
+        sizes = dict(self.env.cr.fetchall())
+        totals = itertools.accumulate(sizes.get(message.id, 0) for message in messages)
+        return max(1, sum(total <= PAGE_BYTES for total in totals))
+
+    def _closed_sentence(self):
+        """Why the caller can ask nothing more here, empty while that is possible."""
+        # sudo: discuss.channel - the caller's own conversation; rights are asked as the caller
+        channel = self.sudo()
+        service = channel.woow_cloud_service_id
+        refusal = channel.woow_assistant_id._refusal_to(self.env.user, service)
+        return sentences.translated(self.env, refusal)
+
+    def _turn_data(self, turn, timelines):
+        return {**turn._ended_data(), "timeline": timelines[turn.id]} if turn else None
+
+    def _message_data(self, message, body, turn):
+        is_answer = message.author_id == self.sudo().woow_assistant_id.partner_id
+        return {
+            "id": message.id,
+            "role": "assistant" if is_answer else "user",
+            "html": body,
+            "text": html2plaintext(body).strip(),
+            "author": {"id": message.author_id.id, "name": message.author_id.name or ""},
+            "date": utc(message.date),
+            "attachments": message.attachment_ids.sorted("id")._ai_file_data(),
+            "turn": turn,
+        }
+
+    def _unanswered_data(self, turn, timelines):
+        """Stands where the answer of a failed or stopped turn would be."""
+        assistant = self.sudo().woow_assistant_id
+        return {
+            "id": None,
+            "role": "assistant",
+            "html": "",
+            "text": "",
+            "author": {"id": assistant.partner_id.id, "name": assistant.name or ""},
+            "date": utc(turn.ended_at),
+            "attachments": [],
+            "turn": self._turn_data(turn, timelines),
+        }
+
+    # ------------------------------------------------------------ files of a question
+
+    def _attach_content(self, name, content, source=None, reading=None):
+        """Keep a file for a message that the caller is about to send in their own conversation.
+
+        :param content: bytes
+        :param source: ``{"server", "uri"}`` of what a server offered to read
+        :param reading: `services.llm.files.Reading` of it; whoever has a cursor for others' use reads before
+        :return: the `ir.attachment`, with the rights of the conversation
+        :raises Refusal: it is too large or empty
+        :raises FileError: it is of a kind that no model can use
+        """
+        self.ensure_one()
+        file = self._file_of(name, content, source, reading)
+        # sudo: ir.attachment - portal users may not write them; these belong to their own conversation
+        self._unsent_files().sorted("id", reverse=True)[MAX_UNSENT - 1 :].sudo().unlink()
+        return self.sudo()._keep_files([file]).sudo(False)
+
+    @api.model
+    def _attach_unsent(self, name, content, reading=None):
+        """The same before it is known in which conversation: only the caller reaches it until it is sent."""
+        file = self._file_of(name, content, None, reading)
+        Attachment = self.env["ir.attachment"]
+        # sudo: ir.attachment - the caller's own
+        Attachment._ai_unsent(self.env.user).sorted("id", reverse=True)[MAX_UNSENT - 1 :].unlink()
+        return self.sudo()._create_files([file], woow_unsent_by_id=self.env.uid).sudo(False)
+
+    def _file_of(self, name, content, source, reading):
+        self._check_room(content)
+        self._drop_unsent(len(content))
+        name = text.one_line(name, files.NAME_CHARS) or self.env._("File")
+        reading = reading or files.read(name, content, (self.env.cr.dbname, self.env.uid))
+        return {
+            "name": name,
+            "mimetype": reading.mimetype,
+            "data": base64.b64encode(content),
+            "source": source,
+            "values": self.env["ir.attachment"]._ai_reading_values(reading),
+        }
+
+    def _check_size(self, size):
+        """
+        :param size: bytes
+        :raises Refusal: the file is empty or too large
+        """
+        if not size:
+            raise BadInput(self.env._("The file is empty."), "empty_file")
+        if size > files.MAX_BYTES:
+            raise TooLarge(
+                self.env._(
+                    "The file is too large: at most %(limit)s can be attached.",
+                    limit=text.size(files.MAX_BYTES),
+                ),
+                "file_too_large",
+                max_bytes=files.MAX_BYTES,
+            )
+
+    def _check_count(self, count):
+        """:raises Refusal: these are too many files for one message"""
+        if count > files.MAX_FILES:
+            raise Refusal(
+                self.env._(
+                    "At most %(limit)s files can be attached to one message.",
+                    limit=files.MAX_FILES,
+                ),
+                "too_many_files",
+                max_files=files.MAX_FILES,
+            )
+
+    def _own_files(self):
+        """What the caller has attached here, sent or not."""
+        # sudo: ir.attachment - of the caller's own conversation, and made by the caller
+        Attachment = self.env["ir.attachment"].sudo()
+        return Attachment.search(
+            [
+                ("res_model", "=", self._name),
+                ("res_id", "=", self.id),
+                ("create_uid", "=", self.env.uid),
+            ],
+            order="id",
+        )
+
+    def _unsent_files(self):
+        # sudo: ai_turn - to leave out what the caller has sent
+        return self._own_files() - self.sudo().woow_turn_ids.attachment_ids
+
+    def _files_to_send(self, ids):
+        """Files of these ids that the caller has attached; from now on they belong to this conversation.
+
+        :raises Refusal: one is not theirs, or they are too many
+        """
+        if not ids:
+            return self.env["ir.attachment"]
+        self._check_count(len(ids))
+        unsent = self.env["ir.attachment"]._ai_unsent(self.env.user)
+        chosen = (self._own_files() | unsent).filtered(lambda file: file.id in ids)
+        if len(chosen) != len(set(ids)):
+            raise NotThere(self.env._("This file does not exist."))
+        here = {"res_model": self._name, "res_id": self.id, "woow_unsent_by_id": False}
+        (chosen & unsent).write(here)
+        return chosen.sorted("id")
+
+    def _attach_resource(self, source, contents, left_out):
+        """Keep what a server sent for a resource, for a message that the caller is about to send.
+
+        :param source: ``{"server", "uri"}`` as the person chose it
+        :param contents: see `files_of`
+        :param left_out: how many were too many to be read
+        :return: ``{"attachments", "left_out"}``: how many parts are neither picture nor text, or too many
+        :raises Refusal: nothing of it can be attached; it says why
+        :raises FileError: the same, because of what it is
+        """
+        channel = self._own_conversation()
+        if not channel:
+            raise NotThere(self.env._("This conversation does not exist."))
+        attached, refusal = self.env["ir.attachment"], None
+        for content in contents:
+            try:
+                if isinstance(content.reading, FileError):
+                    raise content.reading
+                attached += channel._attach_content(
+                    content.name, content.data, {**source, "uri": content.uri}, content.reading
+                )
+            except (Refusal, FileError) as error:
+                refusal = error
+        if not attached:
+            raise refusal or BadInput(self.env._("The file is empty."), "empty_file")
+        return {
+            "attachments": attached._ai_file_data(),
+            "left_out": left_out + len(contents) - len(attached),
+        }
+
+    # ------------------------------------------------------------ choice of servers (document 004, §6)
+
+    def _narrowed(self, servers, person):
+        """Those of these servers that the person left on: here, or else in general.
+
+        A conversation with a choice of its own keeps it whatever the person switches in general.
+        """
+        # sudo: discuss.channel - a choice among servers, nothing is shown
+        if config := self.sudo().woow_mcp_config:
+            return servers.filtered(lambda s: s.id in config["server_ids"])
+        return servers - self.env[OPT_OUT]._servers_of(person)
+
+    def _mcp_config(self):
+        """What the conversation's panel shows: each server, whether it is on, and what it costs."""
+        offered = self._offered_mcp_servers()
+        # sudo: ai.assistant - the caller has found their own conversation with it
+        assistant = self.sudo().woow_assistant_id
+        return assistant._mcp_config(offered, self._narrowed(offered, self.env.user))
+
+    def _select_servers(self, names):
+        """Let the conversation use only the servers of these names; None: whatever is offered and left on in general.
+
+        :raises UserError: a name that is not offered here
+        """
+        offered = self._offered_mcp_servers()
+        called = offered._unambiguous_names()
+        unknown = {*(names or ())} - {called[server] for server in offered}
+        if unknown:
+            raise UserError(
+                self.env._(
+                    "This conversation has no MCP server called “%(name)s”.", name=min(unknown)
+                )
+            )
+        named = None if names is None else offered._named(names)
+        self._keep_servers(named, offered)
+
+    def _switch_server(self, server, is_on):
+        """Switch one server on or off for this conversation only; False where it is not offered at all."""
+        offered = self._offered_mcp_servers()
+        server = offered.filtered(lambda s: s.id == server.id)
+        if server:
+            selected = self._narrowed(offered, self.env.user)
+            self._keep_servers(selected | server if is_on else selected - server, offered)
+        return bool(server)
+
+    def _switch_server_for_me(self, server, is_on):
+        """Switch one server in all conversations of the caller, and in this one whatever its own choice was."""
+        offered = self._offered_mcp_servers().filtered(lambda s: s.id == server.id)
+        if offered:
+            offered._switch_for_me(is_on)
+            self._switch_server(server, is_on)
+        return bool(offered)
+
+    def _keep_servers(self, servers, offered):
+        """:param servers: None, or what the person leaves on in general, is no choice of the conversation's own"""
+        general = offered - self.env[OPT_OUT]._servers_of(self.env.user)
+        is_general = servers is None or servers == general
+        # sudo: discuss.channel - portal users may not write channels, but choose in their own conversation
+        self.sudo().woow_mcp_config = False if is_general else {"server_ids": servers.ids}
+
+
+def _says(words):
+    """The condition on a row ``message`` of ``mail_message``; tags are not searched.
+
+    A tag stands for a blank, so each word is in the body as it is: few bodies have to lose their tags.
+    """
+    escaped = str(html_escape(words))
+    return SQL(
+        "message.model = 'discuss.channel' AND message.message_type = 'comment'"
+        " AND CASE WHEN strpos(lower(message.body), lower(%s)) > 0"
+        " THEN strpos(lower(regexp_replace(message.body, '<[^<>]*>', ' ', 'g')), lower(%s)) > 0"
+        " ELSE FALSE END",
+        max(escaped.split(), key=len, default=""),
+        escaped,
+    )
+
+
+def _excerpt(body, words):
+    said = " ".join(html2plaintext(body, include_references=False).split())
+    at = said.lower().find(words.lower())
+    start = max(0, at - BEFORE)
+    part = said[start : start + AROUND]
+    return f"{'… ' * bool(start)}{part}{' …' * (start + AROUND < len(said))}"
+
+
+def _shown_body(message):
+    """The HTML of a message for a chat, which shows the calls as cards."""
+    return str(message.body).partition('<div class="o_ai_call_summary">')[0]
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A part of what a server sent, as it was read.
+
+    :ivar reading: a `files.Reading`; an error where it cannot be read, None where it is too large to try
+    """
+
+    name: str
+    uri: str
+    data: bytes
+    reading: files.Reading | FileError | None
+
+
+def files_of(source, name, contents, person):
+    """Read what a server sent for a resource; a document takes seconds, so nobody may hold a cursor.
+
+    :param source: ``{"server", "uri"}`` as the person chose it
+    :param name: what the server calls it
+    :param contents: `services.mcp.features.prompts_resources.ResourceContent`
+    :param person: see `services.llm.files.read`
+    """
+    until = time.monotonic() + READING_SECONDS
+    return [
+        _sent(content, source["uri"], name, person, is_late=time.monotonic() > until)
+        for content in contents
+    ]
+
+
+def _sent(content, uri, name, person, is_late):
+    uri, data, reading = content.uri or uri, _data_of(content), None
+    name = _file_name(uri, name)
+    if len(data) <= files.MAX_BYTES:
+        if is_late:
+            return SentFile(name, uri, data, FileTooComplex())
+        try:
+            reading = files.read(name, data, person)
+        except FileError as error:
+            reading = error
+    return SentFile(name, uri, data, reading)
+
+
+def _data_of(content):
+    if content.files:
+        return base64.b64decode(content.files[0]["data"])
+    return content.text.encode()
+
+
+def _file_name(uri, name):
+    """The end of an address that looks like a file, else the resource's own name."""
+    last = unquote(uri.rsplit("/", 1)[-1])
+    return last if "." in last or not name else name
