@@ -1,6 +1,6 @@
 from . import base
+from . import ir_actions_report
 from . import ir_attachment
-from . import ir_config_parameter
 from . import ir_http
 from . import ir_sequence
 from . import mail_thread

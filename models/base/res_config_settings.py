@@ -1,7 +1,7 @@
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
-from ...tools import limits, mcp_switch, server_files
+from ...tools import copies, limits, mcp_switch, server_files
 from ...tools import settings as operator_settings
 
 
@@ -161,4 +161,17 @@ class ResConfigSettings(models.TransientModel):
                 # sudo: ir.config_parameter - `execute` lets only administrators of Odoo come here
                 self.env["ir.config_parameter"].sudo().set_param(limits.PREFIX + name, "0")
         self.env["woow_paas_platform.mcp_server"]._switch_mcp(self.woow_mcp_enabled)
+        return result
+
+
+class IrConfigParameter(models.Model):
+    _inherit = "ir.config_parameter"
+
+    @api.private
+    def init(self, force=False):
+        """Odoo gives a copy of a database an identity of its own."""
+        result = super().init(force)
+        if force:
+            copies.end_what_is_under_way(self.env.cr)
+            self.env.invalidate_all()
         return result

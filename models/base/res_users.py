@@ -37,6 +37,16 @@ class ResUsers(models.Model):
         SignIn.search([("user_id", "in", self.ids)]).unlink()
         return super().unlink()
 
+    def _woow_ai_companies(self, asked):
+        """Those that were active, as far as the person still belongs to them; else all of the person's.
+
+        :param asked: ids that a browser or a program named, not checked
+        """
+        self.ensure_one()
+        mine = self.company_ids
+        active = [i for i in asked or () if i in mine.ids]
+        return mine.browse(active) if active else self.company_id | mine
+
     def _woow_ai_mail(self, subject, sentence, path):
         """Write to a person, with a button that leads to a page.
 
