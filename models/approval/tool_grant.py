@@ -1,12 +1,17 @@
 import hashlib
+import json
 
 from odoo import api, fields, models
 
+from ...tools import labels
 from ...tools.moments import utc
 
 
 class ToolGrant(models.Model):
-    """A permission: a person's “always” for one tool, until it is revoked or the tool changes."""
+    """A permission: a person's “always” for one tool, until it is revoked or the tool changes.
+
+    Of changes of Odoo's own records it is for one tool on one model.
+    """
 
     _name = "woow_paas_platform.tool_grant"
     _description = "Tool Permission"
@@ -18,6 +23,11 @@ class ToolGrant(models.Model):
     )
     tool_id = fields.Many2one(
         "woow_paas_platform.mcp_tool", readonly=True, ondelete="cascade", index=True
+    )
+    records = fields.Char(
+        "Odoo Records",
+        readonly=True,
+        help="Tool and model, and the action where it runs one, such as “create_record crm.lead”.",
     )
     scope = fields.Selection(
         [("conversation", "In one conversation"), ("always", "Always")],
@@ -39,8 +49,15 @@ class ToolGrant(models.Model):
         "CHECK ((scope = 'conversation') = (channel_id IS NOT NULL))",
         "A permission for one conversation must specify that conversation.",
     )
+    _tool_or_records = models.Constraint(
+        "CHECK ((tool_id IS NULL) <> (records IS NULL))",
+        "A permission is for a tool or for a change of records.",
+    )
     _unique = models.UniqueIndex(
         "(user_id, tool_id, COALESCE(channel_id, 0))", "This tool is already allowed."
+    )
+    _records_unique = models.UniqueIndex(
+        "(user_id, records, COALESCE(channel_id, 0))", "This change is already allowed."
     )
 
     @api.model
@@ -55,10 +72,23 @@ class ToolGrant(models.Model):
 
     @api.model
     def _subject(self, tool):
-        """What is allowed, and how it is defined now. A hook."""
-        return {"tool_id": tool.id}, {
-            "name": tool.display_name,
-            "definition": self._definition_of(tool),
+        """What is allowed, and how it is defined now.
+
+        :param tool: or a call on records
+        """
+        if tool._name != "woow_paas_platform.tool_call":
+            return {"tool_id": tool.id}, {
+                "name": tool.display_name,
+                "definition": self._definition_of(tool),
+            }
+        given, definition = tool.arguments or {}, tool._record_tool()
+        named = [definition.name, given.get("model"), given.get("action")]
+        model = self.env.get(given.get("model"))
+        label = given.get("model") if model is None else labels.of_model(model)
+        source = json.dumps([definition.schema, definition.description])
+        return {"records": " ".join(str(name) for name in named if name)}, {
+            "name": f"{definition.title}: {label}",
+            "definition": hashlib.sha256(source.encode()).hexdigest(),
         }
 
     @api.model
