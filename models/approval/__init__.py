@@ -2,5 +2,4 @@ from . import approval_rule
 from . import tool_grant
 from . import tool_call
 from . import person_rule
-from . import toolbox_operation
 from . import ai_turn

@@ -84,6 +84,22 @@ class ToolboxOperation(models.Model):
     def action_disable(self):
         self.write({"active": False})
 
+    # ------------------------------------------------------------ calls
+
+    def _annotations(self):
+        """What the HTTP method promises."""
+        return {
+            "readOnlyHint": self.method in ("GET", "HEAD"),
+            "destructiveHint": self.method == "DELETE",
+        }
+
+    def _policy_facts(self):
+        return {
+            "policy": "default",
+            "annotations": self._annotations(),
+            "trust": "annotations",
+        }
+
     def _switch_refusal(self):
         self.ensure_one()
         return "" if self.is_usable else "This operation is switched off."
