@@ -6,4 +6,3 @@ from . import action_type_record
 from . import action_type_recall
 from . import action_type_call
 from . import action_parameter
-from . import service_link

@@ -2,4 +2,3 @@ from . import workspace
 from . import workspace_access
 from . import cloud_service
 from . import service_link
-from . import ir_actions_server

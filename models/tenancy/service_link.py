@@ -106,8 +106,8 @@ class ServiceLink(models.Model):
         )
 
     def _has_actions(self, record):
-        """Whether a chat can do something about a record that is linked to no service. A hook."""
-        return False
+        """True if a chat can do something about a record that is linked to no service."""
+        return bool(self.env["woow_paas_platform.action_type"]._for_record(record))
 
     @api.autovacuum
     def _gc_dangling(self):
@@ -116,3 +116,11 @@ class ServiceLink(models.Model):
         while links := self.search([("id", ">", last)], order="id", limit=1000):
             last = links[-1].id
             links.filtered(lambda link: not link.record or not link.record.exists()).unlink()
+
+
+class IrActionsServer(models.Model):
+    _inherit = "ir.actions.server"
+
+    woow_ai_chat = fields.Boolean(
+        readonly=True, help="Created for models whose records are linked to a cloud service."
+    )

@@ -56,18 +56,18 @@ FEATURES = {
     "recall": "mixins tenancy mcp",
     "turn": "tenancy mcp assistant recall",
     "statistics": "mixins mcp assistant turn",
-    "approval": "mixins mcp assistant recall turn",
+    "approval": "mixins mcp assistant turn",
     "question": "mcp turn",
     "conversation": "tenancy mcp assistant turn statistics context",
     "context": "turn",
-    "records": "turn approval",
+    "records": "turn",
     "discuss": "turn",
     "base": "mcp statistics",
 }
 # Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.
 LATER = {
     "mixins": "assistant approval",
-    "tenancy": "mcp",
+    "tenancy": "mcp recall",
     "mcp": "assistant recall turn statistics approval question",
     "assistant": "turn approval",
 }
