@@ -1,6 +1,5 @@
 from . import readonly_mixin
 from . import secret_mixin
-from . import api_key_mixin
 from . import callable_mixin
 from . import company_mixin
 from . import filter_mixin
