@@ -1,14 +1,19 @@
 import json
 import uuid
 from ast import literal_eval
+from dataclasses import replace
 
 from odoo import api, fields, models
-from odoo.exceptions import ValidationError
+from odoo.exceptions import AccessError, ValidationError
 from odoo.fields import Command, Domain
 
 from ...services.errors import UnusableSchema
 from ...services.openapi import recall
+from ...services.turn import names
 from ...tools import sentences
+from ...tools.refusals import BadInput, NotThere
+
+MAX_CANDIDATES = 50  # records that are compared with the arguments of one direct call
 
 
 class ActionType(models.Model):
@@ -222,3 +227,228 @@ class ActionType(models.Model):
             is_shared = tool.server_id.scope == "system"
             return is_shared and tool.is_usable and tool.approval_policy != "never"
         return self.source == "tool" and action.operation_id.is_usable
+
+    def _own_descriptions(self):
+        return {
+            line._slot: line.description
+            for line in self.parameter_ids
+            if line.description and line.source == "dynamic"
+        }
+
+    def _tool_description(self):
+        # sudo: mcp_tool, toolbox_operation - see `_recall`
+        source = self.sudo()
+        tool = source.operation_id if self._layered else source.tool_id
+        return self.description or tool.description or tool.title or self.name
+
+    # ------------------------------------------------------------ the record, and the values that it fixes
+
+    def _identity_names(self):
+        names_ = (name.strip() for name in (self.identity_fields or "").split(","))
+        return [name for name in names_ if name]
+
+    def _find_record(self, identity):
+        """The one record that is meant, under the caller's own rights.
+
+        :param identity: what came as ``unique_identity``
+        :raises Refusal: 400 with the details, 404
+        """
+        self.ensure_one()
+        wanted = self._identity_names()
+        missing = [name for name in wanted if identity.get(name) in (None, "")]
+        wrong = [name for name, value in identity.items() if isinstance(value, dict | list)]
+        unknown = sorted(identity.keys() - set(wanted))
+        if missing or wrong or unknown:
+            raise BadInput(
+                self.env._(
+                    "The unique_identity must have a value for each of: %(names)s.",
+                    names=", ".join(wanted),
+                ),
+                "invalid_identity",
+                missing=missing,
+                invalid=wrong,
+                unknown=unknown,
+            )
+        gone = NotThere(self.env._("This object does not exist."))
+        Model = self.env[self.model]
+        if not Model.has_access("read"):
+            raise gone
+        try:
+            leaves = [
+                (name, "=", self._identity_value(Model._fields[name], identity[name]))
+                for name in wanted
+            ]
+        except ValueError as error:
+            raise gone from error
+        found = Model.search(leaves, limit=2)
+        if not found:
+            raise gone
+        if len(found) > 1:
+            raise BadInput(
+                self.env._("More than one object has this unique_identity."),
+                "ambiguous_identity",
+                fields=wanted,
+            )
+        return found
+
+    def _identity_value(self, field, value):
+        if field.type in ("integer", "many2one") or field.name == "id":
+            number = int(value)
+            if not 0 <= number < 2**31:
+                raise ValueError(value)
+            return number
+        return value
+
+    def _applies_to(self, record):
+        return bool(record.filtered_domain(literal_eval(self.domain or "[]")))
+
+    def _fixed(self, record, account=None):
+        """The fixed values for a record, read with the rights of the record's environment.
+
+        :param account: the caller's ``x-account-*`` headers, for operations that ask for them
+        :return: ({(location, name): value}, names of those that the record has nothing for)
+        """
+        self.ensure_one()
+        # sudo: action_parameter - the recipe is the administrator's, the record is read as the caller
+        lines = self.sudo().parameter_ids
+        slots = {(slot.location, slot.name): slot for slot in self.sudo()._slots()}
+        fixed, empty = {}, []
+        for line in lines.filtered(lambda p: p.source != "dynamic"):
+            value = line._fixed_value(record)
+            slot = slots.get(line._slot)
+            if value is None:
+                empty.append(line)
+            else:
+                fixed[line._slot] = recall.fitting(value, slot.schema if slot else {})
+        for location, name in slots:
+            lower = name.lower()
+            if location == "header" and lower in (account or {}):
+                fixed.setdefault((location, name), account[lower])
+        required_empty = [
+            line.name for line in empty if line._slot in slots and slots[line._slot].required
+        ]
+        return fixed, required_empty
+
+    @api.model
+    def _for_record(self, record):
+        """The action types that the caller may use for a record now."""
+        if not record or not record.has_access("read"):
+            return self.browse()
+        found = self.search([("model", "=", record._name), ("source", "!=", "manual")])
+        return found.filtered(lambda action: action._is_usable() and action._applies_to(record))
+
+    # ------------------------------------------------------------ tools of a chat about a record
+
+    def _tool_specs(self, record, problems):
+        """Frozen copies of the tools, with what the record fixes, in a stable order.
+
+        :param record: read with the rights of its environment, the chat's person
+        :param problems: why MCP servers cannot be used now, by their ids
+        """
+        # sudo: mcp_tool, toolbox_operation - definition and credential, for the engine
+        actions = self.sudo().sorted("id")
+        sources = [a.operation_id if a._layered else a.tool_id for a in actions]
+        aliases = names.make_aliases([(None, source.name) for source in sources])
+        return tuple(
+            replace(
+                source._tool_spec(),
+                alias=alias,
+                title=action.name,
+                description=f"{action.name}: {action._tool_description()}",
+                action_id=action.id,
+                definition=source._definition(action),
+                notes=action._own_descriptions(),
+                **(action._problem_of_server(problems) or action._fixed_or_problem(record)),
+            )
+            for action, source, alias in zip(actions, sources, aliases, strict=True)
+        )
+
+    def _fixed_or_problem(self, record):
+        try:
+            fixed, empty = self._fixed(record)
+        except AccessError:
+            return {
+                "problem": self.env._(
+                    "You are not allowed to read the values that it needs from the record."
+                )
+            }
+        except UnusableSchema as error:
+            return {"problem": sentences.translated(self.env, str(error))}
+        if empty:
+            sentence = self.env._(
+                "The record has no value for: %(names)s.", names=", ".join(sorted(empty))
+            )
+            return {"problem": sentence}
+        return {"fixed": fixed}
+
+    def _problem_of_server(self, problems):
+        problem = problems.get(self.tool_id.server_id.id)
+        return {"problem": sentences.translated(self.env, problem.outline)} if problem else {}
+
+    def _server_specs(self, person):
+        """As those of `mcp_server`, with what stands for the toolboxes."""
+        # sudo: mcp_server, toolbox - addresses and credentials, for the engine
+        actions = self.sudo()
+        specs, problems = actions.tool_id.server_id._server_specs(person)
+        boxes = (box._server_spec() for box in actions.operation_id.toolbox_id)
+        return specs | {spec.id: spec for spec in boxes}, problems
+
+    # ------------------------------------------------------------ direct calls
+
+    @api.model
+    def _that_allows(self, field, source, arguments):
+        """An action type by which the caller may call this tool with these arguments, or an empty set.
+
+        A tool that comes with an action type only may be called for the records that the caller may
+        read: the arguments must hold the fixed values of one of them.
+
+        :param field: ``tool_id`` or ``operation_id``
+        """
+        # sudo: action_type - the field is the administrator's; the types are those the caller sees
+        found = self.sudo().search([(field, "=", source.id)]).sudo(self.env.su)
+        for action in found._filtered_access("read"):
+            if action._is_usable() and action._fits(arguments):
+                return action
+        return self.browse()
+
+    def _fits(self, arguments):
+        Model = self.env[self.model]
+        if not Model.has_access("read"):
+            return False
+        # sudo: action_parameter - see `_fixed`
+        lines = self.sudo().parameter_ids.filtered(lambda p: p.source == "field")
+        domain = Domain(literal_eval(self.domain or "[]"))
+        for line in lines:
+            layer = arguments.get(line.location) if line.location else arguments
+            given = layer.get(line.name) if isinstance(layer, dict) else None
+            if given is None:
+                return False
+            field = _searchable(Model, line.field_path)
+            if field in ("char", "id") and isinstance(given, str | int):
+                if field == "id" and not str(given).isdigit():
+                    return False
+                domain &= Domain(line.field_path, "=", int(given) if field == "id" else str(given))
+        for record in Model.search(domain, limit=MAX_CANDIDATES if lines else 1):
+            try:
+                fixed, _empty = self._fixed(record)
+            except (AccessError, UnusableSchema):
+                continue
+            if recall.merged(arguments, fixed) == arguments:
+                return True
+        return False
+
+
+def _searchable(model, path):
+    """``char`` or ``id`` when a path can be searched for exactly, else ``""``."""
+    *parts, last = path.split(".")
+    for part in parts:
+        field = model._fields[part]
+        if not field.store:
+            return ""
+        model = model.env[field.comodel_name]
+    field = model._fields[last]
+    if not (field.store or last == "id"):
+        return ""
+    if field.type == "many2one" or last == "id":
+        return "id"
+    return "char" if field.type == "char" else ""

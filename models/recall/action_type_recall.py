@@ -23,7 +23,7 @@ SCHEMA_FAILED = "ErrExtActionRecallSchemaConvertFailed"
 
 
 class ActionType(models.Model):
-    """The answer of the action recall API (document 002): a function for a model, and where to call it."""
+    """Action type as the action recall API answers (document 002): a function for a model, and where to call it."""
 
     _inherit = "woow_paas_platform.action_type"
 
@@ -88,19 +88,6 @@ class ActionType(models.Model):
             "fixed_params": recall.arguments(fixed, layered=self._layered),
             "api_call_strategy": STRATEGY,
         }
-
-    def _own_descriptions(self):
-        return {
-            line._slot: line.description
-            for line in self.parameter_ids
-            if line.description and line.source == "dynamic"
-        }
-
-    def _tool_description(self):
-        # sudo: mcp_tool, toolbox_operation - see `_recall`
-        source = self.sudo()
-        tool = source.operation_id if self._layered else source.tool_id
-        return self.description or tool.description or tool.title or self.name
 
     def _call_path(self):
         # sudo: mcp_tool, toolbox_operation - see `_recall`
