@@ -28,6 +28,7 @@ name active state user_id server_id tool_id scope message_id channel_id sequence
 schema model model_id usage error definition records key host path method category website icon label required
 secret value code role owner_id date partner_id group_ids company_id action annotations lang uid message arguments
 reason tokens companies authorization is_paused assistant_id channel_type definition_diff approval
+domain action_id
 """
 TABLE = "tests/core/test_rooms.py"  # holds FEATURES, the packages of models/ in their order
 
