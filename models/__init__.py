@@ -3,12 +3,8 @@ from . import tenancy
 from . import mcp
 from . import assistant
 from . import recall
+from . import approval
 from . import turn
 from . import statistics
-from . import approval
-from . import question
 from . import conversation
-from . import context
-from . import records
-from . import discuss
 from . import base

@@ -2,8 +2,5 @@ from . import discuss_channel
 from . import discuss_channel_view
 from . import discuss_channel_discuss
 from . import discuss_channel_member
-from . import ai_turn_branch
-from . import ai_turn_files
-from . import tool_call
 from . import mail_message
 from . import res_partner

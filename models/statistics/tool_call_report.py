@@ -1,7 +1,7 @@
 from odoo import fields, models
 from odoo.tools import SQL
 
-from .tool_call_sum import CALLS, rounded
+from ..turn.tool_call_sum import CALLS, rounded
 
 DURATION_SHARES = {"duration_median": 0.5, "duration_p95": 0.95}
 

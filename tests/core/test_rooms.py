@@ -54,22 +54,20 @@ FEATURES = {
     "mcp": "mixins tenancy",
     "assistant": "mixins mcp",
     "recall": "mixins tenancy mcp",
-    "turn": "tenancy mcp assistant recall",
+    "approval": "mixins mcp assistant recall",
+    "turn": "mixins tenancy mcp assistant recall approval",
     "statistics": "mixins mcp assistant turn",
-    "approval": "mixins mcp assistant turn",
-    "question": "mcp turn",
-    "conversation": "tenancy mcp assistant turn statistics context",
-    "context": "turn",
-    "records": "turn",
-    "discuss": "turn",
-    "base": "mcp statistics",
+    "conversation": "tenancy mcp assistant turn statistics",
+    "base": "mcp statistics turn",
 }
 # Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.
 LATER = {
     "mixins": "assistant approval",
     "tenancy": "mcp recall",
-    "mcp": "assistant recall turn statistics approval question",
+    "mcp": "assistant recall turn statistics approval",
     "assistant": "turn approval",
+    "recall": "approval",
+    "approval": "turn",
 }
 # models ask the process through the port in tools/host.py
 FLOORS = ("services", "tools", "models", "runtime", "wizards", "controllers")

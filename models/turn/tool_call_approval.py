@@ -10,7 +10,7 @@ from ...services.toolset import lookup
 from ...services.turn import approval
 from ...tools.moments import utc
 from ..mixins.callable_mixin import BLOCKED
-from ..turn.ai_turn_event import OrderedJson
+from .ai_turn_event import OrderedJson
 
 NOBODY_TO_ASK = (
     "This call needs the user's permission, and nobody can be asked here. "

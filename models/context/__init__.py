@@ -1,2 +1,0 @@
-from . import ai_turn
-from . import ai_turn_context

@@ -1,3 +1,0 @@
-from . import ai_turn
-from . import tool_call
-from . import ai_turn_post

@@ -1,2 +1,0 @@
-from . import ai_turn
-from . import tool_call
