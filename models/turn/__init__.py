@@ -20,7 +20,6 @@ from . import ai_turn_approval
 from . import call_question
 from . import tool_call_question
 from . import ai_turn_question
-from . import call_question_sign_in
 from . import tool_call_sign_in
 from . import ai_turn_branch
 from . import ai_turn_files

@@ -1,5 +1,3 @@
-"""MCP elicitation: questions of servers during a call, and their answers."""
-
 import json
 
 from odoo import fields, models
@@ -13,10 +11,10 @@ from .ai_turn_event import OrderedJson
 
 
 class CallQuestion(models.Model):
-    """One question of a server: a form, or a page to visit. Written by the runner, answered once.
+    """A question of a server during a call (MCP elicitation): a form, a page to visit, or a sign-in.
 
-    Most end the call, which goes on when all of its questions are answered. A server of an older revision
-    keeps its session waiting (`is_held`), for as long as `expires_at` says.
+    The runner writes it, and it is answered once. Most end the call, which goes on when all of its questions are
+    answered. A server of an older revision keeps its session waiting (`is_held`), for as long as `expires_at` says.
     """
 
     _name = "woow_paas_platform.call_question"
@@ -28,7 +26,9 @@ class CallQuestion(models.Model):
         "woow_paas_platform.tool_call", required=True, readonly=True, ondelete="cascade", index=True
     )
     kind = fields.Selection(
-        [("form", "Form"), ("url", "Page to visit")], required=True, readonly=True
+        [("form", "Form"), ("url", "Page to visit"), ("sign_in", "Sign-in")],
+        required=True,
+        readonly=True,
     )
     key = fields.Char(readonly=True, help="Key that the server uses for the question.")
     ask_round = fields.Integer("Question Round", readonly=True)
@@ -66,7 +66,8 @@ class CallQuestion(models.Model):
         return not self.action and is_asked and not self.call_id.outcome
 
     def _choices(self):
-        return ["accept", "decline", "cancel"]
+        """The decisions that the person may take; a sign-in is not said but done."""
+        return ["decline"] if self.kind == "sign_in" else ["accept", "decline", "cancel"]
 
     def _problems(self, content):
         """What is wrong with an answer: ``{field: code}``, see `services.schemas.elicitation_form.problems`."""
