@@ -6,7 +6,7 @@ from unittest.mock import patch
 from odoo.tests import tagged
 
 from ..models.conversation import discuss_channel
-from ..models.turn import tool_call_files
+from ..models.turn import tool_call
 from ..services.specs import CallResult
 from ..tools import limits
 from .common import TAIPEI, TurnByHandCase
@@ -67,7 +67,7 @@ class TestQuotas(TurnByHandCase):
         file = {"name": "a.png", "mimetype": "image/png", "data": FILE}
         self.tools.approval_policy = "auto"
         self._begin((self.forecast, TAIPEI), (self.alerts, TAIPEI))
-        with patch.object(tool_call_files, "MAX_TURN_FILES", 3):
+        with patch.object(tool_call, "MAX_TURN_FILES", 3):
             for number in (1, 2):
                 result = CallResult(outcome="ok", text="Done.", attachments=(file, file))
                 self.store.end_call(self.claim, f"call_1_{number}", result, [])
@@ -97,7 +97,7 @@ class TestQuotas(TurnByHandCase):
     def test_new_results_take_the_room_of_the_oldest(self):
         self._limit(max_file_megabytes_per_person=1)
         self.tools.approval_policy = "auto"
-        with patch.object(tool_call_files, "MEGABYTE", 100_000):
+        with patch.object(tool_call, "MEGABYTE", 100_000):
             first = self._long_result(1)
             former = first.turn_id
             self._next_turn()
@@ -117,7 +117,7 @@ class TestQuotas(TurnByHandCase):
     def test_without_room_a_result_keeps_what_the_model_reads(self):
         self._limit(max_file_megabytes_per_person=1)
         self.tools.approval_policy = "auto"
-        with patch.object(tool_call_files, "MEGABYTE", 50_000):
+        with patch.object(tool_call, "MEGABYTE", 50_000):
             kept, cut = self._long_result(1), self._long_result(2)
         self.assertTrue(kept.whole_text)
         self.assertFalse(cut.whole_text)

@@ -1,16 +1,62 @@
 import json
+import logging
+from datetime import timedelta
+from urllib.parse import urlsplit
 
 from odoo import api, fields, models
 
 from ...services import const, events, text
-from ...services.specs import CallResult
-from ...services.turn import read_result
-from ...tools import sentences
+from ...services.errors import ElicitationRequired, EngineError, SignInRequired
+from ...services.llm.files import MAX_BYTES, fitting_files
+from ...services.llm.transcript import DIFFERS
+from ...services.mcp.session import elicitation
+from ...services.records import catalog
+from ...services.records.actions import READS
+from ...services.schemas import schema
+from ...services.specs import CallResult, Verdict
+from ...services.toolset import lookup
+from ...services.turn import approval, read_result
+from ...tools import limits, sentences
+from ...tools.limits import MEGABYTE
+from ...tools.moments import utc
+from ..mixins.callable_mixin import BLOCKED
+from ..mcp.mcp_server_secrets import START
 from .ai_turn_event import OrderedJson
 
-SMALL = 4 * 1024  # bytes of a result that nobody counts
+_logger = logging.getLogger(__name__)
+
+QUESTION = "woow_paas_platform.call_question"
+
+# What the model is told.
 NOT_FINISHED = "The call was not finished."
 RESULT_PRUNED = "This result is no longer kept."
+NOBODY_TO_APPROVE = (
+    "This call needs the user's permission, and nobody can be asked here. "
+    "Tell the user to ask for it in a conversation with the assistant."
+)
+NOBODY_TO_ANSWER = (
+    "The MCP server has a question for the user, and nobody can be asked here. "
+    "Tell the user to ask for it in a conversation with the assistant."
+)
+NOBODY_TO_SIGN_IN = (
+    "The MCP server requires the user to sign in, which is not possible here. "
+    "Tell the user to ask for it in a conversation with the assistant."
+)
+ASKS_FOR_EVER = "The MCP server keeps asking questions."
+DECLINED = (
+    "The user did not complete what the MCP server requested first, so the call was not made."
+)
+REMOVED = "The MCP server was removed."
+BY_A_MANAGER = (
+    "The MCP server requires a sign-in that only its managers can complete. "
+    "Tell the user to ask them."
+)
+
+SMALL = 4 * 1024  # bytes of a result that nobody counts
+DESCRIPTION_CHARS = 300  # of a server's own, beside the question
+MAX_TURN_FILES = 60  # that the tools of one turn send
+MAX_TURN_BYTES = 8 * MAX_BYTES  # of them together
+SLACK = 20  # a full share gives up one part in so many at once
 
 
 class ToolCall(models.Model):
@@ -20,6 +66,7 @@ class ToolCall(models.Model):
 
     _name = "woow_paas_platform.tool_call"
     _description = "Tool Call"
+    _inherit = ["woow_paas_platform.filter.mixin"]
     _order = "id"
     _rec_name = "tool_name"
 
@@ -52,6 +99,10 @@ class ToolCall(models.Model):
         "woow_paas_platform.mcp_server", readonly=True, ondelete="set null", index="btree_not_null"
     )
     server_name = fields.Char(readonly=True)
+    definition = fields.Char(
+        readonly=True,
+        help="Identifies the definition of the requested tool; empty if the tool does not exist.",
+    )
     arguments = OrderedJson(readonly=True)
     arguments_text = fields.Text("Arguments as Text", compute="_compute_arguments_text")
     fixed = fields.Json(readonly=True, help="Names of the arguments filled in from the record.")
@@ -96,6 +147,71 @@ class ToolCall(models.Model):
         "Counted in Statistics", readonly=True, help="The call is included in the statistics."
     )
 
+    approval = fields.Selection(
+        [
+            ("pending", "Waiting for a decision"),
+            ("granted", "Allowed before"),
+            ("approved", "Allowed"),
+            ("denied", "Denied"),
+            ("expired", "Not decided in time"),
+            ("cancelled", "Not decided"),
+        ],
+        readonly=True,
+        help="Empty if no approval was required.",
+    )
+    approval_reason = fields.Char(readonly=True, help="Why the user was asked.")
+    approval_choices = fields.Json(readonly=True)
+    decision = fields.Selection(
+        [
+            ("approve_once", "Allow once"),
+            ("approve_conversation", "Allow in this conversation"),
+            ("approve_always", "Allow always"),
+            ("deny", "Deny"),
+        ],
+        readonly=True,
+    )
+    decision_reason = fields.Char(readonly=True)
+    decided_by_id = fields.Many2one("res.users", "Decided by", readonly=True, ondelete="set null")
+    decided_at = fields.Datetime(readonly=True)
+    is_changed = fields.Boolean("Arguments Changed", readonly=True)
+    asked_arguments = OrderedJson(
+        "Original Arguments",
+        readonly=True,
+        help="Arguments requested by the model, if the user changed them.",
+    )
+
+    question_ids = fields.One2many(QUESTION, "call_id", "Questions", readonly=True)
+    ask_round = fields.Integer(
+        "Question Round", readonly=True, help="Number of times the call ended with questions."
+    )
+    ask_state = fields.Json(
+        groups=fields.NO_ACCESS, help="Data that is sent back to the server with the answers."
+    )
+
+    records = fields.Selection(
+        [("read", "Read"), ("write", "Change")],
+        "Odoo Records",
+        readonly=True,
+        help="Set for calls that act on records of this database.",
+    )
+    rehearsal = fields.Json(
+        readonly=True,
+        prefetch=False,
+        groups="woow_paas_platform.group_admin",
+        help="What the call would change, as it was shown when the user was asked.",
+    )
+    made = fields.Json(
+        readonly=True,
+        prefetch=False,
+        groups="woow_paas_platform.group_admin",
+        help="Model and ID of each record that the call has made, for the calls of the same answer behind it: what they"
+        " change of these is compared with what was shown before these were there.",
+    )
+    losses = fields.Integer(
+        readonly=True,
+        help="How often the connection to the database was lost while the call was running.",
+    )
+
     _has_owner = models.Constraint(
         "CHECK (turn_id IS NOT NULL OR user_id IS NOT NULL)",
         "A tool call must belong to a turn or to a user.",
@@ -105,7 +221,6 @@ class ToolCall(models.Model):
     _unsummed = models.Index(
         "((create_date::date)) WHERE outcome IS NOT NULL AND is_summed IS NOT TRUE"
     )
-
     _kept = models.Index("(user_id, id) INCLUDE (kept_bytes) WHERE kept_bytes > 0")
     _created = models.Index("(create_date)")
     _call_id_unique = models.Constraint("UNIQUE (call_id)", "The ID of a tool call must be unique.")
@@ -115,6 +230,450 @@ class ToolCall(models.Model):
         for call in self:
             call.arguments_text = json.dumps(call.arguments or {}, indent=2, ensure_ascii=False)
 
+    # ------------------------------------------------------------ start
+
+    def _may_start(self, origin):
+        """Everything is read again in the transaction that records the start.
+
+        :param origin: of the tool that would be called, see `_asked_of`
+        :return: a `Verdict`: run, deny or ask
+        """
+        self.ensure_one()
+        if self._asked_of() != origin or (self.definition or "") != self._definition_now():
+            return Verdict(kind="deny", reason=DIFFERS)
+        turn = self.turn_id
+        if reason := turn._check_still_allowed() or self._refusal_by_switch():
+            return Verdict(kind="deny", reason=reason)
+        if problem := self.tool_id.server_id._key_problem(turn._private_user()):
+            return Verdict(kind="deny", reason=str(problem))
+        return self._approval_verdict() or self._question_verdict() or Verdict(kind="run")
+
+    def _is_one_transaction(self):
+        """Whether all that the call does happens in one transaction of this database, or not at all.
+
+        An action may send mail or ask another service, and so may what could not be rehearsed.
+        """
+        if not self.records:
+            return False
+        return self.tool_name != "run_action" and "impossible" not in (self.rehearsal or {})
+
+    def _asked_of(self):
+        """Whose tool was asked for, by ids: what was approved is what runs, whatever it is called by now."""
+        return {
+            "tool_id": self.tool_id.id,
+            "operation_id": self.operation_id.id,
+            "server_id": self.server_id.id,
+            "action_id": self.action_id.id,
+            "definition": self.definition or "",
+            "records": self.records,
+        }
+
+    def _definition_now(self):
+        if tool := self._record_tool():
+            return tool.spec.definition
+        source = self.tool_id or self.operation_id
+        return source._definition(self.action_id) if source else ""
+
+    def _refusal_by_switch(self):
+        turn, tool = self.turn_id, self.tool_id
+        if self.records:
+            record_tool = self._record_tool()
+            is_offered = record_tool is not None and record_tool in turn._record_tools()
+            return "" if is_offered else "This assistant may not do this with Odoo's records."
+        if self.action_id:
+            is_offered = self.action_id in turn._actions()
+            return "" if is_offered else "This action is no longer offered."
+        if tool and tool not in turn._tools():
+            return tool._reason_of_switch()
+        return ""
+
+    def _input_schema(self):
+        """What the arguments must fit."""
+        if tool := self._record_tool():
+            return tool.schema
+        return json.loads((self.tool_id or self.operation_id).input_schema or "{}")
+
+    def _annotations(self):
+        """What is said about the effect of what is called."""
+        if tool := self._record_tool():
+            return tool.annotations
+        source = self.tool_id or self.operation_id
+        return source._annotations() if source else {}
+
+    # ------------------------------------------------------------ approval: whether the person is asked
+
+    def _approval_verdict(self):
+        """Whether the call may start now, read again each time.
+
+        :return: a `Verdict` that denies or asks, None when nothing is in the way
+        """
+        self.ensure_one()
+        decision = self._policy_decision()
+        if decision is None:
+            return None
+        if decision.policy == "never":
+            return Verdict(kind="deny", reason=BLOCKED[decision.reason])
+        if self.approval in ("denied", "expired"):
+            return Verdict(kind="deny", reason=self._denial())
+        if decision.policy == "auto":
+            return None
+        if self.approval == "approved":
+            return None
+        is_grantable = decision.grantable and bool(self._grantable())
+        if is_grantable and self._is_granted():
+            self.approval = "granted"
+            return None
+        if not self.turn_id._is_private():
+            return Verdict(kind="deny", reason=NOBODY_TO_APPROVE)
+        self.write(
+            {
+                "approval": "pending",
+                "approval_reason": decision.reason,
+                "approval_choices": list(decision.choices if is_grantable else approval.ONCE),
+            }
+        )
+        return Verdict(kind="ask")
+
+    def _grantable(self):
+        """What an “always” of the person is about; empty where each call is decided by itself."""
+        return self if self._record_tool() else self.tool_id
+
+    def _is_granted(self):
+        if self.rehearsal:  # shown once, it is not done on the strength of an earlier “always”
+            return False
+        return self.env["woow_paas_platform.tool_grant"]._is_granted(
+            self.turn_id, self._grantable()
+        )
+
+    def _policy_decision(self):
+        if tool := self._record_tool():
+            return self._record_policy_decision(tool)
+        source = self.tool_id or self.operation_id
+        if not source:
+            return None
+        return source._decision(
+            self.arguments or {},
+            self.turn_id.assistant_id,
+            self.turn_id.user_id,
+            is_tainted=approval.is_destructive(self._annotations())
+            and self._comes_after_untrusted_result(),
+        )
+
+    def _record_policy_decision(self, tool):
+        access, prints = self._record_line(), self._only_prints()
+        # What a person is asked about once waits for the answer.
+        asks = access is None or (access.asks and not prints) or bool(self.rehearsal)
+        return approval.decide(
+            self.arguments or {},
+            policy="ask" if tool.is_write and asks else "auto",
+            annotations=tool.annotations,
+            trust="full",
+            is_tainted=tool.is_write and not prints and self._comes_after_untrusted_result(),
+        )
+
+    def _comes_after_untrusted_result(self):
+        """Whether the model has read untrusted content, in this turn or an earlier one."""
+        turn = self.turn_id
+        earlier_turns = turn._earlier_turns()
+        if (turn | earlier_turns)._has_untrusted_attachments():
+            return True
+        read = turn._calls_with_taken_over().filtered(lambda call: call.round < self.round)
+        for earlier in earlier_turns:
+            read |= earlier._calls_with_taken_over()
+        read.fetch(
+            ["outcome", "tool_name", "tool_id", "operation_id", "server_name"]
+        )  # not the results, which may be long
+        return any(call._is_untrusted_result() for call in read)
+
+    def _is_untrusted_result(self):
+        if self.outcome not in ("ok", "error"):
+            return False
+        if tool := self._record_tool():
+            return approval.is_untrusted(tool.annotations, "full")
+        tool = self.tool_id
+        return (
+            not self.operation_id
+            and not self._is_look_up()
+            and approval.is_untrusted(tool._annotations(), tool.server_id.trust_level or "none")
+        )
+
+    def _is_look_up(self):
+        """Definitions, which were reviewed as they would be for being offered, are nobody's result.
+
+        A server's tool of the same name, which may be gone by now, has left the server's name.
+        """
+        return not self.server_name and self.tool_name in lookup.NAMES
+
+    # ------------------------------------------------------------ approval: the decision
+
+    def _decide(self, decision, arguments=None, reason=None):
+        """Record the person's decision; the caller has checked the person and the arguments."""
+        for call in self:
+            changed = arguments is not None and arguments != (call.arguments or {})
+            call.write(
+                {
+                    "approval": "denied" if decision == "deny" else "approved",
+                    "decision": decision,
+                    "decision_reason": reason or False,
+                    "decided_by_id": self.env.uid,
+                    "decided_at": fields.Datetime.now(),
+                }
+            )
+            if changed:
+                call.write(
+                    {
+                        "is_changed": True,
+                        "asked_arguments": call.arguments,
+                        "arguments": arguments,
+                    }
+                )
+            scope = {"approve_conversation": "conversation", "approve_always": "always"}
+            if decision in scope:
+                # sudo: tool_grant - people have no create access; made for who decides
+                self.env["woow_paas_platform.tool_grant"].sudo()._grant(
+                    call.turn_id, call._grantable(), scope[decision]
+                )
+            call.turn_id._append_events([call._decided_event()])
+
+    def _keeps_fixed(self, arguments):
+        """Whether these arguments leave alone what the conversation's record has filled in."""
+        before = self.arguments or {}
+        for name in self.fixed or []:
+            part, _dot, inner = name.partition(".")
+            path = [name] if name in before else [part, inner]
+            if _dig(before, path) != _dig(arguments, path):
+                return False
+        return True
+
+    def _changed_arguments(self):
+        """What the person made of the arguments, None if they are the model's own."""
+        return self.arguments or {} if self.is_changed else None
+
+    def _denial(self):
+        """What the model is told."""
+        if self.approval == "expired":
+            return "The user did not decide on this call in time, so it was not made."
+        if self.decision_reason:
+            return f"The user denied this call. The user's reason: {self.decision_reason}"
+        return "The user denied this call."
+
+    def _decided_event(self):
+        return events.decided(
+            self.call_id,
+            self.decision or "expired",
+            by=self.decided_by_id.name or "",
+            reason=self.decision_reason or "",
+            arguments=self._changed_arguments(),
+        )
+
+    def _approval_event(self):
+        self.ensure_one()
+        try:
+            form = schema.clean(self._input_schema())
+        except EngineError:
+            form = {"type": "object"}
+        source = self.tool_id or self.operation_id
+        return events.approval_required(
+            self.call_id,
+            tool=self.tool_name,
+            title=self.title or self.tool_name,
+            server=self.server_name or "",
+            arguments=self.arguments or {},
+            fixed=self.fixed or (),
+            schema=form,
+            choices=self.approval_choices,
+            reason=self._approval_sentence(),
+            description=text.one_line(source.description or "", DESCRIPTION_CHARS),
+            is_destructive=approval.is_destructive(self._annotations()),
+            expires_at=utc(self.turn_id.waiting_until),
+            manage_path=self._manage_path(),
+            rehearsal=self._rehearsal_shown(),
+        )
+
+    def _manage_path(self):
+        """The page on which the person of the turn changes what is asked, None for who may not."""
+        turn = self.turn_id
+        if self.records:
+            may_write = turn.assistant_id.with_user(turn.user_id).sudo(False).has_access("write")
+            return f"/odoo/ai-assistants/{turn.assistant_id.id}" if may_write else None
+        return self.tool_id._manage_path(turn.user_id) if self.tool_id else None
+
+    def _approval_sentence(self):
+        _ = self.env._
+        return {
+            "person": _("A rule requires your decision on every call of this tool by you."),
+            "rule": _("An approval rule requires your decision on calls like this one."),
+            "tool": _("This tool is set to ask before it runs."),
+            "tainted": _(
+                "This tool can delete or overwrite data, and the assistant has read content from an untrusted source."
+            ),
+            "destructive": _("This tool can delete or overwrite data."),
+            "open": _("What this does cannot be known in advance."),
+        }.get(self.approval_reason, _("This tool has not been marked as safe yet."))
+
+    # ------------------------------------------------------------ calls on Odoo's own records
+
+    def _record_tool(self):
+        """The `RecordTool` of the call, None if it is no such call."""
+        return catalog.TOOLS.get(self.tool_name) if self.records else None
+
+    def _record_line(self):
+        """`services.records.access.Access` of the assistant to the model of the call, or None."""
+        return self.turn_id._record_access().get((self.arguments or {}).get("model"))
+
+    def _effect_on_records(self):
+        """``read`` or ``write`` of a call on records of this database, ``""`` of any other."""
+        return self.records or ""
+
+    def _changes_before(self):
+        """Calls of the same answer that change records before this one."""
+        return self._changes_of_answer().filtered(lambda one: one.id < self.id)
+
+    def _changes_after(self):
+        """Those behind it, which may wait."""
+        return self._changes_of_answer().filtered(lambda one: one.id > self.id)
+
+    def _changes_of_answer(self):
+        own = [
+            ("turn_id", "=", self.turn_id.id),
+            ("round", "=", self.round),
+            ("records", "=", "write"),
+        ]
+        return self.search(own, order="id")
+
+    def _only_prints(self):
+        """True for a standard action that changes nothing; whoever makes it looks whether that is so."""
+        action, line = (self.arguments or {}).get("action"), self._record_line()
+        is_action = self._record_tool() == catalog.TOOLS["run_action"]
+        return is_action and line is not None and action in READS and line.actions.get(action) == 0
+
+    def _rehearsal_shown(self):
+        """What the call would change in records of this database, None of any other call."""
+        found = self.rehearsal
+        if not self.records or not found:
+            return None
+        if "impossible" in found:
+            return {"impossible": self._impossible_sentence(found["impossible"])}
+        return found["shown"]
+
+    def _impossible_sentence(self, refused):
+        """:param refused: what a rehearsal does not let happen, see `tools/rehearsal.py`; may be empty"""
+        _ = self.env._
+        if not refused:
+            return _("What this changes cannot be shown in advance.")
+        said = {
+            "the network": _("the network"),
+            "another program": _("another program"),
+            "another thread": _("another thread"),
+            "a commit of its own": _("a commit of its own"),
+            "a transaction of its own": _("a transaction of its own"),
+        }.get(refused, refused)
+        return _("What this changes cannot be shown in advance: it needs %(what)s.", what=said)
+
+    def _further_changes(self):
+        """Records of a rehearsal for which its question has no room, see `Changes.further`."""
+        return (self.rehearsal or {}).get("further") or []
+
+    # ------------------------------------------------------------ questions of servers during the call
+
+    def _suspend(self, wanted):
+        """The call ended with questions, or with the need to sign in: ask, once; a call that is not in flight has
+        done so before.
+
+        :param wanted: `services.errors.ElicitationRequired` or `SignInRequired`
+        :return: empty, or why nobody can be asked
+        """
+        self.ensure_one()
+        if not self.started_at:
+            return ""
+        if isinstance(wanted, SignInRequired):
+            return self._ask_to_sign_in(wanted)
+        return self._ask_questions(wanted)
+
+    def _ask_questions(self, wanted):
+        if not self.turn_id._is_private():
+            return NOBODY_TO_ANSWER
+        if self.ask_round >= elicitation.MAX_ROUNDS:
+            return ASKS_FOR_EVER
+        # Not in flight any more: the server has ended the request and holds nothing.
+        self.write({"ask_round": self.ask_round + 1, "started_at": False, "started_epoch": False})
+        self._put_questions(wanted)
+        return ""
+
+    def _ask_to_sign_in(self, wanted):
+        """The turn waits for the sign-in, and goes on by itself."""
+        if not self.turn_id._is_private():
+            return NOBODY_TO_SIGN_IN
+        if not self.server_id:
+            return REMOVED
+        if not self.server_id._can_sign_in(self.turn_id.user_id):
+            return BY_A_MANAGER
+        link = elicitation.ElicitRequest(message="", url=f"{START}/{self.server_id.id}")
+        question = ElicitationRequired(questions={"sign_in": link}, more=None)
+        if refused := self._ask_questions(question):
+            return refused
+        asked = self.question_ids.filtered(lambda question: question.ask_round == self.ask_round)
+        asked.write({"kind": "sign_in", "host": urlsplit(wanted.url).netloc})
+        return ""
+
+    def _put_questions(self, wanted):
+        self.ask_state = text.storable({"more": wanted.more and dict(wanted.more)})
+        for key, asked in wanted.questions.items():
+            self._put_question(asked, key=key)
+
+    def _put_question(self, asked, **values):
+        """:param asked: `services.mcp.session.elicitation.ElicitRequest`"""
+        return self.question_ids.create(
+            {
+                "call_id": self.id,
+                "ask_round": self.ask_round,
+                "host": urlsplit(asked.url).netloc,
+                **_question_vals(asked),
+                **values,
+            }
+        )
+
+    def _hold(self, asked, seconds):
+        """A server waits in its session for the answer. What is open already is not asked a second time.
+
+        :return: the question, or an empty recordset when nobody can be asked
+        """
+        self.ensure_one()
+        held = self.question_ids.filtered("is_held")
+        vals = _question_vals(asked)
+        for question in held.filtered(lambda question: not question.action):
+            if all((question[name] or "") == (vals[name] or "") for name in vals):
+                return question
+        if not self.turn_id._is_private() or len(held) >= elicitation.MAX_ROUNDS:
+            return held.browse()
+        expires_at = fields.Datetime.now() + timedelta(seconds=seconds)
+        return self._put_question(asked, is_held=True, expires_at=expires_at)
+
+    def _question_verdict(self):
+        """How a call starts that had ended with questions; None if it had none."""
+        self.ensure_one()
+        asked = self.question_ids.filtered(
+            lambda question: not question.is_held and question.ask_round == self.ask_round
+        )
+        if not asked:
+            return None
+        return self._verdict_of(asked)
+
+    def _verdict_of(self, asked):
+        if not all(question.action for question in asked):
+            return Verdict(kind="ask")  # its runner went before the turn could wait
+        more = (self.ask_state or {}).get("more")
+        if more is None:
+            is_done = all(question.action == "accept" for question in asked)
+            return None if is_done else Verdict(kind="deny", reason=DECLINED)
+        wanted = ElicitationRequired(
+            questions={question.key: question._as_request() for question in asked}, more=more
+        )
+        answers = {question.key: question._as_answer() for question in asked}
+        return Verdict(kind="run", resume=elicitation.retry_params(wanted, answers))
+
+    # ------------------------------------------------------------ result
+
     def _end_direct(self, result):
         """Record what became of a direct call, once.
 
@@ -123,7 +682,8 @@ class ToolCall(models.Model):
         self.filtered(lambda call: not call.outcome).write(self._vals_of_result(result))
 
     def _vals_of_result(self, result):
-        """The columns of a call that is over.
+        """The columns of a call that is over. Of a result that its person has no room for, what the model reads is
+        kept.
 
         :param result: `services.specs.CallResult`
         """
@@ -132,7 +692,7 @@ class ToolCall(models.Model):
             lang = self.turn_id._language() if self.turn_id else self.env.lang
             shown = sentences.in_language(lang, shown)
         kept = text.weight([shown, result.text, result.whole], const.WIRE_CAP)
-        return {
+        vals = {
             "outcome": result.outcome,
             "result": text.storable(shown),
             "llm_text": text.storable(result.text),
@@ -143,6 +703,96 @@ class ToolCall(models.Model):
             "kept_bytes": kept if kept > SMALL else 0,
             "truncated": result.truncated,
         }
+        size = vals["kept_bytes"]
+        if size and not self._make_room(size):
+            vals |= {"result": vals["llm_text"], "whole_text": False, "truncated": True}
+            vals["kept_bytes"] = 2 * len(vals["llm_text"])
+        return vals
+
+    def _make_room(self, size):
+        """Forget the person's oldest results of turns that are over, and these turns' events, where all together would
+        take more than a person's files may.
+
+        :return: whether there is room for so many bytes
+        """
+        share = limits.get(self.env, "max_file_megabytes_per_person") * MEGABYTE
+        query = """
+            SELECT COALESCE(SUM(kept_bytes), 0) FROM woow_paas_platform_tool_call
+             WHERE user_id = %s AND kept_bytes > 0
+            """
+        self.env.cr.execute(query, [self.user_id.id])
+        missing = self.env.cr.fetchone()[0] + size - share
+        if missing <= 0:
+            return True
+        self.env.cr.execute(
+            """
+            SELECT id, kept_bytes FROM (
+                SELECT call.id, call.kept_bytes,
+                       SUM(call.kept_bytes) OVER (ORDER BY call.id) - call.kept_bytes AS before
+                  FROM woow_paas_platform_tool_call call
+             LEFT JOIN woow_paas_platform_ai_turn turn ON turn.id = call.turn_id
+                 WHERE call.user_id = %s AND call.kept_bytes > 0
+                   AND (call.turn_id IS NULL OR turn.ended_at IS NOT NULL)) AS old
+             WHERE before < %s
+            """,
+            [self.user_id.id, max(missing, share // SLACK)],
+        )
+        found = dict(self.env.cr.fetchall())
+        old = self.browse(found)
+        old.turn_id._forget_events()
+        old._forget_results()
+        return sum(found.values()) >= missing
+
+    def _keep_files(self, files):
+        """Keep what the tool sent, as far as its turn and its person have room for it.
+
+        :return: `ir.attachment` records
+        """
+        before = self.turn_id.call_ids.attachment_ids
+        kept = fitting_files(
+            files,
+            MAX_TURN_FILES - len(before),
+            MAX_TURN_BYTES - sum(before.mapped("file_size")),
+        )
+        attachments = self.turn_id.channel_id._keep_files(kept)
+        if len(attachments) < len(files):
+            _logger.info(
+                "Call %s: no room for %s files.", self.call_id, len(files) - len(attachments)
+            )
+        return attachments
+
+    def _as_result(self):
+        self.ensure_one()
+        return CallResult(
+            outcome=self.outcome,
+            text=self.llm_text or "",
+            display=self.result if self.result is not False else "",
+            duration_ms=self.duration_ms,
+            bytes=self.bytes,
+            truncated=self.truncated,
+        )
+
+    def _read_on(self):
+        """The answer of `read_result`: a part of what an earlier call of this person said in this conversation."""
+        self.ensure_one()
+        given = self.arguments or {}
+        source = self.search(
+            [
+                ("call_id", "=", str(given.get("id"))),
+                ("turn_id.channel_id", "=", self.turn_id.channel_id.id),
+                ("user_id", "=", self.user_id.id),
+                ("outcome", "!=", False),
+            ]
+        )
+        if not source:
+            sentence = "There is no result with this id in this conversation."
+            return CallResult(outcome="invalid_args", text=sentence, display=sentence)
+        if source.result_pruned:
+            return CallResult(outcome="error", text=RESULT_PRUNED, display=RESULT_PRUNED)
+        whole = source.whole_text or source.llm_text or ""
+        return read_result.part(whole, source.call_id, given.get("start"))
+
+    # ------------------------------------------------------------ retention
 
     def _forget_results(self):
         """The rows stay. Models are told results out of transcripts, also by the turns that retry these."""
@@ -198,36 +848,7 @@ class ToolCall(models.Model):
         if self.env.cr.rowcount:
             self.invalidate_model()
 
-    def _as_result(self):
-        self.ensure_one()
-        return CallResult(
-            outcome=self.outcome,
-            text=self.llm_text or "",
-            display=self.result if self.result is not False else "",
-            duration_ms=self.duration_ms,
-            bytes=self.bytes,
-            truncated=self.truncated,
-        )
-
-    def _read_on(self):
-        """The answer of `read_result`: a part of what an earlier call of this person said in this conversation."""
-        self.ensure_one()
-        given = self.arguments or {}
-        source = self.search(
-            [
-                ("call_id", "=", str(given.get("id"))),
-                ("turn_id.channel_id", "=", self.turn_id.channel_id.id),
-                ("user_id", "=", self.user_id.id),
-                ("outcome", "!=", False),
-            ]
-        )
-        if not source:
-            sentence = "There is no result with this id in this conversation."
-            return CallResult(outcome="invalid_args", text=sentence, display=sentence)
-        if source.result_pruned:
-            return CallResult(outcome="error", text=RESULT_PRUNED, display=RESULT_PRUNED)
-        whole = source.whole_text or source.llm_text or ""
-        return read_result.part(whole, source.call_id, given.get("start"))
+    # ------------------------------------------------------------ events, API and views
 
     def _call_event(self):
         self.ensure_one()
@@ -242,14 +863,6 @@ class ToolCall(models.Model):
             max_rounds=self._max_rounds(),
             records=self._effect_on_records(),
         )
-
-    def _input_schema(self):
-        """What the arguments must fit."""
-        return json.loads((self.tool_id or self.operation_id).input_schema or "{}")
-
-    def _effect_on_records(self):
-        """``read`` or ``write`` of a call on records of this database, ``""`` of any other."""
-        return ""
 
     def _tool_message(self):
         """The call's result as the transcript keeps it; a call that was cut says so."""
@@ -281,7 +894,7 @@ class ToolCall(models.Model):
     def _api_format(self):
         """One entry of a message's ``turn.tool_calls``, see docs/api.md."""
         event = self._result_event()
-        return {
+        data = {
             **{key: event[key] for key in event if key != "type"},
             "title": self.title or self.tool_name,
             "server": self.server_name or "",
@@ -290,7 +903,78 @@ class ToolCall(models.Model):
             "round": self.round,
             "max_rounds": self._max_rounds(),
         }
+        if self.approval:
+            data["approval"] = {
+                "state": self.approval,
+                "decision": self.decision or None,
+                "reason": self.decision_reason or "",
+                "by": self.decided_by_id.name or "",
+                "at": utc(self.decided_at),
+            }
+        # sudo: call_question - readable like its call; who answered may be hidden from the reader
+        if questions := self.sudo().question_ids:
+            data["questions"] = [question._api_format() for question in questions]
+        if self.records:
+            data["records"] = self.records
+        return data
+
+    def _card(self):
+        """What Discuss shows of the call: no arguments and no result."""
+        self.ensure_one()
+        return {
+            "id": self.call_id,
+            "tool": self.tool_name,
+            "title": self.title or self.tool_name,
+            "server": self.server_name or "",
+            "outcome": self.outcome or None,
+            "duration_ms": self.duration_ms,
+            "round": self.round,
+        }
 
     def _max_rounds(self):
         # sudo: ai.assistant - one number, of the assistant that the caller has talked to
         return self.sudo().turn_id.assistant_id.max_rounds
+
+    @api.model
+    def _fields_to_filter(self):
+        return super()._fields_to_filter() | {
+            "action_id",
+            "approval",
+            "assistant_id",
+            "bytes",
+            "create_date",
+            "decided_at",
+            "decided_by_id",
+            "decision",
+            "duration_ms",
+            "is_changed",
+            "operation_id",
+            "outcome",
+            "records",
+            "round",
+            "server_id",
+            "server_name",
+            "started_at",
+            "title",
+            "tokens",
+            "tool_id",
+            "tool_name",
+            "turn_id",
+            "user_id",
+        }
+
+
+def _dig(data, path):
+    for key in path:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
+def _question_vals(asked):
+    """The columns of what a server asks."""
+    return {
+        "kind": "url" if asked.url else "form",
+        "message": text.storable(asked.message),
+        "schema": text.storable(dict(asked.schema)),
+        "url": asked.url,
+    }
