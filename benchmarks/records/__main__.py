@@ -46,8 +46,8 @@ def mark(side: str, llm: Llm, question: Question) -> str:
     files = {
         Ours.name: sorted((ROOT / "services/records").glob("*.py"))
         + sorted((ROOT / "runtime/records").glob("*.py"))
-        + sorted((ROOT / "models/records").glob("*.py"))
-        + [ROOT / "models/assistant/record_access.py"],
+        + [ROOT / "models/assistant/record_access.py"]
+        + [ROOT / "models/turn/ai_turn_request.py", ROOT / "models/turn/tool_call.py"],
         Theirs.name: [REQUIREMENTS / "records.txt"],
     }[side]
     parts = [side, llm.model, llm.template, database.PROMPT, SECONDS, ROUNDS, repr(question)]

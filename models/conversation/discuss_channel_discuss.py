@@ -4,7 +4,7 @@ from odoo.exceptions import AccessError, UserError
 from odoo.tools import html2plaintext
 
 from ..turn.ai_turn import CONVERSATION
-from ..turn.ai_turn_summary import COMPACT
+from ..turn.ai_turn_request import COMPACT
 
 THREAD_NAME_CHARS = 60
 SIDEBAR_CONVERSATIONS = 10  # the latest; the list of the chat has all of them

@@ -1,31 +1,69 @@
+import logging
+import time
+from datetime import timedelta
+
 from odoo import api, fields, models
 from odoo.exceptions import UserError
-from odoo.tools import plaintext2html
+from odoo.tools import SQL, plaintext2html
+from psycopg2.errors import LockNotAvailable
 
-from ...services import events
-from ...services.errors import LlmError
-from ...tools import copies, host, notify
-from ...tools import sentences as known_sentences
-from ...tools.refusals import TooManyTurns
+from ...services import events, text
+from ...services.errors import (
+    LlmAuthFailed,
+    LlmContextTooLong,
+    LlmModelNotFound,
+    LlmNoApi,
+    LlmTimeout,
+    LlmUnavailable,
+)
+from ...services.llm import thinking
+from ...services.render import markdown
+from ...services.schemas import arguments as argument_checks
+from ...tools import copies, db, host, limits, notify
+from ...tools.moments import utc
+from ...tools.refusals import (
+    BadInput,
+    InvalidAnswer,
+    InvalidArguments,
+    NotThere,
+    Refusal,
+    TooLate,
+    TooManyTurns,
+)
 
-PROMPT_CHARS = 32_000  # characters of one message
+_logger = logging.getLogger(__name__)
 
 CONVERSATION = "woow_ai_chat"  # type of the channels that hold a conversation with an assistant
+FINAL_STATES = ("done", "failed", "stopped")
+
+PROMPT_CHARS = 32_000  # characters of one message
 MAX_OPEN_TURNS = 100  # of one person
 RETRY_AFTER = 5  # s, for who has as many
+MAX_ENTERING = 10  # messages that enter a turn at one safe point
+MAX_REASON = 500  # characters of a person's reason
+RETENTION_BATCH = 500  # turns, or calls, that one transaction of the cron prunes
 
-FINAL_STATES = ("done", "failed", "stopped")
-SENTENCES_BY_CODE = {kind.code: kind.default_message for kind in LlmError.__subclasses__()}
+ROUND_DECISIONS = ("continue", "stop")
+CALL_DECISIONS = ("approve_once", "approve_conversation", "approve_always", "deny")
+QUESTION_DECISIONS = ("accept", "decline", "cancel")
+ALL_CALLS = "all"  # in place of a call's id
+
+OF_PROVIDER = {
+    kind.code for kind in (LlmAuthFailed, LlmModelNotFound, LlmNoApi, LlmTimeout, LlmUnavailable)
+}
+"""Faults that are a provider's state, not a question's."""
 
 
 class AiTurn(models.Model):
     """A turn: one message of a person and everything that the assistant does about it; a durable job.
 
-    Rows are written by the runner (`runtime/turns/store.py`) and by the few methods here, never by people.
+    Rows are written by the runner (`runtime/turns/store.py`) and by the few methods here, never by people. What the
+    model is shown stands in `ai_turn_request.py`, what people are shown in `ai_turn_view.py`.
     """
 
     _name = "woow_paas_platform.ai_turn"
     _description = "AI Turn"
+    _inherit = ["woow_paas_platform.filter.mixin"]
     _order = "id desc"
 
     channel_id = fields.Many2one(
@@ -43,11 +81,34 @@ class AiTurn(models.Model):
         "mail.message", "Answer", readonly=True, ondelete="set null"
     )
     prompt = fields.Text(readonly=True)
+    attachment_ids = fields.Many2many(
+        "ir.attachment", string="Question Attachments", readonly=True, copy=False
+    )
+    mentions = fields.Json(
+        "Attached Records",
+        readonly=True,
+        help="Records that the user attached to the question: model, ID and name.",
+    )
+    companies = fields.Json(
+        readonly=True, help="IDs of the companies that were active when the question was asked."
+    )
     is_from_discuss = fields.Boolean(
         "From Discuss",
         readonly=True,
         help="The question was asked in Discuss, so the answer is posted there.",
     )
+    is_compact = fields.Boolean(
+        "Only Sums Up",
+        readonly=True,
+        help="The person has asked to sum up the conversation; there is no question to answer.",
+    )
+    lang = fields.Char(
+        "Language", readonly=True, help="Language of the page on which the question was asked."
+    )
+    client_token = fields.Char(
+        readonly=True, help="Prevents the same message from being processed twice."
+    )
+
     retry_of_id = fields.Many2one(
         "woow_paas_platform.ai_turn",
         readonly=True,
@@ -57,12 +118,26 @@ class AiTurn(models.Model):
     retry_ids = fields.One2many(
         "woow_paas_platform.ai_turn", "retry_of_id", "Retries", readonly=True
     )
-    lang = fields.Char(
-        "Language", readonly=True, help="Language of the page on which the question was asked."
+    version_of_id = fields.Many2one(
+        "woow_paas_platform.ai_turn",
+        readonly=True,
+        ondelete="set null",
+        help="Turn of the first version of the question.",
     )
-    client_token = fields.Char(
-        readonly=True, help="Prevents the same message from being processed twice."
+    hidden = fields.Integer(
+        readonly=True,
+        help="0 if the turn is on the current branch. Turns that were hidden together share the same number.",
     )
+    steers = fields.Boolean(
+        readonly=True, help="The message may enter the answer that is being written."
+    )
+    entered_id = fields.Many2one(
+        "woow_paas_platform.ai_turn",
+        readonly=True,
+        ondelete="cascade",
+        help="Turn that the message was added to.",
+    )
+
     state = fields.Selection(
         [
             ("queued", "Queued"),
@@ -80,9 +155,50 @@ class AiTurn(models.Model):
     transcript = fields.Json(
         readonly=True, prefetch=False, help="Progress of the turn, saved after every step."
     )
+    call_ids = fields.One2many(
+        "woow_paas_platform.tool_call", "turn_id", "Tool Calls", readonly=True
+    )
+    summary_until = fields.Integer(
+        compute="_compute_summary",
+        store=True,
+        precompute=True,
+        help="The last turn that the summary made in this turn stands for.",
+    )
+    summary_failures = fields.Integer(
+        compute="_compute_summary",
+        store=True,
+        precompute=True,
+        help="How many attempts to sum up have failed in a row, this one included.",
+    )
     usage = fields.Json(readonly=True)
+    tokens = fields.Integer(
+        compute="_compute_cost",
+        store=True,
+        precompute=True,
+        aggregator="sum",
+        help="Tokens that the language model has read and written.",
+    )
+    duration_ms = fields.Integer(
+        "Duration (ms)", compute="_compute_cost", store=True, precompute=True, aggregator="avg"
+    )
     error_code = fields.Char(readonly=True)
     error_message = fields.Char(readonly=True)
+    error_sentence = fields.Char("Error", compute="_compute_error_sentence")
+    config_id = fields.Many2one(
+        "ai.config",
+        "Provider",
+        readonly=True,
+        ondelete="set null",
+        index="btree_not_null",
+        groups="woow_paas_platform.group_admin",
+        help="The provider that answered, or was asked last.",
+    )
+    technical_cause = fields.Text(
+        readonly=True,
+        groups="woow_paas_platform.group_admin",
+        help="Errors of language models, in their own words.",
+    )
+
     lease_owner = fields.Char(
         readonly=True,
         groups="woow_paas_platform.group_admin",
@@ -94,9 +210,29 @@ class AiTurn(models.Model):
     started_at = fields.Datetime(readonly=True)
     ended_at = fields.Datetime(readonly=True)
     events_pruned = fields.Boolean(readonly=True)
-    call_ids = fields.One2many(
-        "woow_paas_platform.tool_call", "turn_id", "Tool Calls", readonly=True
+
+    waiting_round = fields.Integer(
+        "Round to Confirm",
+        readonly=True,
+        help="Round that is waiting for the user's confirmation; 0 if the turn is waiting for decisions on calls.",
     )
+    waiting_until = fields.Datetime(readonly=True)
+    waiting_since = fields.Datetime(readonly=True)
+    is_mailed = fields.Boolean(
+        "Mail Sent",
+        readonly=True,
+        help="The user was told by mail that a decision waits, or that there is an answer.",
+    )
+    is_unseen = fields.Boolean(
+        "Not Seen",
+        readonly=True,
+        # Programs that use the API tell nobody what they have read.
+        default=lambda self: bool(self.env.context.get("woow_ai_in_browser")),
+        help="Asked in a browser, where nobody has looked at the answer yet.",
+    )
+
+    call_count = fields.Integer("Number of Calls", compute="_compute_counts")
+    conversation_turn_count = fields.Integer("Questions in Conversation", compute="_compute_counts")
 
     _queued = models.Index("(id) WHERE state = 'queued'")
     _one_runs = models.UniqueIndex(
@@ -109,11 +245,17 @@ class AiTurn(models.Model):
     _question = models.Index("(message_id) WHERE message_id IS NOT NULL")
     _answer = models.Index("(answer_message_id) WHERE answer_message_id IS NOT NULL")
     _ended = models.Index("(ended_at) WHERE ended_at IS NOT NULL AND events_pruned IS NOT TRUE")
+    _created = models.Index("(create_date)")
+    _waiting = models.Index("(waiting_until) WHERE state = 'waiting'")
+    _unseen = models.Index("(channel_id) WHERE is_unseen IS TRUE")
+    _to_mail = models.Index("(ended_at) WHERE is_unseen IS TRUE AND is_mailed IS NOT TRUE")
+    _entered = models.Index("(entered_id) WHERE entered_id IS NOT NULL")
+    _branched = models.Index("(channel_id) WHERE hidden > 0 OR version_of_id IS NOT NULL")
+    _summed_up = models.Index("(channel_id, id) WHERE summary_until > 0 OR summary_failures > 0")
     _client_token_unique = models.UniqueIndex(
         "(channel_id, client_token) WHERE client_token IS NOT NULL",
         "This message has already been sent.",
     )
-
     _retry_unique = models.UniqueIndex(
         "(retry_of_id) WHERE retry_of_id IS NOT NULL",
         "This answer is already being retried.",
@@ -131,13 +273,66 @@ class AiTurn(models.Model):
         super()._register_hook()
         host.current().registry_loaded(self.env.cr.dbname)
 
+    @api.model_create_multi
+    def create(self, vals_list):
+        asked = self.env.context.get("woow_ai_companies")
+        attached = self.env.context.get("woow_ai_mentions")
+        for vals in vals_list:
+            vals.setdefault("companies", asked or self.env.context.get("allowed_company_ids"))
+            vals.setdefault("mentions", attached or self._mentions_of_retried(vals))
+            if vals["mentions"]:
+                vals["steers"] = False  # what the records say is read when a turn begins
+        return super().create(vals_list)
+
+    @api.model
+    def _mentions_of_retried(self, vals):
+        return self.browse(vals.get("retry_of_id") or ()).mentions
+
     @api.depends("prompt")
     def _compute_display_name(self):
         for turn in self:
             prompt = (turn.prompt or "").strip().split("\n")[0]
             turn.display_name = prompt[:60] or f"#{turn.id}"
 
-    # ------------------------------------------------------------ life of a turn
+    @api.depends("transcript")
+    def _compute_summary(self):
+        for turn in self:
+            progress = turn.transcript or {}
+            made = progress.get("summary") or {}
+            turn.summary_until = made["event"]["until"] if made else 0
+            turn.summary_failures = progress.get("summary_failures") or 0
+
+    @api.depends("usage")
+    def _compute_cost(self):
+        for turn in self:
+            usage = turn.usage or {}
+            turn.tokens = (usage.get("input_tokens") or 0) + (usage.get("output_tokens") or 0)
+            turn.duration_ms = usage.get("duration_ms") or 0
+
+    @api.depends("error_code", "error_message")
+    @api.depends_context("lang")
+    def _compute_error_sentence(self):
+        """In the language of whoever reads it; what is stored is in that of the person who asked."""
+        for turn in self:
+            said = turn.error_message or ""
+            turn.error_sentence = turn.error_code and turn._error_sentence(turn.error_code, said)
+
+    def _compute_counts(self):
+        calls = dict(
+            self.env["woow_paas_platform.tool_call"]._read_group(
+                [("turn_id", "in", self.ids)], ["turn_id"], ["__count"]
+            )
+        )
+        turns = dict(
+            self._read_group(
+                [("channel_id", "in", self.channel_id.ids)], ["channel_id"], ["__count"]
+            )
+        )
+        for turn in self:
+            turn.call_count = calls.get(turn, 0)
+            turn.conversation_turn_count = turns.get(turn.channel_id, 0)
+
+    # ------------------------------------------------------------ start
 
     @api.model
     def _start(
@@ -157,6 +352,7 @@ class AiTurn(models.Model):
         :param attachments: files that belong to the question; those of `message` do
         :param steers: whether it may enter the answer that is being written; not with files
         """
+        self._see(channel)  # who writes has read what stands above
         if copies.settle(self.env.cr):  # before there is a turn of the copy's own
             self.env.invalidate_all()
         self._check_open_turns()
@@ -200,12 +396,12 @@ class AiTurn(models.Model):
             channel._show_typing(turn.assistant_id, True)
         turn._append_events([events.state("queued")])
         notify.queued(self.env.cr, turn.id)
-        return turn.sudo(False)
-
-    def _language(self):
-        """What is said to the person in the course of the turn is in the language of the page, if it is still there."""
-        self.ensure_one()
-        return self.env["res.lang"]._get_code(self.lang or "") or self.user_id.lang
+        if is_from_discuss:
+            turn.attachment_ids = turn.attachment_ids._ai_readable_by(self.env.user)
+            return turn.sudo(False)
+        turn = turn.sudo(False)
+        turn._show_in_discuss(turn.message_id)
+        return turn
 
     def _check_open_turns(self):
         """:raises TooManyTurns: the person has queued more than anybody reads"""
@@ -218,6 +414,141 @@ class AiTurn(models.Model):
                 ),
                 retry_after=RETRY_AFTER,
             )
+
+    def _language(self):
+        """What is said to the person in the course of the turn is in the language of the page, if it is still there."""
+        self.ensure_one()
+        return self.env["res.lang"]._get_code(self.lang or "") or self.user_id.lang
+
+    def _become_compact(self):
+        """There is no answer that anybody would have to be told of."""
+        # sudo: ai_turn - people have no write access; the turn was made for the caller just now
+        self.sudo().write({"is_compact": True, "is_unseen": False})
+
+    # ------------------------------------------------------------ retry
+
+    def _retry(self):
+        """Queue a new turn on the same question; it takes over every call of this one and repeats none.
+
+        :raises AccessError: the assistant is no longer available to the person
+        """
+        self.ensure_one()
+        self.assistant_id.check_access("read")
+        self._check_open_turns()
+        # sudo: ai_turn - people have no write access; the caller may read, so owns, the turn
+        old = self.sudo()
+        turn = old.create(
+            {
+                "channel_id": old.channel_id.id,
+                "assistant_id": old.assistant_id.id,
+                "cloud_service_id": old.cloud_service_id.id,
+                "user_id": old.user_id.id,
+                "lang": self.env.lang,
+                "message_id": old.message_id.id,
+                "prompt": old.prompt,
+                "attachment_ids": old.attachment_ids.ids,
+                "retry_of_id": old.id,
+                "transcript": old._transcript_for_retry(),
+            }
+        )
+        replayed = old._events_for_retry(turn.transcript)
+        turn._append_events([events.state("queued"), *replayed])
+        notify.queued(self.env.cr, turn.id)
+        turn = turn.sudo(False)
+        if self.is_compact:
+            turn._become_compact()
+        turn._show_in_discuss(turn.message_id)
+        return turn
+
+    def _events_for_retry(self, transcript):
+        """What the new turn begins with: its summary, what was said up to the last call, and the calls."""
+        rows = {call.call_id: call for call in self._calls_with_taken_over()}
+        made = transcript.get("summary")
+        replayed = [self._summary_event(made)] if made else []
+        step = 0
+        for message in transcript["messages"]:
+            if message["role"] == "user":
+                replayed.append(events.steered(message["turn"], message["content"]))
+            if message["role"] != "assistant":
+                continue
+            if thought := message.get(thinking.KEY):
+                replayed.append(events.thinking(thought, step, message.get(thinking.MS, 0)))
+            if message["content"].strip():
+                html = markdown.render(message["content"])
+                replayed.append(events.text_block(step, html, step))
+            for call in (rows.pop(asked["id"], None) for asked in message["tool_calls"]):
+                replayed += [call._call_event(), call._result_event()] if call else []
+            step += 1
+        for call in rows.values():
+            replayed += [call._call_event(), call._result_event()]
+        return replayed
+
+    def _transcript_for_retry(self):
+        """The transcript up to the last call; a call without a message gets the one of its row.
+
+        A retry of an answer keeps the summary before it; one of the command that sums up does not.
+        """
+        rows = {call.call_id: call for call in self._calls_with_taken_over()}
+        former = (self.transcript or {}).get("messages", [])
+        answered = {message["call_id"] for message in former if message["role"] == "tool"}
+        messages, rounds = [], 0
+        for message in former:
+            if message["role"] in ("tool", "user"):
+                messages.append(message)
+            elif calls := message.get("tool_calls"):
+                rounds += 1
+                messages.append(message)
+                messages += [
+                    rows[call["id"]]._tool_message()
+                    for call in calls
+                    if call["id"] not in answered and call["id"] in rows
+                ]
+        transcript = {"step": rounds, "round": rounds, "messages": messages}
+        made = not self.is_compact and (self.transcript or {}).get("summary")
+        return {**transcript, "summary": made} if made else transcript
+
+    def _calls_with_taken_over(self):
+        """The turn's calls, after those of the turns that it retries."""
+        self.ensure_one()
+        earlier = (
+            self.retry_of_id._calls_with_taken_over()
+            if self.retry_of_id
+            else self.call_ids.browse()
+        )
+        return earlier + self.call_ids
+
+    # ------------------------------------------------------------ branches: several wordings of one question
+
+    def _message_ids(self):
+        return [*self.message_id.ids, *self.answer_message_id.ids]
+
+    def _version_groups(self):
+        """``{turn id: [turn ids]}``: for each wording all wordings of its question, oldest first."""
+        groups = {}
+        for turn in self.filtered("version_of_id"):
+            first = turn.version_of_id.id
+            groups.setdefault(first, [first]).append(turn.id)
+        return {turn_id: group for group in groups.values() for turn_id in group}
+
+    def _versions(self):
+        """The turns of all wordings of this question, oldest first."""
+        self.ensure_one()
+        first = self.version_of_id or self
+        return (first + self.search([("version_of_id", "=", first.id)])).sorted("id")
+
+    def _show_version(self):
+        """Bring this wording and all that followed it back in the place of the one that is shown."""
+        self.ensure_one()
+        if not self.hidden:
+            return
+        # sudo: ai_turn - people have no write access; the caller may read, so owns, the turns
+        left, versions = self.hidden, self._versions().sudo()
+        self.channel_id._leave_branch(min(versions.message_id.ids))
+        self.sudo().search(
+            [("channel_id", "=", self.channel_id.id), ("hidden", "=", left)]
+        ).hidden = 0
+
+    # ------------------------------------------------------------ the log
 
     def _append_events(self, events):
         """Write events of a turn that no runner holds; the caller's transaction owns the row.
@@ -236,6 +567,15 @@ class AiTurn(models.Model):
             ]
         )
         notify.events(self.env.cr)
+
+    def _last_seq(self):
+        self.env.cr.execute(
+            "SELECT COALESCE(MAX(seq), 0) FROM woow_paas_platform_ai_turn_event WHERE turn_id = %s",
+            [self.id],
+        )
+        return self.env.cr.fetchone()[0]
+
+    # ------------------------------------------------------------ end
 
     def _end(self, state, text_html="", usage=None, error=None):
         """Post the answer and close the turn, with every call and question of it that is open.
@@ -268,7 +608,16 @@ class AiTurn(models.Model):
         self._tell_discuss(message)
         if usage is not None:
             last.append(events.usage(usage))
-        return [*last, events.state(state), self._final_event()]
+        last += [events.state(state), self._final_event()]
+        self._release_steering()
+        if state == "stopped":
+            self.is_unseen = False
+        else:
+            self.is_mailed = False
+            self._tell_person()
+        if self.answer_message_id:
+            self._show_in_discuss(self.answer_message_id)
+        return last
 
     def _close_open_calls(self):
         """Give every call that has no result its one: nobody runs it any more.
@@ -278,30 +627,13 @@ class AiTurn(models.Model):
         :return: their `tool_result` events
         """
         open_calls = self.call_ids.filtered(lambda call: not call.outcome)
+        open_calls.question_ids._close()
+        self.write({"waiting_round": 0, "waiting_until": False})
+        self._pending_calls().approval = "cancelled"
         for call in open_calls:
             outcome = "unknown" if call.started_at else "cancelled"
             call.write({"outcome": outcome, "llm_text": "The call was not finished."})
         return [call._result_event() for call in open_calls]
-
-    def _error_sentence(self, code, fallback):
-        """What the person reads, in the person's language; `fallback` is the engine's English one."""
-        _ = self.env._
-        sentences = {
-            "internal_error": _(
-                "Something went wrong. An administrator can find the details in the log."
-            ),
-            "turn_timeout": _("The answer took too long and was stopped. Try again."),
-            "secret_unreadable": _(
-                "A stored secret cannot be read. An administrator must enter it again."
-            ),
-        }
-        if code in sentences:
-            return sentences[code]
-        # What the engine says where it knows more than the code does.
-        sentence = (
-            fallback if known_sentences.knows(fallback) else SENTENCES_BY_CODE.get(code, fallback)
-        )
-        return known_sentences.translated(self.env, sentence)
 
     def _final_event(self):
         self.ensure_one()
@@ -310,46 +642,499 @@ class AiTurn(models.Model):
             return events.error(self.error_code, self.error_message, answer)
         return events.done(self.state, answer)
 
-    # ------------------------------------------------------------ what the API says
+    # ------------------------------------------------------------ stop
 
-    def _stream_url(self):
-        return f"/api/ai/turns/{self.id}/stream"
+    def _request_stop(self, deadline=None):
+        """Stop the turn, whatever holds its row; one that no runner holds ends here and now.
 
-    def _last_seq(self):
+        A runner that holds it is told, and reads it with its next heartbeat and when it takes the turn up or
+        lets go of it (`_is_stop_requested`). Where somebody keeps the row locked, the wish is written beside it:
+        every sweep applies what waits there, so a wait, a claim or a release of that moment is not the end of it.
+
+        :param deadline: `time.monotonic` seconds until which it waits for the row; None: not at all
+        :return: the state after the request; "running" while who holds the row decides
+        """
+        self.ensure_one()
+        left = 0.0 if deadline is None else deadline - time.monotonic()
+        if not self._lock_for_stop(left):
+            self._leave_stop()
+            notify.stop(self.env.cr, self.id)
+            return "running"
+        if self.state in ("queued", "waiting") and not self._is_entering():
+            turn = self.with_context(lang=self._language())
+            turn._append_events(turn._end("stopped"))
+        elif self.state in ("queued", "running"):
+            self.stop_requested = True
+            notify.stop(self.env.cr, self.id)
+        return self.state
+
+    def _is_entering(self):
+        """Whether another turn that runs is taking the message in."""
+        return self.state == "queued" and bool(self.entered_id)
+
+    def _is_stop_requested(self):
+        """Whether a Stop waits for the runner, in the row or beside it; `TurnQueue.heartbeat` reads both too."""
+        self.ensure_one()
+        return self.stop_requested or bool(
+            self.env.execute_query(
+                SQL("SELECT 1 FROM woow_paas_platform_ai_turn_stop WHERE turn_id = %s", self.id)
+            )
+        )
+
+    def _lock_for_stop(self, seconds):
+        """:return: whether the row is ours within so many seconds"""
+        cr = self.env.cr
+        cr.execute("SELECT current_setting('lock_timeout')")
+        (before,) = cr.fetchone()
+        try:
+            with cr.savepoint(flush=False):
+                self._set_lock_timeout(f"{max(1, int(seconds * 1000))}ms")
+                cr.execute(
+                    "SELECT id FROM woow_paas_platform_ai_turn WHERE id = %s FOR NO KEY UPDATE",
+                    [self.id],
+                    log_exceptions=False,  # two writers met: `db.transaction` repeats it
+                )
+        except LockNotAvailable:
+            return False
+        self._set_lock_timeout(before)
+        self.invalidate_recordset()
+        return True
+
+    def _set_lock_timeout(self, value):
+        """For the rest of the transaction."""
+        self.env.cr.execute("SELECT set_config('lock_timeout', %s, true)", [value])
+
+    def _leave_stop(self):
         self.env.cr.execute(
-            "SELECT COALESCE(MAX(seq), 0) FROM woow_paas_platform_ai_turn_event WHERE turn_id = %s",
+            "INSERT INTO woow_paas_platform_ai_turn_stop (turn_id) VALUES (%s) ON CONFLICT DO NOTHING",
             [self.id],
         )
-        return self.env.cr.fetchone()[0]
 
-    def _is_streamed_until(self, seq):
-        """Whether nothing follows `seq`: the turn ended and its last event was seen."""
-        return self.state in FINAL_STATES and seq >= max(self._last_seq(), 1)
+    @api.model
+    def _apply_stops(self):
+        """Carry out each Stop that met a locked row, or a turn that was given back before its runner heard."""
+        rows = self.env.execute_query(
+            SQL(
+                """
+                SELECT id FROM woow_paas_platform_ai_turn
+                 WHERE state IN ('queued', 'waiting') AND stop_requested
+                 UNION SELECT turn_id FROM woow_paas_platform_ai_turn_stop
+                """
+            )
+        )
+        asked = self.browse(turn_id for (turn_id,) in rows)
+        there = asked.exists()
+        done = (asked - there) | there.try_lock_for_update(allow_referencing=True)
+        done.invalidate_recordset()
+        for turn in done & there:
+            turn._request_stop()
+        if done:
+            self.env.cr.execute(
+                "DELETE FROM woow_paas_platform_ai_turn_stop WHERE turn_id = ANY(%s)", [done.ids]
+            )
 
-    def _running_data(self):
-        return {
-            "id": self.id,
-            "state": self.state,
-            "stream_url": self._stream_url(),
-            "last_seq": self._last_seq(),
+    # ------------------------------------------------------------ steering
+
+    # A message that is sent while a turn runs may enter it, instead of waiting for its end. It is a turn that waits in
+    # the queue like any other. The turn before it may take it at its next safe point: then it is part of that one's
+    # transcript and has nothing more to do. Else it is answered next.
+
+    def _take_steering(self, known):
+        """The messages that enter this turn now; asked again, the same ones as long as they are not known.
+
+        :param known: ids of turns whose messages stand in the transcript
+        :return: ``[{"turn", "message_id", "content"}]``
+        """
+        self.ensure_one()
+        waiting = self._steering().filtered(
+            lambda turn: turn.id not in known and not turn._is_stop_requested()
+        )[:MAX_ENTERING]
+        waiting.filtered(lambda turn: not turn.entered_id).entered_id = self.id
+        return [
+            {"turn": turn.id, "message_id": turn.message_id.id or None, "content": turn.prompt}
+            for turn in waiting
+        ]
+
+    def _steering(self):
+        """What wants to enter this turn, or has been taken and not yet been closed; nothing that was begun already."""
+        return self.search(
+            [
+                ("channel_id", "=", self.channel_id.id),
+                ("user_id", "=", self.user_id.id),
+                ("id", ">", self.id),
+                ("steers", "=", True),
+                ("state", "=", "queued"),
+                ("started_at", "=", False),
+                ("entered_id", "in", [False, self.id]),
+            ],
+            order="id",
+        )
+
+    def _close_entered(self):
+        """Whose message stands in the transcript now has nothing more to do."""
+        messages = (self.transcript or {}).get("messages", ())
+        known = {message["turn"] for message in messages if message.get("turn")}
+        if not known:
+            return
+        for turn in self._steering().filtered(lambda turn: turn.entered_id and turn.id in known):
+            turn.write({"state": "done", "ended_at": fields.Datetime.now()})
+            turn._append_events([events.state("done"), events.done("done", None)])
+
+    def _release_steering(self):
+        """Leave to the next turn what was taken and did not get into the transcript any more."""
+        self._close_entered()
+        left = self._steering()
+        left.entered_id = False
+        for turn in left.filtered("stop_requested"):
+            turn._request_stop()
+
+    # ------------------------------------------------------------ waiting
+
+    def _begin_wait(self, confirm):
+        """Let go of the turn until a person has decided, or of one that was decided meanwhile, to go on.
+
+        Nothing is held while the person decides, and the decision queues the turn again.
+
+        :param confirm: the round to confirm, 0 when calls wait
+        :return: the events that say so
+        """
+        self.ensure_one()
+        hours = limits.get(self.env, "approval_hours")
+        self.write(
+            {
+                "state": "waiting",
+                "lease_owner": False,
+                "lease_until": False,
+                "waiting_round": confirm,
+                "waiting_until": fields.Datetime.now() + timedelta(hours=hours),
+            }
+        )
+        if not self._is_undecided():
+            return self._queue_again()
+        self._tell_discuss_to_decide()
+        asked = [*self._waiting_for(), events.state("waiting")]
+        self.write({"waiting_since": fields.Datetime.now(), "is_mailed": False})
+        self._tell_person()
+        return asked
+
+    def _waiting_for(self):
+        """The questions that are open, as the events that asked them."""
+        if self.state != "waiting":
+            return []
+        if self.waiting_round:
+            asked = [self._confirm_event()]
+        else:
+            asked = [call._approval_event() for call in self._pending_calls()]
+        return asked + [question._event() for question in self._open_questions()]
+
+    def _is_undecided(self):
+        return bool(self.waiting_round or self._pending_calls() or self._open_questions())
+
+    def _pending_calls(self):
+        return self.call_ids.filtered(lambda call: call.approval == "pending" and not call.outcome)
+
+    def _open_questions(self):
+        """Those that the turn waits for."""
+        calls = self.call_ids.filtered(lambda call: not call.outcome)
+        return calls.question_ids.filtered(lambda asked: not asked.action and not asked.is_held)
+
+    def _question_of(self, public_id):
+        """The question of an id on the wire, or an empty recordset."""
+        return self.call_ids.question_ids.filtered(lambda asked: asked._public_id() == public_id)
+
+    def _call_that_asks(self, call_id):
+        """The call of this turn that waits for a decision on what it was rehearsed to change; empty without one."""
+        # sudo: tool_call - what was found out is told to whoever may read the turn, as its events are
+        calls = self.sudo().call_ids
+        return calls.filtered(lambda call: call.call_id == call_id and call.approval == "pending")
+
+    def _confirm_event(self):
+        return events.confirm_required(
+            self.waiting_round,
+            max_rounds=self.assistant_id.max_rounds,
+            expires_at=utc(self.waiting_until),
+        )
+
+    def _go_on_when_decided(self):
+        """Queue the turn again when nothing is left to decide."""
+        self.ensure_one()
+        if self.state != "waiting" or self._is_undecided():
+            return
+        self._append_events(self._queue_again())
+
+    def _queue_again(self):
+        """:return: the events that say so"""
+        self.write({"state": "queued", "waiting_until": False})
+        notify.queued(self.env.cr, self.id)
+        return [events.state("queued")]
+
+    # ------------------------------------------------------------ decisions
+
+    def _decide(self, asked, decision, **values):
+        """Answer what an `approval_required`, `confirm_required` or `input_required` event asked.
+
+        The caller has checked that the current user is the turn's.
+
+        :param asked: the event's id
+        :param values: arguments and reason of a call, content of an answer
+        :raises Refusal: with a subclass for what is not asked, comes too late, or does not fit
+        """
+        self.ensure_one()
+        self._change_decisions(lambda: self._record_decision(asked, decision, **values))
+
+    def _lock_for_decision(self):
+        """One decision at a time: who has read the turn before this one's commit is run again and sees it.
+
+        A lock alone is not enough: a transaction that waits for it goes on with what it has read before.
+        """
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_ai_turn SET write_date = now() AT TIME ZONE 'UTC' WHERE id = %s",
+            [self.id],
+            log_exceptions=False,
+        )
+        self.env.invalidate_all()
+
+    def _change_decisions(self, change):
+        """One at a time, and the turn goes on when nothing is left to decide."""
+        self._lock_for_decision()
+        change()
+        self._go_on_when_decided()
+
+    def _record_decision(self, asked, decision, *, arguments=None, reason=None, content=None):
+        """Each kind of question has its own decisions."""
+        if decision in QUESTION_DECISIONS:
+            self._record_answer(asked, decision, content)
+        elif decision in CALL_DECISIONS:
+            self._record_call_decision(asked, decision, arguments, reason)
+        elif decision in ROUND_DECISIONS:
+            self._record_round_decision(asked, decision)
+        else:
+            raise BadInput("This decision does not exist.")
+
+    def _record_answer(self, asked, decision, content):
+        question = self._question_of(asked)
+        if not question:
+            raise NotThere(self.env._("This question does not exist."))
+        if not question._is_open():
+            raise TooLate(self.env._("This has already been decided or has expired."))
+        if decision not in question._choices():
+            raise Refusal(
+                self.env._("This question must be answered on the page that it links to.")
+            )
+        if decision == "accept" and (problems := question._problems(content or {})):
+            sentence = self.env._(
+                "These answers are not valid: %(fields)s.", fields=", ".join(problems)
+            )
+            raise InvalidAnswer(sentence, fields=problems)
+        question._answer(decision, (content or {}) if decision == "accept" else None)
+
+    def _record_call_decision(self, asked, decision, arguments, reason):
+        calls = self._calls_to_decide(asked)
+        if any(decision not in call.approval_choices for call in calls):
+            raise Refusal(self.env._("Calls like this one must be decided one at a time."))
+        if arguments is not None:
+            self._check_changed_arguments(calls, decision, arguments)
+        reason_text = text.storable((reason or "").strip()[:MAX_REASON])
+        calls._decide(decision, text.storable(arguments), reason_text)
+
+    def _calls_to_decide(self, asked):
+        """:param asked: the id of a call, or `ALL_CALLS`"""
+        pending = self._pending_calls()
+        if asked == ALL_CALLS:
+            calls = pending
+        else:
+            calls = self.call_ids.filtered(lambda call: call.approval and call.call_id == asked)
+            if not calls:
+                raise NotThere(self.env._("This call does not exist or needs no decision."))
+        if self.state != "waiting" or not calls or calls - pending:
+            raise TooLate(self.env._("This has already been decided or has expired."))
+        return calls
+
+    def _check_changed_arguments(self, calls, decision, arguments):
+        if decision == "deny" or len(calls) > 1:
+            raise BadInput("Arguments can only be sent when one call is allowed.")
+        problem = argument_checks.problem(arguments, calls._input_schema())
+        if not calls._keeps_fixed(arguments):
+            problem = self.env._("Values filled in from the record cannot be changed.")
+        if problem:
+            raise InvalidArguments(problem)
+
+    def _record_round_decision(self, asked, decision):
+        if self.state != "waiting" or not self.waiting_round:
+            raise TooLate(self.env._("This has already been decided or has expired."))
+        if asked != events.round_id(self.waiting_round):
+            raise NotThere(self.env._("This question does not exist."))
+        self._decide_round(decision, by=self.env.user.name)
+
+    def _decide_round(self, decision, by=""):
+        """:param decision: continue, stop or, when nobody answered, expired"""
+        self.ensure_one()
+        change = {"confirmed": self.waiting_round} if decision == "continue" else {"sum_up": True}
+        transcript = self.transcript or {}
+        event = events.round_confirmed(self.waiting_round, decision=decision, by=by)
+        aside = {"step": transcript.get("step", 0), "event": event}
+        self.transcript = {
+            **transcript,
+            **change,
+            "asides": [*transcript.get("asides", ()), aside],
         }
+        self._append_events([events.decided(event["id"], decision, by=by)])
+        self.waiting_round = 0
 
-    def _queued_data(self):
-        return {
-            "id": self.id,
-            "message_id": self.message_id.id or None,
-            "stream_url": self._stream_url(),
-            "steers": self.steers,
-        }
+    @api.model
+    def _cron_expire_decisions(self):
+        """What nobody decided in time is denied; a round that nobody confirmed ends the turn's calls."""
+        late = self.sudo().search(
+            [("state", "=", "waiting"), ("waiting_until", "<", fields.Datetime.now())]
+        )
+        dbname, commit = self.env.cr.dbname, self.env["ir.cron"]._commit_progress
+        commit(remaining=len(late))
+        for turn_id in late.ids:
+            try:
+                db.transaction(
+                    dbname, lambda env, i=turn_id: env[self._name].browse(i)._expire_if_late()
+                )
+            except Exception:
+                _logger.exception("The decisions of turn %s cannot expire.", turn_id)
+            if not commit(1):
+                break
 
-    def _ended_data(self):
-        # It was stored in the language in which was asked; the reader may have another one by now.
-        sentence = self._error_sentence(self.error_code, self.error_message)
-        error = {"code": self.error_code, "message": sentence}
-        return {
-            "id": self.id,
-            "state": self.state,
-            "tool_calls": [call._api_format() for call in self._calls_with_taken_over()],
-            "usage": self.usage or None,
-            "error": error if self.error_code else None,
-        }
+    def _expire_if_late(self):
+        """The list of late turns may be old: this one may have gone on, and wait for something else."""
+        if not self.try_lock_for_update(allow_referencing=True):
+            return
+        if self.state == "waiting" and self.waiting_until < fields.Datetime.now():
+            self._expire_decisions()
+
+    def _expire_decisions(self):
+        self.ensure_one()
+        self._open_questions()._answer("expired")
+        if self.waiting_round:
+            self._decide_round("expired")
+        for call in self._pending_calls():
+            call.approval = "expired"
+            self._append_events([call._decided_event()])
+        self._go_on_when_decided()
+
+    # ------------------------------------------------------------ providers
+
+    def _provider(self):
+        """The one that is asked now."""
+        self.ensure_one()
+        first, asked = self.assistant_id.config_id, (self.transcript or {}).get("llm")
+        return first.fallback_id if asked and asked == first.fallback_id.id else first
+
+    def _note_provider(self):
+        """Whose tokens these are, for the statistics."""
+        provider = self._provider()
+        if self.config_id != provider:
+            self.config_id = provider
+
+    def _tell_providers(self):
+        """What a step has found out: how the model calls tools, and which provider was left because it is down."""
+        progress = self.transcript
+        self._note_provider()
+        self._provider()._remember_protocol(progress["found_protocol"])
+        if self.technical_cause:  # told by an earlier step
+            return
+        for fault in progress.get("llm_faults", ()):
+            if fault["code"] in OF_PROVIDER:
+                provider = self.env["ai.config"].browse(fault["id"]).exists()
+                provider._record_fault(fault["code"], fault["message"], fault["detail"])
+        self._note_causes()
+
+    def _record_cause(self, code, message, detail):
+        """The turn has ended; what failed is told to administrators, and the provider's state follows."""
+        self._note_provider()
+        if code in OF_PROVIDER:
+            self._provider()._record_fault(code, message, detail)
+        elif not code and self.state == "done":
+            self._provider()._set_state("connected")
+        self._note_causes(f"{code}: {detail}" if code and detail else "")
+        if code == LlmContextTooLong.code and not self._provider()._note_refusal(detail):
+            self._note_density()
+
+    def _note_causes(self, last=""):
+        progress = self.transcript or {}
+        faults = [f"{fault['code']}: {fault['detail']}" for fault in progress.get("llm_faults", ())]
+        if cause := text.storable("\n".join(filter(None, [*faults, last]))):
+            self.technical_cause = cause
+
+    # ------------------------------------------------------------ upkeep
+
+    @api.model
+    def _cron_sweep(self):
+        """Requeue what nobody holds, end what somebody has stopped, and see that somebody listens."""
+        dbname = self.env.cr.dbname
+        calls = "woow_paas_platform.tool_call"
+        db.transaction(dbname, lambda env: env[calls]._close_lost_direct_calls())
+        host.current().sweep(dbname)
+
+    @api.model
+    def _cron_retention(self):
+        """Events of old turns go, later the results of their calls, at last the calls of programs;
+        turns, the calls of conversations and the sums stay."""
+        commit = self.env["ir.cron"]._commit_progress
+        for prune in self._prunes():
+            while done := prune(RETENTION_BATCH):
+                if not commit(done, remaining=1):  # at least: nobody has counted what follows
+                    return
+        commit(remaining=0)
+
+    @api.model
+    def _prunes(self):
+        """What is forgotten, in this order: each takes so many rows, and gives how many there were."""
+        fold_old = self.env["woow_paas_platform.tool_call_sum"]._fold_old
+        return [self._prune_events, self._prune_results, fold_old]
+
+    @api.model
+    def _prune_events(self, limit):
+        """:return: the number of turns whose events were removed"""
+        self.env.cr.execute(
+            """
+            SELECT id FROM woow_paas_platform_ai_turn
+             WHERE ended_at < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
+               AND events_pruned IS NOT TRUE
+             ORDER BY ended_at LIMIT %s
+               FOR UPDATE SKIP LOCKED
+            """,
+            [limits.get(self.env, "event_retention_days"), limit],
+        )
+        old = self.browse(turn_id for (turn_id,) in self.env.cr.fetchall())
+        old._forget_events()
+        return len(old)
+
+    def _forget_events(self):
+        """Of turns that are over: their streams tell the end only."""
+        self.env.cr.execute(
+            """
+            WITH old AS (
+                UPDATE woow_paas_platform_ai_turn SET events_pruned = TRUE
+                 WHERE id = ANY(%s) AND events_pruned IS NOT TRUE
+             RETURNING id)
+            DELETE FROM woow_paas_platform_ai_turn_event e USING old WHERE e.turn_id = old.id
+            """,
+            [self.ids],
+        )
+        self.invalidate_recordset(["events_pruned"])
+
+    @api.model
+    def _prune_results(self, limit):
+        """:return: the number of calls whose results were removed"""
+        self.env.cr.execute(
+            """
+            SELECT id FROM woow_paas_platform_tool_call
+             WHERE create_date < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
+               AND outcome IS NOT NULL AND result_pruned IS NOT TRUE
+               AND NOT EXISTS (  -- its runner would save the transcript with the result again
+                    SELECT 1 FROM woow_paas_platform_ai_turn t
+                     WHERE t.id = turn_id AND t.ended_at IS NULL)
+             ORDER BY create_date LIMIT %s
+               FOR UPDATE SKIP LOCKED
+            """,
+            [limits.get(self.env, "result_retention_days"), limit],
+        )
+        calls = self.env["woow_paas_platform.tool_call"]
+        old = calls.browse(call_id for (call_id,) in self.env.cr.fetchall())
+        old._forget_results()
+        return len(old)

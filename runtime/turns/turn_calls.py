@@ -139,7 +139,7 @@ class TurnCalls:
 
         def work(env):
             turn = self._held(env, claim)
-            question = turn._question(question_id)
+            question = turn._question_of(question_id)
             if is_late and not question.action:
                 question.action = "expired"
             if not question.action:

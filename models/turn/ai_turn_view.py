@@ -1,0 +1,477 @@
+from datetime import timedelta
+
+from markupsafe import Markup
+from odoo import api, fields, models
+from odoo.addons.mail.tools.discuss import Store
+from odoo.tools import SQL, formatLang, html2plaintext, html_escape
+
+from ...services import text
+from ...services.errors import LlmError
+from ...services.llm import files, thinking
+from ...services.render import markdown
+from ...tools import db, limits, sentences
+from ...tools.moments import utc
+from .ai_turn import FINAL_STATES
+
+SENTENCES_BY_CODE = {kind.code: kind.default_message for kind in LlmError.__subclasses__()}
+
+SUMMARY_CLASS = "o_ai_call_summary"
+CARD_FIELDS = (
+    "call_id",
+    "tool_name",
+    "title",
+    "server_name",
+    "outcome",
+    "duration_ms",
+    "round",
+    "turn_id",
+)
+
+ENDED = "woow_ai/turn_ended"
+SEEN = "woow_ai/seen"
+MAILS = 100  # of one run of the cron
+STALE = 24  # hours after which an answer is no news
+
+
+class AiTurn(models.Model):
+    """What people are shown of a turn: in the chat, over the API, in Discuss, by mail and in the backend."""
+
+    _inherit = "woow_paas_platform.ai_turn"
+
+    # ------------------------------------------------------------ API
+
+    def _stream_url(self):
+        return f"/api/ai/turns/{self.id}/stream"
+
+    def _is_streamed_until(self, seq):
+        """Whether nothing follows `seq`: the turn ended and its last event was seen."""
+        return self.state in FINAL_STATES and seq >= max(self._last_seq(), 1)
+
+    def _running_data(self):
+        return {
+            "id": self.id,
+            "state": self.state,
+            "stream_url": self._stream_url(),
+            "last_seq": self._last_seq(),
+            # sudo: ai_turn - names and schemas of the tools that the person is asked about
+            "waiting_for": self.sudo()._waiting_for(),
+        }
+
+    def _queued_data(self):
+        return {
+            "id": self.id,
+            "message_id": self.message_id.id or None,
+            "stream_url": self._stream_url(),
+            "steers": self.steers,
+        }
+
+    def _ended_data(self):
+        # It was stored in the language in which was asked; the reader may have another one by now.
+        sentence = self._error_sentence(self.error_code, self.error_message)
+        error = {"code": self.error_code, "message": sentence}
+        return {
+            "id": self.id,
+            "state": self.state,
+            "tool_calls": [call._api_format() for call in self._calls_with_taken_over()],
+            "usage": self.usage or None,
+            "error": error if self.error_code else None,
+        }
+
+    def _attached_records(self):
+        """Odoo records that the person attached to the question, for the chat to show."""
+        is_internal = self.user_id._is_internal()
+        return [
+            {**one, "url": f"/odoo/{one['model']}/{one['id']}" if is_internal else None}
+            for one in self.mentions or ()
+        ]
+
+    @api.model
+    def _context_of(self, channel):
+        """How full the last request of a conversation was: ``{"used", "limit", …}`` in tokens, or None."""
+        turns = self.search_fetch(
+            [("channel_id", "=", channel.id), ("hidden", "=", 0), ("ended_at", "!=", False)],
+            ["usage"],
+            order="id desc",
+            limit=5,
+        )
+        return next(
+            (turn.usage["context"] for turn in turns if (turn.usage or {}).get("context")), None
+        )
+
+    def _error_sentence(self, code, fallback):
+        """What the person reads, in the person's language; `fallback` is the engine's English one."""
+        _ = self.env._
+        by_code = {
+            "internal_error": _(
+                "Something went wrong. An administrator can find the details in the log."
+            ),
+            "turn_timeout": _("The answer took too long and was stopped. Try again."),
+            "secret_unreadable": _(
+                "A stored secret cannot be read. An administrator must enter it again."
+            ),
+        }
+        if code in by_code:
+            return by_code[code]
+        # What the engine says where it knows more than the code does.
+        sentence = fallback if sentences.knows(fallback) else SENTENCES_BY_CODE.get(code, fallback)
+        return sentences.translated(self.env, sentence)
+
+    def _summary_sentence(self):
+        """What came of summing up, for readers who have no divider."""
+        made = self._own_summary()
+        if not made:
+            return self.env._("There is nothing to sum up yet.")
+        event = made["event"]
+        numbers = {
+            "count": event["messages"],
+            "before": formatLang(self.env, _about(event["tokens_before"]), digits=0),
+            "after": formatLang(self.env, _about(event["tokens_after"]), digits=0),
+        }
+        if event["messages"] == 1:
+            return self.env._(
+                "1 earlier message summed up: about %(before)s → %(after)s tokens", **numbers
+            )
+        return self.env._(
+            "%(count)s earlier messages summed up: about %(before)s → %(after)s tokens", **numbers
+        )
+
+    # ------------------------------------------------------------ timeline
+
+    def _timelines(self, answers):
+        """The order of text, calls and remarks of these turns, for the history: that of the stream, without its events.
+
+        :param answers: the HTML of each turn's answer by the turn's id
+        :return: ``{turn id: [entry]}``; an entry is ``{"type": "text_block", "html", "text"}``,
+            ``{"type": "tool_call", "id"}`` of a call in ``tool_calls``, or an event of the stream
+        """
+        transcripts = self._transcript_parts()
+        return {
+            turn.id: turn._timeline(*transcripts.get(turn.id, ((), ())), answers.get(turn.id, ""))
+            for turn in self
+        }
+
+    def _transcript_parts(self):
+        """``{turn id: (what was said, asides)}``; the results of tools stay in the database."""
+        self.flush_recordset(["transcript"])
+        rows = self.env.execute_query(
+            SQL(
+                """
+                SELECT id, jsonb_path_query_array(transcript, %s), transcript -> 'asides'
+                  FROM woow_paas_platform_ai_turn WHERE id = ANY(%s)
+                """,
+                '$.messages[*] ? (@.role == "assistant" || @.role == "user")',
+                self.ids,
+            )
+        )
+        parts = {turn_id: (messages or (), asides or ()) for turn_id, messages, asides in rows}
+        # A summary stands before all that the turn has said.
+        for turn in self.filtered("summary_until"):
+            messages, asides = parts[turn.id]
+            aside = {"step": 0, "event": self._summary_event(turn._own_summary())}
+            parts[turn.id] = (messages, [aside, *asides])
+        return parts
+
+    def _timeline(self, messages, asides, answer):
+        self.ensure_one()
+        calls = {call.call_id for call in self._calls_with_taken_over()}
+        entries, is_answered = [], False
+        last = max((n for n, m in enumerate(messages) if m["role"] == "assistant"), default=-1)
+        step = 0
+        for number, message in enumerate(messages):
+            if message["role"] == "user":
+                entries.append({"type": "steered", "text": message["content"]})
+                continue
+            entries += [self._shown(aside) for aside in asides if aside["step"] == step]
+            asked = [call["id"] for call in message.get("tool_calls") or () if call["id"] in calls]
+            entries += _thinking(message.get(thinking.KEY), message.get(thinking.MS, 0))
+            content = message.get("content") or ""
+            is_last = number == last
+            if is_last and (not asked or _is_same(content, answer)):
+                is_answered = True
+                entries += _block(answer, content)
+            elif content.strip():
+                entries += _block(markdown.render(content), content)
+            entries += [{"type": "tool_call", "id": call_id} for call_id in asked]
+            calls.difference_update(asked)
+            step += 1
+        entries += [{"type": "tool_call", "id": call_id} for call_id in sorted(calls)]
+        entries += [self._shown(aside) for aside in asides if aside["step"] >= step]
+        if not is_answered:
+            entries += _block(answer, html2plaintext(answer).strip())
+        return entries
+
+    def _shown(self, aside):
+        event = aside["event"]
+        if event["type"] != "notice":
+            return event
+        return {**event, "message": sentences.translated(self.env, event["message"])}
+
+    # ------------------------------------------------------------ Discuss
+
+    def _cards(self):
+        """``{turn id: data}``: names and outcomes of the calls, no arguments and no results."""
+        calls = {turn.id: turn._calls_with_taken_over() for turn in self}
+        # not the results, which may be long
+        self.env["woow_paas_platform.tool_call"].union(*calls.values()).fetch(CARD_FIELDS)
+        return {
+            turn.id: {
+                "id": turn.id,
+                "state": turn.state,
+                "assistant": turn.assistant_id.name or "",
+                "user_id": turn.user_id.id,
+                "stream_url": turn._stream_url(),
+                "tool_calls": [call._card() for call in calls[turn.id]],
+            }
+            for turn in self
+        }
+
+    def _show_in_discuss(self, message):
+        """Discuss has heard of the message before it belonged to the turn."""
+        # sudo: ai_turn - see `_turn_cards`
+        turn = self.sudo()
+        data = {"woow_ai_turn": turn._cards()[turn.id]}
+        Store(bus_channel=turn.channel_id).add(message, data).bus_send()
+
+    def _call_summary(self):
+        """The turn's calls and how they ended, for readers who have no cards; escaped."""
+        calls = self._calls_with_taken_over()
+        if not calls:
+            return ""
+        outcomes = dict(calls._fields["outcome"]._description_selection(self.env))
+        lines = Markup().join(
+            Markup("<li><code>%s</code> · %s · %s</li>")
+            % (
+                f"{call.server_name}.{call.tool_name}" if call.server_name else call.tool_name,
+                outcomes.get(call.outcome or "unknown"),
+                sentences.duration(self.env, call.duration_ms or 0),
+            )
+            for call in calls
+        )
+        return Markup('<div class="%s"><span>%s</span><ul>%s</ul></div>') % (
+            SUMMARY_CLASS,
+            self.env._("Tools used"),
+            lines,
+        )
+
+    def _tell_of_unread_file(self, name, problem):
+        """Discuss reads files after the question was asked; the chat refuses them before."""
+        if not self.is_from_discuss:
+            return
+        sentence = self.env._(
+            "“%(file)s” cannot be read. %(reason)s",
+            file=text.one_line(name or "", files.NAME_CHARS),
+            reason=problem,
+        )
+        self.channel_id._post_ending(self.assistant_id, sentence)
+
+    def _tell_discuss_to_decide(self):
+        if not self.is_from_discuss:
+            return
+        self.channel_id._show_typing(self.assistant_id, False)
+        link = Markup('<a href="/my/ai/%s">%s</a>') % (
+            self.channel_id.id,
+            self.env._("Decide in the chat"),
+        )
+        sentence = Markup("%s %s") % (
+            self.env._("The assistant is waiting for your decision."),
+            link,
+        )
+        self.channel_id._post_ending(self.assistant_id, sentence)
+
+    def _tell_discuss(self, message):
+        """After the end: who asked in Discuss hears of it there, who asked in a chat has read it there."""
+        channel = self.channel_id
+        if not self.is_from_discuss:
+            if message:
+                channel._mark_read_by(self.user_id, message)
+            return
+        channel._show_typing(self.assistant_id, False)
+        if self.state == "stopped":
+            channel._post_ending(self.assistant_id, self.env._("The answer was stopped."))
+        elif self.state == "failed":
+            fallback = self.env._("The assistant could not answer.")
+            channel._post_ending(self.assistant_id, self.error_message or fallback)
+        elif self.is_compact:
+            channel._post_ending(self.assistant_id, self._summary_sentence())
+
+    # ------------------------------------------------------------ notifications
+
+    # An answer, or a question that waits, is told to open pages at once, and by mail to people who have left.
+
+    def _tell_person(self):
+        """Only names of the person's own conversation are sent; what was said is not."""
+        if not self._is_private():
+            return
+        self.user_id._bus_send(
+            ENDED,
+            {
+                "conversation_id": self.channel_id.id,
+                "name": self.channel_id.name,
+                "assistant": self.assistant_id.name or "",
+                "state": self.state,
+                "at": utc(fields.Datetime.now()),
+            },
+        )
+
+    @api.model
+    def _see(self, channel):
+        """The person has this conversation in view."""
+        # sudo: ai_turn - people have no write access; a mark at the caller's own turns
+        self.sudo().search(self._unseen_domain(channel)).is_unseen = False
+        self.env.user._bus_send(SEEN, {"conversation_id": channel.id})
+
+    @api.model
+    def _has_unseen(self, channel):
+        # sudo: ai_turn - whether there is one among the caller's own
+        return bool(self.sudo().search_count(self._unseen_domain(channel), limit=1))
+
+    @api.model
+    def _unseen_in(self, channels):
+        """Those of these conversations with an answer that the caller has not seen."""
+        # sudo: ai_turn - see `_has_unseen`
+        return self.sudo().search(self._unseen_domain(channels)).channel_id.sudo(False)
+
+    @api.model
+    def _unseen_domain(self, channel):
+        return [
+            ("channel_id", "in", channel.ids),
+            ("user_id", "=", self.env.uid),
+            ("is_unseen", "=", True),
+            ("state", "in", FINAL_STATES),
+        ]
+
+    @api.model
+    def _waiting_count(self):
+        """How many turns of this person wait for a word."""
+        # sudo: ai_turn - the caller's own, counted
+        mine = [("user_id", "=", self.env.uid), ("state", "=", "waiting")]
+        return self.sudo().search_count(mine)
+
+    @api.model
+    def _cron_mail_waiting(self):
+        db.transaction(self.env.cr.dbname, lambda env: env[self._name]._mail_waiting())
+        db.transaction(self.env.cr.dbname, lambda env: env[self._name]._mail_unseen())
+
+    @api.model
+    def _mail_waiting(self):
+        """Write to people who have left: one mail for each turn that has waited long enough for a word."""
+        minutes = limits.get(self.env, "mail_after_minutes")
+        if not minutes:
+            return
+        before = fields.Datetime.now() - timedelta(minutes=minutes)
+        waiting = self.search(
+            [
+                ("state", "=", "waiting"),
+                ("waiting_since", "<=", before),
+                ("is_mailed", "=", False),
+            ],
+            order="id",
+            limit=MAILS,
+        )
+        waiting.is_mailed = True
+        for turn in waiting.filtered(lambda t: t._is_private() and t.user_id.woow_ai_notify):
+            turn._mail_question()
+
+    @api.model
+    def _mail_unseen(self):
+        """Write to people who have left: one mail for each conversation with answers that nobody has looked at."""
+        minutes = limits.get(self.env, "answer_mail_after_minutes")
+        if not minutes:
+            return
+        now = fields.Datetime.now()
+        unseen = self.search(
+            [
+                ("is_unseen", "=", True),
+                ("ended_at", "<=", now - timedelta(minutes=minutes)),
+                ("ended_at", ">", now - timedelta(hours=STALE)),
+                ("is_mailed", "=", False),
+                ("entered_id", "=", False),
+            ],
+            order="id desc",
+            limit=MAILS,
+        )
+        unseen.is_mailed = True
+        for turns in unseen.grouped("channel_id").values():
+            last = turns[0]
+            if last._is_private() and last.user_id.woow_ai_notify:
+                last._mail_answer()
+
+    def _mail_answer(self):
+        _ = self.with_context(lang=self.user_id.lang).env._
+        values = {"assistant": self.assistant_id.name or "", "name": self.channel_id.name}
+        if self.state == "failed":
+            subject = _("%(assistant)s could not answer", **values)
+            sentence = _("There is no answer in the conversation “%(name)s”.", **values)
+        else:
+            subject = _("%(assistant)s has answered", **values)
+            sentence = _("The answer in the conversation “%(name)s” is ready.", **values)
+        self.user_id._woow_ai_mail(subject, html_escape(sentence), f"/my/ai/{self.channel_id.id}")
+
+    def _mail_question(self):
+        _ = self.with_context(lang=self.user_id.lang).env._
+        self.user_id._woow_ai_mail(
+            _("%(assistant)s is waiting for your decision", assistant=self.assistant_id.name or ""),
+            html_escape(
+                _(
+                    "In the conversation “%(name)s” a tool may only be called when you allow it.",
+                    name=self.channel_id.name,
+                )
+            ),
+            f"/my/ai/{self.channel_id.id}",
+        )
+
+    # ------------------------------------------------------------ backend
+
+    def action_view_conversation(self):
+        """The turns of its conversation: what people said stays in their chats."""
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_turn_action")
+        return {**action, "domain": [("channel_id", "=", self.channel_id.id)], "context": {}}
+
+    def action_open_chat(self):
+        """The conversation itself, for the person who has it."""
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_chat_action")
+        return {**action, "params": {"conversation_id": self.channel_id.id}}
+
+    @api.model
+    def _fields_to_filter(self):
+        return super()._fields_to_filter() | {
+            "assistant_id",
+            "call_ids",
+            "channel_id",
+            "cloud_service_id",
+            "config_id",
+            "create_date",
+            "duration_ms",
+            "ended_at",
+            "error_message",
+            "is_from_discuss",
+            "prompt",
+            "started_at",
+            "state",
+            "tokens",
+            "user_id",
+        }
+
+
+def _thinking(text, ms):
+    return [{"type": "thinking", "text": text, "ms": ms}] if text else []
+
+
+def _block(html, text):
+    return [{"type": "text_block", "html": html, "text": text}] if html else []
+
+
+def _is_same(content, html):
+    """Whether the answer repeats what was said before the last calls: it was stopped during them."""
+    return html2plaintext(markdown.render(content)).strip() == html2plaintext(html).strip()
+
+
+def _about(tokens):
+    """Two digits of an estimate say as much as all of them.
+
+    >>> _about(9432), _about(612), _about(7)
+    (9400, 610, 7)
+    """
+    return round(tokens, 2 - len(str(tokens))) if tokens > 99 else tokens
