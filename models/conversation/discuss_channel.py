@@ -7,8 +7,8 @@ from ...services.llm.files import MAX_BYTES, fitting_files
 from ...tools import db, limits, notify
 from ...tools.limits import MEGABYTE
 from ...tools.refusals import Busy, Refusal
-from ..turn.ai_turn_request import COMPACT
 from ..turn.ai_turn import CONVERSATION
+from ..turn.ai_turn_request import COMPACT
 
 NAME_CHARS = 120  # characters of a conversation's name
 FIXED = frozenset(  # set when the conversation is made, by the system only

@@ -19,8 +19,8 @@ from ...services.turn import approval, read_result
 from ...tools import limits, sentences
 from ...tools.limits import MEGABYTE
 from ...tools.moments import utc
-from ..mixins.callable_mixin import BLOCKED
 from ..mcp.mcp_server_secrets import START
+from ..mixins.callable_mixin import BLOCKED
 from .ai_turn_event import OrderedJson
 
 _logger = logging.getLogger(__name__)
