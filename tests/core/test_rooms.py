@@ -54,11 +54,11 @@ FEATURES = {
     "mcp": "mixins tenancy",
     "assistant": "mixins mcp",
     "recall": "mixins tenancy mcp",
-    "approval": "mixins mcp assistant recall",
+    "approval": "mixins mcp assistant",
     "turn": "mixins tenancy mcp assistant recall approval",
-    "statistics": "mixins mcp assistant turn",
-    "conversation": "tenancy mcp assistant turn statistics",
-    "base": "mcp statistics turn",
+    "statistics": "mcp assistant turn",
+    "conversation": "tenancy mcp assistant turn",
+    "base": "mcp turn",
 }
 # Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.
 LATER = {
@@ -66,7 +66,6 @@ LATER = {
     "tenancy": "mcp recall",
     "mcp": "assistant recall turn statistics approval",
     "assistant": "turn approval",
-    "recall": "approval",
     "approval": "turn",
 }
 # models ask the process through the port in tools/host.py
