@@ -329,7 +329,7 @@ FIGURES = (
     Figure("classes beyond a model's first", classes_of_models, 8, 8, _beyond_first),
     Figure("files of models", model_files, 61, 65),
     Figure("packages of models", model_packages, 10, 10),
-    Figure("references upward between packages of models", references_upward, 67, 0),
+    Figure("references upward between packages of models", references_upward, 69, 0),
     Figure("files below 25 lines", small_files, 5, 0),
     Figure("own context keys", context_keys, 8, 3),
     Figure("files that build an error's body", error_bodies, 9, 1),
