@@ -223,7 +223,7 @@ class McpServer(models.Model):
     def _forget_secrets(self, names):
         if SIGN_INS in names:
             self._end_sign_ins()
-        super()._forget_secrets(names)
+        result = super()._forget_secrets(names)
         server = self.sudo()  # sudo: mcp_server - readonly for people; who moves it empties it
         if "headers_json" in names:
             server.header_names = False
@@ -235,6 +235,7 @@ class McpServer(models.Model):
         self._reset_state()
         if "template_values" in names:
             self._stop_without_values()
+        return result
 
     def _forget_sign_ins(self):
         """Void all tokens: the client is another one."""
