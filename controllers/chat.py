@@ -13,6 +13,7 @@ from ..runtime.web.after_commit import TURNED_AWAY
 from ..runtime.web.api_error import ApiError
 from ..runtime.web.slots import SEARCH
 from ..tools import sentences
+from ..tools.question import Question
 from .dispatcher import body, query_int
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
@@ -233,9 +234,6 @@ class ChatController(http.Controller):
         channel = conversation_or_404(conversation_id)
         values = body("Question")
         companies = values["company_ids"] or active_companies()
-        channel = channel.with_context(
-            woow_ai_companies=companies[:MAX_COMPANIES], woow_ai_in_browser=is_in_browser()
-        )
         may_be_empty = bool(values["attachment_ids"] or values["compact"])
         content = message_text(values["content"], may_be_empty=may_be_empty)
         turn = channel._turn_of_token(values["client_token"])
@@ -246,22 +244,30 @@ class ChatController(http.Controller):
                 refs = [] if values["compact"] else values["records"]
                 # without a word on records, another wording keeps those of the former one
                 attached = None if refs is None else mentions.attached(channel, refs, companies)
-                turn = self._ask(channel.with_context(woow_ai_mentions=attached), content, values)
+                turn = channel._ask(
+                    Question(
+                        content,
+                        client_token=values["client_token"],
+                        edits=self._edited(channel, values["edit_of"]),
+                        attachments=None
+                        if values["compact"]
+                        else channel._files_to_send(values["attachment_ids"] or []),
+                        mentions=attached,
+                        companies=companies[:MAX_COMPANIES],
+                        steers=values["when"] == "steer" and bool(channel._running_turn()),
+                        compacts=bool(values["compact"]),
+                        in_browser=is_in_browser(),
+                    )
+                )
         return accepted(turn)
 
-    def _ask(self, channel, content, values):
-        asked = None
-        if values["edit_of"] is not None:
-            asked = channel._question_turn(values["edit_of"])
-            if not asked:
-                raise ApiError.not_found(request.env._("This question does not exist."))
-        if values["compact"]:
-            return channel._compact(content, values["client_token"], asked=asked)
-        attachments = channel._files_to_send(values["attachment_ids"] or [])
-        if asked:
-            return channel._ask_edited(asked, content, values["client_token"], attachments)
-        steers = values["when"] == "steer" and bool(channel._running_turn())
-        return channel._ask(content, values["client_token"], attachments=attachments, steers=steers)
+    def _edited(self, channel, message_id):
+        """The turn of the question that is worded anew, None if none is."""
+        if message_id is None:
+            return None
+        if turn := channel._question_turn(message_id):
+            return turn
+        raise ApiError.not_found(request.env._("This question does not exist."))
 
     @http.route("/api/ai/turns/<int:turn_id>", **READ)
     def turn(self, turn_id):
@@ -289,7 +295,7 @@ class ChatController(http.Controller):
                 409, "turn_outdated", request.env._("Only the last answer can be retried.")
             )
         with starting_a_turn():
-            retry = turn.with_context(woow_ai_in_browser=is_in_browser())._retry()
+            retry = turn._retry(in_browser=is_in_browser())
         return accepted(retry)
 
     @http.route("/api/ai/preferences", **READ)

@@ -22,6 +22,7 @@ from ..services.specs import ServerSpec, ToolCall, TurnProgress
 from ..services.testing.fake_mcp import FakeMcp
 from ..services.turn.ports import Ending
 from ..tools import server_files, settings
+from ..tools.question import Question
 
 DOCUMENT = openapi_document.document("0", "")
 TAIPEI = {"city": "Taipei"}
@@ -137,7 +138,7 @@ class AiData:
 
     @classmethod
     def _ask(cls, user, content="Hello", service=None):
-        return cls._conversation(user, service)._ask(content)
+        return cls._conversation(user, service)._ask(Question(content))
 
 
 class AiCase(AiData, TransactionCase):

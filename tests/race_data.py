@@ -12,6 +12,7 @@ from ..runtime.turns.store import OdooStore
 from ..services.mcp.session.elicitation import ElicitRequest
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
 from ..services.turn.ports import Ending
+from ..tools.question import Question
 
 TURN = "woow_paas_platform.ai_turn"
 CALL = "woow_paas_platform.tool_call"
@@ -81,7 +82,7 @@ class RaceCase(BaseCase):
         with self._transaction(self.uid) as env:
             Channel = env["discuss.channel"]
             channel = Channel._create_ai_conversation(env["ai.assistant"].browse(self.assistant_id))
-            self.turn_id = channel._ask("Go").id
+            self.turn_id = channel._ask(Question("Go")).id
         self.addCleanup(lambda: self._set("state = 'stopped'"))
         self.number = 0
 

@@ -1,6 +1,7 @@
 from odoo.tests import tagged
 
 from ..services.turn.ports import Ending
+from ..tools.question import Question
 from .store_data import StoreCase
 
 TURN = "woow_paas_platform.ai_turn"
@@ -46,7 +47,7 @@ class TestActivity(StoreCase):
                     self.assertTrue(shown[name]["sortable"])
 
     def test_a_turn_leads_to_its_conversation(self):
-        other = self.turn.channel_id.with_user(self.member)._ask("Next").sudo()
+        other = self.turn.channel_id.with_user(self.member)._ask(Question("Next")).sudo()
         seen = self.turn.with_user(self.admin)
         self.assertEqual(seen.conversation_turn_count, 2)
         found = seen.search(seen.action_view_conversation()["domain"])

@@ -8,6 +8,7 @@ from odoo.tests import tagged
 from ..services.llm.transcript import DIFFERS
 from ..services.specs import CallResult
 from ..services.turn.ports import Ending
+from ..tools.question import Question
 from .common import TAIPEI, TurnByHandCase, retention
 
 
@@ -106,7 +107,7 @@ class TestApproval(TurnByHandCase):
         for hidden, kind in ((1, "run"), (0, "ask")):
             with self.subTest(hidden=hidden):
                 self.turn.hidden = hidden
-                later = self.turn.channel_id.with_user(self.member)._ask("Go on").sudo()
+                later = self.turn.channel_id.with_user(self.member)._ask(Question("Go on")).sudo()
                 (self.turn, earlier), self.claim = (later, self.turn), None
                 self.assertEqual(self._begin((self.forecast, TAIPEI), round_=2)[0].kind, kind)
                 self.store.finish(self.claim, Ending(state="stopped", next_seq=9), [])
@@ -124,7 +125,7 @@ class TestApproval(TurnByHandCase):
         retention(self.env)
         self.env.invalidate_all()
         self.assertTrue(call.result_pruned and call.is_summed)
-        self.turn = self.turn.channel_id.with_user(self.member)._ask("Go on").sudo()
+        self.turn = self.turn.channel_id.with_user(self.member)._ask(Question("Go on")).sudo()
         self.claim = None
         self.assertEqual(self._begin((self.forecast, TAIPEI), round_=2)[0].kind, "ask")
 
@@ -155,7 +156,9 @@ class TestApproval(TurnByHandCase):
             self.env["woow_paas_platform.ai_turn"]
             .with_user(self.internal)
             ._start(
-                channel.with_user(self.internal), "Hi", message=message, assistant=self.assistant
+                channel.with_user(self.internal),
+                Question("Hi", message=message),
+                assistant=self.assistant,
             )
             .sudo()
         )

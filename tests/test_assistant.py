@@ -2,6 +2,7 @@ from odoo import Command
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 
+from ..tools.question import Question
 from .common import AiCase
 
 
@@ -118,4 +119,4 @@ class TestNewAssistants(AiCase):
     def _turn_of(self, assistant):
         Channel = self.env["discuss.channel"].with_user(self.member)
         channel = Channel._create_ai_conversation(assistant.with_user(self.member), None)
-        return channel._ask("Hello").sudo()
+        return channel._ask(Question("Hello")).sudo()

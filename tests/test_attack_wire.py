@@ -22,6 +22,7 @@ from ..services.specs import (
 )
 from ..services.turn.ports import Ending
 from ..tools import settings
+from ..tools.question import Question
 from .common import AiHttpCase
 
 POISON = "a\0b\ud800c"  # PostgreSQL takes neither NUL nor a lone surrogate
@@ -153,7 +154,7 @@ class TestAttackOnTheApi(AiHttpCase):
                 self.assertEqual(self._call("POST", "/api/ai/conversations", body)[0], 404)
 
     def test_a_last_event_id_that_is_no_number(self):
-        turn = self.channel._ask("Hello")
+        turn = self.channel._ask(Question("Hello"))
         for header in ("\u00b2", "9" * 5000, "-1"):
             with self.subTest(header=header[:10]):
                 response = self.opener.get(

@@ -12,6 +12,7 @@ from ..models.conversation import discuss_channel_view
 from ..runtime import process
 from ..runtime.turns import listeners
 from ..tools import settings
+from ..tools.question import Question
 from .common import AiHttpCase
 
 
@@ -128,7 +129,7 @@ class TestChatApi(AiHttpCase):
         Channel = self.env["discuss.channel"].with_user(self.member).with_context(lang="zh_TW")
         channel = Channel._create_ai_conversation(assistant)
         self.assertNotEqual(channel.name, "New conversation")
-        channel.with_context(lang="en_US")._ask("Tea?")
+        channel.with_context(lang="en_US")._ask(Question("Tea?"))
         self.assertEqual(channel.name, "Tea?")
 
     def test_rename_and_delete(self):
@@ -235,7 +236,7 @@ class TestChatApi(AiHttpCase):
         conversation = self._new()[1]["id"]
         channel = self.env["discuss.channel"].browse(conversation).with_user(self.member)
         for number in range(5):
-            channel._ask(f"Question {number}").sudo()._request_stop()
+            channel._ask(Question(f"Question {number}")).sudo()._request_stop()
         path = f"/api/ai/conversations/{conversation}"
         page = self._call("GET", f"{path}?limit=2")[1]
         asked = [m for m in page["messages"] if m["role"] == "user"]
@@ -250,7 +251,7 @@ class TestChatApi(AiHttpCase):
         conversation = self._new()[1]["id"]
         channel = self.env["discuss.channel"].browse(conversation).with_user(self.member)
         for number in range(4):
-            turn = channel._ask(f"Question {number}").sudo()
+            turn = channel._ask(Question(f"Question {number}")).sudo()
             self.env["woow_paas_platform.tool_call"].sudo().create(
                 {
                     "turn_id": turn.id,

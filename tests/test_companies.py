@@ -8,6 +8,7 @@ from psycopg2.errors import CheckViolation
 
 from ..runtime.turns.store import OdooStore
 from ..services.errors import EngineError
+from ..tools.question import Question
 from .common import TAIPEI, AiHttpCase
 
 PASSWORD = "secret-of-a-test"
@@ -188,7 +189,7 @@ class TestCompanies(AiHttpCase):
         self.enterContext(self.enter_registry_test_mode())
         user = self.inside[1]
         channel = self._conversation(user)
-        channel._ask("Hello")
+        channel._ask(Question("Hello"))
         user.write({"company_ids": [Command.set(self.other.ids)], "company_id": self.other.id})
         self.env.flush_all()
         store = OdooStore(self.env.cr.dbname)

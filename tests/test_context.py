@@ -20,6 +20,7 @@ from ..services.turn import ai_client
 from ..services.turn.journal import TurnJournal
 from ..services.turn.queue.held_turn import ending
 from ..services.turn.tools import TurnTools
+from ..tools.question import Question
 from .common import TAIPEI, TurnByHandCase
 
 SUMMARY = "## Decided\nThe order S00042 goes to Tainan."
@@ -43,7 +44,7 @@ class ContextCase(TurnByHandCase):
         """Turns that are over, each of about a hundred tokens."""
         turns = self.env["woow_paas_platform.ai_turn"]
         for number in range(count):
-            turn = self.channel._ask(f"Question {number}.").sudo()
+            turn = self.channel._ask(Question(f"Question {number}.")).sudo()
             answer = {"role": "assistant", "content": "x" * chars, "tool_calls": []}
             turn.transcript = {"step": 1, "messages": [answer], **progress}
             turn._end("done", "<p>x</p>")
@@ -51,10 +52,12 @@ class ContextCase(TurnByHandCase):
         return turns
 
     def _say(self, *script, content="And now?", **options):
-        return self._run(self.channel._ask(content).sudo(), *script, **options)
+        return self._run(self.channel._ask(Question(content)).sudo(), *script, **options)
 
     def _compact(self, *script, note="", **options):
-        return self._run(self.channel._compact(note).sudo(), *script, **options)
+        return self._run(
+            self.channel._ask(Question(note, compacts=True)).sudo(), *script, **options
+        )
 
     def _run(self, turn, *script, dies=False, stops=False):
         """What a runner does with the turn.
@@ -173,11 +176,11 @@ class TestContext(ContextCase):
         retry = first.with_user(self.member).sudo(False)._retry().sudo()
         self.assertEqual(retry._turn_request().context.ratio, 1.333)
         self._run(retry, refused)
-        later = self.channel._ask("Shorter?").sudo()
+        later = self.channel._ask(Question("Shorter?")).sudo()
         self.assertEqual(later._turn_request().context.ratio, 1.5, "at most")
         self._run(later, Reply("Fine."))
         self.assertEqual(later.transcript["context"]["ratio"], 1.0, "as it was counted then")
-        other = self._conversation(self.member)._ask("And here?").sudo()
+        other = self._conversation(self.member)._ask(Question("And here?")).sudo()
         self.assertEqual(other._turn_request().context.ratio, 1.0)
 
     def test_two_hundred_turns_that_were_never_summed_up(self):
@@ -282,9 +285,12 @@ class TestContext(ContextCase):
         self._past(18, 1_600)
         self.assertFalse(self._say(Reply("Fine.")).summary_until)
         attached = [{"model": one._name, "id": one.id, "name": one.name} for one in partners]
-        channel = self.channel.with_context(woow_ai_mentions=attached)
         with patch.object(read, "read_records", side_effect=read.read_records) as reading:
-            turn = self._run(channel._ask("Compare them.").sudo(), Reply(SUMMARY), Reply("Fine."))
+            turn = self._run(
+                self.channel._ask(Question("Compare them.", mentions=attached)).sudo(),
+                Reply(SUMMARY),
+                Reply("Fine."),
+            )
         self.assertTrue(turn.summary_until)
         self.assertEqual(len(self.requests), 2)
         self.assertGreater(self._said()[-1].count("x"), 9_000)
@@ -295,7 +301,7 @@ class TestContext(ContextCase):
     def test_a_summary_counts_on_the_path_that_it_covers(self):
         past = self._past(24)
         covering = self._say(Reply(SUMMARY), Reply("Fine."))
-        edited = self.channel._ask_edited(past[-1], "Question 23, anew?").sudo()
+        edited = self.channel._ask(Question("Question 23, anew?", edits=past[-1])).sudo()
         self._run(edited, Reply("S00043"), Reply("Fine."))
         self.assertFalse("S00042" in str(self.requests), "it was made on the other branch")
         edited.with_user(self.member).sudo(False)
@@ -327,7 +333,7 @@ class TestContext(ContextCase):
                 self._past(24)
                 turn = self._say(Reply(SUMMARY), Reply("Fine."))
                 self.assertGreater(turn.summary_until, first.id)
-                self.turn, self.claim = self.channel._ask("Delete it").sudo(), None
+                self.turn, self.claim = self.channel._ask(Question("Delete it")).sudo(), None
                 (verdict,) = self._begin((self.forecast, TAIPEI), round_=number)
                 self.assertEqual(verdict.kind, kind)
                 self.store.release("one")
@@ -393,7 +399,7 @@ class TestCompact(ContextCase):
         self.assertEqual(self.channel.name, name)
         self.channel.execute_command_compact(body="/compact")
         self.assertEqual(self.channel.name, name)
-        self.channel._ask("Which orders are late?")
+        self.channel._ask(Question("Which orders are late?"))
         self.assertEqual(self.channel.name, "Which orders are late?")
 
     def test_it_can_be_stopped(self):
@@ -457,7 +463,7 @@ class TestCompact(ContextCase):
     def test_a_question_in_its_place_leaves_its_summary(self):
         self._past(2)
         turn = self._compact(Reply(SUMMARY))
-        anew = self.channel._ask_edited(turn, "What now?").sudo()
+        anew = self.channel._ask(Question("What now?", edits=turn)).sudo()
         self._run(anew, Reply("Fine."))
         self.assertEqual(self._said()[-1], "What now?")
         self.assertEqual(len(self._said()), 5, "the two turns and the question")

@@ -1,5 +1,6 @@
 from odoo.tests import tagged
 
+from ..tools.question import Question
 from ..tools.refusals import Busy
 from .common import AiHttpCase
 
@@ -76,7 +77,7 @@ class TestBranch(ConversationCase):
         status, answer = self._call("POST", f"/api/ai/turns/{self.second.id}/show", {})
         self.assertEqual((status, answer["error"]["code"]), (409, "turn_running"))
         with self.assertRaises(Busy) as caught:
-            self.channel._ask_edited(self.first, "Now")
+            self.channel._ask(Question("Now", edits=self.first))
         self.assertEqual(caught.exception.code, "turn_running")
 
     def test_only_ones_own_questions(self):

@@ -7,6 +7,7 @@ from odoo.addons.woow_paas_platform.models.conversation.discuss_channel_discuss 
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import tagged
 
+from ..tools.question import Question
 from .common import AiCase
 
 BOLD = "<b>What</b> time is it?"
@@ -108,14 +109,14 @@ class TestDiscuss(AiCase):
         self.assertEqual(last.message_type, "notification")
         self.assertIn("The model is away.", last.body)
         count = len(self.chat.sudo().message_ids)
-        self.chat._ask("From the chat").sudo()._end("failed", error=("llm_down", "Away."))
+        self.chat._ask(Question("From the chat")).sudo()._end("failed", error=("llm_down", "Away."))
         self.assertEqual(len(self.chat.sudo().message_ids), count + 1, "only the question came")
 
     def test_an_answer_watched_in_the_chat_is_not_unread_in_discuss(self):
         member = self.chat.channel_member_ids.filtered(
             lambda m: m.partner_id == self.internal.partner_id
         )
-        self.chat._ask("From the chat").sudo()._end("done", "<p>Answer</p>")
+        self.chat._ask(Question("From the chat")).sudo()._end("done", "<p>Answer</p>")
         member.invalidate_recordset()
         self.assertEqual(member.message_unread_counter, 0)
         self._post(self.chat)

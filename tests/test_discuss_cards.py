@@ -3,6 +3,7 @@ import json
 from odoo.addons.mail.tools.discuss import Store
 from odoo.tests import tagged
 
+from ..tools.question import Question
 from .common import AiHttpCase
 
 
@@ -15,7 +16,7 @@ class TestDiscussCards(AiHttpCase):
         self.chat = self._conversation(self.internal)
 
     def _turn(self, calls=1, **values):
-        turn = self.chat._ask("What time is it?").sudo()
+        turn = self.chat._ask(Question("What time is it?")).sudo()
         for number in range(calls):
             self.env["woow_paas_platform.tool_call"].create(
                 {

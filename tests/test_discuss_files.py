@@ -9,6 +9,7 @@ from odoo.tests import tagged
 from ..runtime.turns.store import OdooStore
 from ..services.documents import reader
 from ..services.llm import files
+from ..tools.question import Question
 from .common import AiHttpCase
 from .test_documents import PNG, pdf, sheet
 
@@ -180,7 +181,7 @@ class TestDiscussFiles(AiHttpCase):
         turn = self._post()
         turn.message_id.sudo().attachment_ids = [Command.link(theirs.id)]
         self.env["woow_paas_platform.ai_turn"].with_user(self.internal)._start(
-            self.chat, "Read it", message=turn.message_id
+            self.chat, Question("Read it", message=turn.message_id)
         )
         turn._end("done", "<p>No.</p>")
         self.assertNotIn("XYLOPHONE", self._said())

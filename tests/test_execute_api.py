@@ -9,6 +9,7 @@ from odoo.tests import tagged
 
 from ..services.testing.fake_tools import text
 from ..services.testing.scripted_llm import Reply, ScriptedLlm
+from ..tools.question import Question
 from .common import SCHEMA, AiHttpCase, served_mcp
 
 ONE = "/api/mcp/execute-tool"
@@ -301,7 +302,9 @@ class TestExecuteApi(AiHttpCase):
                 self.assertEqual({s["id"]: s["name"] for s in listed}[server.id], called)
                 rows = self.assistant.with_user(self.member)._tool_rows(server.sudo())
                 self.assertEqual([row["name"] for row in rows], [f"{called}.forecast"])
-                request = channel._ask("Hello").with_user(self.member).sudo()._turn_request()
+                request = (
+                    channel._ask(Question("Hello")).with_user(self.member).sudo()._turn_request()
+                )
                 self.assertEqual([tool.alias for tool in request.tools], [alias])
                 self.assertEqual(server.tool_ids.with_user(self.member).sudo().alias, alias)
                 about = {"includeMCPTools": True, "cloud_service_id": service.id}

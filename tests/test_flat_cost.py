@@ -7,6 +7,7 @@ from odoo.tests import tagged
 from ..runtime.turns import listener
 from ..runtime.turns.store import OdooStore
 from ..services.context import budget
+from ..tools.question import Question
 from .common import AiHttpCase
 
 OLD = 10_000  # turns that ended long ago
@@ -66,7 +67,7 @@ class TestFlatCost(AiHttpCase):
         # The new turn comes after all old ones.
         self.turn.write({"state": "done", "ended_at": fields.Datetime.now()})
         self.channel = self.turn.channel_id.with_user(self.member)
-        self.newest = self.channel._ask("And now?").sudo()
+        self.newest = self.channel._ask(Question("And now?")).sudo()
         self.env.flush_all()
         self.env.invalidate_all()
         self.store = OdooStore(self.env.cr.dbname)
@@ -124,7 +125,7 @@ class TestFlatCost(AiHttpCase):
         self.newest._end("done", "<p>Yes.</p>")
         self.env.flush_all()
         with self._queries() as statements:
-            turn = self.channel._ask("What else?").sudo()
+            turn = self.channel._ask(Question("What else?")).sudo()
             turn._end("done", "<p>Nothing.</p>")
             self.env.flush_all()
         self._assert_indexed(statements)

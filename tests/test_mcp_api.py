@@ -6,6 +6,7 @@ from unittest.mock import patch
 from odoo.tests import tagged
 
 from ..tools import settings
+from ..tools.question import Question
 from .common import AiHttpCase, served_mcp
 from .test_mcp_server import discovery, tool
 
@@ -314,7 +315,7 @@ class TestMcpApi(McpApiCase):
         self.assertEqual([one["review_count"] for one in config["servers"]], [0, 0])
         config = self._json("PUT", path, {"enabled_servers": ["flows"]}, 200)
         self.assertEqual(config["enabled_servers"], ["flows"])
-        turn = channel._ask("Hello").sudo()
+        turn = channel._ask(Question("Hello")).sudo()
         self.assertEqual(turn._tools(), self.run_flow)
         self._json("PUT", path, {"enabled_servers": []}, 200)
         self.assertFalse(turn._tools())
@@ -358,7 +359,7 @@ class TestMcpApi(McpApiCase):
         conversations = "/api/ai/conversations"
         made = self._call("POST", conversations, {**new, "enabled_servers": ["flows"]})[1]
         channel = self.env["discuss.channel"].browse(made["id"]).with_user(self.member)
-        self.assertEqual(channel._ask("Hello").sudo()._tools(), self.run_flow)
+        self.assertEqual(channel._ask(Question("Hello")).sudo()._tools(), self.run_flow)
         before = self.env["discuss.channel"].search_count([])
         for names, status, code in ((["no"], 422, "refused"), ([1], 400, "invalid_field")):
             answer = self._call("POST", conversations, {**new, "enabled_servers": names})

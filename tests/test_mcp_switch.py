@@ -7,6 +7,7 @@ from odoo.tests import tagged
 
 from ..services.errors import McpOff
 from ..tools import mcp_switch, notify
+from ..tools.question import Question
 from .common import AiCase, OperatorFile
 from .test_mcp_api import SERVERS, McpApiCase
 from .test_server_file import STDIO
@@ -29,7 +30,7 @@ class TestMcpSwitch(McpApiCase):
         self._sign_in(self.member)
 
     def test_chats_go_on_without_tools(self):
-        turn = self.conversation._ask("Hello").sudo()
+        turn = self.conversation._ask(Question("Hello")).sudo()
         before = self._json("GET", self.config, expect=200)
         self.assertEqual((len(before["servers"]), before["notice"]), (2, ""))
         self.assertTrue(turn._turn_request().tools)

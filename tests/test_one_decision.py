@@ -8,6 +8,7 @@ from odoo.tests import tagged
 from ..services.specs import ToolCall, TurnProgress
 from ..services.testing.fake_tools import text
 from ..tools import mcp_switch
+from ..tools.question import Question
 from .common import TurnByHandCase, served_mcp
 from .doubles.fake_api import FakeApi
 from .recall_data import PLAN, RETRIEVAL, RecallData
@@ -245,7 +246,7 @@ class TestOneDecision(RecallData, TurnByHandCase):
         channel = Channel._create_ai_conversation(
             self.assistant.with_user(self.person), record=self.ada.with_user(self.person)
         )
-        channel._ask("Hello")
+        channel._ask(Question("Hello"))
         self.env.flush_all()
         (claim,) = self.store.claim("one", 1, 15.0)
         loaded = self.store.load(claim).request

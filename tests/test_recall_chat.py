@@ -6,6 +6,7 @@ from odoo.tests import tagged
 from ..runtime.turns.store import OdooStore
 from ..services.specs import ToolCall, TurnProgress
 from ..services.turn.tools import TurnTools
+from ..tools.question import Question
 from .common import AiHttpCase
 from .recall_data import RecallData
 
@@ -23,7 +24,7 @@ class TestRecallInChat(RecallData, AiHttpCase):
         Channel = self.env["discuss.channel"].with_user(user)
         record = record.with_user(user) if record else None
         channel = Channel._create_ai_conversation(self.assistant.with_user(user), record=record)
-        return channel._ask("What about this customer?").sudo()
+        return channel._ask(Question("What about this customer?")).sudo()
 
     def test_the_records_actions_stand_beside_the_assistants_tools(self):
         request = self._turn(self.internal, self.ada)._turn_request()

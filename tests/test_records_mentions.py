@@ -7,6 +7,7 @@ from odoo.tests import new_test_user, tagged
 
 from ..runtime.records import read
 from ..services.records import mentions
+from ..tools.question import Question
 from .common import AiHttpCase
 from .records_data import PartnersCase
 
@@ -170,8 +171,8 @@ class TestMentionedContents(PartnersCase):
     def _asked(self, *records, person=None):
         person = person or self.internal
         kept = [{"model": r._name, "id": r.id, "name": r.display_name} for r in records]
-        channel = self._conversation(person).with_context(woow_ai_mentions=kept)
-        self.turn = channel._ask("What about @it?").sudo()
+        question = Question("What about @it?", mentions=kept)
+        self.turn = self._conversation(person)._ask(question).sudo()
         self.env.flush_all()
         (self.claim,) = self.store.claim("one", 1, 15.0)
         return self.turn
@@ -239,7 +240,7 @@ class TestMentionedContents(PartnersCase):
     def test_later_questions_know_which_they_were_and_not_what_they_said(self):
         turn = self._asked(self.azure)
         turn._end("done")
-        later = turn.channel_id.with_user(self.internal)._ask("And now?").sudo()
+        later = turn.channel_id.with_user(self.internal)._ask(Question("And now?")).sudo()
         earlier = later._turn_request().history[0]["content"]
         self.assertIn(f"id {self.azure.id}", earlier)
         self.assertNotIn("Fremont", earlier)

@@ -5,6 +5,7 @@ from unittest.mock import patch
 from odoo.exceptions import ValidationError
 from odoo.tests import tagged
 
+from ..tools.question import Question
 from .records_data import PartnersCase
 
 TAG = "res.partner.category"
@@ -36,7 +37,7 @@ class TestRecordsOffered(PartnersCase):
         channel = Channel._create_ai_conversation(
             self.assistant.with_user(self.internal), record=self.azure.with_user(self.internal)
         )
-        turn = channel._ask("What does this customer owe us?").sudo()
+        turn = channel._ask(Question("What does this customer owe us?")).sudo()
         said = f"about is res.partner with the id {self.azure.id}."
         self.assertIn(said, turn._system_prompt())
         self.line.unlink()
@@ -48,7 +49,7 @@ class TestRecordsOffered(PartnersCase):
         channel = Channel._create_ai_conversation(
             self.assistant.with_user(self.internal), record=self.azure.with_user(self.internal)
         )
-        turn = channel._ask("Who is it?").sudo()
+        turn = channel._ask(Question("Who is it?")).sudo()
         self.assertIn('Name: "Azurite Interior"', turn._system_prompt())
         self.line.hidden_fields = "name"
         self.env.flush_all()

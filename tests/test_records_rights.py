@@ -5,6 +5,7 @@ from unittest.mock import patch
 from odoo import Command
 from odoo.tests import new_test_user, tagged
 
+from ..tools.question import Question
 from .records_data import PartnersCase
 
 
@@ -246,7 +247,7 @@ class TestRecordsRights(PartnersCase):
         search = {"model": "res.partner", "domain": [["name", "=like", "Of %"]], "order": "name"}
         channel = self._conversation(person)
         asked = [other.id, foreign.id]
-        turn = channel.with_context(woow_ai_companies=asked)._ask("Who?").sudo()
+        turn = channel._ask(Question("Who?", companies=asked)).sudo()
         self.env.flush_all()
         (self.claims[person],) = self.store.claim("one", 1, 15.0)
         self.turns[person] = turn

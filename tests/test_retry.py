@@ -7,6 +7,7 @@ from psycopg2 import IntegrityError
 
 from ..services.mcp.discovery import content
 from ..services.specs import CallResult
+from ..tools.question import Question
 from .common import AiCase, AiHttpCase
 
 CALLS = [
@@ -20,7 +21,7 @@ class RetryData:
 
     def _stopped_turn(self, user, channel=None):
         channel = channel or self._conversation(user)
-        turn = channel._ask("What is the weather?").sudo()
+        turn = channel._ask(Question("What is the weather?")).sudo()
         turn.write(
             {
                 "transcript": {
@@ -153,7 +154,12 @@ class TestRetry(RetryData, AiCase):
         request = self.retry._turn_request()
         self.assertEqual([m["role"] for m in request.history], ["user"])
         self.retry._end("done", "<p>Sunny.</p>")
-        later = self.turn.channel_id.with_user(self.member).sudo(False)._ask("And tomorrow?").sudo()
+        later = (
+            self.turn.channel_id.with_user(self.member)
+            .sudo(False)
+            ._ask(Question("And tomorrow?"))
+            .sudo()
+        )
         self.assertEqual(
             [m["role"] for m in later._turn_request().history],
             ["user", "assistant", "tool", "tool", "user"],
@@ -195,7 +201,7 @@ class TestRetryApi(RetryData, AiHttpCase):
 
     def test_only_the_last_answer_can_be_retried(self):
         turn = self._stopped_turn(self.member)
-        turn.channel_id.with_user(self.member)._ask("Next").sudo()._end("stopped")
+        turn.channel_id.with_user(self.member)._ask(Question("Next")).sudo()._end("stopped")
         self._sign_in(self.member)
         status, data = self._call("POST", f"/api/ai/turns/{turn.id}/retry", {})
         self.assertEqual((status, data["error"]["code"]), (409, "turn_outdated"))

@@ -2,6 +2,7 @@
 
 from odoo.tests import tagged
 
+from ..tools.question import Question
 from .test_mcp_api import SERVERS, McpApiCase
 
 OPT_OUT = "woow_paas_platform.server_opt_out"
@@ -23,7 +24,7 @@ class TestServerOptOut(McpApiCase):
         return self._json("GET", path, expect=200)["enabled_servers"]
 
     def test_it_counts_in_old_and_new_conversations(self):
-        turn = self.before._ask("Hello").sudo()
+        turn = self.before._ask(Question("Hello")).sudo()
         self.assertIn(self.forecast, turn._tools())
         off = self._switch(False)
         self.assertEqual((off["enabled_for_me"], off["active"]), (False, True))

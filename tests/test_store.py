@@ -9,6 +9,7 @@ from ..services.errors import EngineError, LeaseLost, TurnGone
 from ..services.specs import CallResult, TurnProgress
 from ..services.turn.ports import Claim, Ending
 from ..tools import settings
+from ..tools.question import Question
 from .store_data import LEASE, StoreCase
 
 
@@ -22,7 +23,7 @@ class TestStore(StoreCase):
         self.assertEqual(self.store.claim("two", 5, LEASE), [])
 
     def test_one_turn_of_a_conversation_at_a_time(self):
-        second = self.turn.channel_id.with_user(self.member)._ask("Next").sudo()
+        second = self.turn.channel_id.with_user(self.member)._ask(Question("Next")).sudo()
         self.env.flush_all()
         claim = self._claim()
         self.assertEqual(claim.turn_id, self.turn.id)
@@ -31,7 +32,7 @@ class TestStore(StoreCase):
         self.assertEqual(self._claim().turn_id, second.id)
 
     def test_a_turn_that_was_committed_late_does_not_run_beside_a_younger_one(self):
-        younger = self.turn.channel_id.with_user(self.member)._ask("Next").sudo()
+        younger = self.turn.channel_id.with_user(self.member)._ask(Question("Next")).sudo()
         self.turn.state = "stopped"  # as if its transaction had not ended yet
         self.env.flush_all()
         claim = self._claim()
@@ -96,7 +97,7 @@ class TestStore(StoreCase):
 
     def test_an_older_turn_waits_for_a_younger_one_that_runs(self):
         """It came in late, so the younger one was claimed before."""
-        second = self.turn.channel_id.with_user(self.member)._ask("Next").sudo()
+        second = self.turn.channel_id.with_user(self.member)._ask(Question("Next")).sudo()
         second.write({"state": "running", "lease_owner": "one"})
         self.env.flush_all()
         self.assertEqual(self.store.claim("two", 5, LEASE), [])

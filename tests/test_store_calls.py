@@ -8,6 +8,7 @@ from ..services.llm.transcript import DIFFERS
 from ..services.specs import CallResult, ToolCall, TurnProgress
 from ..services.turn import read_result
 from ..services.turn.ports import Ending
+from ..tools.question import Question
 from .common import retention
 from .store_data import LEASE, StoreCase
 
@@ -49,7 +50,7 @@ class TestStoreCalls(StoreCase):
         earlier = self._claim()
         self._keep_long_result(self.turn, "call_long")
         self.store.finish(earlier, Ending(state="done", html="<p>Hi</p>", next_seq=2), [])
-        self.turn = self.turn.channel_id.with_user(self.member)._ask("Next").sudo()
+        self.turn = self.turn.channel_id.with_user(self.member)._ask(Question("Next")).sudo()
         self.env.flush_all()
         result = self._read_on(self._claim(), "call_long")
         self.assertEqual(result.outcome, "ok")
@@ -99,7 +100,7 @@ class TestStoreCalls(StoreCase):
         self.env.cr.execute("UPDATE woow_paas_platform_tool_call SET create_date = '2001-01-01'")
         retention(self.env)
         self.env.invalidate_all()
-        history = channel._ask("And now?").sudo()._turn_request().history
+        history = channel._ask(Question("And now?")).sudo()._turn_request().history
         after = before.with_user(self.member)._retry().sudo()
         for said in (self.turn.transcript, before.transcript, after.transcript, history):
             self.assertNotIn("SECRET 7", str(said))

@@ -11,6 +11,7 @@ from odoo.tests import tagged
 
 from ..services.specs import CallResult, TurnProgress
 from ..services.turn.ports import Ending
+from ..tools.question import Question
 from .common import AiHttpCase
 from .store_machine import PairMachine
 from .store_pair import LEASE, WANTED
@@ -162,7 +163,7 @@ class StoreMachine(PairMachine):
         if len(self.pair.model.turns) < 5:
             channel = self.pair.channels[channel]
             member = self.case.member
-            turn = channel.with_user(member)._ask("Hello", steers=steers)
+            turn = channel.with_user(member)._ask(Question("Hello", steers=steers))
             self.pair.both(
                 lambda: None,
                 lambda: (

@@ -1,5 +1,6 @@
 from odoo.tests import tagged
 
+from ..tools.question import Question
 from .common import AiCase
 
 SAID = [
@@ -52,7 +53,12 @@ class TestTimeline(AiCase):
         self.turn._end("done", "<p>It is <em>sunny</em>.</p>")
         self.assertEqual(self._kinds()[0], ("thinking", "Rain?"))
         self.assertEqual(self._timeline()[0][0]["ms"], 12_400)
-        later = self.turn.channel_id.with_user(self.member).sudo(False)._ask("And then?").sudo()
+        later = (
+            self.turn.channel_id.with_user(self.member)
+            .sudo(False)
+            ._ask(Question("And then?"))
+            .sudo()
+        )
         self.assertNotIn("Rain?", str(later._turn_request().history))
         self.assertIn("Let me **see**.", str(later._turn_request().history))
 

@@ -3,6 +3,7 @@ from datetime import timedelta
 from odoo import fields
 from odoo.tests import tagged
 
+from ..tools.question import Question
 from .common import AiCase, retention
 
 
@@ -47,12 +48,12 @@ class TestTurn(AiCase):
         self.env["res.lang"]._activate_lang("zh_TW")
         for lang, name in (("zh_TW", "Chinese, Traditional"), ("en_US", "English (US)")):
             channel = self._conversation(self.member).with_context(lang=lang)
-            request = channel._ask("你好").sudo()._turn_request()
+            request = channel._ask(Question("你好")).sudo()._turn_request()
             self.assertIn(f"language is {name}", request.system_prompt)
 
     def test_history_holds_whole_calls_with_their_results(self):
         channel = self._conversation(self.member)
-        first = channel._ask("One").sudo()
+        first = channel._ask(Question("One")).sudo()
         first.write(
             {
                 "state": "done",
@@ -74,7 +75,7 @@ class TestTurn(AiCase):
                 },
             }
         )
-        second = channel._ask("Two").sudo()
+        second = channel._ask(Question("Two")).sudo()
         history = second._turn_request().history
         self.assertEqual(
             [m["role"] for m in history], ["user", "assistant", "tool", "assistant", "user"]
@@ -86,8 +87,8 @@ class TestTurn(AiCase):
         self.provider.context_length = 8_000
         channel = self._conversation(self.member)
         for _number in range(30):
-            channel._ask("x" * 4000).sudo().state = "done"
-        last = channel._ask("Now").sudo()
+            channel._ask(Question("x" * 4000)).sudo().state = "done"
+        last = channel._ask(Question("Now")).sudo()
         shown = sum(len(m["content"]) for m in last._turn_request().history)
         self.assertTrue(8_000 < shown < 4 * 8_000, shown)
 

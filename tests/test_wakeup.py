@@ -20,6 +20,7 @@ from ..runtime.wakeup.postgres import PostgresTransport
 from ..services.turn.ports import Ending
 from ..tools import db, host, notify
 from ..tools.line import Line
+from ..tools.question import Question
 from .store_data import StoreCase
 
 
@@ -316,7 +317,7 @@ class TestOtherTenants(StoreCase):
         self.patch(bus, "get_notify_payloads", lambda _channels: told.append("pages") or [])
         self._commit()  # what the set-up has to tell
         told.clear()
-        self.turn.channel_id.with_user(self.turn.user_id)._ask("And now?")
+        self.turn.channel_id.with_user(self.turn.user_id)._ask(Question("And now?"))
         self._commit()
         self.assertEqual(told, ["processes", "pages"])
 

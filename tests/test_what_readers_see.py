@@ -8,6 +8,7 @@ from odoo.tools import mute_logger
 
 from ..services.errors import BlockedAddress, ConfigError, HostUnreachable
 from ..tools import settings
+from ..tools.question import Question
 from .common import AiHttpCase
 
 INSIDE = "10.0.0.5"
@@ -57,7 +58,7 @@ class TestWhatReadersSee(AiHttpCase):
         answers = self._of_the_members_chat()
         self.assertNotIn("S3CRET_NAME", str(answers))
         self.assertEqual(answers[0][1]["problems"][0]["message"], ConfigError.default_message)
-        turn = self.channel._ask("Hello").sudo()
+        turn = self.channel._ask(Question("Hello")).sudo()
         self.assertNotIn("S3CRET_NAME", str(turn._turn_request()))
 
     def test_a_test_tells_an_administrator_more_than_an_owner(self):

@@ -331,7 +331,7 @@ FIGURES = (
     Figure("packages of models", model_packages, 10, 10),
     Figure("references upward between packages of models", references_upward, 69, 0),
     Figure("files below 25 lines", small_files, 5, 0),
-    Figure("own context keys", context_keys, 8, 3),
+    Figure("own context keys", context_keys, 4, 3),
     Figure("files that build an error's body", error_bodies, 9, 1),
     Figure("docstrings with a relative first word", relative_docstrings, 413, 60),
     Figure("circles of modules", circles, 2, 0),

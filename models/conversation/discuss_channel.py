@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
@@ -183,9 +185,7 @@ class DiscussChannel(models.Model):
         self.sudo().name = name.strip()[:NAME_CHARS] or self.env._("New conversation")
 
     def _name_after_first_message(self, content):
-        """A conversation without a name of its own is called after what was first asked; a command asks nothing."""
-        if self.env.context.get("woow_ai_no_name"):
-            return
+        """A conversation without a name of its own is called after what was first asked."""
         # sudo: discuss.channel - see `_rename_ai_conversation`
         channel = self.sudo()
         # Whoever made it, and whoever asks, may have another language.
@@ -248,41 +248,26 @@ class DiscussChannel(models.Model):
 
     # ------------------------------------------------------------ questions and answers
 
-    def _ask(self, content, client_token=None, message=None, attachments=None, steers=False):
-        """Post the person's message and queue its turn.
+    def _ask(self, question):
+        """Post the person's message and queue its turn; `/compact` is asked, and seen, like a question.
 
-        :param message: the message, when it was posted already (Discuss)
-        :param attachments: files that the message is to carry, see `_files_to_send`
-        :param steers: see `AiTurn._start`
+        :param question: a `Question`
         :raises AccessError: the assistant is no longer available to the person
         """
         self.ensure_one()
+        if question.edits:
+            question = self._begin_branch(question)
         notify.prepare(self.env.cr)  # the turn begins before pages are told of the message
         self.woow_assistant_id.check_access("read")
-        attached = message.attachment_ids if message else attachments
-        # sudo: ir.attachment - the names of the caller's own files
-        names = attached.sudo().mapped("name") if attached else []
-        self._name_after_first_message(content or ", ".join(names))
-        return self.env["woow_paas_platform.ai_turn"]._start(
-            self, content, client_token, message, attachments=attachments, steers=steers
-        )
-
-    def _compact(self, note, client_token=None, message=None, asked=None):
-        """Queue a turn that sums up what was said so far; it is asked for, and seen, like a question.
-
-        :param note: what the person wants kept in mind
-        :param message: the message, when it was posted already (Discuss)
-        :param asked: the turn in whose place it is asked for, as another wording; what followed that one is left
-        """
-        line = f"{COMPACT} {note}".strip()
-        channel = self.with_context(woow_ai_no_name=True)
-        turn = (
-            channel._ask_edited(asked, line, client_token)
-            if asked
-            else channel._ask(line, client_token, message)
-        )
-        turn._become_compact()
-        return turn
+        if question.compacts:  # a command asks nothing by which a conversation could be called
+            line = f"{COMPACT} {question.content}".strip()
+            question = replace(question, content=line, steers=False)
+        else:
+            attached = question.message.attachment_ids if question.message else question.attachments
+            # sudo: ir.attachment - the names of the caller's own files
+            names = attached.sudo().mapped("name") if attached else []
+            self._name_after_first_message(question.content or ", ".join(names))
+        return self.env["woow_paas_platform.ai_turn"]._start(self, question)
 
     def _post_answer(self, assistant, html, silent=False):
         """Post as the assistant; the runner's last act of a turn."""
@@ -311,27 +296,22 @@ class DiscussChannel(models.Model):
 
     # ------------------------------------------------------------ branches, begun by edited questions
 
-    def _ask_edited(self, asked, content, client_token=None, attachments=None):
-        """Ask an edited question; what followed the former version stays on its own branch, calls included.
+    def _begin_branch(self, question):
+        """Make room for another wording; what followed the former one stays on its own branch, calls included.
 
-        Records of the former wording stay with the question, unless the new one says which it has, or none.
-
-        :param asked: the turn of the shown version
-        :param attachments: files of the new version; without any it keeps those of the former one
+        :param question: a `Question` that edits the turn of the shown version
+        :return: the same with the former one's files and records, where it has none or says nothing of them
         """
-        channel = self
-        if self.env.context.get("woow_ai_mentions") is None:
-            # sudo: ai_turn - the caller's own question
-            channel = self.with_context(woow_ai_mentions=asked.sudo().mentions)
-        channel.ensure_one()
-        channel._refuse_while_busy()
-        channel._leave_branch(asked.message_id.id)
-        # sudo: ir.attachment - files of the caller's own question
-        attachments = attachments or asked.sudo().attachment_ids
-        turn = channel._ask(content, client_token, attachments=attachments)
-        # sudo: ai_turn - people have no write access; the turn was made for the caller just now
-        turn.sudo().version_of_id = (asked.version_of_id or asked).id
-        return turn
+        self._refuse_while_busy()
+        # sudo: ai_turn - the caller's own question, with its files
+        former = question.edits.sudo()
+        self._leave_branch(former.message_id.id)
+        return replace(
+            question,
+            attachments=question.attachments or former.attachment_ids,
+            mentions=former.mentions if question.mentions is None else question.mentions,
+            steers=False,
+        )
 
     def _leave_branch(self, message_id):
         """Hide all shown turns from this message on."""

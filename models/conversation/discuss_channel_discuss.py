@@ -3,6 +3,7 @@ from odoo import api, models
 from odoo.exceptions import AccessError, UserError
 from odoo.tools import html2plaintext
 
+from ...tools.question import Question
 from ..turn.ai_turn import CONVERSATION
 from ..turn.ai_turn_request import COMPACT
 
@@ -69,7 +70,7 @@ class DiscussChannel(models.Model):
         for file in message.sudo().attachment_ids.filtered(lambda file: file.type == "binary"):
             channel._check_size(file.file_size)
         try:
-            channel._ask(content, message=message)
+            channel._ask(Question(content, message=message))
         except AccessError as error:
             raise UserError(self.env._("This assistant is no longer available.")) from error
 
@@ -90,7 +91,8 @@ class DiscussChannel(models.Model):
             thread = channel._create_sub_channel(message.id, name=question[:THREAD_NAME_CHARS])
         Turn = self.env["woow_paas_platform.ai_turn"].sudo(False)
         for assistant in assistants:
-            Turn._start(thread.sudo(False), content, message=message, assistant=assistant)
+            question = Question(content, message=message)
+            Turn._start(thread.sudo(False), question, assistant=assistant)
 
     @api.model
     def _assistants_of(self, partners):
@@ -126,7 +128,8 @@ class DiscussChannel(models.Model):
         message = self.with_context(woow_ai_no_turn=True).message_post(
             body=line, message_type="comment", subtype_xmlid="mail.mt_comment"
         )
-        self._compact(line.removeprefix(COMPACT).strip(), message=message)
+        note = line.removeprefix(COMPACT).strip()
+        self._ask(Question(note, message=message, compacts=True))
 
     def execute_command_mcp(self, **kwargs):
         """`/mcp`, `/mcp tools` and `/mcp reload` in Discuss; only who typed it sees the answer.

@@ -226,8 +226,6 @@ class AiTurn(models.Model):
     is_unseen = fields.Boolean(
         "Not Seen",
         readonly=True,
-        # Programs that use the API tell nobody what they have read.
-        default=lambda self: bool(self.env.context.get("woow_ai_in_browser")),
         help="Asked in a browser, where nobody has looked at the answer yet.",
     )
 
@@ -272,21 +270,6 @@ class AiTurn(models.Model):
     def _register_hook(self):
         super()._register_hook()
         host.current().registry_loaded(self.env.cr.dbname)
-
-    @api.model_create_multi
-    def create(self, vals_list):
-        asked = self.env.context.get("woow_ai_companies")
-        attached = self.env.context.get("woow_ai_mentions")
-        for vals in vals_list:
-            vals.setdefault("companies", asked or self.env.context.get("allowed_company_ids"))
-            vals.setdefault("mentions", attached or self._mentions_of_retried(vals))
-            if vals["mentions"]:
-                vals["steers"] = False  # what the records say is read when a turn begins
-        return super().create(vals_list)
-
-    @api.model
-    def _mentions_of_retried(self, vals):
-        return self.browse(vals.get("retry_of_id") or ()).mentions
 
     @api.depends("prompt")
     def _compute_display_name(self):
@@ -335,23 +318,13 @@ class AiTurn(models.Model):
     # ------------------------------------------------------------ start
 
     @api.model
-    def _start(
-        self,
-        channel,
-        content,
-        client_token=None,
-        message=None,
-        assistant=None,
-        attachments=None,
-        steers=False,
-    ):
+    def _start(self, channel, question, assistant=None):
         """Queue a turn for the current user; the caller has checked the access to the channel.
 
-        :param message: the question, when it stands in the channel already (Discuss)
+        :param question: a `Question`
         :param assistant: who answers, when it is not the conversation's own (a mention)
-        :param attachments: files that belong to the question; those of `message` do
-        :param steers: whether it may enter the answer that is being written; not with files
         """
+        content, message = question.content, question.message
         self._see(channel)  # who writes has read what stands above
         if copies.settle(self.env.cr):  # before there is a turn of the copy's own
             self.env.invalidate_all()
@@ -370,11 +343,11 @@ class AiTurn(models.Model):
                 body=plaintext2html(content),
                 message_type="comment",
                 subtype_xmlid="mail.mt_comment",
-                attachment_ids=attachments.ids if attachments else [],
+                attachment_ids=question.attachments.ids if question.attachments else [],
             )
-            if attachments:
+            if question.attachments:
                 # sudo: mail.message - Odoo leaves out files that portal users have not put into its own composer
-                message.sudo().attachment_ids |= attachments
+                message.sudo().attachment_ids |= question.attachments
         # sudo: ai_turn - people have no write access; the turn is bound to the caller
         turn = self.sudo().create(
             {
@@ -387,9 +360,15 @@ class AiTurn(models.Model):
                 "prompt": content,
                 # sudo: mail.message - the caller's own
                 "attachment_ids": message.sudo().attachment_ids.ids,
-                "client_token": client_token or False,
+                "client_token": question.client_token or False,
                 "is_from_discuss": is_from_discuss,
-                "steers": steers and not attachments,
+                "companies": question.companies or self._companies_in_use(),
+                "mentions": question.mentions or False,
+                "steers": question.steers and not question.attachments and not question.mentions,
+                "version_of_id": question.edits
+                and (question.edits.version_of_id or question.edits).id,
+                "is_compact": question.compacts,
+                "is_unseen": question.in_browser and not question.compacts,
             }
         )
         if is_from_discuss:
@@ -420,16 +399,16 @@ class AiTurn(models.Model):
         self.ensure_one()
         return self.env["res.lang"]._get_code(self.lang or "") or self.user_id.lang
 
-    def _become_compact(self):
-        """There is no answer that anybody would have to be told of."""
-        # sudo: ai_turn - people have no write access; the turn was made for the caller just now
-        self.sudo().write({"is_compact": True, "is_unseen": False})
+    @api.model
+    def _companies_in_use(self):
+        return self.env.context.get("allowed_company_ids")
 
     # ------------------------------------------------------------ retry
 
-    def _retry(self):
+    def _retry(self, in_browser=False):
         """Queue a new turn on the same question; it takes over every call of this one and repeats none.
 
+        :param in_browser: as `Question` has it
         :raises AccessError: the assistant is no longer available to the person
         """
         self.ensure_one()
@@ -447,6 +426,10 @@ class AiTurn(models.Model):
                 "message_id": old.message_id.id,
                 "prompt": old.prompt,
                 "attachment_ids": old.attachment_ids.ids,
+                "companies": self._companies_in_use(),
+                "mentions": old.mentions,
+                "is_compact": old.is_compact,
+                "is_unseen": in_browser and not old.is_compact,
                 "retry_of_id": old.id,
                 "transcript": old._transcript_for_retry(),
             }
@@ -455,8 +438,6 @@ class AiTurn(models.Model):
         turn._append_events([events.state("queued"), *replayed])
         notify.queued(self.env.cr, turn.id)
         turn = turn.sudo(False)
-        if self.is_compact:
-            turn._become_compact()
         turn._show_in_discuss(turn.message_id)
         return turn
 

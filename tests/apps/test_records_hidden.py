@@ -25,6 +25,7 @@ from ...services.records import conditions
 from ...services.records import reach as limits
 from ...services.records.access import Access
 from ...services.records.errors import RecordError
+from ...tools.question import Question
 from ..common import AiCase
 
 APPLICATIONS = (
@@ -302,7 +303,7 @@ class TestHiddenFields(AiCase):
         channel = Channel._create_ai_conversation(
             self.assistant.with_user(self.person), record=about
         )
-        turn = channel._ask("What is it?").sudo()
+        turn = channel._ask(Question("What is it?")).sudo()
         beside = self._beside(reach, record.with_env(reach.env))
         if not hasattr(record, "message_post"):
             return turn, beside, None, None, None
