@@ -6,6 +6,7 @@ from odoo.exceptions import AccessError, ConcurrencyError
 from odoo.http import request
 from odoo.tools import config
 
+from ..models.turn.question import Question
 from ..runtime import process
 from ..runtime.records import mentions
 from ..runtime.turns import listeners
@@ -13,7 +14,6 @@ from ..runtime.web.after_commit import TURNED_AWAY
 from ..runtime.web.api_error import ApiError
 from ..runtime.web.slots import SEARCH
 from ..tools import sentences
-from ..tools.question import Question
 from .dispatcher import body, query_int
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}

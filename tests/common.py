@@ -16,13 +16,13 @@ from odoo.addons.base.tests.common import HttpCase
 from odoo.tests import TransactionCase, new_test_user
 
 from ..controllers import openapi_document
+from ..models.turn.question import Question
 from ..runtime import process
 from ..runtime.turns.store import OdooStore
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
 from ..services.testing.fake_mcp import FakeMcp
 from ..services.turn.ports import Ending
 from ..tools import server_files, settings
-from ..tools.question import Question
 
 DOCUMENT = openapi_document.document("0", "")
 TAIPEI = {"city": "Taipei"}

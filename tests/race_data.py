@@ -8,11 +8,11 @@ from odoo import SUPERUSER_ID, Command, api
 from odoo.modules.registry import Registry
 from odoo.tests import BaseCase, get_db_name, new_test_user
 
+from ..models.turn.question import Question
 from ..runtime.turns.store import OdooStore
 from ..services.mcp.session.elicitation import ElicitRequest
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
 from ..services.turn.ports import Ending
-from ..tools.question import Question
 
 TURN = "woow_paas_platform.ai_turn"
 CALL = "woow_paas_platform.tool_call"

@@ -1,7 +1,7 @@
 from odoo.tests import tagged
 
+from ..models.turn.question import Question
 from ..services.turn.ports import Ending
-from ..tools.question import Question
 from .store_data import StoreCase
 
 TURN = "woow_paas_platform.ai_turn"

@@ -5,10 +5,10 @@ from odoo import fields
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 
+from ..models.turn.question import Question
 from ..services.llm.transcript import DIFFERS
 from ..services.specs import CallResult
 from ..services.turn.ports import Ending
-from ..tools.question import Question
 from .common import TAIPEI, TurnByHandCase, retention
 
 

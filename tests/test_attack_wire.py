@@ -10,6 +10,7 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 
 from ..models.turn import ai_turn
+from ..models.turn.question import Question
 from ..runtime.servers.server_store import ServerStore
 from ..runtime.turns.store import OdooStore
 from ..services.specs import (
@@ -22,7 +23,6 @@ from ..services.specs import (
 )
 from ..services.turn.ports import Ending
 from ..tools import settings
-from ..tools.question import Question
 from .common import AiHttpCase
 
 POISON = "a\0b\ud800c"  # PostgreSQL takes neither NUL nor a lone surrogate

@@ -9,10 +9,10 @@ from odoo.tests import tagged
 
 from ..models.base import ir_http
 from ..models.conversation import discuss_channel_view
+from ..models.turn.question import Question
 from ..runtime import process
 from ..runtime.turns import listeners
 from ..tools import settings
-from ..tools.question import Question
 from .common import AiHttpCase
 
 

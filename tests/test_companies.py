@@ -6,9 +6,9 @@ from odoo.tests import new_test_user, tagged
 from odoo.tools import mute_logger
 from psycopg2.errors import CheckViolation
 
+from ..models.turn.question import Question
 from ..runtime.turns.store import OdooStore
 from ..services.errors import EngineError
-from ..tools.question import Question
 from .common import TAIPEI, AiHttpCase
 
 PASSWORD = "secret-of-a-test"

@@ -10,6 +10,7 @@ from odoo.exceptions import UserError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
+from ..models.turn.question import Question
 from ..runtime.records import read
 from ..services.context import budget
 from ..services.errors import LeaseLost, LlmUnavailable
@@ -20,7 +21,6 @@ from ..services.turn import ai_client
 from ..services.turn.journal import TurnJournal
 from ..services.turn.queue.held_turn import ending
 from ..services.turn.tools import TurnTools
-from ..tools.question import Question
 from .common import TAIPEI, TurnByHandCase
 
 SUMMARY = "## Decided\nThe order S00042 goes to Tainan."

@@ -7,7 +7,7 @@ from odoo.addons.woow_paas_platform.models.conversation.discuss_channel_discuss 
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import tagged
 
-from ..tools.question import Question
+from ..models.turn.question import Question
 from .common import AiCase
 
 BOLD = "<b>What</b> time is it?"

@@ -6,10 +6,10 @@ from odoo import Command
 from odoo.exceptions import UserError
 from odoo.tests import tagged
 
+from ..models.turn.question import Question
 from ..runtime.turns.store import OdooStore
 from ..services.documents import reader
 from ..services.llm import files
-from ..tools.question import Question
 from .common import AiHttpCase
 from .test_documents import PNG, pdf, sheet
 

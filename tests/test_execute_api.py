@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from odoo.tests import tagged
 
+from ..models.turn.question import Question
 from ..services.testing.fake_tools import text
 from ..services.testing.scripted_llm import Reply, ScriptedLlm
-from ..tools.question import Question
 from .common import SCHEMA, AiHttpCase, served_mcp
 
 ONE = "/api/mcp/execute-tool"

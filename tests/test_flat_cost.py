@@ -4,10 +4,10 @@ from unittest.mock import patch
 from odoo import fields, sql_db
 from odoo.tests import tagged
 
+from ..models.turn.question import Question
 from ..runtime.turns import listener
 from ..runtime.turns.store import OdooStore
 from ..services.context import budget
-from ..tools.question import Question
 from .common import AiHttpCase
 
 OLD = 10_000  # turns that ended long ago

@@ -5,8 +5,8 @@ from unittest.mock import patch
 
 from odoo.tests import tagged
 
+from ..models.turn.question import Question
 from ..tools import settings
-from ..tools.question import Question
 from .common import AiHttpCase, served_mcp
 from .test_mcp_server import discovery, tool
 

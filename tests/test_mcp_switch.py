@@ -5,9 +5,9 @@ from unittest.mock import patch
 from odoo.exceptions import UserError
 from odoo.tests import tagged
 
+from ..models.turn.question import Question
 from ..services.errors import McpOff
 from ..tools import mcp_switch, notify
-from ..tools.question import Question
 from .common import AiCase, OperatorFile
 from .test_mcp_api import SERVERS, McpApiCase
 from .test_server_file import STDIO

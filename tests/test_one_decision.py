@@ -5,10 +5,10 @@ from dataclasses import asdict
 
 from odoo.tests import tagged
 
+from ..models.turn.question import Question
 from ..services.specs import ToolCall, TurnProgress
 from ..services.testing.fake_tools import text
 from ..tools import mcp_switch
-from ..tools.question import Question
 from .common import TurnByHandCase, served_mcp
 from .doubles.fake_api import FakeApi
 from .recall_data import PLAN, RETRIEVAL, RecallData

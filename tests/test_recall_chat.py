@@ -3,10 +3,10 @@ from dataclasses import asdict
 from odoo.exceptions import AccessError, UserError
 from odoo.tests import tagged
 
+from ..models.turn.question import Question
 from ..runtime.turns.store import OdooStore
 from ..services.specs import ToolCall, TurnProgress
 from ..services.turn.tools import TurnTools
-from ..tools.question import Question
 from .common import AiHttpCase
 from .recall_data import RecallData
 

@@ -5,9 +5,9 @@ from unittest.mock import patch
 from odoo import Command
 from odoo.tests import new_test_user, tagged
 
+from ..models.turn.question import Question
 from ..runtime.records import read
 from ..services.records import mentions
-from ..tools.question import Question
 from .common import AiHttpCase
 from .records_data import PartnersCase
 

@@ -5,7 +5,7 @@ from unittest.mock import patch
 from odoo.exceptions import ValidationError
 from odoo.tests import tagged
 
-from ..tools.question import Question
+from ..models.turn.question import Question
 from .records_data import PartnersCase
 
 TAG = "res.partner.category"

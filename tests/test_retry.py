@@ -5,9 +5,9 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 from psycopg2 import IntegrityError
 
+from ..models.turn.question import Question
 from ..services.mcp.discovery import content
 from ..services.specs import CallResult
-from ..tools.question import Question
 from .common import AiCase, AiHttpCase
 
 CALLS = [

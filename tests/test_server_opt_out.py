@@ -2,7 +2,7 @@
 
 from odoo.tests import tagged
 
-from ..tools.question import Question
+from ..models.turn.question import Question
 from .test_mcp_api import SERVERS, McpApiCase
 
 OPT_OUT = "woow_paas_platform.server_opt_out"

@@ -5,11 +5,11 @@ from odoo import fields
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
+from ..models.turn.question import Question
 from ..services.errors import EngineError, LeaseLost, TurnGone
 from ..services.specs import CallResult, TurnProgress
 from ..services.turn.ports import Claim, Ending
 from ..tools import settings
-from ..tools.question import Question
 from .store_data import LEASE, StoreCase
 
 

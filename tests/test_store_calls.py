@@ -3,12 +3,12 @@ from dataclasses import asdict
 from odoo import fields
 from odoo.tests import tagged
 
+from ..models.turn.question import Question
 from ..services.llm import transcript
 from ..services.llm.transcript import DIFFERS
 from ..services.specs import CallResult, ToolCall, TurnProgress
 from ..services.turn import read_result
 from ..services.turn.ports import Ending
-from ..tools.question import Question
 from .common import retention
 from .store_data import LEASE, StoreCase
 

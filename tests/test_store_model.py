@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 from odoo.tests import tagged
 
+from ..models.turn.question import Question
 from ..services.specs import CallResult, TurnProgress
 from ..services.turn.ports import Ending
-from ..tools.question import Question
 from .common import AiHttpCase
 from .store_machine import PairMachine
 from .store_pair import LEASE, WANTED

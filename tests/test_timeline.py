@@ -1,6 +1,6 @@
 from odoo.tests import tagged
 
-from ..tools.question import Question
+from ..models.turn.question import Question
 from .common import AiCase
 
 SAID = [

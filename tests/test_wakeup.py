@@ -14,13 +14,13 @@ from odoo.addons.bus.models import bus
 from odoo.tests import TransactionCase, tagged
 from odoo.tools import mute_logger
 
+from ..models.turn.question import Question
 from ..runtime.wakeup import channel
 from ..runtime.wakeup.channel import Channel
 from ..runtime.wakeup.postgres import PostgresTransport
 from ..services.turn.ports import Ending
 from ..tools import db, host, notify
 from ..tools.line import Line
-from ..tools.question import Question
 from .store_data import StoreCase
 
 

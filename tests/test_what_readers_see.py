@@ -6,9 +6,9 @@ from odoo.exceptions import AccessError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
+from ..models.turn.question import Question
 from ..services.errors import BlockedAddress, ConfigError, HostUnreachable
 from ..tools import settings
-from ..tools.question import Question
 from .common import AiHttpCase
 
 INSIDE = "10.0.0.5"

@@ -3,9 +3,9 @@ from odoo import api, models
 from odoo.exceptions import AccessError, UserError
 from odoo.tools import html2plaintext
 
-from ...tools.question import Question
 from ..turn.ai_turn import CONVERSATION
 from ..turn.ai_turn_request import COMPACT
+from ..turn.question import Question
 
 THREAD_NAME_CHARS = 60
 SIDEBAR_CONVERSATIONS = 10  # the latest; the list of the chat has all of them

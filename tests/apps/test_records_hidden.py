@@ -19,13 +19,13 @@ from odoo.models import MAGIC_COLUMNS
 from odoo.tests import new_test_user, tagged
 from odoo.tools import SQL, mute_logger
 
+from ...models.turn.question import Question
 from ...runtime.records import aggregate, executor, mentions, vals, write
 from ...runtime.records.reach import Reach
 from ...services.records import conditions
 from ...services.records import reach as limits
 from ...services.records.access import Access
 from ...services.records.errors import RecordError
-from ...tools.question import Question
 from ..common import AiCase
 
 APPLICATIONS = (

@@ -12,7 +12,7 @@ class Question:
     :param client_token: the client's name for it, so that it is asked once however often it is sent
     :param message: `mail.message` that stands in the channel already (Discuss)
     :param attachments: `ir.attachment` records for a message that does not; those of `message` belong to it
-    :param mentions: records that it names, as `runtime.records.mentions.attached` returns them; None says nothing of
+    :param mentions: records that it names, as `{"model", "id", "name"}`; None says nothing of
         them, so that another wording keeps those of the former one
     :param companies: ids of companies; None: those of the environment
     :param steers: enter the answer that is being written; not with files or records, which are read when a turn begins
