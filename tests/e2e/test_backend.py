@@ -197,12 +197,17 @@ id => {
 
 
 def test_what_is_read_in_the_chat_is_not_unread_in_discuss(odoo, scripted_llm, watched):
-    scripted_llm.script(first("One or two", {"content": "Two."}))
+    scripted_llm.script(
+        first("Here or there", {"content": "There."}), first("One or two", {"content": "Two."})
+    )
     page = watched(odoo, "demo")
     page.goto("/odoo/ai-chat")
-    ask(page, "One or two?")
-    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("Two.")
+    ask(page, "Here or there?")
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("There.")
     expect(page).to_have_url(re.compile(r"/odoo/ai-chat/\d+$"))
+    page.reload()  # of a channel that is new, Odoo's bus may miss the first message
+    ask(page, "One or two?")
+    expect(page.locator(".o_ai_chat_message_assistant").last).to_contain_text("Two.")
     page.wait_for_function(HEARD_AND_READ, arg=int(page.url.rpartition("/")[2]))
 
 
