@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--kills",
         type=int,
-        default=20,
+        default=9,  # a turn that ten runners did not survive is given up
         help="how often runners of turns that write are killed, see test_records_crash.py",
     )
     parser.addoption(
