@@ -124,8 +124,7 @@ def _wake_worker(dbname: str) -> None:
 
 
 def _warm_streams_later(dbname: str) -> None:
-    arguments = {"target": _warm_streams, "args": (dbname,), "daemon": True}
-    threading.Thread(name="woow-ai-warm", **arguments).start()
+    threading.Thread(target=_warm_streams, args=(dbname,), name="woow-ai-warm", daemon=True).start()
 
 
 def _warm_streams(dbname: str) -> None:

@@ -19,9 +19,10 @@ PACE = 8 * 1024 * 1024  # bytes a second, of one server and person in the long r
 
 
 class Intakes:
-    """Those of one process.
+    """Semaphores of one process for large answers.
 
-    :ivar of_servers: places of a server and a person for large answers · :ivar of_persons: the same, of a person
+    :ivar of_servers: one permit for each server and person
+    :ivar of_persons: `AT_ONCE` permits for each person
     """
 
     def __init__(self) -> None:
@@ -29,12 +30,15 @@ class Intakes:
         self.of_persons = FairSemaphore(sys.maxsize, AT_ONCE)
 
     def of(self, spec: ServerSpec) -> "Intake":
-        """For one answer at a time of this server for this person."""
+        """Return an intake for one answer at a time, of this server and for this person."""
         return Intake((self.of_servers, (spec.asker, spec.owner)), (self.of_persons, spec.asker))
 
 
 class Intake:
-    """:param places: what a large answer takes, in this order"""
+    """Flow control of one answer: beyond `LARGE` bytes it needs permits, and returns them after a rest.
+
+    :param places: ``(semaphore, holder)``, acquired in this order
+    """
 
     def __init__(self, *places: tuple[FairSemaphore, Hashable]):
         self._places = places
@@ -42,7 +46,10 @@ class Intake:
         self._size = 0
 
     async def grow(self, size: int) -> None:
-        """So many bytes of an answer are here; fewer than before are those of the next one."""
+        """Tell how many bytes of the answer have arrived, and wait for the permits that it needs from now on.
+
+        :param size: bytes so far; fewer than before are those of the next answer
+        """
         if size < self._size:
             self.end()
         self._size = size
@@ -58,7 +65,7 @@ class Intake:
             raise
 
     def end(self) -> None:
-        """The answer is here, or nobody waits for it any more. The next large one comes after a rest."""
+        """Return the permits, after a rest in proportion to the answer's bytes (`PACE`)."""
         held, self._held = self._held, []
         size, self._size = self._size, 0
         for semaphore, holder in held:
