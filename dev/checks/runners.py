@@ -127,7 +127,7 @@ def set_up(chosen: Sequence[str]) -> None:
         if "e2e" in chosen:
             waiting += [pool.submit(environments.named(name).folder) for name in environments.SHORT]
             waiting.append(pool.submit(chromium.headless))
-        if set(chosen) & {"odoo", "apps", "e2e"}:
+        elif set(chosen) & {"odoo", "apps"}:
             waiting.append(pool.submit(chromium.ensure))
         if "conformance" in chosen:
             waiting.append(pool.submit(node.node, conformance.NODE))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from dev.commands import run
 
+WAIT = ("-o", "DPkg::Lock::Timeout=300")  # s, for who installs something else at the moment
 QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
 
 
@@ -18,7 +19,7 @@ def install(*packages: str) -> bool:
     what = f"Installing {', '.join(packages)}"
     run([*sudo, "apt-get", "-qq", "update"], what=what, env=QUIET)
     run(
-        [*sudo, "apt-get", "-qq", "install", "-y", "--no-install-recommends", *packages],
+        [*sudo, "apt-get", *WAIT, "-qq", "install", "-y", "--no-install-recommends", *packages],
         what=what,
         env=QUIET,
     )
