@@ -10,6 +10,7 @@ from werkzeug.exceptions import HTTPException
 from ..models.base.ir_http import LANGUAGE_HEADER, CrossSite
 from ..runtime.web import client_line
 from ..runtime.web.api_error import ApiError, error_body
+from ..runtime.web.outage import NO_DATABASE
 from ..services import large, text
 from ..services.errors import EngineError, ResultTooLarge
 from ..tools import db, sentences
@@ -19,7 +20,6 @@ from .schemas import SCHEMAS, misfit
 _logger = logging.getLogger(__name__)
 
 WENT_WRONG = "Something went wrong. An administrator can find the details in the log."
-NO_DATABASE = "Odoo cannot reach its database right now. Try again in a moment."
 MAX_BODY = 1024 * 1024  # bytes of one JSON body, where the route names no `max_body`
 
 

@@ -1,11 +1,12 @@
-"""Requests that find all connections in use wait, and are told to come again."""
+"""Requests that find all connections in use wait, and as in an outage they are told to come again."""
 
 from unittest.mock import patch
 
+import psycopg2
 from odoo.sql_db import PoolError
 from odoo.tests import HttpCase, TransactionCase, tagged
 
-from ..runtime.web import pool_timeout
+from ..runtime.web import outage, pool_timeout
 
 FULL = PoolError("The Connection Pool Is Full")
 
@@ -53,3 +54,15 @@ class TestBusy(HttpCase):
         self.assertEqual(answer.status_code, 503)
         self.assertEqual(answer.headers["Retry-After"], "2")
         self.assertEqual(answer.json()["error"]["code"], "busy")
+
+    def test_an_outage_is_no_page_and_signs_nobody_out(self):
+        self.authenticate("demo", "demo")
+        for error in (psycopg2.OperationalError, psycopg2.DatabaseError, psycopg2.InterfaceError):
+            with self.subTest(error=error.__name__):
+                with patch.object(self.registry, "check_signaling", side_effect=error("closed")):
+                    self.registry.check_signaling = outage._answered(self.registry.check_signaling)
+                    answer = self.url_open("/api/ai/turns/1/stream")
+                self.assertEqual(answer.status_code, 503)
+                self.assertEqual(answer.headers["Retry-After"], "2")
+                self.assertEqual(answer.json()["error"]["code"], "busy")
+                self.assertEqual(self.url_open("/api/ai/turns/1/stream").status_code, 404)

@@ -43,12 +43,30 @@ def answered(page):
     expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("All done.")
 
 
+GROW = """async content => {
+    const line = () => Object.assign(document.createElement("p"), {textContent: "More."});
+    for (const _one of [1, 2, 3]) {
+        content.append(line());
+        await new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    }
+}"""
+
+
+def grow(page):
+    """Let something come below what is shown, and be drawn."""
+    page.locator(".o_ai_chat_scroll .o_ai_chat_column").evaluate(GROW)
+
+
 def test_a_form_of_a_server_is_filled_in(card, scripted_llm):
     tool = card(ASK, {})
     form = tool.get_by_role("group", name="Question from “asks”")
     expect(form).to_contain_text("Please provide inputs")
     expect(tool).to_have_attribute("data-outcome", "asked")
-    form.get_by_role("button", name="Send").click()
+    send = form.get_by_role("button", name="Send")
+    send.scroll_into_view_if_needed()
+    grow(form.page)  # whoever is at the end of a long form stays there
+    expect(send).to_be_in_viewport()
+    send.click()
     expect(form).to_contain_text("Fill in this field.")
     form.locator("[name=name]").fill("Ann")
     form.get_by_label("Integer", exact=True).fill("142")

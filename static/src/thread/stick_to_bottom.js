@@ -16,6 +16,7 @@ export function useStickToBottom(scrollRef, contentRef) {
     const state = useState({ isAtBottom: true });
     let isHeld = false;
     let fromEnd = null;
+    let shown = null;
     let observer = null;
 
     function measure() {
@@ -31,16 +32,21 @@ export function useStickToBottom(scrollRef, contentRef) {
         }
     }
 
-    /** As far down as possible while what waits for the person is shown from its head. */
+    /**
+     * As far down as possible while what waits for the person is shown from its head. Once that was shown, the
+     * view goes down only: the person may be at the end of a long form.
+     */
     function follow() {
-        toBottom();
         const el = scrollRef.el;
-        const waiting = contentRef.el?.querySelector(WAITING);
-        const above =
-            waiting && el.getBoundingClientRect().top - waiting.getBoundingClientRect().top;
-        if (above > 0) {
-            el.scrollTop -= above;
-        }
+        const waiting = contentRef.el?.querySelector(WAITING) || null;
+        const end = el.scrollHeight - el.clientHeight;
+        const head = waiting
+            ? el.scrollTop + waiting.getBoundingClientRect().top - el.getBoundingClientRect().top
+            : end;
+        const wanted = Math.min(end, head);
+        el.scrollTop = waiting && waiting === shown ? Math.max(el.scrollTop, wanted) : wanted;
+        shown = waiting;
+        measure();
     }
 
     function onGrow() {
