@@ -39,7 +39,9 @@ def headless() -> str:
     found = shutil.which(SHELL)
     if found:
         return found
-    whole = ensure()  # its package brings the libraries, and two installations at once refuse each other
+    whole = (
+        ensure()
+    )  # its package brings the libraries, and two installations at once refuse each other
     try:
         shell = build_once(f"{SHELL}-{SUITE}", _unpack) / "tree/usr/lib/chromium" / SHELL
         subprocess.run([shell, "--version"], check=True, capture_output=True)

@@ -1,5 +1,8 @@
 """API errors: an HTTP status, a stable code, a sentence."""
 
+import json
+
+from werkzeug import Response
 from werkzeug.exceptions import HTTPException
 
 from ...services.errors import ConfigError, EngineError, FileError, ReaderBusy, UnsupportedFile
@@ -52,6 +55,11 @@ class ApiError(HTTPException):
         self.error_code = error_code
         self.details = details or {}
         self.headers = headers or {}
+
+    def as_response(self) -> Response:
+        """For who has no dispatcher yet."""
+        body = json.dumps(error_body(self))
+        return Response(body, self.code, self.headers, mimetype="application/json")
 
     @classmethod
     def unauthenticated(cls):

@@ -5,17 +5,15 @@ serves the request without a database: it answers 404 and ends the person's sess
 """
 
 import functools
-import json
 
 import psycopg2
 from odoo.http import request
-from werkzeug import Response
 from werkzeug.exceptions import ServiceUnavailable
 
 from ...tools import db
-from .api_error import ApiError, error_body
+from .api_error import ApiError
 
-PATHS = "/api/ai/"
+PATHS = ("/api/ai/", "/api/ai-", "/api/mcp/", "/api/sessions")
 NO_DATABASE = "Odoo cannot reach its database right now. Try again in a moment."
 
 
@@ -24,9 +22,7 @@ class Outage(db.DatabaseGone, ServiceUnavailable):
 
     def __init__(self):
         busy = ApiError.busy(NO_DATABASE)
-        body = json.dumps(error_body(busy))
-        response = Response(body, busy.code, busy.headers, mimetype="application/json")
-        ServiceUnavailable.__init__(self, response=response)
+        ServiceUnavailable.__init__(self, response=busy.as_response())
 
 
 def install(registry) -> None:
@@ -45,7 +41,11 @@ def _answered(method):
         try:
             return method(*args, **options)
         except psycopg2.Error as error:
-            if not request or not request.httprequest.path.startswith(PATHS) or not db.passes(error):
+            if (
+                not request
+                or not request.httprequest.path.startswith(PATHS)
+                or not db.passes(error)
+            ):
                 raise
             raise Outage from error
 

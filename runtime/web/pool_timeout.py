@@ -5,15 +5,13 @@ in use. A burst of streams, say of all browsers after a restart, would be answer
 only for the moment in which a stream is opened.
 """
 
-import json
 import random
 import time
 
 from odoo.sql_db import PoolError
-from werkzeug import Response
 from werkzeug.exceptions import ServiceUnavailable
 
-from .api_error import ApiError, error_body
+from .api_error import ApiError
 
 TIMEOUT = 20.0  # s
 LOOK_AGAIN = 0.03, 0.08  # s between two looks into a pool that is full
@@ -24,9 +22,7 @@ class PoolTimeout(PoolError, ServiceUnavailable):
 
     def __init__(self):
         busy = ApiError.busy("Too many people are connecting at once. Try again in a moment.")
-        body = json.dumps(error_body(busy))
-        response = Response(body, busy.code, busy.headers, mimetype="application/json")
-        ServiceUnavailable.__init__(self, response=response)
+        ServiceUnavailable.__init__(self, response=busy.as_response())
 
 
 def install(registry) -> None:
