@@ -1,12 +1,16 @@
-"""Requests that find all connections in use wait, and as in an outage they are told to come again."""
+"""Requests without a connection: they wait while all are in use, and are 503 `busy` then, or in an outage."""
 
 from unittest.mock import patch
 
 import psycopg2
+from odoo.http import _generate_routing_rules, root
 from odoo.sql_db import PoolError
 from odoo.tests import HttpCase, TransactionCase, tagged
+from odoo.tools.translate import code_translations
 
+from ..models.base.ir_http import LANGUAGE_HEADER
 from ..runtime.web import outage, pool_timeout
+from ..tools.db import ADDON
 
 FULL = PoolError("The Connection Pool Is Full")
 
@@ -56,13 +60,42 @@ class TestBusy(HttpCase):
         self.assertEqual(answer.json()["error"]["code"], "busy")
 
     def test_an_outage_is_no_page_and_signs_nobody_out(self):
-        self.authenticate("demo", "demo")
+        session = self.authenticate("demo", "demo")
+        session.context["lang"] = "zh_TW"
+        root.session_store.save(session)
         for error in (psycopg2.OperationalError, psycopg2.DatabaseError, psycopg2.InterfaceError):
             with self.subTest(error=error.__name__):
-                with patch.object(self.registry, "check_signaling", side_effect=error("closed")):
-                    self.registry.check_signaling = outage._answered(self.registry.check_signaling)
-                    answer = self.url_open("/api/ai/turns/1/stream")
+                answer = self._without_database(error("closed"))
                 self.assertEqual(answer.status_code, 503)
                 self.assertEqual(answer.headers["Retry-After"], "2")
-                self.assertEqual(answer.json()["error"]["code"], "busy")
+                problem = answer.json()["error"]
+                self.assertEqual(problem["code"], "busy")
+                self.assertEqual(problem["message"], "Odoo 目前無法連線到資料庫，請稍後再試。")
                 self.assertEqual(self.url_open("/api/ai/turns/1/stream").status_code, 404)
+
+    def test_a_language_that_nobody_ships_loads_no_catalog(self):
+        self.authenticate("demo", "demo")
+        headers = {LANGUAGE_HEADER: "../xx"}
+        answer = self._without_database(psycopg2.OperationalError("closed"), headers)
+        self.assertEqual(answer.json()["error"]["message"], outage.NO_DATABASE)
+        self.assertNotIn((ADDON, "../xx"), code_translations.python_translations)
+
+    def test_a_full_pool_keeps_its_own_sentence(self):
+        self.authenticate("demo", "demo")
+        answer = self._without_database(pool_timeout.PoolTimeout())
+        self.assertIn("Too many people", answer.json()["error"]["message"])
+
+    def test_the_paths_are_those_of_the_api(self):
+        own = {
+            url
+            for url, endpoint in _generate_routing_rules([ADDON], nodb_only=False)
+            if endpoint.routing["type"] == "woow_ai"
+        }
+        self.assertTrue(own)
+        self.assertEqual({path for path in own if not path.startswith(outage.PATHS)}, set())
+
+    def _without_database(self, error, headers=None):
+        """The answer of a stream's route, whose request meets this error first."""
+        with patch.object(self.registry, "check_signaling", side_effect=error):
+            self.registry.check_signaling = outage._answered(self.registry.check_signaling)
+            return self.url_open("/api/ai/turns/1/stream", headers=headers)

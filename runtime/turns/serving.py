@@ -33,9 +33,7 @@ def registry_loaded(dbname: str) -> None:
     exporter.begin()
     if process.is_evented():
         pool_timeout.install(Registry(dbname))
-        outage.install(Registry(dbname))
     elif isinstance(server.server, server.PreforkServer):
-        outage.install(Registry(dbname))
         _follow_workers()
         _outlive_outages()
         if _is_master() and settings.get().in_process_runner:
@@ -45,8 +43,10 @@ def registry_loaded(dbname: str) -> None:
         if request:  # in a worker: the first one for this database, which the master has not loaded
             _warm_streams_later(dbname)
     elif _is_threaded_server():
-        outage.install(Registry(dbname))
         listeners.ensure_listening(dbname)
+    else:
+        return
+    outage.install(Registry(dbname))
 
 
 def _is_threaded_server() -> bool:

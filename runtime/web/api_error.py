@@ -57,7 +57,7 @@ class ApiError(HTTPException):
         self.headers = headers or {}
 
     def as_response(self) -> Response:
-        """For who has no dispatcher yet."""
+        """The answer to a request that has no dispatcher yet."""
         body = json.dumps(error_body(self))
         return Response(body, self.code, self.headers, mimetype="application/json")
 

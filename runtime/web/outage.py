@@ -1,38 +1,55 @@
-"""Outage: a request of the API that comes while PostgreSQL is away is told to come again.
+"""Outage: requests of the API are answered 503 `busy` while PostgreSQL cannot be reached.
 
-Odoo opens a transaction for every request before any code of an addon runs. Of an error there it makes a page, or
-serves the request without a database: it answers 404 and ends the person's session.
+Odoo opens a transaction for each request before any code of an addon runs. On an error there it answers with a page,
+or serves the request without a database: a 404, which ends the session.
 """
 
 import functools
+from pathlib import Path
 
 import psycopg2
 from odoo.http import request
 from werkzeug.exceptions import ServiceUnavailable
 
-from ...tools import db
+from ...models.base.ir_http import LANGUAGE_HEADER
+from ...tools import db, sentences
 from .api_error import ApiError
+from .pool_timeout import PoolTimeout
 
-PATHS = ("/api/ai/", "/api/ai-", "/api/mcp/", "/api/sessions")
+PATHS = (
+    "/api/ai/",
+    "/api/ai-reply",
+    "/api/mcp/",
+    "/api/sessions/",
+    "/api/agent-retrieval/",
+    "/metrics",
+)
 NO_DATABASE = "Odoo cannot reach its database right now. Try again in a moment."
+LANGUAGES = {path.stem for path in Path(__file__).parents[2].glob("i18n/*.po")}
 
 
 class Outage(db.DatabaseGone, ServiceUnavailable):
-    """For code the database is gone, for HTTP it is 503 `busy` with Retry-After."""
+    """`DatabaseGone` for code; 503 `busy` with Retry-After for HTTP."""
 
     def __init__(self):
-        busy = ApiError.busy(NO_DATABASE)
+        busy = ApiError.busy(sentences.in_language(_language(), NO_DATABASE))
         ServiceUnavailable.__init__(self, response=busy.as_response())
 
 
 def install(registry) -> None:
-    """Answer requests that this database, and no other, cannot serve; idempotent.
+    """Answer requests that cannot reach the database of `registry`; idempotent.
 
-    :param registry: one that was just loaded, which lives as long as what it is given here
+    :param registry: one that was just loaded; the wrapped methods live as long as it does
     """
     if "check_signaling" not in vars(registry):
         registry.check_signaling = _answered(registry.check_signaling)
         registry.cursor = _answered(registry.cursor)
+
+
+def _language() -> str:
+    """The page's, else the session's; Odoo keeps a catalog of whatever is asked for, so only one that we ship."""
+    asked = request.httprequest.headers.get(LANGUAGE_HEADER) or request.session.context.get("lang")
+    return asked if asked in LANGUAGES else "en_US"
 
 
 def _answered(method):
@@ -41,11 +58,9 @@ def _answered(method):
         try:
             return method(*args, **options)
         except psycopg2.Error as error:
-            if (
-                not request
-                or not request.httprequest.path.startswith(PATHS)
-                or not db.passes(error)
-            ):
+            is_ours = request and request.httprequest.path.startswith(PATHS)
+            is_answered = isinstance(error, PoolTimeout)
+            if not is_ours or is_answered or not db.passes(error):
                 raise
             raise Outage from error
 
