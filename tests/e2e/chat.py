@@ -67,14 +67,24 @@ class Turn:
         self.id = turn_id
         self.url = stream_url
 
-    def lines(self, after=0, http=None, timeout=PATIENCE) -> Iterator[tuple[int, dict]]:
-        """(seq, payload) as they arrive, over as many requests as it takes, up to the final event."""
+    def lines(
+        self, after=0, http=None, timeout=PATIENCE, is_patient=False
+    ) -> Iterator[tuple[int, dict]]:
+        """(seq, payload) as they arrive, over as many requests as it takes, up to the final event.
+
+        :param is_patient: try again, as browsers do, where the answer is `busy`
+        """
         http = http or self.chat.http
         until = time.monotonic() + timeout
         while time.monotonic() < until:
             with http.stream("GET", self.url, headers={"Last-Event-ID": str(after)}) as answer:
                 if answer.status_code == 204:
                     return
+                if is_patient and answer.status_code == 503:
+                    busy = json.loads(answer.read())["error"]
+                    assert (busy["code"], busy["details"]) == ("busy", {"retry_after": 2})
+                    time.sleep(0.1)
+                    continue
                 assert answer.status_code == 200, answer.read()
                 seq = 0
                 for line in answer.iter_lines():

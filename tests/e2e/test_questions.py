@@ -53,7 +53,7 @@ GROW = """async content => {
 
 
 def grow(page):
-    """Let something come below what is shown, and be drawn."""
+    """Add paragraphs below what is shown, one after another, each drawn."""
     page.locator(".o_ai_chat_scroll .o_ai_chat_column").evaluate(GROW)
 
 
@@ -64,7 +64,7 @@ def test_a_form_of_a_server_is_filled_in(card, scripted_llm):
     expect(tool).to_have_attribute("data-outcome", "asked")
     send = form.get_by_role("button", name="Send")
     send.scroll_into_view_if_needed()
-    grow(form.page)  # whoever is at the end of a long form stays there
+    grow(form.page)  # the end of a long form stays in view
     expect(send).to_be_in_viewport()
     send.click()
     expect(form).to_contain_text("Fill in this field.")
