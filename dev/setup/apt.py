@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dev.commands import run
 
-WAIT = ("-o", "DPkg::Lock::Timeout=300")  # s, for who installs something else at the moment
+WAIT = ("-o", "DPkg::Lock::Timeout=300")  # s, while another installation runs
 QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
 
 

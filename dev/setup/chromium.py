@@ -39,9 +39,7 @@ def headless() -> str:
     found = shutil.which(SHELL)
     if found:
         return found
-    whole = (
-        ensure()
-    )  # its package brings the libraries, and two installations at once refuse each other
+    whole = ensure()  # first: its package brings the libraries that the shell needs
     try:
         shell = build_once(f"{SHELL}-{SUITE}", _unpack) / "tree/usr/lib/chromium" / SHELL
         subprocess.run([shell, "--version"], check=True, capture_output=True)

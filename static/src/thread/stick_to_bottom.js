@@ -16,7 +16,7 @@ export function useStickToBottom(scrollRef, contentRef) {
     const state = useState({ isAtBottom: true });
     let isHeld = false;
     let fromEnd = null;
-    let shown = null;
+    let shown = null; // what waits for the person, once it was brought into view
     let observer = null;
 
     function measure() {
@@ -33,12 +33,12 @@ export function useStickToBottom(scrollRef, contentRef) {
     }
 
     /**
-     * As far down as possible while what waits for the person is shown from its head. Once that was shown, the
-     * view goes down only: the person may be at the end of a long form.
+     * Scrolls as far down as the head of what waits for the person allows. Once that head was in view, it never
+     * scrolls up again: the person may be at the end of a long form.
      */
     function follow() {
         const el = scrollRef.el;
-        const waiting = contentRef.el?.querySelector(WAITING) || null;
+        const waiting = contentRef.el?.querySelector(WAITING);
         const end = el.scrollHeight - el.clientHeight;
         const head = waiting
             ? el.scrollTop + waiting.getBoundingClientRect().top - el.getBoundingClientRect().top
