@@ -6,18 +6,15 @@ from odoo.http import request
 from ..models.turn.ai_turn import PROMPT_CHARS
 from ..runtime import process
 from ..runtime.web.after_commit import AfterCommit
-from ..runtime.web.api_error import ApiError, error_body
+from ..runtime.web.api_error import ApiError
 from ..runtime.web.slots import at_most
-from ..services.errors import EngineError
 from ..services.llm import reply
 from ..services.specs import Limits, TurnRequest
-from ..tools import db
 from .chat import ROUTE, assistant_or_404, message_text, visible_service
 from .dispatcher import body
 from .execute import MAX_CALLS
 
 TIMEOUT = 90.0  # seconds that a model may take
-TURN = "woow_paas_platform.ai_turn"
 
 
 class AiReplyController(http.Controller):
@@ -40,8 +37,7 @@ class AiReplyController(http.Controller):
         if values["includeMCPTools"]:
             tools = assistant._tools_for_caller(request.env.user, service)
         turn = _request(assistant, reply.question(message, context, results), tools)
-        dbname, context = request.db, dict(request.env.context)
-        return AfterCommit(request.env, lambda: _answer(turn, dbname, context))
+        return AfterCommit(request.env, lambda: _answer(turn))
 
 
 def _assistant(assistant_id):
@@ -70,18 +66,10 @@ def _request(assistant, question, tools):
     )
 
 
-def _answer(turn, dbname, context):
+def _answer(turn):
     """Runs when the request's transaction is over."""
-    try:
-        limit = at_most(TIMEOUT)
-        answer = process.wait_for(lambda engine: engine.reply(turn, limit), limit)
-    except EngineError as caught:
-        code, fallback = caught.code, str(caught)
-
-        def sentence(env):
-            return env(context=context)[TURN]._error_sentence(code, fallback)
-
-        return error_body(ApiError(502, code, db.transaction(dbname, sentence))), 502
+    limit = at_most(TIMEOUT)
+    answer = process.wait_for(lambda engine: engine.reply(turn, limit), limit)
     return {
         "reply": answer.raw_text,
         "message": answer.text,

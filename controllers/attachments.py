@@ -7,9 +7,10 @@ from odoo import http
 from odoo.http import request
 
 from ..runtime.records import mentions
-from ..runtime.web import uploads
+from ..runtime.web.after_commit import AfterCommit
 from ..runtime.web.api_error import ApiError
 from ..services.llm import files
+from ..tools import db
 from ..tools.refusals import NotThere
 from .chat import READ, ROUTE, active_companies, assistant_or_404, conversation_or_404
 from .dispatcher import body
@@ -42,7 +43,7 @@ class AttachmentController(http.Controller):
             (file,) = own._attach_content(values["name"], content, reading=reading)._ai_file_data()
             return file
 
-        return uploads.respond(request.env, values["name"], content, keep)
+        return self._kept(values["name"], content, keep)
 
     @http.route(
         "/api/ai/attachments", methods=["POST"], max_body=MAX_FORM, takes_form=True, **ROUTE
@@ -58,7 +59,26 @@ class AttachmentController(http.Controller):
         def keep(env, reading):
             return env["discuss.channel"]._attach_unsent(name, content, reading)._ai_unsent_data()
 
-        return uploads.respond(request.env, name, content, keep)
+        return self._kept(name, content, keep)
+
+    def _kept(self, name, content, keep):
+        """A response of 201, after the file was read without a transaction, and kept in one of its own.
+
+        :param content: bytes of a checked length
+        :param keep: ``keep(env, reading)`` keeps the file with the caller's rights, and returns its data
+        """
+        env = request.env
+        dbname, uid, lang = env.cr.dbname, env.uid, env.lang
+
+        def work():
+            reading = files.read(name, content, (dbname, uid))
+
+            def kept(env):
+                return keep(env(user=uid, su=False, context={"lang": lang}), reading)
+
+            return db.transaction(dbname, kept), 201
+
+        return AfterCommit(env, work)
 
     @http.route("/api/ai/attachments/<int:attachment_id>", **READ)
     def attachment(self, attachment_id):

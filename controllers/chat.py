@@ -10,10 +10,8 @@ from ..models.turn.question import Question
 from ..runtime import process
 from ..runtime.records import mentions
 from ..runtime.turns import listeners
-from ..runtime.web.after_commit import TURNED_AWAY
 from ..runtime.web.api_error import ApiError
 from ..runtime.web.slots import SEARCH
-from ..tools import sentences
 from .dispatcher import body, query_int
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
@@ -165,7 +163,7 @@ class ChatController(http.Controller):
         if words := " ".join(request.httprequest.args.get("q", "").split())[:SEARCH_CHARS]:
             with listeners.slots(request.db).hold(request.env.uid, SEARCH) as has_slot:
                 if not has_slot:
-                    raise ApiError.too_many_waits(sentences.translated(request.env, TURNED_AWAY))
+                    raise ApiError.too_many_waits(request.env.lang)
                 channels, excerpts, is_whole = Channel._ai_conversations_with(words, **part)
         else:
             channels = Channel._ai_conversations(**part)

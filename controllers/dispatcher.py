@@ -1,25 +1,15 @@
 """Dispatcher: reads a request's JSON and turns exceptions into a status and a body."""
 
-import logging
-
-import psycopg2
-from odoo.exceptions import AccessDenied, AccessError, MissingError, UserError, ValidationError
-from odoo.http import Json2Dispatcher, Response, SessionExpiredException, request
-from werkzeug.exceptions import HTTPException
+from odoo.exceptions import AccessError
+from odoo.http import Json2Dispatcher, Response, request
 
 from ..models.base.ir_http import LANGUAGE_HEADER, CrossSite
-from ..runtime.web import client_line
-from ..runtime.web.api_error import ApiError, error_body
-from ..runtime.web.outage import NO_DATABASE
+from ..runtime.web import api_error, client_line
+from ..runtime.web.api_error import ApiError
 from ..services import large, text
 from ..services.errors import EngineError, ResultTooLarge
-from ..tools import db, sentences
-from ..tools.refusals import Refusal
 from .schemas import SCHEMAS, misfit
 
-_logger = logging.getLogger(__name__)
-
-WENT_WRONG = "Something went wrong. An administrator can find the details in the log."
 MAX_BODY = 1024 * 1024  # bytes of one JSON body, where the route names no `max_body`
 
 
@@ -46,9 +36,7 @@ class AiDispatcher(Json2Dispatcher):
             result = self.request.registry["ir.http"]._dispatch(endpoint)
         except (AccessError, EngineError) as error:
             # here and not in `handle_error`, because Odoo logs them as warnings and tracebacks
-            if detail := getattr(error, "detail", ""):
-                _logger.info("%s: %s (%s)", self.request.httprequest.path, error, detail)
-            raise self.as_api_error(error) from error
+            raise self._logged(error) from error
         if isinstance(result, Response):
             return result
         return self.request.make_json_response(result)
@@ -79,56 +67,13 @@ class AiDispatcher(Json2Dispatcher):
             raise CrossSite
 
     def handle_error(self, exc):
-        error = self.as_api_error(exc)
-        path = self.request.httprequest.path
-        if error.error_code == "busy":  # Odoo has logged what the database said
-            _logger.info("%s: %s", path, exc)
-        elif error.code >= 500 and error is not exc:  # a route's own error needs no traceback
-            _logger.error("%s failed.", path, exc_info=exc)
-        elif error.code < 500:
-            _logger.debug("%s is refused: %s %s.", path, error.code, error.error_code)
+        error = self._logged(exc)
         return self.request.make_json_response(
-            error_body(error), headers=list(error.headers.items()), status=error.code
+            error.body(), headers=list(error.headers.items()), status=error.code
         )
 
-    def as_api_error(self, exc):
-        """Narrowest class first; what is not known says nothing of its inside."""
-        env = self.request.env
-        match exc:
-            case ApiError():
-                return exc
-            case SessionExpiredException() | AccessDenied():
-                return ApiError.unauthenticated()
-            case MissingError():
-                return ApiError(404, "not_found", env._("This record does not exist."))
-            case AccessError():
-                return ApiError(403, "forbidden", env._("You are not allowed to do this."))
-            case CrossSite():
-                sentence = env._("Requests from other sites are not accepted.")
-                return ApiError(403, "cross_site", sentence)
-            case Refusal():
-                return ApiError.of_refusal(exc)
-            case ValidationError():
-                return ApiError(422, "invalid", str(exc.args[0]))
-            case UserError():
-                return ApiError(422, "refused", str(exc.args[0]))
-            case EngineError():
-                return ApiError.of_engine(exc, sentences.translated(env, str(exc)))
-            case HTTPException() if exc.code and exc.code < 500:
-                return ApiError(exc.code, "http_error", exc.description or exc.name)
-            case db.DatabaseGone():
-                return ApiError.busy(_translated(env, NO_DATABASE))
-            case psycopg2.Error() if db.passes(exc):
-                return ApiError.busy(_translated(env, NO_DATABASE))
-        return ApiError(500, "internal_error", _translated(env, WENT_WRONG))
-
-
-def _translated(env, sentence):
-    """In the person's language, unless what failed is the database that knows it."""
-    try:
-        return sentence if env is None else sentences.translated(env, sentence)
-    except psycopg2.Error:
-        return sentence
+    def _logged(self, exc):
+        return api_error.logged(exc, api_error.request_reader(), self.request.httprequest.path)
 
 
 def body(name):

@@ -6,13 +6,13 @@ from odoo import http
 from odoo.http import request
 
 from ..runtime import process
-from ..runtime.web import direct_call
+from ..runtime.web import api_error, direct_call
 from ..runtime.web.api_error import ApiError
 from ..services.errors import EngineError, McpOff
 from ..services.llm.files import PICTURES
 from ..services.schemas import arguments as checks
 from ..services.specs import CallResult, ToolCall
-from ..tools import mcp_switch, sentences
+from ..tools import mcp_switch
 from ..tools.refusals import InvalidArguments
 from .chat import ROUTE
 from .dispatcher import body
@@ -51,8 +51,8 @@ class ExecuteController(http.Controller):
             try:
                 asked.resolve(offered)
                 error = asked.refusal()
-            except ApiError as caught:
-                error = caught
+            except (ApiError, EngineError) as caught:
+                error = api_error.of(caught, api_error.request_reader())
             if error:
                 refused[position] = {
                     "name": asked.name,
@@ -164,14 +164,10 @@ class _RequestedCall:
     def take(self, found, alias):
         """Call this tool by this name.
 
-        :raises ApiError: its server's secret cannot be read
+        :raise EngineError: its server cannot be asked for the caller
         """
         self.tool = found
-        try:
-            server = found.server_id._server_spec(request.env.user)
-        except EngineError as error:
-            sentence = sentences.translated(request.env, error.outline)
-            raise ApiError(502, error.code, sentence) from error
+        server = found.server_id._server_spec(request.env.user)
         call = ToolCall(
             id=f"direct_{uuid.uuid4().hex}",
             alias=alias,

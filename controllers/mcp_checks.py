@@ -10,11 +10,10 @@ from odoo.http import request
 from ..runtime import process
 from ..runtime.servers import server_jobs
 from ..runtime.web.after_commit import AfterCommit
-from ..runtime.web.api_error import ApiError, error_body
-from ..runtime.web.checks import Check, diagnosis_data, error_data
+from ..runtime.web.checks import Check, diagnosis_data
 from ..runtime.web.slots import at_most
 from ..services.errors import EngineError
-from ..tools import db, server_files
+from ..tools import db, sentences, server_files
 from .chat import (
     ROUTE,
     assistant_or_404,
@@ -70,7 +69,7 @@ class _Check(Check):
     """One question to a server."""
 
     def __init__(self, server):
-        super().__init__(server, server._server_spec())
+        super().__init__(server, server._server_spec)
 
     def test(self):
         return self.response(self._test)
@@ -96,11 +95,9 @@ class _Check(Check):
         store = process.server_store(self.dbname)
         try:
             discovery = process.discover(self.spec)
-        except EngineError as caught:
-            failure = caught
-            store.failed(self.spec.id, failure)
-            data = self.in_new_cursor(lambda env, _server: error_data(env, failure))
-            return error_body(ApiError(502, data["code"], data["message"])), 502
+        except EngineError as error:
+            store.failed(self.spec.id, error)
+            raise
         store.synced(self.spec.id, discovery)
         return self.in_new_cursor(lambda _env, server: server._api_data(with_tools=True)), 200
 
@@ -112,13 +109,14 @@ class _Reload:
         env = request.env
         process.runner()
         self.env = env
+        self.reader = sentences.Reader.manager(env)
         self.rows = assistant._reload_rows(servers)
         managed = assistant._managed_of(servers)
         managed._count_checks()
         # sudo: mcp_server - addresses and credentials, for the engine
         self.specs, problems = managed.sudo()._server_specs()
         for server_id, problem in problems.items():
-            self.rows[server_id]["about"] = error_data(env, problem)["message"]
+            self.rows[server_id]["about"] = sentences.for_reader(problem, self.reader)
         self.rereads_file = env["ai.assistant"]._may_reread_file()
         self.dbname, self.uid, self.context = env.cr.dbname, env.uid, dict(env.context)
 
@@ -137,7 +135,9 @@ class _Reload:
             for server_id, outcome in outcomes.items():
                 failed = isinstance(outcome, EngineError)
                 message = (
-                    error_data(env, outcome)["message"] if failed else env._("Tools reloaded.")
+                    sentences.for_reader(outcome, self.reader)
+                    if failed
+                    else env._("Tools reloaded.")
                 )
                 rows[server_id] = {**rows[server_id], "about": message}
             lines = list(rows.values())
@@ -172,10 +172,7 @@ class ProviderController(http.Controller):
     def test_provider(self, provider_id):
         """Step by step up to the first that fails: ``{ok, steps, error}``."""
         provider = _managed_or_404(provider_id)
-        try:
-            check = Check(provider, provider._llm_spec())
-        except EngineError as error:
-            raise _not_asked(error) from error
+        check = Check(provider, provider._llm_spec)
 
         def test():
             limit = at_most(TEST_TIMEOUT)
@@ -198,22 +195,13 @@ class ProviderController(http.Controller):
         provider_id = values.get("provider_id")
         provider = _managed_or_404(provider_id) if provider_id else request.env[PROVIDER]
         provider.check_access("create")
-        try:
-            check = Check(
-                provider, provider._listing_spec(values["api_base_url"], values.get("api_key"))
-            )
-        except EngineError as error:
-            raise _not_asked(error) from error
+        check = Check(
+            provider,
+            lambda: provider._listing_spec(values["api_base_url"], values.get("api_key")),
+        )
 
         def listed():
-            try:
-                names = process.wait_for(
-                    lambda engine: engine.model_names(check.spec), NAMES_TIMEOUT
-                )
-            except EngineError as error:
-                problem = error
-                data = check.in_new_cursor(lambda env, _provider: error_data(env, problem))
-                return error_body(ApiError(502, data["code"], data["message"])), 502
+            names = process.wait_for(lambda engine: engine.model_names(check.spec), NAMES_TIMEOUT)
             return {"models": list(names or ())}, 200
 
         return check.response(listed)
@@ -224,8 +212,3 @@ def _managed_or_404(provider_id):
     provider = visible_or_404(PROVIDER, provider_id, missing)
     provider.check_access("write")
     return provider
-
-
-def _not_asked(error):
-    data = error_data(request.env, error)
-    return ApiError(422, data["code"], data["message"])

@@ -4,6 +4,7 @@ from odoo import http
 from odoo.exceptions import UserError
 from odoo.http import request
 
+from ..runtime.web import api_error
 from ..runtime.web.api_error import ApiError
 from ..tools.refusals import Refusal
 from .chat import READ, ROUTE
@@ -75,9 +76,8 @@ class McpControlController(http.Controller):
             with request.env.cr.savepoint():
                 BATCH[action](managed_or_404(server_id))
         except (ApiError, UserError, Refusal) as error:
-            error = request.dispatcher.as_api_error(error)
-            problem = {"code": error.error_code, "message": error.description}
-            return {"id": server_id, "ok": False, "error": problem}
+            problem = api_error.of(error, api_error.request_reader())
+            return {"id": server_id, "ok": False, "error": problem.item()}
         return {"id": server_id, "ok": True, "error": None}
 
     @http.route("/api/mcp/servers/<int:server_id>/versions", **READ)

@@ -16,7 +16,7 @@ from ..models.recall.action_type_recall import (
 )
 from ..runtime import process
 from ..runtime.web import direct_call
-from ..runtime.web.api_error import ApiError, error_body
+from ..runtime.web.api_error import ApiError
 from ..services import text
 from ..services.schemas import arguments
 from ..services.specs import CallResult, ToolCall
@@ -194,7 +194,7 @@ class _Direct:
         code = getattr(executed.error, "code", result.outcome)
         error = self._error(502, self.failed, result.text)
         error.details |= {"outcome": result.outcome, "reason": code}
-        return error_body(error), 502
+        raise error
 
     def _of_upstream(self, raw):
         if self.failed == MCP_CALL_FAILED:

@@ -5,9 +5,13 @@ from odoo.service import security
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
+from ..runtime import process
 from ..runtime.turns import listeners
+from ..runtime.web import api_error
 from ..services import errors
 from ..tools import db
+from ..tools.refusals import TooOften
+from ..tools.sentences import Reader
 from .common import AiHttpCase
 
 
@@ -45,6 +49,45 @@ class TestErrorSentences(AiHttpCase):
         turn = self._ask(self.member).sudo()
         quota = "The quota of the language model is used up. An administrator must check it."
         self.assertEqual(turn._error_sentence("llm_rate_limited", quota), quota)
+
+    def test_a_user_reads_less_of_an_error_than_its_manager(self):
+        error = errors.ConfigError("The folder /srv/tools is not readable.")
+        blocked = errors.BlockedAddress(detail="10.0.0.7")
+        readers = {
+            "user": Reader(),
+            "owner": Reader(manages=True),
+            "administrator": Reader(manages=True, administers=True),
+        }
+        read = {name: api_error.of(error, reader).description for name, reader in readers.items()}
+        self.assertEqual(read["user"], "The configuration is not valid.")
+        self.assertEqual(read["owner"], str(error))
+        self.assertEqual(read["administrator"], str(error))
+        read = {name: api_error.of(blocked, reader).description for name, reader in readers.items()}
+        self.assertNotIn("10.0.0.7", read["user"] + read["owner"])
+        self.assertIn("10.0.0.7", read["administrator"])
+
+    def test_a_wait_is_in_the_details_and_in_the_header(self):
+        for error in (
+            TooOften("Later.", retry_after=7),
+            errors.RateLimited(retry_after=6.2),
+            errors.LlmRateLimited(retry_after=6.2),
+        ):
+            with self.subTest(error=type(error).__name__):
+                answer = api_error.of(error, Reader())
+                self.assertEqual(answer.details["retry_after"], 7)
+                self.assertEqual(answer.headers["Retry-After"], "7")
+        endless = api_error.of(errors.LlmRateLimited(retry_after=float("inf")), Reader())
+        self.assertNotIn("Retry-After", endless.headers)
+
+    def test_an_unexpected_error_after_the_commit_is_the_apis_own(self):
+        self._sign_in(self.member)
+        values = {"aiMessage": "Hi", "assistant_id": self.assistant.id}
+        fails = patch.object(process, "wait_for", side_effect=RuntimeError("secret of the inside"))
+        with fails, self.assertLogs("odoo", "ERROR") as logged:
+            status, data = self._call("POST", "/api/ai-reply", values)
+        self.assertEqual((status, data["error"]["code"]), (500, "internal_error"))
+        self.assertNotIn("secret", str(data))
+        self.assertIn("secret of the inside", "\n".join(logged.output))
 
     def test_more_streams_than_allowed_are_told_to_wait(self):
         turn = self._ask(self.member)

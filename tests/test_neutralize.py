@@ -42,7 +42,7 @@ class TestNeutralize(TurnByHandCase):
             with self.assertRaises(LlmSwitchedOff):
                 self.store.load(claim)
         conversation = f"/api/ai/conversations/{turn.channel_id.id}"
-        self.assertEqual(self._reply()[0], 502)
+        self.assertEqual(self._reply()[0], 422)
         self._call("GET", f"{conversation}/prompts")
         self._call("GET", f"{conversation}/resources")
         tool = {"toolName": "weather__forecast", "arguments": {"city": "Taipei"}}
@@ -152,7 +152,7 @@ class TestProviderSwitchedOff(TurnByHandCase):
         status, answer = self._call(
             "POST", "/api/ai-reply", {"assistant_id": self.assistant.id, "aiMessage": "Hello"}
         )
-        self.assertEqual((status, answer["error"]["code"]), (502, "llm_switched_off"))
+        self.assertEqual((status, answer["error"]["code"]), (422, "llm_switched_off"))
         self.assertIn("switched off", answer["error"]["message"])
 
     def test_turns_that_run_are_stopped(self):

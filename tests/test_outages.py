@@ -141,7 +141,7 @@ class TestOutages(StoreCase):
         with (
             patch.object(type(self.turn), "_is_streamed_until", side_effect=refusal),
             patch.object(db, "leave_replica", left.append),
-            mute_logger("odoo.http", "odoo.addons.woow_paas_platform.controllers.dispatcher"),
+            mute_logger("odoo.http", "odoo.addons.woow_paas_platform.runtime.web.api_error"),
         ):
             self.url_open(self.turn._stream_url())
         self.assertEqual(len(left), 1)

@@ -77,7 +77,7 @@ class TestBusy(HttpCase):
         self.authenticate("demo", "demo")
         headers = {LANGUAGE_HEADER: "../xx"}
         answer = self._without_database(psycopg2.OperationalError("closed"), headers)
-        self.assertEqual(answer.json()["error"]["message"], outage.NO_DATABASE)
+        self.assertEqual(answer.json()["error"]["message"], str(outage.NO_DATABASE))
         self.assertNotIn((ADDON, "../xx"), code_translations.python_translations)
 
     def test_a_full_pool_keeps_its_own_sentence(self):

@@ -113,7 +113,7 @@ class TestRecallApi(RecallApiCase):
     def test_a_schema_that_cannot_be_converted_is_500(self):
         self.plan.input_schema = '{"type": "array"}'
         self.env.flush_all()
-        with mute_logger("odoo.addons.woow_paas_platform.controllers.dispatcher"):
+        with mute_logger("odoo.addons.woow_paas_platform.runtime.web.api_error"):
             answer = self._recall()
         self._assert_error(answer, 500, "ErrExtActionRecallSchemaConvertFailed")
 

@@ -8,8 +8,8 @@ from odoo.exceptions import ConcurrencyError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
-from ..controllers import dispatcher, retrieval
-from ..runtime.web import direct_call
+from ..controllers import retrieval
+from ..runtime.web import api_error, direct_call
 from ..services.testing.fake_http import respond
 from ..services.testing.fake_tools import text
 from .common import served_mcp
@@ -80,7 +80,7 @@ class TestRecallProxy(RecallApiCase):
 
     def test_what_is_refused_leaves_a_line_for_debugging(self):
         proxy = f"{RETRIEVAL}/mcp/proxy/{self.crm.mcp_id}/tools/nothing/call"
-        with self.assertLogs(dispatcher.__name__, "DEBUG") as log:
+        with self.assertLogs(api_error.__name__, "DEBUG") as log:
             self.assertEqual(self._recall(at_id="nobody's")[0], 404)
             self.assertEqual(self._recall(headers={})[0], 400)
             self.assertEqual(self._call("POST", proxy, {})[0], 404)

@@ -139,8 +139,7 @@ class TestServerCredential(McpApiCase):
         self._sign_in(self.member)
         body = {"toolName": "forecast", "arguments": {}}
         status, data = self._call("POST", "/api/mcp/execute-tool", body)
-        self.assertGreaterEqual(status, 400)
-        self.assertEqual(data["error"]["code"], "key_missing")
+        self.assertEqual((status, data["error"]["code"]), (422, "key_missing"))
         self.assertIn("AI settings", data["error"]["message"])
 
     def test_the_page(self):

@@ -91,6 +91,7 @@ class TestWaits(RecallData, AiHttpCase):
                 self.assertEqual((response.status_code, error["code"]), (429, "too_many_waits"))
                 self.assertTrue(error["message"].endswith("."))
                 self.assertEqual(response.headers["Retry-After"], "5")
+                self.assertEqual(error["details"]["retry_after"], 5)
         self.assertFalse(self.fake.calls)
         rows = self.env["woow_paas_platform.tool_call"].search([("user_id", "=", self.internal.id)])
         self.assertEqual(rows.mapped("outcome"), ["denied"] * 3)

@@ -5,11 +5,13 @@ Sentences that hold a name or a number stay as the engine wrote them, unless the
 """
 
 import re
+from dataclasses import dataclass
+from pathlib import Path
 
 from odoo.tools import formatLang
-from odoo.tools.translate import LazyTranslate
+from odoo.tools.translate import LazyGettext, LazyTranslate
 
-from ..services.errors import LAST_OUTPUT
+from ..services.errors import LAST_OUTPUT, EngineError
 
 _lt = LazyTranslate(__name__)
 
@@ -23,7 +25,6 @@ _KNOWN = (
     _lt("You have left this conversation."),
     _lt("You can no longer read this channel."),
     _lt("Something went wrong. An administrator can find the details in the log."),
-    _lt("Odoo cannot reach its database right now. Try again in a moment."),
     _lt("The configuration is not valid."),
     _lt("This MCP server is no longer in the operator's file."),
     _lt("The entry of this MCP server in the operator's file has an error. Settings show it."),
@@ -357,12 +358,34 @@ def _pattern(sentence) -> re.Pattern:
 _PATTERNS = [(_pattern(sentence), sentence) for sentence in _WITH_VALUES]
 
 
-def of_error(env, error) -> str:
-    """What who manages a server may read of its trouble; an administrator also where in our network it happened.
+LANGUAGES = {path.stem for path in Path(__file__).parents[1].glob("i18n/*.po")}
 
-    Who only uses the server reads ``error.outline``.
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """The reader of an error.
+
+    :ivar lang: code of a language, None for English
+    :ivar manages: manages the server, provider or file that the error is about
+    :ivar administers: administers all of them, so may read of our network's inside
     """
-    return with_inside(env, for_managers(env, error.at_length()), error.inside)
+
+    lang: str | None = None
+    manages: bool = False
+    administers: bool = False
+
+    @classmethod
+    def manager(cls, env):
+        """The user of `env`, who manages what errors are about."""
+        return cls(env.lang, True, env.user.has_group("woow_paas_platform.group_admin"))
+
+
+def for_reader(error: EngineError, reader: Reader) -> str:
+    """The error's sentence in the reader's language, with as much of its inside as the reader may know."""
+    if not reader.manages:
+        return in_language(reader.lang, error.outline)
+    sentence = in_language(reader.lang, error.at_length().partition(_ADMINISTRATOR)[0])
+    return f"{sentence} ({error.inside})" if error.inside and reader.administers else sentence
 
 
 def with_inside(env, sentence: str, inside: str) -> str:
@@ -376,8 +399,10 @@ def knows(sentence: str) -> bool:
     return sentence in _BY_SOURCE
 
 
-def in_language(lang: str, sentence: str) -> str:
+def in_language(lang: str | None, sentence: str | LazyGettext) -> str:
     """As `translated`, where there is no environment any more."""
+    if isinstance(sentence, LazyGettext):
+        return sentence._translate(lang or "en_US")
     return _with_output(str(sentence), lambda known: known._translate(lang or "en_US"))
 
 

@@ -257,7 +257,9 @@ class McpServer(models.Model):
         if not uid:
             return
         user = self.env["res.users"].browse(uid)
-        message = sentences.of_error(self.with_user(user).with_context(lang=user.lang).env, error)
+        message = sentences.for_reader(
+            error, sentences.Reader.manager(self.with_user(user).with_context(lang=user.lang).env)
+        )
         user._bus_send(
             "simple_notification", {"type": "danger", "title": self.name, "message": message}
         )

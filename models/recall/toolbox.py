@@ -186,7 +186,11 @@ class Toolbox(models.Model):
         box = self.with_user(user).sudo().with_context(lang=user.lang)
         if error:
             is_ours = isinstance(error, EngineError)
-            message = sentences.of_error(box.env, error) if is_ours else str(error)
+            message = (
+                sentences.for_reader(error, sentences.Reader.manager(box.env))
+                if is_ours
+                else str(error)
+            )
             notice = {"type": "danger", "message": message}
         else:
             message = box.env._("%(count)s operations were imported.", count=box.operation_count)

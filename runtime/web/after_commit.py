@@ -1,21 +1,15 @@
 """Deferred responses, for routes that wait for a server: they answer after their request's transaction is over."""
 
 import json
-import logging
 
-from odoo.http import Response
+from odoo.http import Response, request
 from odoo.tools import json_default
 
 from ...services import text
-from ...services.errors import EngineError
-from ...tools import sentences
+from ...tools.sentences import Reader
 from ..turns import listeners
-from . import client_line
-from .api_error import WAIT_RETRY_AFTER, ApiError, error_body
-
-_logger = logging.getLogger(__name__)
-
-TURNED_AWAY = "Too many of your requests are already waiting for an answer. Try again when one of them has finished."
+from . import api_error, client_line
+from .api_error import ApiError
 
 
 class Waiting(Response):
@@ -28,7 +22,8 @@ class Waiting(Response):
 
     def __init__(self, env, work, **options):
         super().__init__(**options)
-        self._dbname, self._uid, self._lang = env.cr.dbname, env.uid, env.lang
+        self._dbname, self._uid = env.cr.dbname, env.uid
+        self._reader = Reader(env.lang)
         self._work = work
 
     def __call__(self, environ, start_response):
@@ -36,9 +31,7 @@ class Waiting(Response):
             if has_slot:
                 self._answer()
             else:
-                self.status_code = 429
-                self.headers["Retry-After"] = str(WAIT_RETRY_AFTER)
-                self._turn_away(sentences.in_language(self._lang, TURNED_AWAY))
+                self._turn_away(ApiError.too_many_waits(self._reader.lang))
         client_line.limit(environ)
         return super().__call__(environ, start_response)
 
@@ -46,38 +39,42 @@ class Waiting(Response):
         """Do the work, and become what it led to."""
         raise NotImplementedError
 
-    def _turn_away(self, sentence):
-        """There is no free slot: become a refusal."""
+    def _turn_away(self, error):
+        """There is no free slot: become this `ApiError`."""
         raise NotImplementedError
 
 
 class AfterCommit(Waiting):
     """The same as JSON.
 
-    :param work: returns (data, status)
+    :param work: returns (data, status), or raises
     :param turn_away: runs with a sentence instead of `work` where there is no slot for it
+    :param reader: of errors, where it is more than a user
     """
 
-    def __init__(self, env, work, turn_away=None):
+    def __init__(self, env, work, turn_away=None, reader=None):
         super().__init__(env, work, headers={"Content-Type": "application/json; charset=utf-8"})
+        self._path = request.httprequest.path
         self._when_turned_away = turn_away
+        self._reader = reader or self._reader
 
     def _answer(self):
         try:
             data, self.status_code = self._work()
-        except EngineError as error:
-            if error.detail:
-                _logger.info("%s: %s (%s)", type(error).__name__, error, error.detail)
-            sentence = sentences.in_language(self._lang, str(error))
-            refused = ApiError.of_engine(error, sentence)
-            data, self.status_code = error_body(refused), refused.code
-            self.headers.extend(refused.headers)
-        self._set(data)
+        except Exception as error:
+            self._fail(api_error.logged(error, self._reader, self._path))
+        else:
+            self._set(data)
 
-    def _turn_away(self, sentence):
+    def _turn_away(self, error):
         if self._when_turned_away:
-            self._when_turned_away(sentence)
-        self._set(error_body(ApiError.too_many_waits(sentence)))
+            self._when_turned_away(error.description)
+        self._fail(error)
+
+    def _fail(self, error):
+        self.status_code = error.code
+        self.headers.extend(error.headers)
+        self._set(error.body())
 
     def _set(self, data):
         self.data = json.dumps(text.storable(data), ensure_ascii=False, default=json_default)
@@ -92,6 +89,8 @@ class LeadsTo(Waiting):
     def _answer(self):
         self.status_code, self.headers["Location"] = 303, self._work()
 
-    def _turn_away(self, sentence):
+    def _turn_away(self, error):
+        self.status_code = error.code
+        self.headers.extend(error.headers)
         self.content_type = "text/plain; charset=utf-8"
-        self.data = sentence
+        self.data = error.description

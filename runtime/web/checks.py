@@ -1,27 +1,35 @@
 """Tests that a person asks for: they wait for the other side after the commit, without a cursor."""
 
+from ...services.errors import EngineError
 from ...tools import db, sentences
+from ...tools.sentences import Reader
 from .. import process
+from . import api_error
 from .after_commit import AfterCommit
 
 
 class Check:
     """One question to what a record connects to; the caller may change the record.
 
-    :param spec: how it is asked
+    :param make_spec: ``make_spec()`` tells how it is asked
+    :raise ApiError: it cannot be asked
     """
 
-    def __init__(self, record, spec):
+    def __init__(self, record, make_spec):
         env = record.env
+        self.reader = Reader.manager(env)
+        try:
+            self.spec = make_spec()
+        except EngineError as error:
+            raise api_error.of(error, self.reader) from error
         process.runner()  # where nothing can be asked, nothing is counted
         env["woow_paas_platform.mcp_check"]._count_one()
         self.env = env
-        self.spec = spec
         self.model, self.id = record._name, record.id
         self.dbname, self.uid, self.context = env.cr.dbname, env.uid, dict(env.context)
 
     def response(self, work):
-        return AfterCommit(self.env, work)
+        return AfterCommit(self.env, work, reader=self.reader)
 
     def in_new_cursor(self, work):
         """``work(env, record)`` as the caller, in the caller's language."""
@@ -39,12 +47,8 @@ def diagnosis_data(env, diagnosis):
     return {
         "ok": diagnosis.ok,
         "steps": [_step(env, step, error) for step in diagnosis.steps],
-        "error": error_data(env, error) if error else None,
+        "error": api_error.of(error, Reader.manager(env)).item() if error else None,
     }
-
-
-def error_data(env, error):
-    return {"code": error.code, "message": sentences.of_error(env, error)}
 
 
 def _step(env, step, error):

@@ -5,15 +5,13 @@ or serves the request without a database: a 404, which ends the session.
 """
 
 import functools
-from pathlib import Path
 
 import psycopg2
 from odoo.http import request
 from werkzeug.exceptions import ServiceUnavailable
 
-from ...models.base.ir_http import LANGUAGE_HEADER
 from ...tools import db, sentences
-from .api_error import ApiError
+from .api_error import NO_DATABASE, ApiError, page_language
 from .pool_timeout import PoolTimeout
 
 PATHS = (
@@ -24,15 +22,13 @@ PATHS = (
     "/api/agent-retrieval/",
     "/metrics",
 )
-NO_DATABASE = "Odoo cannot reach its database right now. Try again in a moment."
-LANGUAGES = {path.stem for path in Path(__file__).parents[2].glob("i18n/*.po")}
 
 
 class Outage(db.DatabaseGone, ServiceUnavailable):
     """`DatabaseGone` for code; 503 `busy` with Retry-After for HTTP."""
 
     def __init__(self):
-        busy = ApiError.busy(sentences.in_language(_language(), NO_DATABASE))
+        busy = ApiError.busy(sentences.in_language(page_language(), NO_DATABASE))
         ServiceUnavailable.__init__(self, response=busy.as_response())
 
 
@@ -44,12 +40,6 @@ def install(registry) -> None:
     if "check_signaling" not in vars(registry):
         registry.check_signaling = _answered(registry.check_signaling)
         registry.cursor = _answered(registry.cursor)
-
-
-def _language() -> str:
-    """The page's, else the session's; Odoo keeps a catalog of whatever is asked for, so only one that we ship."""
-    asked = request.httprequest.headers.get(LANGUAGE_HEADER) or request.session.context.get("lang")
-    return asked if asked in LANGUAGES else "en_US"
 
 
 def _answered(method):

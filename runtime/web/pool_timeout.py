@@ -11,7 +11,8 @@ import time
 from odoo.sql_db import PoolError
 from werkzeug.exceptions import ServiceUnavailable
 
-from .api_error import ApiError
+from ...tools import sentences
+from .api_error import NO_CONNECTION, ApiError, page_language
 
 TIMEOUT = 20.0  # s
 LOOK_AGAIN = 0.03, 0.08  # s between two looks into a pool that is full
@@ -21,7 +22,7 @@ class PoolTimeout(PoolError, ServiceUnavailable):
     """For code the pool is full, for HTTP it is 503 `busy` with Retry-After."""
 
     def __init__(self):
-        busy = ApiError.busy("Too many people are connecting at once. Try again in a moment.")
+        busy = ApiError.busy(sentences.in_language(page_language(), NO_CONNECTION))
         ServiceUnavailable.__init__(self, response=busy.as_response())
 
 

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...services.errors import EngineError
-from ...tools import db, sentences
-from ...tools.refusals import Refusal
+from ...tools import db
+from ...tools.sentences import Reader
 from .. import process
+from . import api_error
 from .after_commit import AfterCommit
-from .api_error import ApiError, error_body
 
 CONNECT_ALLOWANCE = 5.0  # s beside a request's own limit, to open the session
 
@@ -39,11 +39,11 @@ def list_response(query, **readers):
     :param readers: key of the answer -> ``await reader(features)``, a list of dataclasses
     :return: a response ``{key: [{"server", …}], "problems": [{"server", "code", "message"}]}``
     """
-    lang, session_key = query.env.lang, query.session_key
+    reader, session_key = Reader(query.env.lang), query.session_key
     specs, problems = query.servers._server_specs(query.env.user)
     answer = {key: [] for key in readers}
     answer["problems"] = [
-        _problem(query.servers.browse(server_id), error, lang)
+        _problem(query.servers.browse(server_id), error, reader)
         for server_id, error in problems.items()
     ]
 
@@ -55,7 +55,7 @@ def list_response(query, **readers):
             try:
                 return await asyncio.gather(*(read(spec, key) for key in readers))
             except EngineError as error:
-                answer["problems"].append(_problem(spec, error, lang))
+                answer["problems"].append(_problem(spec, error, reader))
                 return []
 
         return await asyncio.gather(*map(safely, specs.values()))
@@ -74,18 +74,14 @@ def single_response(query, server, ask, shape):
     """Ask one of these servers.
 
     :param ask: ``await ask(features)``
-    :param shape: ``shape(what it gave, write)`` makes the answer, or raises an `ApiError` or a `Refusal`;
+    :param shape: ``shape(what it gave, write)`` makes the answer, or raises;
         ``write(work)`` gives ``work(channel)``, the conversation in a transaction with all rights;
         None where there is no conversation
-    :raises ApiError: the server cannot be asked for the caller
+    :raise EngineError: the server cannot be asked for the caller
     """
-    dbname, lang = query.env.cr.dbname, query.env.lang
+    dbname, reader = query.env.cr.dbname, Reader(query.env.lang)
     session_key, channel_id = query.session_key, query.channel_id
-    try:
-        spec = server._server_spec(query.env.user)
-    except EngineError as error:
-        sentence = sentences.in_language(lang, error.outline)
-        raise ApiError(422, error.code, sentence) from error
+    spec = server._server_spec(query.env.user)
 
     def write(work):
         return db.transaction(dbname, lambda env: work(env["discuss.channel"].browse(channel_id)))
@@ -97,16 +93,10 @@ def single_response(query, server, ask, shape):
         try:
             found = process.wait_for(read, spec.call_timeout + CONNECT_ALLOWANCE)
         except EngineError as error:
-            problem = _problem(spec, error, lang)
-            details = {"server": problem.pop("server")}
-            return {"error": {**problem, "details": details}}, 502
-        try:
-            return shape(found, write if channel_id else None), 200
-        except Refusal as refusal:
-            error = ApiError.of_refusal(refusal)
-            return error_body(error), error.code
-        except ApiError as error:
-            return error_body(error), error.code
+            refused = api_error.of(error, reader)
+            refused.details["server"] = _name(spec)
+            raise refused from error
+        return shape(found, write if channel_id else None), 200
 
     return AfterCommit(query.env, work)
 
@@ -115,9 +105,5 @@ def _name(server):
     return {"id": server.id, "name": server.name}
 
 
-def _problem(server, error, lang):
-    return {
-        "server": _name(server),
-        "code": error.code,
-        "message": sentences.in_language(lang, error.outline),
-    }
+def _problem(server, error, reader):
+    return {"server": _name(server), **api_error.of(error, reader).item()}

@@ -243,7 +243,9 @@ class AiTurn(models.Model):
     "services/ports.py": 'class Port(Protocol):\n    """A port."""\n',
     "services/const.py": '"""Limits."""\n',
     "services/small.py": '"""What it is."""\n\ndef f():\n    """Whether it is."""\n',
-    "controllers/a.py": "from ..runtime import b" + "\n" * 30 + "error_body(problem)\n",
+    "controllers/a.py": "from ..runtime import b"
+    + "\n" * 30
+    + 'x = {"code": 1, "message": say()}\n',
     "runtime/b.py": "def f():\n    from .c import x\n" + "\n" * 30 + 'x = {"error": {"code": 1}}\n',
     "runtime/c.py": "from .b import f\n" + "\n" * 30,
     "tests/core/test_rooms.py": 'FEATURES = {"lower": "", "upper": "lower"}\n',

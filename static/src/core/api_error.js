@@ -73,9 +73,10 @@ export function statusSentence(status) {
     return _t("The server rejected this request. Reload the page and try again.");
 }
 
+/** Seconds, null where the server names none. */
 function parseRetryAfter(response) {
     const seconds = parseFloat(response.headers.get("Retry-After"));
-    return Number.isFinite(seconds) ? seconds * 1000 : null;
+    return Number.isFinite(seconds) ? seconds : null;
 }
 
 export async function errorFromResponse(response) {

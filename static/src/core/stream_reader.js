@@ -40,7 +40,7 @@ export class StreamReader {
     /**
      * @param {Object} params
      * @param {(options: {after: number, signal: AbortSignal}) => Promise<Response>} params.open
-     *  rejects with an error that may have `isTemporary` and `retryAfter`
+     *  rejects with an error that may have `isTemporary` and `retryAfter` (seconds)
      * @param {(events: Object[]) => void} params.onEvents what arrived together, each with `seq`
      * @param {(status: string, error?: Error) => void} [params.onStatus] `connecting`, `live`,
      *  `offline` (trying again), `paused` (hidden), `ended` (nothing is left) or `failed`
@@ -126,7 +126,8 @@ export class StreamReader {
                     return;
                 }
                 this.setStatus("offline", error);
-                await this.pause(Math.max(backoffDelay(this.attempt++), error.retryAfter || 0));
+                const asked = (error.retryAfter || 0) * 1000;
+                await this.pause(Math.max(backoffDelay(this.attempt++), asked));
             }
         }
     }

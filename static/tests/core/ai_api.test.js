@@ -76,7 +76,7 @@ test("an error page of a proxy becomes a sentence", async () => {
             })
     );
     const error = await failureOf(new AiApi().assistants());
-    expect({ ...error }).toMatchObject({ code: "http_502", status: 502, retryAfter: 3000 });
+    expect({ ...error }).toMatchObject({ code: "http_502", status: 502, retryAfter: 3 });
     expect(error.isTemporary).toBe(true);
     expect(error.message).toMatch(/Try again/);
 });
