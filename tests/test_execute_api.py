@@ -362,6 +362,17 @@ class TestExecuteApi(AiHttpCase):
             self.assertIn(alias, str(llm.requests[1]))
             self.assertNotIn("weather__forecast", str(llm.requests[1]))
 
+    def test_a_reply_tells_of_no_tool_that_never_runs(self):
+        tool = self.server.tool_ids.filtered(lambda tool: tool.name == "forecast")
+        with self._mcp(), served_llm(Reply("Hello.")) as llm:
+            self._model(llm)
+            self._reply(aiMessage="Hi", includeMCPTools=True)
+            self.assertIn("weather__forecast", str(llm.requests[-1]))
+            tool.approval_policy = "never"
+            self.env.flush_all()
+            self._reply(aiMessage="Hi", includeMCPTools=True)
+            self.assertNotIn("weather__forecast", str(llm.requests[-1]))
+
     def test_a_reply_has_the_tools_of_a_chat_about_the_same(self):
         with self._mcp() as fake, served_llm(Reply("Hello.")) as llm:
             self._of_service("harbour", fake)

@@ -1,5 +1,6 @@
 import contextlib
 import socket
+from dataclasses import replace
 from unittest.mock import patch
 
 import psycopg2
@@ -8,6 +9,8 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 
 from ..runtime.records import executor, record_calls, write
+from ..services.llm.transcript import DIFFERS
+from ..services.records import catalog
 from ..services.records.errors import RecordError, SomethingLeft
 from ..services.turn import approval
 from ..services.turn.interrupt import Interrupt
@@ -171,6 +174,30 @@ class TestRecordsWrite(WritesCase):
         result = self.store.read_records(self.claims[self.internal], call.id)
         self.store.end_call(self.claims[self.internal], call.id, result, [])
         self.assertEqual(self._begin(self.internal, *update, round_=2)[1].kind, "ask")
+
+    def test_a_definition_that_changed_after_the_question_is_not_carried_out(self):
+        self.line.policy = "ask"
+        create = ("create_record", {"values": {"name": "A"}, **PARTNER})
+        self.assertEqual(self._begin(self.internal, *create)[1].kind, "ask")
+        self.env.invalidate_all()
+        row = self.turns[self.internal].call_ids
+        self.assertEqual(row._may_start(row._asked_of()).kind, "ask")
+        tool = catalog.TOOLS["create_record"]
+        changed = replace(tool, description=f"{tool.description} And sends it to the press.")
+        with patch.dict(catalog.TOOLS, create_record=changed):
+            verdict = row._may_start(row._asked_of())
+        self.assertEqual((verdict.kind, verdict.reason), ("deny", DIFFERS))
+
+    def test_an_error_of_the_database_that_passes_is_not_told_to_the_model(self):
+        for code in ("53300", "57P01", "40001"):
+            query = f"DO $$ BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '{code}'; END $$"
+            with (
+                self.subTest(code=code),
+                self.assertRaises(psycopg2.Error),
+                self.env.cr.savepoint(),
+                executor.record_errors(self.env),
+            ):
+                self.env.cr.execute(query, log_exceptions=False)
 
     def test_after_reading_records_what_cannot_be_taken_back_asks(self):
         call, _verdict = self._begin(self.internal, "search_records", PARTNER)

@@ -1,5 +1,4 @@
 import hashlib
-import json
 
 from odoo import api, fields, models
 
@@ -85,10 +84,9 @@ class ToolGrant(models.Model):
         named = [definition.name, given.get("model"), given.get("action")]
         model = self.env.get(given.get("model"))
         label = given.get("model") if model is None else labels.of_model(model)
-        source = json.dumps([definition.schema, definition.description])
         return {"records": " ".join(str(name) for name in named if name)}, {
             "name": f"{definition.title}: {label}",
-            "definition": hashlib.sha256(source.encode()).hexdigest(),
+            "definition": definition.definition,
         }
 
     @api.model

@@ -342,9 +342,10 @@ class AiAssistant(models.Model):
         return self._usable_tools(self._system_servers())
 
     def _tools_for_caller(self, person, service):
-        """The tools that a program of this person is told of: those of a new chat about this service, or about none."""
+        """Tools that a program of this person is offered: those of a new chat about this service, or about none."""
         offered = self._offered_mcp_servers(person, service)
-        return self._usable_tools(offered.filtered("is_on_for_me"))
+        tools = self._usable_tools(offered.filtered("is_on_for_me"))
+        return tools - tools._blocked_for(self, person)
 
     def _mcp_config(self, offered, selected):
         """Each of the offered servers, whether it is on, and what it costs."""

@@ -384,6 +384,13 @@ class McpTool(models.Model):
     def _is_allowed_for_good(self, user):
         return self.env["woow_paas_platform.tool_grant"]._is_always_granted(user, self)
 
+    def _blocked_for(self, assistant, user):
+        """Tools among these that never run in this person's chats with the assistant, whatever the arguments."""
+        by_rule = self.env["woow_paas_platform.approval_rule"]._blocked(self, assistant)
+        by_person = self.env["woow_paas_platform.person_rule"]._blocked(self, user)
+        by_tool = self.filtered(lambda tool: tool.approval_policy == "never")
+        return by_tool | by_rule | by_person
+
     def _may_repeat(self):
         """Whether a call that was cut may run again; none of a tool that is gone."""
         return bool(self) and approval.is_repeatable(

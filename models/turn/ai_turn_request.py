@@ -127,7 +127,7 @@ class AiTurn(models.Model):
                 # First, so that no number of other tools crowds them out.
                 *actions._tool_specs(self._record(), more_problems),
                 *self._own_tool_specs(),
-                *tools._tool_specs(problems, self._blocked_tools(tools)),
+                *tools._tool_specs(problems, tools._blocked_for(self.assistant_id, self.user_id)),
             ),
             limits=Limits(
                 max_rounds=assistant.max_rounds,
@@ -220,13 +220,6 @@ class AiTurn(models.Model):
         self.ensure_one()
         Action = self.env["woow_paas_platform.action_type"].with_user(self.user_id).sudo(False)
         return Action._for_record(self._record())
-
-    def _blocked_tools(self, tools):
-        """Those among them that never run here, whatever the arguments."""
-        by_rule = self.env["woow_paas_platform.approval_rule"]._blocked(tools, self.assistant_id)
-        by_person = self.env["woow_paas_platform.person_rule"]._blocked(tools, self.user_id)
-        by_tool = tools.filtered(lambda tool: tool.approval_policy == "never")
-        return by_tool | by_rule | by_person
 
     def _own_tool_specs(self):
         """Tools that the host itself answers, which come from no server."""

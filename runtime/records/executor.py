@@ -26,7 +26,6 @@ STATEMENT_TIMEOUT = 10_000  # ms of one statement
 LOCK_TIMEOUT = 2_000  # ms that a statement waits for a lock
 MAX_SENTENCE = 1_000  # characters of what Odoo says about an error
 READS = {**read.TOOLS, **aggregate.TOOLS, **chatter.READS}
-GONE = ("08", "57P")  # PostgreSQL's classes of a lost connection
 NOTHING = "Nothing was changed, and nobody was asked: the records are like this already."
 NOBODY_TO_ASK = (
     "What this does cannot be known in advance, and nobody can be asked here, so it was not done."
@@ -285,7 +284,7 @@ def record_errors(env):
     except psycopg2.IntegrityError as error:
         raise RecordError(_broken(env, error)) from error
     except psycopg2.Error as error:
-        if error.pgcode is None or error.pgcode.startswith(GONE):
+        if error.pgcode is None or db.passes(error):
             raise
         _logger.info("A record tool failed.", exc_info=True)
         raise RecordError("The database refused this.") from error

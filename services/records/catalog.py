@@ -3,6 +3,8 @@
 Their definitions are part of every request to a model: all together stay below 2 050 tokens.
 """
 
+import hashlib
+import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -43,6 +45,12 @@ class RecordTool:
         return {"type": "object", "properties": self.properties, "required": list(self.required)}
 
     @property
+    def definition(self) -> str:
+        """Hash that changes with schema and description; approvals and permissions pin it."""
+        source = json.dumps([self.schema, self.description])
+        return hashlib.sha256(source.encode()).hexdigest()
+
+    @property
     def spec(self) -> ToolSpec:
         return ToolSpec(
             id=0,
@@ -53,7 +61,7 @@ class RecordTool:
             description=self.description,
             input_schema=self.schema,
             annotations=self.annotations,
-            definition=f"records:{self.name}",
+            definition=self.definition,
             records="write" if self.is_write else "read",
         )
 
