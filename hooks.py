@@ -43,7 +43,7 @@ def uninstall_hook(env):
 
     Assistants' contacts that something else needs are archived instead.
     """
-    from .models.turn.ai_turn import CONVERSATION  # noqa: PLC0415 not on a Python that is too old
+    from .models.base.discuss_channel import CONVERSATION  # noqa: PLC0415 not on a Python that is too old
     from .tools.limits import PREFIX  # noqa: PLC0415
 
     env = env(context={**env.context, "active_test": False})

@@ -123,7 +123,7 @@ def _check_mcp_is_on():
 
 
 def _offered():
-    return request.env["woow_paas_platform.mcp_tool"]._offered_to_caller()
+    return request.env["ai.assistant"]._tools_of_caller()
 
 
 class _RequestedCall:

@@ -14,6 +14,7 @@ from ..tools.refusals import TooOften
 from .chat import READ, ROUTE, visible_or_404
 from .mcp_servers import SERVER
 
+QUESTION = "woow_paas_platform.call_question"
 REQUEST = "woow_paas_platform.mcp_sign_in_request"
 PAGE = {"type": "http", "auth": "user", "methods": ["GET"], "website": True}
 ANSWER = ("state", "code", "iss", "error")  # what counts of a callback's query
@@ -88,9 +89,12 @@ class OAuthController(http.Controller):
             except EngineError as error:
                 _record_error(dbname, sign_in_id, error)
                 return _page_of(sign_in_id)
-            db.transaction(
-                dbname, lambda env: env(user=uid, su=True)[SIGN_IN].browse(sign_in_id)._signed_in()
-            )
+
+            def go_on(env):
+                env = env(user=uid, su=True)
+                env[QUESTION]._go_on_after(env[SIGN_IN].browse(sign_in_id))
+
+            db.transaction(dbname, go_on)
             if manages:
                 background.sync_as_signed_in(dbname, spec)
             return _page_of(sign_in_id)

@@ -9,6 +9,7 @@ from .portal import PAGE
 SERVICE = "woow_paas_platform.cloud_service"
 WORKSPACE = "woow_paas_platform.workspace"
 GONE = "/my/services?gone=1"
+SERVER = "woow_paas_platform.mcp_server"
 REMOVED = "woow_member_removed"  # in the session, until a page has said so
 ROLES = ("owner", "admin", "user", "guest")
 FORM = {**PAGE, "methods": ["POST"], "readonly": False}
@@ -20,7 +21,9 @@ def readable_service(service_id):
 
 
 def render_service(template, service, **values):
-    values.update(page_name="services", service=service, attention=service._attention())
+    values.update(
+        page_name="services", service=service, attention=request.env[SERVER]._attention(service)
+    )
     return request.render(f"woow_paas_platform.{template}", values)
 
 
@@ -42,7 +45,7 @@ class ServicePortal(CustomerPortal):
         values = {
             "page_name": "services",
             "services": services,
-            "attention": services._attention(),
+            "attention": request.env[SERVER]._attention(services),
             "pager": pages,
             "search": search,
             "default_url": "/my/services",

@@ -218,9 +218,8 @@ class StorePair:
         def real():
             sign_in = self.env["woow_paas_platform.mcp_sign_in"].sudo()
             user = self.case.member
-            sign_in._of(server.id, user.id, server.url, make=True).with_user(
-                user
-            ).sudo()._signed_in()
+            own = sign_in._of(server.id, user.id, server.url, make=True).with_user(user).sudo()
+            own.env["woow_paas_platform.call_question"]._go_on_after(own)
             self.env.flush_all()
 
         self.both(real, lambda: self.model.sign_in(server.id, self.case.member.id))

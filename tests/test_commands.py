@@ -144,7 +144,6 @@ class TestCommands(OperatorFile, AiHttpCase):
             self.chat.with_user(self.owner).execute_command_mcp(body="/mcp")
 
     def test_a_tool_is_called_by_its_dotted_name(self):
-        Tool = self.env["woow_paas_platform.mcp_tool"]
-        offered = Tool.with_user(self.member)._offered_to_caller()
+        offered = self.assistant.with_user(self.member)._tools_of_caller()
         for name in ("run_flow", "flows.run_flow", self.run_flow.alias):
             self.assertEqual(offered._called(name), self.run_flow, name)

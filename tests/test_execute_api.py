@@ -166,7 +166,7 @@ class TestExecuteApi(AiHttpCase):
         )
         with self._mcp():
             self.assertEqual(self._code(self._one()), (403, "denied"))
-            grant.definition = Grant._definition_of(self.forecast)
+            grant.definition = self.forecast._pinned()
             self.env.flush_all()
             self.assertEqual(self._one()[0], 200)
             self._sign_in(self.guest)

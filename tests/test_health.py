@@ -85,19 +85,31 @@ class TestHealth(AiCase):
 
     def test_the_portal_tells_managers_what_to_look_at(self):
         services = self.service | self.other_workspace_service()
-        self.assertEqual(services.with_user(self.owner)._attention(), {})
+        Server = self.env["woow_paas_platform.mcp_server"]
+        self.assertEqual(
+            Server.with_user(self.owner)._attention(services.with_user(self.owner)), {}
+        )
         self.user_server._record_failure(ConnectFailed())
         Tool = self.env["woow_paas_platform.mcp_tool"]
         of_server = {"server_id": self.user_server.id}
         Tool.create({**of_server, "name": "fresh", "review_state": "new"})
         gone = Tool.create({**of_server, "name": "gone", "review_state": "new"})
         gone.available = False  # which nobody can decide about
-        self.assertEqual(services.with_user(self.owner)._attention(), {self.service: 2})
+        self.assertEqual(
+            Server.with_user(self.owner)._attention(services.with_user(self.owner)),
+            {self.service: 2},
+        )
         server = self.service.with_user(self.owner)._own_servers()
         self.assertEqual((server.state, server.review_count), ("error", 1))
         for person in (self.member, self.guest, self.stranger):
             seen = self.service.with_user(person)
-            self.assertEqual((seen.sudo()._attention(), len(seen.sudo()._own_servers())), ({}, 0))
+            self.assertEqual(
+                (
+                    Server.with_user(person).sudo()._attention(seen.sudo()),
+                    len(seen.sudo()._own_servers()),
+                ),
+                ({}, 0),
+            )
 
     def other_workspace_service(self):
         return self.env["woow_paas_platform.cloud_service"].create(

@@ -105,7 +105,6 @@ class TestMcpPermissions(People, McpApiCase):
 
     def test_an_archived_service_lends_its_tools_to_nobody(self):
         """At every entrance alike: in a chat about it, and in calls without a chat."""
-        Tool = self.env["woow_paas_platform.mcp_tool"]
         turn = self._ask(self.member, service=self.service).sudo()
         for is_active in (True, False):
             self.service.active = is_active
@@ -113,7 +112,7 @@ class TestMcpPermissions(People, McpApiCase):
                 has_it = is_active and user == self.member
                 with self.subTest(user=user.name, service=is_active):
                     self.assertEqual(self.run_flow._is_offered_to(user), has_it)
-                    offered = Tool.with_user(user)._offered_to_caller()
+                    offered = self.assistant.with_user(user)._tools_of_caller()
                     self.assertEqual(self.run_flow in offered, has_it)
                     offered = self.assistant._tools_for_caller(user, self.service)
                     self.assertEqual(self.run_flow in offered, has_it)

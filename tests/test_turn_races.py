@@ -122,7 +122,7 @@ class TestTurnRaces(RaceCase):
 
         def signed_in(env):
             own = env(user=self.uid, su=True)[SIGN_IN].search([("user_id", "=", self.uid)])
-            own._signed_in()
+            own.env["woow_paas_platform.call_question"]._go_on_after(own)
 
         db.transaction(self.dbname, signed_in)
 

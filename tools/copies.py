@@ -3,7 +3,7 @@
 PostgreSQL's cluster has an identifier, and each database an oid in it, which a new name does not change. A copy in the
 same cluster has another oid, and one whose original is gone goes on. In another cluster nobody sees whether
 the original lives on, so nothing goes on there unless `odoo-bin ai_moved` has said so; who tells Odoo that it is a
-copy says so there, see `models/base/res_config_settings.py`. A clone of the whole cluster cannot be told apart.
+copy says so there, see `models/assistant/res_config_settings.py`. A clone of the whole cluster cannot be told apart.
 
 Oids of two clusters may be the same. Where a cluster does not tell its identifier, or did not when it was asked last,
 the name has to be the same as well.

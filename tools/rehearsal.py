@@ -216,7 +216,7 @@ class Recorder:
                 self.statements.told[table, "changed"] += len(found)
                 self.before_update(found)
 
-    def number(self, sequence, following: int, step: int) -> int:
+    def next_number(self, sequence, following: int, step: int) -> int:
         """The number that a sequence would give next, without drawing it."""
         key = (sequence._name, sequence.id)
         given = self._drawn.get(key, 0)

@@ -28,7 +28,7 @@ name active state user_id server_id tool_id scope message_id channel_id sequence
 schema model model_id usage error definition records key host path method category website icon label required
 secret value code role owner_id date partner_id group_ids company_id action annotations lang uid message arguments
 reason tokens companies authorization is_paused assistant_id channel_type definition_diff approval
-domain action_id
+domain action_id cloud_service_id
 """
 TABLE = "tests/core/test_rooms.py"  # holds FEATURES, the packages of models/ in their order
 
@@ -115,19 +115,18 @@ def model_packages() -> list[str]:
     return sorted({place(path.parent) for path in files("models")})
 
 
-def features() -> dict[str, set[str]]:
-    """``{package of models/: packages that it stands on}``, by the table of the test."""
+def features() -> list[str]:
+    """Packages of models/ in their order, by the table of the test: each may use all before it."""
     for node in tree(ROOT / TABLE).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "FEATURES":
-            table = ast.literal_eval(node.value)
-            return {name: set(below.split()) for name, below in table.items()}
+            return list(ast.literal_eval(node.value))
     raise LookupError(f"{TABLE} has no table FEATURES.")
 
 
 def references_upward() -> list[str]:
-    """Uses of a private method or a field that only packages define which the user's package does not stand on."""
-    allowed = features()
-    below = {name: _closure(name, allowed) for name in allowed}
+    """Uses of a private method or a field that only packages after the user's package define."""
+    order = features()
+    below = {name: set(order[:place]) for place, name in enumerate(order)}
     definers, shared = defaultdict(set), set(SHARED_FIELDS.split())
     for path in files("models"):
         for node in tree(path).body:
@@ -142,15 +141,6 @@ def references_upward() -> list[str]:
             if owners and name not in shared and not owners & {package, *below[package]}:
                 found.add(f"{place(path, node)} {name}: {package} -> {'/'.join(sorted(owners))}")
     return sorted(found)
-
-
-def _closure(name: str, allowed: dict[str, set[str]]) -> set[str]:
-    found, queue = set(), [name]
-    while queue:
-        new = allowed[queue.pop()] - found
-        found |= new
-        queue += new
-    return found
 
 
 def _members(node: ast.ClassDef) -> Iterator[str]:
@@ -288,6 +278,15 @@ def relative_docstrings() -> list[str]:
 # Imports
 
 
+def _closure(name: str, needs: dict[str, set[str]]) -> set[str]:
+    found, queue = set(), [name]
+    while queue:
+        new = needs[queue.pop()] - found
+        found |= new
+        queue += new
+    return found
+
+
 def circles() -> list[str]:
     """Modules that import each other by some way, wherever in the file they do."""
     modules = {_module(path): path for path in files(*SHIPPED, *BESIDE)}
@@ -330,10 +329,10 @@ def _imports(name: str, inside: Iterable[ast.AST], modules: dict[str, Path]) -> 
 
 FIGURES = (
     Figure("classes of one model, at most", classes_of_models, 4, 4, _most),
-    Figure("classes beyond a model's first", classes_of_models, 8, 8, _beyond_first),
-    Figure("files of models", model_files, 62, 65),
+    Figure("classes beyond a model's first", classes_of_models, 10, 10, _beyond_first),
+    Figure("files of models", model_files, 63, 65),
     Figure("packages of models", model_packages, 10, 10),
-    Figure("references upward between packages of models", references_upward, 68, 0),
+    Figure("references upward between packages of models", references_upward, 1, 0),
     Figure("files below 25 lines", small_files, 5, 0),
     Figure("own context keys", context_keys, 4, 3),
     Figure("files that build an error's body", error_bodies, 1, 1),

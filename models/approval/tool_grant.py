@@ -1,8 +1,5 @@
-import hashlib
-
 from odoo import api, fields, models
 
-from ...tools import labels
 from ...tools.moments import utc
 
 
@@ -60,36 +57,6 @@ class ToolGrant(models.Model):
     )
 
     @api.model
-    def _definition_of(self, tool):
-        """Changes with the tool's definition and with the address that it is called at."""
-        if tool._name == "woow_paas_platform.mcp_tool":
-            source = f"{tool.definition_hash or ''} {tool.server_id.url or ''}"
-        else:
-            address = f"{tool.toolbox_id.base_url or ''} {tool.path}"
-            source = f"{tool.method} {address} {tool.input_schema or ''}"
-        return hashlib.sha256(source.encode()).hexdigest()
-
-    @api.model
-    def _subject(self, tool):
-        """What is allowed, and how it is defined now.
-
-        :param tool: or a call on records
-        """
-        if tool._name != "woow_paas_platform.tool_call":
-            return {"tool_id": tool.id}, {
-                "name": tool.display_name,
-                "definition": self._definition_of(tool),
-            }
-        given, definition = tool.arguments or {}, tool._record_tool()
-        named = [definition.name, given.get("model"), given.get("action")]
-        model = self.env.get(given.get("model"))
-        label = given.get("model") if model is None else labels.of_model(model)
-        return {"records": " ".join(str(name) for name in named if name)}, {
-            "name": f"{definition.title}: {label}",
-            "definition": definition.definition,
-        }
-
-    @api.model
     def _grants_of(self, turn, subject):
         return self.search(
             [
@@ -101,7 +68,7 @@ class ToolGrant(models.Model):
 
     @api.model
     def _is_granted(self, turn, tool):
-        subject, now = self._subject(tool)
+        subject, now = tool._grant_subject()
         return any(
             grant.definition == now["definition"] for grant in self._grants_of(turn, subject)
         )
@@ -116,7 +83,7 @@ class ToolGrant(models.Model):
                     ("user_id", "=", user.id),
                     ("tool_id", "=", tool.id),
                     ("scope", "=", "always"),
-                    ("definition", "=", self._definition_of(tool)),
+                    ("definition", "=", tool._pinned()),
                 ]
             )
         )
@@ -125,7 +92,7 @@ class ToolGrant(models.Model):
     def _grant(self, turn, tool, scope):
         """Remember the decision of the turn's user."""
         channel = turn.channel_id if scope == "conversation" else turn.channel_id.browse()
-        subject, now = self._subject(tool)
+        subject, now = tool._grant_subject()
         grant = self._grants_of(turn, subject).filtered(lambda known: known.channel_id == channel)
         if grant:
             grant.definition = now["definition"]

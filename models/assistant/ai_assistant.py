@@ -15,7 +15,7 @@ class AiAssistant(models.Model):
 
     _name = "ai.assistant"
     _description = "AI Assistant"
-    _inherit = ["woow_paas_platform.company.mixin"]
+    _inherit = ["woow_paas_platform.company.mixin", "woow_paas_platform.approval.mixin"]
     _order = "sequence, id"
 
     name = fields.Char(required=True, translate=True)
@@ -103,16 +103,6 @@ class AiAssistant(models.Model):
         store=False,
         groups="woow_paas_platform.group_admin",
         help="Adds the models of an application, to be read only.",
-    )
-    approval_mode = fields.Selection(
-        [
-            ("policy", "Ask first, except for read-only tools of trusted servers"),
-            ("auto", "Always run"),
-        ],
-        "Unless a Tool Says Otherwise",
-        required=True,
-        default="policy",
-        help="Applies to tools whose approval policy is “Based on its annotations”.",
     )
     approval_rule_ids = fields.One2many(
         "woow_paas_platform.approval_rule",
@@ -340,6 +330,16 @@ class AiAssistant(models.Model):
         """Tools of the assistant's own servers that are switched on everywhere."""
         self.ensure_one()
         return self._usable_tools(self._system_servers())
+
+    @api.model
+    def _tools_of_caller(self):
+        """All tools that the current user could be offered in some chat now, whatever it is about."""
+        servers = self.env["woow_paas_platform.mcp_server"]._of_person_anywhere(self.env.user)
+        tools = servers.tool_ids.filtered("is_usable")
+        # sudo: ai.assistant - the caller may chat with them; which tools they have is read, not shown
+        for assistant in self.search([("active", "=", True)]).sudo():
+            tools |= assistant._system_tools()
+        return tools
 
     def _tools_for_caller(self, person, service):
         """Tools that a program of this person is offered: those of a new chat about this service, or about none."""

@@ -2,7 +2,6 @@ import contextlib
 
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
-from odoo.fields import Domain
 
 from ...services import const, packages, text
 from ...services.catalog import llm_presets
@@ -253,17 +252,8 @@ class AiConfig(models.Model):
             for config in self.filtered("embedding_problem"):
                 config._put_embedding_problem("", "")
         if vals.get("active") is False:
-            self._stop_turns()
+            self.env["woow_paas_platform.ai_turn"]._stop_all_by(self)
         return result
-
-    def _stop_turns(self):
-        # sudo: ai_turn - whoever asked; who may switch the provider ends what it is used for
-        turns = self.env["woow_paas_platform.ai_turn"].sudo()
-        config = "assistant_id.config_id"
-        using = Domain(config, "in", self.ids) | Domain(f"{config}.fallback_id", "in", self.ids)
-        running = turns.search(Domain("state", "=", "running") & using)
-        for turn in running.filtered(lambda turn: turn._provider() in self):
-            turn._request_stop()
 
     def _secret_facts(self):
         """The key belongs to who was at the address when it was entered."""

@@ -2,10 +2,12 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 
+from ...services import text
 from ...services.documents.limits import MAX_CHARACTERS
 from ...services.documents.reader import UNITS
 from ...services.llm import files
 from ...tools import limits
+from ...tools.refusals import BadInput, TooLarge
 
 KEPT_UNSENT = timedelta(days=1)  # that a file waits for its message
 MAX_SWEPT = 1_000  # of them in one run
@@ -29,6 +31,25 @@ class IrAttachment(models.Model):
         ondelete="cascade",
         index="btree_not_null",
     )
+
+    @api.model
+    def _ai_check_size(self, size):
+        """Refuse a file by its size.
+
+        :param size: bytes
+        :raise Refusal: the file is empty or too large
+        """
+        if not size:
+            raise BadInput(self.env._("The file is empty."), "empty_file")
+        if size > files.MAX_BYTES:
+            raise TooLarge(
+                self.env._(
+                    "The file is too large: at most %(limit)s can be attached.",
+                    limit=text.size(files.MAX_BYTES),
+                ),
+                "file_too_large",
+                max_bytes=files.MAX_BYTES,
+            )
 
     def _ai_file_data(self):
         """What the chat's API says of files; the route at `url` checks the reader."""

@@ -15,7 +15,7 @@ class IrSequence(models.Model):
         if recorder.is_kept:
             number = super()._next_do()
         else:
-            following = recorder.number(self, self.number_next_actual, self.number_increment)
+            following = recorder.next_number(self, self.number_next_actual, self.number_increment)
             number = self.get_next_char(following)
         recorder.numbers.append(number)
         return number
@@ -32,7 +32,7 @@ class IrSequenceDateRange(models.Model):
             number = super()._next()
         else:
             step = self.sequence_id.number_increment
-            following = recorder.number(self, self.number_next_actual, step)
+            following = recorder.next_number(self, self.number_next_actual, step)
             number = self.sequence_id.get_next_char(following)
         recorder.numbers.append(number)
         return number

@@ -1,6 +1,5 @@
 from markupsafe import Markup
 from odoo import fields, models
-from odoo.tools import SQL
 
 from ...tools.refusals import BadInput
 
@@ -28,14 +27,6 @@ class ResUsers(models.Model):
     @property
     def SELF_WRITEABLE_FIELDS(self):
         return [*super().SELF_WRITEABLE_FIELDS, "woow_ai_show_calls", "woow_ai_notify"]
-
-    def unlink(self):
-        """A person's calls and sign-ins go with the person; the number of calls stays, without a name."""
-        self.env["woow_paas_platform.tool_call_sum"]._fold(SQL("user_id = ANY(%s)", self.ids))
-        # sudo: mcp_sign_in - who may delete a person signs that person out everywhere
-        SignIn = self.env["woow_paas_platform.mcp_sign_in"].sudo()
-        SignIn.search([("user_id", "in", self.ids)]).unlink()
-        return super().unlink()
 
     def _woow_ai_companies(self, asked):
         """Those that were active, as far as the person still belongs to them; else all of the person's.

@@ -9,7 +9,7 @@ from ...services.llm.files import MAX_BYTES, fitting_files
 from ...tools import db, limits, notify
 from ...tools.limits import MEGABYTE
 from ...tools.refusals import Busy, Refusal
-from ..turn.ai_turn import CONVERSATION
+from ..base.discuss_channel import CONVERSATION
 from ..turn.ai_turn_request import COMPACT
 
 NAME_CHARS = 120  # characters of a conversation's name
@@ -32,27 +32,6 @@ class DiscussChannel(models.Model):
 
     _inherit = "discuss.channel"
 
-    channel_type = fields.Selection(
-        selection_add=[(CONVERSATION, "AI Conversation")],
-        ondelete={CONVERSATION: "cascade"},
-    )
-    woow_assistant_id = fields.Many2one(
-        "ai.assistant", "AI Assistant", readonly=True, ondelete="set null", index="btree_not_null"
-    )
-    woow_user_id = fields.Many2one(
-        "res.users",
-        "AI Conversation Owner",
-        readonly=True,
-        ondelete="cascade",
-        index="btree_not_null",
-    )
-    woow_cloud_service_id = fields.Many2one(
-        "woow_paas_platform.cloud_service", "Cloud Service", readonly=True, ondelete="set null"
-    )
-    woow_res_model = fields.Char("Related Model", readonly=True)
-    woow_res_id = fields.Many2oneReference(
-        "Related Record", model_field="woow_res_model", readonly=True
-    )
     woow_turn_ids = fields.One2many(
         "woow_paas_platform.ai_turn", "channel_id", "AI Turns", readonly=True
     )
@@ -158,21 +137,6 @@ class DiscussChannel(models.Model):
             .filtered(lambda c: c.channel_type == CONVERSATION and c.woow_user_id == self.env.user)
         )
         return own.sudo(False)
-
-    def _about(self, user):
-        """The record that the conversation is about, with this person's rights; empty without them."""
-        # sudo: discuss.channel - which record it is; reading it is up to the person's rights
-        model, res_id = self.sudo().woow_res_model, self.sudo().woow_res_id
-        if not model or not res_id or model not in self.env:
-            return None
-        record = self.env[model].with_user(user).sudo(False).browse(res_id).exists()
-        return record if record and record.has_access("read") else None
-
-    def _is_member(self, user):
-        # sudo: discuss.channel.member - whether one person belongs to it
-        Member = self.env["discuss.channel.member"].sudo()
-        own = [("channel_id", "=", self.id), ("partner_id", "=", user.partner_id.id)]
-        return bool(Member.search_count(own, limit=1))
 
     def _contact_of(self, assistant):
         """Who speaks for an assistant; of one that was deleted the contact stays in its conversation."""
@@ -305,22 +269,12 @@ class DiscussChannel(models.Model):
         self._refuse_while_busy()
         # sudo: ai_turn - the caller's own question, with its files
         former = question.edits.sudo()
-        self._leave_branch(former.message_id.id)
+        former._leave_branch(former.message_id.id)
         return replace(
             question,
             attachments=question.attachments or former.attachment_ids,
             mentions=former.mentions if question.mentions is None else question.mentions,
             steers=False,
-        )
-
-    def _leave_branch(self, message_id):
-        """Hide all shown turns from this message on."""
-        # sudo: ai_turn - of the caller's own conversation, see `_own_conversation`
-        Turn = self.env["woow_paas_platform.ai_turn"].sudo()
-        of_channel = [("channel_id", "=", self.id)]
-        last = Turn.search([*of_channel, ("hidden", ">", 0)], order="hidden desc", limit=1).hidden
-        Turn.search([*of_channel, ("hidden", "=", 0), ("message_id", ">=", message_id)]).hidden = (
-            last + 1
         )
 
     def _question_turn(self, message_id):
@@ -420,7 +374,7 @@ class DiscussChannel(models.Model):
         """
         :raises Refusal: the file is too large, empty, or the caller keeps as many as one person may
         """
-        self._check_size(len(content))
+        self.env["ir.attachment"]._ai_check_size(len(content))
         count, size = self._room_for_files(self.env.user)
         if count < 1 or size < len(content):
             raise Refusal(

@@ -3,7 +3,7 @@ from odoo import api, models
 from odoo.exceptions import AccessError, UserError
 from odoo.tools import html2plaintext
 
-from ..turn.ai_turn import CONVERSATION
+from ..base.discuss_channel import CONVERSATION
 from ..turn.ai_turn_request import COMPACT
 from ..turn.question import Question
 
@@ -68,7 +68,7 @@ class DiscussChannel(models.Model):
         channel._check_count(len(message.sudo().attachment_ids))
         # What Odoo keeps elsewhere has no size here.
         for file in message.sudo().attachment_ids.filtered(lambda file: file.type == "binary"):
-            channel._check_size(file.file_size)
+            file._ai_check_size(file.file_size)
         try:
             channel._ask(Question(content, message=message))
         except AccessError as error:

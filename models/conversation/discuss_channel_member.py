@@ -1,7 +1,7 @@
 from odoo import api, models
 from odoo.exceptions import ValidationError
 
-from ..turn.ai_turn import CONVERSATION
+from ..base.discuss_channel import CONVERSATION
 
 
 class DiscussChannelMember(models.Model):

@@ -17,9 +17,9 @@ from ...services.errors import FileError, FileTooComplex
 from ...services.llm import files
 from ...tools import sentences
 from ...tools.moments import utc
-from ...tools.refusals import BadInput, NotThere, Refusal, TooLarge
+from ...tools.refusals import BadInput, NotThere, Refusal
+from ..base.discuss_channel import CONVERSATION
 from ..mcp.server_opt_out import OPT_OUT
-from ..turn.ai_turn import CONVERSATION
 
 PAGE_BYTES = 4 * 1024 * 1024  # of results that one page of messages shows, about
 BEFORE, AROUND = 40, 160  # characters in front of what was found, and in all
@@ -56,18 +56,6 @@ class DiscussChannel(models.Model):
         if cloud_service:
             domain &= Domain("woow_cloud_service_id", "=", cloud_service.id)
         return self.search(domain, order="last_interest_dt desc, id desc", limit=limit)
-
-    @api.model
-    def _last_assistant(self, assistants):
-        """The one of these assistants with which the caller had the last conversation."""
-        own = [
-            ("channel_type", "=", CONVERSATION),
-            ("woow_user_id", "=", self.env.uid),
-            ("woow_assistant_id", "in", assistants.ids),
-        ]
-        # sudo: discuss.channel - the user's own conversations, of which only the assistant is read
-        last = self.sudo().search(own, order="last_interest_dt desc, id desc", limit=1)
-        return last.woow_assistant_id.sudo(False)
 
     @api.model
     def _last_activity(self, conversation_id):
@@ -327,23 +315,6 @@ class DiscussChannel(models.Model):
             "source": source,
             "values": self.env["ir.attachment"]._ai_reading_values(reading),
         }
-
-    def _check_size(self, size):
-        """
-        :param size: bytes
-        :raises Refusal: the file is empty or too large
-        """
-        if not size:
-            raise BadInput(self.env._("The file is empty."), "empty_file")
-        if size > files.MAX_BYTES:
-            raise TooLarge(
-                self.env._(
-                    "The file is too large: at most %(limit)s can be attached.",
-                    limit=text.size(files.MAX_BYTES),
-                ),
-                "file_too_large",
-                max_bytes=files.MAX_BYTES,
-            )
 
     def _check_count(self, count):
         """:raises Refusal: these are too many files for one message"""

@@ -1,4 +1,5 @@
 import uuid
+from collections import Counter
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
@@ -17,6 +18,7 @@ from ...tools.refusals import Refusal
 from .server_opt_out import OPT_OUT
 
 OWNER = {"scope", "cloud_service_id", "owner_user_id"}  # whose a server is
+TROUBLE = ("error", "auth_required")  # states of a server
 MAX_VERSIONS = 50  # of one server
 # What a version holds: how the server is asked and what is thought of it, never a secret, a command or whose it is.
 VERSIONED = ("name", "description", "url", "transport", *mcp_json.CONFIGURATION)
@@ -106,6 +108,16 @@ class McpServer(models.Model):
     call_timeout = fields.Float("Call Timeout (s)", default=const.CALL_TIMEOUT)
     tool_ids = fields.One2many(
         "woow_paas_platform.mcp_tool", "server_id", string="Tools", context={"active_test": False}
+    )
+    assistant_ids = fields.Many2many(
+        "ai.assistant",
+        "ai_assistant_mcp_server_rel",
+        "server_id",
+        "assistant_id",
+        string="Assistants",
+        copy=False,
+        context={"active_test": False},
+        groups="woow_paas_platform.group_admin",
     )
 
     tools_at_first = fields.Json(
@@ -212,7 +224,7 @@ class McpServer(models.Model):
             server.call_count = counts.get(server, 0)
 
     def _compute_total_call_count(self):
-        counts = self.env["woow_paas_platform.tool_call_report"]._calls_by("server_id", self)
+        counts = self._counts("woow_paas_platform.tool_call_report")
         for server in self:
             server.total_call_count = counts.get(server, 0)
 
@@ -252,8 +264,7 @@ class McpServer(models.Model):
     @api.constrains("company_id")
     def _check_company_of_assistants(self):
         # sudo: ai.assistant - those of other companies use it, too
-        Assistant = self.env["ai.assistant"].sudo().with_context(active_test=False)
-        Assistant.search([("mcp_server_ids", "in", self.ids)])._check_company(["mcp_server_ids"])
+        self.sudo().assistant_ids._check_company()
 
     @api.model_create_multi
     def create(self, vals_list):
@@ -549,6 +560,18 @@ class McpServer(models.Model):
         return self._visible() | of_services.sudo(False)
 
     # ------------------------------------------------------------ switches: a person's own, and the one of all servers
+
+    @api.model
+    def _attention(self, services):
+        """How much those who manage a service have to look at: ``{service: number}``, without the zeros.
+
+        Servers in trouble, and tools of the others that wait for a review.
+        """
+        managed = services.filtered("is_manager")
+        counts = Counter()
+        for server in self.search([("cloud_service_id", "in", managed.ids)]):
+            counts[server.cloud_service_id] += (server.state in TROUBLE) + server.review_count
+        return dict(+counts)
 
     def _switch_for_me(self, is_on):
         """In all conversations of the current user that have no choice of their own."""

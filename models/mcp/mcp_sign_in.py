@@ -118,21 +118,10 @@ class McpSignIn(models.Model):
         )
 
     def _signed_in(self):
-        """The current user has signed in: the calls that waited for it go on."""
+        """The current user has signed in; see `CallQuestion._go_on_after` for the calls that waited for it."""
         self.error = False
         own = [("sign_in_id", "=", self.id), ("user_id", "=", self.env.uid)]
         self.env["woow_paas_platform.mcp_sign_in_request"].search(own).unlink()
-        waiting = [
-            ("kind", "=", "sign_in"),
-            ("action", "=", False),
-            ("call_id.server_id", "=", self.server_id.id),
-        ]
-        if self.user_id:
-            waiting.append(("call_id.turn_id.user_id", "=", self.user_id.id))
-        for turn in self.env["woow_paas_platform.call_question"].search(waiting).call_id.turn_id:
-            turn._change_decisions(
-                lambda turn=turn: turn._open_questions().filtered_domain(waiting)._answer("accept")
-            )
 
     def _error_sentence(self):
         return sentences.translated(self.env, self.error) if self.error else ""

@@ -97,6 +97,16 @@ class McpTool(models.Model):
         "Approval Rules",
         groups="woow_paas_platform.group_admin",
     )
+    disabled_assistant_ids = fields.Many2many(
+        "ai.assistant",
+        "ai_assistant_mcp_tool_disabled_rel",
+        "tool_id",
+        "assistant_id",
+        string="Assistants without This Tool",
+        copy=False,
+        context={"active_test": False},
+        groups="woow_paas_platform.group_admin",
+    )
     my_policy = fields.Char("My Own Rule", compute="_compute_my_policy", exportable=False)
     policy_now = fields.Selection(
         [("auto", "Runs"), ("ask", "Asks first"), ("never", "Never runs")],
@@ -155,7 +165,11 @@ class McpTool(models.Model):
             tool.alias = aliases.get(tool._origin)
 
     def _compute_total_call_count(self):
-        counts = self.env["woow_paas_platform.tool_call_report"]._calls_by("tool_id", self)
+        counts = dict(
+            self.env["woow_paas_platform.tool_call_report"]._read_group(
+                [("tool_id", "in", self.ids)], ["tool_id"], ["__count"]
+            )
+        )
         for tool in self:
             tool.total_call_count = counts.get(tool, 0)
 
@@ -391,6 +405,9 @@ class McpTool(models.Model):
         by_tool = self.filtered(lambda tool: tool.approval_policy == "never")
         return by_tool | by_rule | by_person
 
+    def _pinned_source(self):
+        return f"{self.definition_hash or ''} {self.server_id.url or ''}"
+
     def _may_repeat(self):
         """Whether a call that was cut may run again; none of a tool that is gone."""
         return bool(self) and approval.is_repeatable(
@@ -446,18 +463,6 @@ class McpTool(models.Model):
 
     # ------------------------------------------------------------ offer, without a conversation (document 001), too
 
-    @api.model
-    def _offered_to_caller(self):
-        """All tools that the current user could be offered in some chat now, whatever it is about."""
-        env = self.env
-        assistants = env["ai.assistant"].search([("active", "=", True)])
-        servers = env["woow_paas_platform.mcp_server"]._of_person_anywhere(env.user)
-        tools = servers.tool_ids.filtered("is_usable")
-        # sudo: ai.assistant - the caller may chat with them; which tools they have is read, not shown
-        for assistant in assistants.sudo():
-            tools |= assistant._system_tools()
-        return tools
-
     def _is_offered_to(self, user):
         """Whether this person may use the tool at all, whatever its switches say.
 
@@ -480,12 +485,8 @@ class McpTool(models.Model):
         tool = self.sudo()
         if tool.server_id.scope == "user":
             return assistants
-        return assistants.filtered(
-            lambda one: (
-                tool.server_id in one.sudo().mcp_server_ids
-                and tool not in one.sudo().mcp_tool_disabled_ids
-            )
-        )
+        offering = tool.server_id.assistant_ids - tool.disabled_assistant_ids
+        return assistants.filtered(lambda one: one in offering)
 
     # ------------------------------------------------------------ definitions, as a sync finds them
 
@@ -618,12 +619,7 @@ class McpTool(models.Model):
             env["woow_paas_platform.person_rule"].search([("tool_id", "in", self.ids)]).tool_id
         )
         every = {"active_test": False}
-        decided |= (
-            env["ai.assistant"]
-            .with_context(**every)
-            .search([("mcp_tool_disabled_ids", "in", self.ids)])
-            .mcp_tool_disabled_ids
-        )
+        decided |= self.sudo().filtered("disabled_assistant_ids")
         decided |= (
             env["woow_paas_platform.action_type"]
             .with_context(**every)

@@ -1,6 +1,5 @@
 from . import readonly_mixin
 from . import secret_mixin
-from . import callable_mixin
 from . import company_mixin
 from . import filter_mixin
 from . import lock_mixin

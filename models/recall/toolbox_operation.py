@@ -86,6 +86,10 @@ class ToolboxOperation(models.Model):
 
     # ------------------------------------------------------------ calls
 
+    def _pinned_source(self):
+        address = f"{self.toolbox_id.base_url or ''} {self.path}"
+        return f"{self.method} {address} {self.input_schema or ''}"
+
     def _annotations(self):
         """What the HTTP method promises."""
         return {

@@ -94,10 +94,3 @@ class ToolCallReport(models.Model):
                 share,
             )
         return super()._read_group_select(aggregate_spec, query)
-
-    def _calls_by(self, name, records):
-        """How many calls each of these records has ever had: ``{record: number}``.
-
-        :param name: the field that points to them
-        """
-        return dict(self._read_group([(name, "in", records.ids)], [name], ["__count"]))

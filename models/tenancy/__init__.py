@@ -1,4 +1,3 @@
 from . import workspace
 from . import workspace_access
 from . import cloud_service
-from . import service_link

@@ -1,11 +1,7 @@
-from collections import Counter
-
 from odoo import api, fields, models
 
 from ...services import text
 from .workspace import MANAGING
-
-TROUBLE = ("error", "auth_required")  # states of a server
 
 
 class CloudService(models.Model):
@@ -134,19 +130,6 @@ class CloudService(models.Model):
         return "\n".join(facts)
 
     # ------------------------------------------------------------ its MCP servers
-
-    def _attention(self):
-        """How much those who manage a service have to look at: ``{service: number}``, without the zeros.
-
-        Servers in trouble, and tools of the others that wait for a review.
-        """
-        managed = self.filtered("is_manager")
-        counts = Counter()
-        for server in self.env["woow_paas_platform.mcp_server"].search(
-            [("cloud_service_id", "in", managed.ids)]
-        ):
-            counts[server.cloud_service_id] += (server.state in TROUBLE) + server.review_count
-        return dict(+counts)
 
     def _own_servers(self):
         """The servers that the service's page shows its managers."""

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 from odoo.exceptions import UserError
+from odoo.fields import Domain
 from odoo.tools import SQL, plaintext2html
 from psycopg2.errors import LockNotAvailable
 
@@ -33,7 +34,6 @@ from ...tools.refusals import (
 
 _logger = logging.getLogger(__name__)
 
-CONVERSATION = "woow_ai_chat"  # type of the channels that hold a conversation with an assistant
 FINAL_STATES = ("done", "failed", "stopped")
 
 PROMPT_CHARS = 32_000  # characters of one message
@@ -524,10 +524,32 @@ class AiTurn(models.Model):
             return
         # sudo: ai_turn - people have no write access; the caller may read, so owns, the turns
         left, versions = self.hidden, self._versions().sudo()
-        self.channel_id._leave_branch(min(versions.message_id.ids))
+        self._leave_branch(min(versions.message_id.ids))
         self.sudo().search(
             [("channel_id", "=", self.channel_id.id), ("hidden", "=", left)]
         ).hidden = 0
+
+    @api.model
+    def _stop_all_by(self, providers):
+        """Stop the running turns that these providers, which are switched off, answer."""
+        config = "assistant_id.config_id"
+        using = Domain(config, "in", providers.ids) | Domain(
+            f"{config}.fallback_id", "in", providers.ids
+        )
+        # sudo: ai_turn - whoever asked; who may switch the provider ends what it is used for
+        running = self.sudo().search(Domain("state", "=", "running") & using)
+        for turn in running.filtered(lambda turn: turn._provider() in providers):
+            turn._request_stop()
+
+    def _leave_branch(self, message_id):
+        """Hide all shown turns of the conversation from this message on."""
+        # sudo: ai_turn - of the caller's own conversation, see `_own_conversation`
+        Turn = self.sudo()
+        of_channel = [("channel_id", "=", self.channel_id.id)]
+        last = Turn.search([*of_channel, ("hidden", ">", 0)], order="hidden desc", limit=1).hidden
+        Turn.search([*of_channel, ("hidden", "=", 0), ("message_id", ">=", message_id)]).hidden = (
+            last + 1
+        )
 
     # ------------------------------------------------------------ the log
 

@@ -14,7 +14,8 @@ from ...services.specs import Compaction, Context, Limits, TurnRequest
 from ...services.turn import names, read_result
 from ...tools import host, limits, sentences
 from ...tools.refusals import Unsupported
-from .ai_turn import CONVERSATION, FINAL_STATES
+from ..base.discuss_channel import CONVERSATION
+from .ai_turn import FINAL_STATES
 
 COMPACT = "/compact"  # the command that sums up a conversation
 DATA = (
@@ -298,9 +299,9 @@ class AiTurn(models.Model):
             return None
         if file.type != "binary":  # a link, or a file in a cloud
             raise Unsupported(sentences.translated(self.env, UnsupportedFile.default_message))
-        self.channel_id._check_size(file.file_size)
+        file._ai_check_size(file.file_size)
         content = file.raw or b""
-        self.channel_id._check_size(len(content))  # nothing, if it is gone from the disk
+        file._ai_check_size(len(content))  # nothing, if it is gone from the disk
         return file.name or "", content, (self.env.cr.dbname, self.user_id.id)
 
     def _keep_reading(self, file_id, reading=None, problem="", *, is_lasting=True):

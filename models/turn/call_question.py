@@ -1,6 +1,6 @@
 import json
 
-from odoo import fields, models
+from odoo import api, fields, models
 
 from ...services import events
 from ...services.mcp.session import elicitation
@@ -55,6 +55,22 @@ class CallQuestion(models.Model):
     content_encrypted = fields.Char(groups=fields.NO_ACCESS, copy=False)
     answered_by_id = fields.Many2one("res.users", "Answered by", readonly=True, ondelete="set null")
     answered_at = fields.Datetime(readonly=True)
+
+    @api.model
+    def _go_on_after(self, sign_in):
+        """Let the calls go on that waited for this sign-in of the current user."""
+        sign_in._signed_in()
+        waiting = [
+            ("kind", "=", "sign_in"),
+            ("action", "=", False),
+            ("call_id.server_id", "=", sign_in.server_id.id),
+        ]
+        if sign_in.user_id:
+            waiting.append(("call_id.turn_id.user_id", "=", sign_in.user_id.id))
+        for turn in self.search(waiting).call_id.turn_id:
+            turn._change_decisions(
+                lambda turn=turn: turn._open_questions().filtered_domain(waiting)._answer("accept")
+            )
 
     def _public_id(self):
         return f"question-{self.id}"

@@ -16,11 +16,11 @@ from ...services.schemas import schema
 from ...services.specs import CallResult, Verdict
 from ...services.toolset import lookup
 from ...services.turn import approval, read_result
-from ...tools import limits, sentences
+from ...tools import labels, limits, sentences
 from ...tools.limits import MEGABYTE
 from ...tools.moments import utc
+from ..approval.callable_mixin import BLOCKED
 from ..mcp.mcp_server_secrets import START
-from ..mixins.callable_mixin import BLOCKED
 from .ai_turn_event import OrderedJson
 
 _logger = logging.getLogger(__name__)
@@ -333,6 +333,17 @@ class ToolCall(models.Model):
             }
         )
         return Verdict(kind="ask")
+
+    def _grant_subject(self):
+        """As `CallableMixin._grant_subject`, of a call on records: its tool, on this model."""
+        given, tool = self.arguments or {}, self._record_tool()
+        named = [tool.name, given.get("model"), given.get("action")]
+        model = self.env.get(given.get("model"))
+        label = given.get("model") if model is None else labels.of_model(model)
+        return {"records": " ".join(str(name) for name in named if name)}, {
+            "name": f"{tool.title}: {label}",
+            "definition": tool.definition,
+        }
 
     def _grantable(self):
         """What an “always” of the person is about; empty where each call is decided by itself."""

@@ -73,7 +73,7 @@ def test_each_fault_names_its_modules_and_its_tests():
 
 
 def test_settings_are_called_what_they_are_and_begin_as_is_said():
-    source = (ROOT / "models/base/res_config_settings.py").read_text()
+    source = (ROOT / "models/assistant/res_config_settings.py").read_text()
     labels = dict(re.findall(r'_limit\(\s*"(\w+)",\s*"([^"]+)"', source))
     defaults = dict(
         re.findall(r'"(\w+)": (?:const\.)?(\w+),', (ROOT / "tools/limits.py").read_text())

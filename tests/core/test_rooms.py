@@ -50,23 +50,23 @@ ARROWS = {
 # Between the features of models: whom they import, extend, relate to or look up by name.
 FEATURES = {
     "mixins": "",
+    "base": "",
+    "approval": "mixins",
     "tenancy": "mixins",
-    "mcp": "mixins tenancy",
-    "assistant": "mixins mcp",
-    "recall": "mixins tenancy mcp",
-    "approval": "mixins mcp assistant",
-    "turn": "mixins tenancy mcp assistant recall approval",
+    "mcp": "mixins approval tenancy",
+    "assistant": "mixins approval mcp",
+    "recall": "mixins approval tenancy mcp",
+    "turn": "mixins base approval tenancy mcp assistant recall",
+    "conversation": "base mcp assistant turn",
     "statistics": "mcp assistant turn",
-    "conversation": "tenancy mcp assistant turn",
-    "base": "mcp turn",
 }
 # Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.
 LATER = {
-    "mixins": "assistant approval",
+    "base": "tenancy assistant",
+    "approval": "mcp assistant",
     "tenancy": "mcp recall",
-    "mcp": "assistant recall turn statistics approval",
-    "assistant": "turn approval",
-    "approval": "turn",
+    "mcp": "assistant recall turn statistics",
+    "assistant": "turn",
 }
 # models ask the process through the port in tools/host.py
 FLOORS = ("services", "tools", "models", "runtime", "wizards", "controllers")

@@ -1,4 +1,6 @@
-from odoo import models
+import hashlib
+
+from odoo import fields, models
 
 from ...services.turn import approval
 from ...tools import sentences
@@ -14,6 +16,10 @@ class CallableMixin(models.AbstractModel):
 
     _name = "woow_paas_platform.callable.mixin"
     _description = "Callable Mixin"
+
+    def _pinned_source(self):
+        """The text that changes with the definition, and with the address that is called."""
+        raise NotImplementedError
 
     def _annotations(self):
         """What is said about the effect of a call, as in MCP's `ToolAnnotations`."""
@@ -51,8 +57,16 @@ class CallableMixin(models.AbstractModel):
     def _definition(self, action=None):
         """What is pinned when a call is asked for: definition, address and the action that offers the tool."""
         self.ensure_one()
-        pinned = self.env["woow_paas_platform.tool_grant"]._definition_of(self)
+        pinned = self._pinned()
         return f"{pinned} by {action.id}" if action else pinned
+
+    def _pinned(self):
+        """Hash of the definition and the address."""
+        return hashlib.sha256(self._pinned_source().encode()).hexdigest()
+
+    def _grant_subject(self):
+        """What a permission is for, and how it is defined now: two dictionaries of columns of `tool_grant`."""
+        return {"tool_id": self.id}, {"name": self.display_name, "definition": self._pinned()}
 
     def _decision(self, arguments, assistants, user, *, is_tainted=False):
         """The decision on one call, the strictest that one of these assistants would meet.
@@ -102,3 +116,21 @@ class CallableMixin(models.AbstractModel):
         return self.env._(
             "This call requires approval. Allow the tool “always” in a chat, or make the call there."
         )
+
+
+class ApprovalMixin(models.AbstractModel):
+    """Approval settings: what holds in chats with an assistant where nothing else decides about a call."""
+
+    _name = "woow_paas_platform.approval.mixin"
+    _description = "Approval Mixin"
+
+    approval_mode = fields.Selection(
+        [
+            ("policy", "Ask first, except for read-only tools of trusted servers"),
+            ("auto", "Always run"),
+        ],
+        "Unless a Tool Says Otherwise",
+        required=True,
+        default="policy",
+        help="Applies to tools whose approval policy is “Based on its annotations”.",
+    )
