@@ -42,8 +42,7 @@
 from collections.abc import Mapping
 
 from . import text
-
-LAST_OUTPUT = " Last output: "
+from .sentence import _lt, joined
 
 
 class EngineError(Exception):
@@ -55,7 +54,7 @@ class EngineError(Exception):
     """
 
     code = "engine_error"
-    default_message = "Something went wrong in the AI engine."
+    default_message = _lt("Something went wrong in the AI engine.")
     last_output = ""
 
     def __init__(self, message: str = "", *, detail: str = ""):
@@ -64,7 +63,10 @@ class EngineError(Exception):
 
     def at_length(self) -> str:
         """The sentence, with the program's last output if there is any."""
-        return f"{self}{LAST_OUTPUT}{self.last_output}" if self.last_output else str(self)
+        sentence = MANAGERS_READ.get(str(self), str(self))
+        if not self.last_output:
+            return sentence
+        return joined(sentence, _lt("Last output: %(words)s", words=self.last_output))
 
     @property
     def outline(self) -> str:
@@ -79,7 +81,7 @@ class EngineError(Exception):
 
 class ConfigError(EngineError):
     code = "config_error"
-    default_message = "The configuration is not valid."
+    default_message = _lt("The configuration is not valid.")
 
     @property
     def outline(self) -> str:
@@ -88,7 +90,7 @@ class ConfigError(EngineError):
 
 class BlockedAddress(ConfigError):
     code = "blocked_address"
-    default_message = "This address is not allowed: only public addresses can be reached."
+    default_message = _lt("This address is not allowed: only public addresses can be reached.")
 
     @property
     def inside(self) -> str:
@@ -97,22 +99,24 @@ class BlockedAddress(ConfigError):
 
 class McpOff(ConfigError):
     code = "mcp_off"
-    default_message = "MCP is switched off. Assistants answer without tools of MCP servers."
+    default_message = _lt("MCP is switched off. Assistants answer without tools of MCP servers.")
 
 
 class SecretUnreadable(ConfigError):
     code = "secret_unreadable"
-    default_message = "The stored secret cannot be read with the current key. Enter it again."
+    default_message = _lt("The stored secret cannot be read with the current key. Enter it again.")
 
 
 class SecretKeyInvalid(ConfigError):
     code = "secret_key_invalid"
-    default_message = "Secrets cannot be saved: the operator's secret_key is not valid."
+    default_message = _lt("Secrets cannot be saved: the operator's secret_key is not valid.")
 
 
 class KeyMissing(ConfigError):
     code = "key_missing"
-    default_message = "This MCP server requires your own key. Add it in your AI settings, under Keys and permissions."
+    default_message = _lt(
+        "This MCP server requires your own key. Add it in your AI settings, under Keys and permissions."
+    )
 
 
 class PackageMissing(ConfigError):
@@ -122,14 +126,17 @@ class PackageMissing(ConfigError):
 
     def __init__(self, names: str):
         super().__init__(
-            f"Python packages are missing on this host, or too old or too new: {names}. "
-            "The operator can install them with this app's requirements.txt, then restart Odoo."
+            _lt(
+                "Python packages are missing on this host, or too old or too new: %(names)s. The "
+                "operator can install them with this app's requirements.txt, then restart Odoo.",
+                names=names,
+            )
         )
 
 
 class SandboxUnavailable(ConfigError):
     code = "sandbox_unavailable"
-    default_message = (
+    default_message = _lt(
         "This MCP server must run in a sandbox, which this host does not allow. Ask the operator."
     )
 
@@ -144,18 +151,20 @@ class ServerError(EngineError):
     """`safe_to_retry`: the request certainly did not reach the tool."""
 
     code = "server_error"
-    default_message = "The MCP server failed."
+    default_message = _lt("The MCP server failed.")
     safe_to_retry = False
 
 
 class ConnectFailed(ServerError):
     code = "connect_failed"
-    default_message = "The MCP server cannot be reached. Check its address."
+    default_message = _lt("The MCP server cannot be reached. Check its address.")
     safe_to_retry = True
 
 
 class HostUnreachable(ConnectFailed):
-    default_message = "The connection failed: the host is unknown, or its address is not public."
+    default_message = _lt(
+        "The connection failed: the host is unknown, or its address is not public."
+    )
 
     @property
     def inside(self) -> str:
@@ -164,14 +173,14 @@ class HostUnreachable(ConnectFailed):
 
 class AuthRequired(ServerError):
     code = "auth_required"
-    default_message = "The MCP server refused the credentials."
+    default_message = _lt("The MCP server refused the credentials.")
 
 
 class SignInRequired(AuthRequired):
     """`url` is for the browser of the person, `state` comes back from there."""
 
     code = "sign_in_required"
-    default_message = "The MCP server requires you to sign in."
+    default_message = _lt("The MCP server requires you to sign in.")
 
     def __init__(self, message: str = "", *, detail: str = "", url: str = "", state: str = ""):
         super().__init__(message, detail=detail)
@@ -187,7 +196,7 @@ class ElicitationRequired(ServerError):
     """
 
     code = "input_required"
-    default_message = "The MCP server asked a question that nobody can answer here."
+    default_message = _lt("The MCP server asked a question that nobody can answer here.")
 
     def __init__(
         self, message: str = "", *, detail: str = "", questions: Mapping, more: Mapping | None
@@ -199,7 +208,7 @@ class ElicitationRequired(ServerError):
 
 class RateLimited(ServerError):
     code = "rate_limited"
-    default_message = "The MCP server is receiving too many requests. Try again later."
+    default_message = _lt("The MCP server is receiving too many requests. Try again later.")
 
     def __init__(self, message: str = "", *, detail: str = "", retry_after: float | None = None):
         super().__init__(message, detail=detail)
@@ -208,7 +217,7 @@ class RateLimited(ServerError):
 
 class ServerRefused(ServerError):
     code = "server_refused"
-    default_message = "The MCP server answered with an error."
+    default_message = _lt("The MCP server answered with an error.")
 
     def __init__(
         self,
@@ -229,7 +238,7 @@ class ServerRefused(ServerError):
         """The server answered with a JSON-RPC error; `data` is the server's own."""
         reason = text.one_line(str(message), 500) or "no reason"
         return cls(
-            f"The MCP server answered: {reason}",
+            _lt("The MCP server answered: %(said)s", said=reason),
             detail=f"JSON-RPC error {code}",
             rpc_code=code,
             data=data,
@@ -238,24 +247,24 @@ class ServerRefused(ServerError):
 
 class ProtocolError(ServerError):
     code = "protocol_error"
-    default_message = "The address responds, but not as an MCP server."
+    default_message = _lt("The address responds, but not as an MCP server.")
 
 
 class ResultTooLarge(ServerError):
     code = "result_too_large"
-    default_message = "The MCP server sent more data than is allowed."
+    default_message = _lt("The MCP server sent more data than is allowed.")
 
 
 class ServerTimeout(ServerError):
     code = "timeout"
-    default_message = "The MCP server did not answer in time."
+    default_message = _lt("The MCP server did not answer in time.")
 
 
 class ServerPaused(ServerError):
     """`retry_after`: seconds until it is asked again."""
 
     code = "server_paused"
-    default_message = "Calls to the MCP server are paused after repeated failures."
+    default_message = _lt("Calls to the MCP server are paused after repeated failures.")
 
     def __init__(self, message: str = "", *, detail: str = "", retry_after: float = 0.0):
         super().__init__(message, detail=detail)
@@ -264,54 +273,69 @@ class ServerPaused(ServerError):
 
 class ServerBusy(ServerError):
     code = "server_busy"
-    default_message = "The MCP server is busy with other calls. Try again in a moment."
+    default_message = _lt("The MCP server is busy with other calls. Try again in a moment.")
 
 
 class PoolFull(ServerError):
     code = "pool_full"
-    default_message = "Too many MCP connections are in use. Try again in a moment."
+    default_message = _lt("Too many MCP connections are in use. Try again in a moment.")
 
 
 class SessionLost(ServerError):
     code = "session_lost"
-    default_message = "The connection to the MCP server was lost."
+    default_message = _lt("The connection to the MCP server was lost.")
 
 
 class SessionExpired(SessionLost):
-    default_message = "The MCP server ended the session."
+    default_message = _lt("The MCP server ended the session.")
     safe_to_retry = True
 
 
 class UnusableSchema(ServerError):
     code = "unusable_schema"
-    default_message = (
+    default_message = _lt(
         "The tool describes its arguments in a way that language models do not accept."
     )
 
 
+LLM_QUOTA_USED_UP = _lt(
+    "The quota of the language model is used up. An administrator must check it."
+)
+LLM_HOST_UNKNOWN = _lt(
+    "The host of the language model is unknown. An administrator must check the provider's address."
+)
+LLM_CERTIFICATE_INVALID = _lt(
+    "The certificate of the language model's host is not valid. An administrator must check it."
+)
+
+
 class LlmError(EngineError):
     code = "llm_error"
-    default_message = "The language model failed."
+    default_message = _lt("The language model failed.")
 
 
 class LlmAuthFailed(LlmError):
     code = "llm_auth_failed"
-    default_message = "The language model refused the API key. An administrator must check it."
+    default_message = _lt("The language model refused the API key. An administrator must check it.")
 
 
 class LlmModelNotFound(LlmError):
     code = "llm_model_not_found"
-    default_message = "The provider does not know this model. An administrator must check its name."
+    default_message = _lt(
+        "The provider does not know this model. An administrator must check its name."
+    )
 
 
 class LlmNoApi(LlmError):
     code = "llm_no_api"
-    default_message = "There is no OpenAI-compatible API at the provider's address. An administrator must check it."
+    default_message = _lt(
+        "There is no OpenAI-compatible API at the provider's address. An administrator must check it."
+    )
 
 
 class LlmRateLimited(LlmError):
     code = "llm_rate_limited"
-    default_message = "The language model is busy. Try again in a moment."
+    default_message = _lt("The language model is busy. Try again in a moment.")
 
     def __init__(self, message: str = "", *, detail: str = "", retry_after: float | None = None):
         super().__init__(message, detail=detail)
@@ -320,24 +344,24 @@ class LlmRateLimited(LlmError):
 
 class LlmUnavailable(LlmError):
     code = "llm_unavailable"
-    default_message = "The language model cannot be reached. Try again in a moment."
+    default_message = _lt("The language model cannot be reached. Try again in a moment.")
 
 
 class LlmContextTooLong(LlmError):
     code = "llm_context_too_long"
-    default_message = (
+    default_message = _lt(
         "The conversation is too long for this model. Try again: its beginning is summed up then."
     )
 
 
 class LlmRejected(LlmError):
     code = "llm_rejected"
-    default_message = "The language model rejected the request."
+    default_message = _lt("The language model rejected the request.")
 
 
 class LlmNoTools(LlmError):
     code = "llm_no_tools"
-    default_message = (
+    default_message = _lt(
         "This model does not support function calling. An administrator can enable tool calls "
         "in the prompt."
     )
@@ -345,22 +369,22 @@ class LlmNoTools(LlmError):
 
 class LlmNoEmbeddings(LlmError):
     code = "llm_no_embeddings"
-    default_message = "The provider gives no embeddings by this model."
+    default_message = _lt("The provider gives no embeddings by this model.")
 
 
 class LlmTimeout(LlmError):
     code = "llm_timeout"
-    default_message = "The language model did not answer in time. Try again."
+    default_message = _lt("The language model did not answer in time. Try again.")
 
 
 class LlmProtocolError(LlmError):
     code = "llm_protocol_error"
-    default_message = "The answer of the language model was cut off or damaged. Try again."
+    default_message = _lt("The answer of the language model was cut off or damaged. Try again.")
 
 
 class LlmSwitchedOff(LlmError):
     code = "llm_switched_off"
-    default_message = (
+    default_message = _lt(
         "The provider of this assistant is switched off. An administrator can switch it on again."
     )
 
@@ -369,36 +393,36 @@ class FileError(EngineError):
     """Its sentence says what its person can do."""
 
     code = "file_error"
-    default_message = "The file cannot be attached."
+    default_message = _lt("The file cannot be attached.")
 
 
 class FileEncrypted(FileError):
     code = "file_encrypted"
-    default_message = (
+    default_message = _lt(
         "The file is protected with a password. Remove the password, then attach it again."
     )
 
 
 class FileWithoutText(FileError):
     code = "file_without_text"
-    default_message = (
+    default_message = _lt(
         "There is no text in the file. If it was scanned, attach pictures of its pages instead."
     )
 
 
 class FileUnreadable(FileError):
     code = "file_unreadable"
-    default_message = "The file is damaged or incomplete and cannot be read."
+    default_message = _lt("The file is damaged or incomplete and cannot be read.")
 
 
 class FileTooComplex(FileError):
     code = "file_too_complex"
-    default_message = "The file is too complex to be read here. Attach a smaller part of it."
+    default_message = _lt("The file is too complex to be read here. Attach a smaller part of it.")
 
 
 class UnsupportedFile(FileError):
     code = "unsupported_file"
-    default_message = (
+    default_message = _lt(
         "Files of this type cannot be read. Attach a picture (PNG, JPEG, GIF, WebP), a PDF, a Word, "
         "PowerPoint or Excel file (.docx, .pptx, .xlsx), or a text file."
     )
@@ -406,7 +430,7 @@ class UnsupportedFile(FileError):
 
 class ReaderBusy(FileError):
     code = "reader_busy"
-    default_message = "Other files are being read right now. Try again in a moment."
+    default_message = _lt("Other files are being read right now. Try again in a moment.")
 
 
 class LeaseLost(EngineError):
@@ -417,3 +441,14 @@ class LeaseLost(EngineError):
 class TurnGone(EngineError):
     code = "turn_gone"
     default_message = "The turn no longer exists."
+
+
+# What those read who can mend it themselves, instead of being sent to an administrator.
+MANAGERS_READ = {
+    LlmAuthFailed.default_message: _lt("The language model refused the API key."),
+    LlmModelNotFound.default_message: _lt("The provider does not know this model."),
+    LlmNoApi.default_message: _lt("There is no OpenAI-compatible API at the provider's address."),
+    LLM_QUOTA_USED_UP: _lt("The quota of the language model is used up."),
+    LLM_HOST_UNKNOWN: _lt("The host of the language model is unknown."),
+    LLM_CERTIFICATE_INVALID: _lt("The certificate of the language model's host is not valid."),
+}

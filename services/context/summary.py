@@ -10,6 +10,7 @@ from .. import events, text
 from ..errors import LlmProtocolError
 from ..llm import client, transcript
 from ..llm.answer import Answer
+from ..sentence import _lt
 from ..specs import Compaction, LlmSpec
 from . import budget
 
@@ -96,7 +97,7 @@ async def write(
     )
     answer.text = text.cap(text.clean(answer.text).strip(), MAX_CHARS)
     if not answer.text and not answer.stopped:
-        raise LlmProtocolError("The language model returned an empty answer. Try again.")
+        raise LlmProtocolError(_lt("The language model returned an empty answer. Try again."))
     return answer
 
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import LlmProtocolError, LlmRejected
+from ..sentence import _lt
 from .dialect import EXTRAS
 from .thinking import KEY, MAX_KEPT, ThinkReader
 
-CUT = "The arguments were cut off. Call the tool again with shorter arguments."
-NOT_JSON = "The arguments are not a valid JSON object."
+CUT = _lt("The arguments were cut off. Call the tool again with shorter arguments.")
+NOT_JSON = _lt("The arguments are not a valid JSON object.")
 
 
 @dataclass(slots=True)
@@ -111,11 +112,11 @@ class Answer:
         :raises LlmRejected: the provider's filter held it back
         """
         if self.finish_reason == "content_filter":
-            raise LlmRejected("The provider of the language model withheld the answer.")
+            raise LlmRejected(_lt("The provider of the language model withheld the answer."))
         if not self.finish_reason:
             raise LlmProtocolError(detail="the stream ended without a finish_reason")
         if not self.text.strip() and not self.calls and not self.repair:
-            raise LlmProtocolError("The language model returned an empty answer. Try again.")
+            raise LlmProtocolError(_lt("The language model returned an empty answer. Try again."))
 
     def arguments_of(self, call: AskedCall) -> tuple[dict[str, Any] | None, str]:
         """The arguments, or None and what is wrong with them. A cut call can look valid."""

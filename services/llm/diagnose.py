@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from ..errors import (
+    LLM_CERTIFICATE_INVALID,
+    LLM_HOST_UNKNOWN,
     ConnectFailed,
     EngineError,
     LlmAuthFailed,
@@ -21,6 +23,7 @@ from ..errors import (
     LlmUnavailable,
 )
 from ..net.course import Course, Diagnosis
+from ..sentence import _lt
 from ..specs import LlmSpec
 from . import client, llm_errors, model_names, tool_protocol, transcript
 from .answer import Answer
@@ -28,28 +31,33 @@ from .connections import Connections
 
 STEPS = ("name", "connection", "tls", "http", "key", "model", "tools", "pictures", "embeddings")
 ADVICE = {
-    "name": "Check the spelling of the host in the address.",
-    "connection": "Check the port, that the model's server is running, and that no firewall blocks the connection.",
-    "tls": "The server needs a valid certificate for this host. Self-signed certificates are not accepted.",
-    "http": "Check the path of the address. It usually ends with the version, such as /v1.",
-    "key": "Enter a valid API key of this provider.",
-    "model": "Choose one of the models that the provider offers, and check that it is running.",
-    "tools": "Set tool calls to “Detect automatically” or “In the prompt”.",
-    "pictures": "Switch off Supports Vision, or choose a model that sees pictures.",
-    "embeddings": "Choose one of the provider's embedding models, or leave the field empty.",
+    "name": _lt("Check the spelling of the host in the address."),
+    "connection": _lt(
+        "Check the port, that the model's server is running, and that no firewall blocks the connection."
+    ),
+    "tls": _lt(
+        "The server needs a valid certificate for this host. Self-signed certificates are not accepted."
+    ),
+    "http": _lt("Check the path of the address. It usually ends with the version, such as /v1."),
+    "key": _lt("Enter a valid API key of this provider."),
+    "model": _lt(
+        "Choose one of the models that the provider offers, and check that it is running."
+    ),
+    "tools": _lt("Set tool calls to “Detect automatically” or “In the prompt”."),
+    "pictures": _lt("Switch off Supports Vision, or choose a model that sees pictures."),
+    "embeddings": _lt("Choose one of the provider's embedding models, or leave the field empty."),
 }
 AT_CONNECTION = {
-    "name": llm_errors.UNKNOWN_HOST,
+    "name": LLM_HOST_UNKNOWN,
     "connection": llm_errors.NOT_LISTENING,
-    "tls": llm_errors.BAD_CERTIFICATE,
+    "tls": LLM_CERTIFICATE_INVALID,
 }
 QUESTION = "Reply with the single word: ready"
 COLOUR_QUESTION = "Which colour is this picture? Reply with one English word."
 COLOUR, COLOUR_NAME = (255, 0, 0), "red"
 SIDE = 64  # pixels; some models refuse smaller pictures
-CALLS = {"native": "Function calling", "prompt": "In the prompt"}
-NO_PICTURES = "The model does not see pictures."
-MEANT = "The provider does not know this model. Similar names: {}."
+CALLS = {"native": _lt("Function calling"), "prompt": _lt("In the prompt")}
+NO_PICTURES = _lt("The model does not see pictures.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +178,13 @@ class _ProviderCourse(Course):
         if isinstance(error, LlmModelNotFound) and (
             meant := model_names.nearest(self._asked_model(), self.models)
         ):
-            return LlmModelNotFound(MEANT.format(", ".join(meant)), detail=error.detail)
+            return LlmModelNotFound(
+                _lt(
+                    "The provider does not know this model. Similar names: %(names)s.",
+                    names=", ".join(meant),
+                ),
+                detail=error.detail,
+            )
         return error
 
     def _asked_model(self) -> str:

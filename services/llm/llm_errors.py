@@ -6,6 +6,9 @@ import ssl
 
 from .. import text
 from ..errors import (
+    LLM_CERTIFICATE_INVALID,
+    LLM_HOST_UNKNOWN,
+    LLM_QUOTA_USED_UP,
     LlmAuthFailed,
     LlmContextTooLong,
     LlmError,
@@ -19,6 +22,7 @@ from ..errors import (
     LlmUnavailable,
 )
 from ..net.faults import chain, retry_after
+from ..sentence import _lt
 
 MAX_MESSAGE = 20_000  # characters of an endpoint's words that are looked at
 _CONTEXT = re.compile(
@@ -52,14 +56,8 @@ _BUSY = re.compile(r"rate.?limit|overloaded|too many requests|capacity", re.IGNO
 _QUOTA = re.compile(r"insufficient_quota|quota|billing|credit balance", re.IGNORECASE)
 
 
-UNKNOWN_HOST = (
-    "The host of the language model is unknown. An administrator must check the provider's address."
-)
-NOT_LISTENING = "Nothing answers at the address of the language model. Try again in a moment."
-BAD_CERTIFICATE = (
-    "The certificate of the language model's host is not valid. An administrator must check it."
-)
-FAILS = "The provider of the language model reported an error. Try again in a moment."
+NOT_LISTENING = _lt("Nothing answers at the address of the language model. Try again in a moment.")
+FAILS = _lt("The provider of the language model reported an error. Try again in a moment.")
 
 
 def of_exception(error: BaseException, secret: str = "") -> LlmError:
@@ -77,9 +75,9 @@ def of_connection(error: BaseException, detail: str) -> LlmUnavailable:
     """No connection came about."""
     causes = list(chain(error))
     if any(isinstance(cause, socket.gaierror | UnicodeError) for cause in causes):
-        return LlmUnavailable(UNKNOWN_HOST, detail=detail)
+        return LlmUnavailable(LLM_HOST_UNKNOWN, detail=detail)
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return LlmUnavailable(BAD_CERTIFICATE, detail=detail)
+        return LlmUnavailable(LLM_CERTIFICATE_INVALID, detail=detail)
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         return LlmUnavailable(NOT_LISTENING, detail=detail)
     return LlmUnavailable(detail=detail)
@@ -138,7 +136,7 @@ def of_status(status: int, message: str, headers, detail: str) -> LlmError:
     if status == 429:
         if _QUOTA.search(message[:MAX_MESSAGE]):
             return LlmRateLimited(
-                "The quota of the language model is used up. An administrator must check it.",
+                LLM_QUOTA_USED_UP,
                 detail=detail,
                 retry_after=float("inf"),
             )

@@ -115,11 +115,6 @@ def test_each_sentence_can_be_translated(path):
     assert {one for one in SAID[path] if not is_known(one)} == set()
 
 
-def test_the_search_finds_them():
-    assert len(SAID) > 25
-    assert len(set().union(*SAID.values())) > 120
-
-
 def test_what_is_inside_a_sentence_has_one_name_each():
     for sentence in known():
         names = re.findall(r"%\((\w+)\)s", sentence)
