@@ -6,6 +6,7 @@ from typing import Any
 
 from . import text
 from .errors import ProtocolError
+from .sentence import _lt
 
 Id = int | str
 METHOD_NOT_FOUND = -32601
@@ -69,11 +70,11 @@ def answer_in(message: Any, request_id: Id) -> dict[str, Any]:
 def normal_answer(message: Any, request_id: Id) -> dict[str, Any]:
     """:raises ProtocolError: the message is no answer to this request"""
     if not is_answer(message):
-        raise ProtocolError("The MCP server sent an invalid response.")
+        raise ProtocolError(_lt("The MCP server sent an invalid response."))
     if "error" in message and message.get("id") is None:  # a request that it could not parse
         message = {**message, "id": request_id}
     if not is_for(message, request_id):
-        raise ProtocolError("The MCP server sent a response to a request that was not made.")
+        raise ProtocolError(_lt("The MCP server sent a response to a request that was not made."))
     if "error" in message:
         error = message["error"] if isinstance(message["error"], dict) else {}
         code = error.get("code")
@@ -85,5 +86,5 @@ def normal_answer(message: Any, request_id: Id) -> dict[str, Any]:
             clean["data"] = error["data"]
         return {"jsonrpc": "2.0", "id": request_id, "error": clean}
     if not isinstance(message["result"], dict):
-        raise ProtocolError("The MCP server sent a result that is not an object.")
+        raise ProtocolError(_lt("The MCP server sent a result that is not an object."))
     return {"jsonrpc": "2.0", "id": request_id, "result": message["result"]}

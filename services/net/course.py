@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import httpcore
 
 from ..errors import BlockedAddress, ConnectFailed, EngineError, HostUnreachable
+from ..sentence import _lt
 from . import faults
 from .egress import PORTS, EgressPolicy, check_url
 from .transport import resolve, ssl_context
@@ -114,7 +115,7 @@ class Course:
                 stream = await self._start_tls(stream, host, timeout)
                 self.done("tls")
             else:
-                self.skip("tls", message="Not encrypted (http).")
+                self.skip("tls", message=_lt("Not encrypted (http)."))
         finally:
             await stream.aclose()
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from ..errors import BlockedAddress, ConfigError, HostUnreachable
+from ..sentence import _lt
 
 _logger = logging.getLogger(__name__)
 
@@ -169,24 +170,24 @@ def check_url(url: str, policy: EgressPolicy | None = None) -> str:
     """
     url = url.strip()
     if len(url) > MAX_URL:
-        raise ConfigError("The address is too long.")
+        raise ConfigError(_lt("The address is too long."))
     if not url.isprintable() or any(char.isspace() for char in url) or "\\" in url:
-        raise ConfigError("The address contains spaces or invalid characters.")
+        raise ConfigError(_lt("The address contains spaces or invalid characters."))
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise ConfigError("The address is not a valid URL.") from error
+        raise ConfigError(_lt("The address is not a valid URL.")) from error
     if parts.scheme not in PORTS:
-        raise ConfigError("The address must start with http:// or https://.")
+        raise ConfigError(_lt("The address must start with http:// or https://."))
     if "@" in parts.netloc:
         raise ConfigError(
-            "The address must not contain a user name or password; use the API key field."
+            _lt("The address must not contain a user name or password; use the API key field.")
         )
     if not parts.hostname or port == 0:
-        raise ConfigError("The address has no valid host.")
+        raise ConfigError(_lt("The address has no valid host."))
     if parts.fragment:
-        raise ConfigError("The address must not contain a “#” part.")
+        raise ConfigError(_lt("The address must not contain a “#” part."))
     if policy is not None and (literal := _literal(parts.hostname)):
         policy.check_addresses(parts.hostname, port or PORTS[parts.scheme], [literal])
     return url
@@ -227,26 +228,31 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
     :raises ConfigError: with a sentence that names the header, never its value
     """
     if not isinstance(headers, Mapping):
-        raise ConfigError('The headers must be a JSON object such as {"X-API-Key": "…"}.')
+        raise ConfigError(_lt('The headers must be a JSON object such as {"X-API-Key": "…"}.'))
     if len(headers) > MAX_HEADERS:
-        raise ConfigError(f"There may be at most {MAX_HEADERS} headers.")
+        raise ConfigError(_lt("There may be at most %(count)s headers.", count=MAX_HEADERS))
     seen = set()
     for name, value in headers.items():
         if not isinstance(name, str) or not _TOKEN.fullmatch(name):
-            raise ConfigError(f"“{name}” is not a valid header name.")
+            raise ConfigError(_lt("“%(name)s” is not a valid header name.", name=name))
         lower = name.lower()
         if lower in _HEADERS_OF_OURS or lower.startswith(_PREFIXES_OF_OURS):
-            raise ConfigError(f"The header “{name}” is set automatically.")
+            raise ConfigError(_lt("The header “%(name)s” is set automatically.", name=name))
         if lower in seen:
-            raise ConfigError(f"The header “{name}” is defined twice.")
+            raise ConfigError(_lt("The header “%(name)s” is defined twice.", name=name))
         seen.add(lower)
         if not isinstance(value, str):
-            raise ConfigError(f"The value of the header “{name}” must be a string.")
+            raise ConfigError(
+                _lt("The value of the header “%(name)s” must be a string.", name=name)
+            )
         if len(value) > MAX_HEADER_VALUE:
-            raise ConfigError(f"The value of the header “{name}” is too long.")
+            raise ConfigError(_lt("The value of the header “%(name)s” is too long.", name=name))
         if value and not _VALUE.fullmatch(value):
             raise ConfigError(
-                f"The value of the header “{name}” may only contain printable ASCII characters "
-                "and must not begin or end with a space."
+                _lt(
+                    "The value of the header “%(name)s” may only contain printable ASCII characters and "
+                    "must not begin or end with a space.",
+                    name=name,
+                )
             )
     return dict(headers)

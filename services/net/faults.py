@@ -25,13 +25,13 @@ from ..errors import (
     SessionExpired,
     SessionLost,
 )
+from ..sentence import _lt
 from ..specs import ServerSpec
 
-CONNECT_TIMEOUT = "The connection timed out. Check the server's address."
-START_TIMEOUT = (
+CONNECT_TIMEOUT = _lt("The connection timed out. Check the server's address.")
+START_TIMEOUT = _lt(
     "The program of this MCP server did not start in time. The operator can increase start_timeout."
 )
-_REFUSED = "The MCP server denied access: {}"
 MAX_RETRY_AFTER = 3_600.0  # s, a longer wait that a server asks for counts as this
 
 
@@ -75,7 +75,7 @@ def _tls_problem(error: BaseException) -> ConnectFailed | None:
     if not (is_connecting and tls):
         return None
     return ConnectFailed(
-        "The certificate of the MCP server is not valid.", detail=text.one_line(str(tls), 300)
+        _lt("The certificate of the MCP server is not valid."), detail=text.one_line(str(tls), 300)
     )
 
 
@@ -83,7 +83,7 @@ def _why_not_connected(error: BaseException) -> str:
     """A sentence for the commonest cause, else ``""``."""
     for cause in chain(error):
         if isinstance(cause, ConnectionRefusedError):
-            return "The connection failed: no service is listening at this address and port."
+            return _lt("The connection failed: no service is listening at this address and port.")
     return ""
 
 
@@ -100,31 +100,35 @@ def of_response(
     detail = f"HTTP {status} {message}".strip()
     if 200 <= status < 300:
         return ProtocolError(
-            "The MCP server accepted the request but did not answer it.", detail=detail
+            _lt("The MCP server accepted the request but did not answer it."), detail=detail
         )
     if status in (401, 403):
         challenge = headers.get("www-authenticate", "")
         is_explained = status == 403 and message and not (challenge or message.startswith("<"))
-        sentence = _REFUSED.format(message) if is_explained else ""
-        return AuthRequired(sentence, detail=f"{detail} {challenge}".strip())
+        sentence = _lt("The MCP server denied access: %(said)s", said=message)
+        return AuthRequired(
+            sentence if is_explained else "", detail=f"{detail} {challenge}".strip()
+        )
     if status == 429:
         return RateLimited(detail=detail, retry_after=retry_after(headers.get("retry-after")))
     if in_session and (status == 404 or (status == 400 and _was_not_taken(message, body))):
         return SessionExpired(detail=detail)
     if 300 <= status < 400:
         return ServerRefused(
-            "The address redirects elsewhere. Enter the final address.",
+            _lt("The address redirects elsewhere. Enter the final address."),
             detail=f"{detail} to {text.one_line(headers.get('location', ''), 300)}",
             status=status,
         )
     if status == 404:
         return ServerRefused(
-            "There is no MCP server at this address (HTTP 404). Check the path.",
+            _lt("There is no MCP server at this address (HTTP 404). Check the path."),
             detail=detail,
             status=status,
         )
     return ServerRefused(
-        f"The MCP server answered with an error (HTTP {status}).", detail=detail, status=status
+        _lt("The MCP server answered with an error (HTTP %(status)s).", status=status),
+        detail=detail,
+        status=status,
     )
 
 

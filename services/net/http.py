@@ -8,6 +8,7 @@ import anyio
 import httpx
 
 from ..errors import EngineError, ProtocolError, ResultTooLarge
+from ..sentence import _lt
 from . import faults
 
 ERROR_BODY = 2_000  # bytes of an error's body that are read
@@ -80,7 +81,9 @@ async def check_encoding(response: httpx.Response) -> None:
     """:raises ProtocolError: the body is compressed, so its size on the wire says nothing"""
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         await response.aclose()
-        raise ProtocolError("The MCP server compresses its answers although it was asked not to.")
+        raise ProtocolError(
+            _lt("The MCP server compresses its answers although it was asked not to.")
+        )
 
 
 def is_stream(response: httpx.Response) -> bool:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from ..errors import ConfigError
+from ..sentence import _lt
 from ..specs import SandboxSpec
 from .bubblewrap import PACKAGE
 
@@ -54,4 +55,6 @@ def _only_program(box: SandboxSpec) -> str:
         return own
     if isinstance(programs, dict) and programs:
         return own if own in programs or len(programs) > 1 else str(next(iter(programs)))
-    raise ConfigError(f"The package {box.package} of this MCP server has no program.")
+    raise ConfigError(
+        _lt("The package %(name)s of this MCP server has no program.", name=box.package)
+    )

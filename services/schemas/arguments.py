@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from .. import text
+from ..sentence import _lt
 
 MAX_PROBLEMS = 3  # named in one sentence
 MAX_STEPS = 5_000  # keywords that are applied: references may fan out exponentially
@@ -32,7 +33,11 @@ def problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     required = schema.get("required") or ()
     given = {key: value for key, value in arguments.items() if value is not None or key in required}
     wrong = misfits(given, schema)
-    return f"The arguments are not valid for the tool: {wrong}." if wrong else ""
+    return (
+        _lt("The arguments are not valid for the tool: %(problem)s.", problem=wrong)
+        if wrong
+        else ""
+    )
 
 
 def misfits(value: Any, schema: Mapping[str, Any]) -> str:

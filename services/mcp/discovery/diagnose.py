@@ -11,6 +11,7 @@ from ...errors import AuthRequired, EngineError, ProtocolError, ServerTimeout
 from ...net.course import NETWORK_STEPS, Course, Diagnosis
 from ...net.egress import EgressPolicy
 from ...oauth.flow import OAuth
+from ...sentence import _lt
 from ...specs import ServerSpec
 from ..session import connect
 from . import discovery
@@ -21,16 +22,24 @@ STEPS = (*NETWORK_STEPS, "http", "authorization", "protocol", "tools")
 PROCESS_STEPS = ("process", "protocol", "tools")
 TRANSPORTS = {"streamable_http": "Streamable HTTP", "sse": "HTTP+SSE"}  # as MCP calls them
 ADVICE = {
-    "name": "Check the spelling of the host in the address. Addresses that are not public must be "
-    "allowed by the operator.",
-    "address": "Use a public address, or ask the operator to allow this one.",
-    "connection": "Check the port, that the server is running, and that no firewall blocks the connection.",
-    "tls": "The server needs a valid certificate for this host. Self-signed certificates are not accepted.",
-    "http": "Check the path of the address and the server's log.",
-    "authorization": "Enter a key or a header that the server accepts, or sign in.",
-    "protocol": "Check the path: MCP servers often answer at /mcp or /sse.",
-    "tools": "The server answers but does not list its tools. Check its log for the cause.",
-    "process": "Check the command in the configuration file, and that its program is installed.",
+    "name": _lt(
+        "Check the spelling of the host in the address. Addresses that are not public must be "
+        "allowed by the operator."
+    ),
+    "address": _lt("Use a public address, or ask the operator to allow this one."),
+    "connection": _lt(
+        "Check the port, that the server is running, and that no firewall blocks the connection."
+    ),
+    "tls": _lt(
+        "The server needs a valid certificate for this host. Self-signed certificates are not accepted."
+    ),
+    "http": _lt("Check the path of the address and the server's log."),
+    "authorization": _lt("Enter a key or a header that the server accepts, or sign in."),
+    "protocol": _lt("Check the path: MCP servers often answer at /mcp or /sse."),
+    "tools": _lt("The server answers but does not list its tools. Check its log for the cause."),
+    "process": _lt(
+        "Check the command in the configuration file, and that its program is installed."
+    ),
 }
 
 

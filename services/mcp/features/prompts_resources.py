@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from ... import const, jsonrpc, large, text
 from ...errors import ProtocolError, ServerRefused
+from ...sentence import _lt
 from ...specs import ServerSpec
 from ..discovery import content
 from ..discovery.discovery import is_name
@@ -196,7 +197,9 @@ class ServerFeatures:
             options=READ,
         )
         if result.get("resultType", "complete") == elicitation.REQUIRED:
-            raise ServerRefused("The MCP server requires more information before it can show this.")
+            raise ServerRefused(
+                _lt("The MCP server requires more information before it can show this.")
+            )
         return result
 
 
@@ -209,7 +212,7 @@ def _each(
 def _filled(answer: Mapping[str, Any]) -> FilledPrompt:
     messages = answer.get("messages")
     if not isinstance(messages, list):
-        raise ProtocolError("The MCP server sent a prompt without messages.")
+        raise ProtocolError(_lt("The MCP server sent a prompt without messages."))
     return FilledPrompt(
         messages=tuple(filter(None, map(_message, messages[:MAX_MESSAGES]))),
         description=_line(answer.get("description")),
@@ -219,7 +222,7 @@ def _filled(answer: Mapping[str, Any]) -> FilledPrompt:
 def _contents(answer: Mapping[str, Any], limit: int) -> list[ResourceContent]:
     parts = answer.get("contents")
     if not isinstance(parts, list):
-        raise ProtocolError("The MCP server sent a resource without contents.")
+        raise ProtocolError(_lt("The MCP server sent a resource without contents."))
     return [_content(part, limit) for part in parts[:MAX_CONTENTS] if isinstance(part, Mapping)]
 
 
@@ -227,7 +230,7 @@ def _completion(answer: Mapping[str, Any]) -> Completion:
     found = answer.get("completion")
     values = found.get("values") if isinstance(found, Mapping) else None
     if not isinstance(values, list):
-        raise ProtocolError("The MCP server sent a completion without values.")
+        raise ProtocolError(_lt("The MCP server sent a completion without values."))
     total = found.get("total")
     return Completion(
         values=tuple(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
 from ...errors import ConfigError
+from ...sentence import _lt
 
 MAX_TEMPLATE = 2_000  # characters
 MAX_ADDRESS = 8_000  # characters of what a template becomes
@@ -15,7 +16,7 @@ MAX_ADDRESS = 8_000  # characters of what a template becomes
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)([A-Za-z0-9_.,*:%]{1,2000})\}")
 _MODIFIER = re.compile(r"\*|:(\d{1,4})$")
 _ENCODED_TWICE = re.compile("%25(?=[0-9A-Fa-f]{2})")
-TOO_LONG = "The address of the resource is too long."
+TOO_LONG = _lt("The address of the resource is too long.")
 _RESERVED = ":/?#[]@!$&'()*+,;="
 _FORMS = {  # operator: what comes first, what comes between, whether names are written
     "": ("", ",", False),

@@ -21,6 +21,7 @@ from ...errors import (
     ServerRefused,
     ServerTimeout,
 )
+from ...sentence import _lt
 
 OPEN_AFTER = 3  # failures in a row
 PAUSE = 30.0  # s until one request may try again
@@ -64,8 +65,11 @@ class Breaker:
         left = self._until - self._clock()
         if left > 0 or self._trial is not None:
             raise ServerPaused(
-                f"Calls to the MCP server are paused after {OPEN_AFTER} failures in a row. "
-                f"{self.reason}",
+                _lt(
+                    "Calls to the MCP server are paused after %(count)s failures in a row. %(reason)s",
+                    count=OPEN_AFTER,
+                    reason=self.reason,
+                ),
                 retry_after=max(left, 0.0),
             )
         self._become("half_open", self.reason)

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 from ... import const
 from ...errors import PoolFull, SessionExpired
 from ...semaphore import FairSemaphore
+from ...sentence import _lt
 from ...specs import ServerSpec
 from ..session.session import Session
 
-ENDED = "The MCP server was switched off, or its conversation has ended."
+ENDED = _lt("The MCP server was switched off, or its conversation has ended.")
 
 
 class Key(NamedTuple):

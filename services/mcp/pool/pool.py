@@ -29,6 +29,7 @@ from ...net.egress import EgressPolicy
 from ...net.intake import Intakes
 from ...oauth.flow import OAuth, TokenStore
 from ...semaphore import FairSemaphore
+from ...sentence import _lt
 from ...specs import DiscoveredTool, ServerSpec
 from ..discovery import discovery, health
 from ..discovery.discovery import SYNC_MARGIN
@@ -155,7 +156,7 @@ class Pool:
             if options.suspends and wanted.questions:
                 raise wanted
             more = await elicitation.elicit_all(wanted, options.on_elicit)
-        raise ServerRefused("The MCP server keeps asking questions.")
+        raise ServerRefused(_lt("The MCP server keeps asking questions."))
 
     async def list_tools(self, spec: ServerSpec, conversation_id: Any) -> list[DiscoveredTool]:
         """All tools of a server, every page.

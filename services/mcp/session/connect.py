@@ -4,6 +4,7 @@ The order is the one of MCP 2026-07-28 (basic/versioning): a modern request, the
 legacy revisions, then the HTTP+SSE of 2024-11-05. What worked is worth remembering per server.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from ...errors import (
     SessionLost,
 )
 from ...net.egress import EgressPolicy
+from ...sentence import _lt, joined
 from ...specs import ServerSpec
 from .legacy import LegacySession
 from .modern import ModernSession
@@ -108,11 +110,18 @@ def _speaks_legacy(error: ServerRefused) -> bool:
 def _what_failed(failures: list[tuple[Variant, EngineError]]) -> EngineError:
     """With one transport report the oldest revision's error; with several none is conclusive, so list them all."""
     if not failures:
-        return ConfigError("No revision of the protocol supports this transport.")
+        return ConfigError(_lt("No revision of the protocol supports this transport."))
     if len({variant[1] for variant, _ in failures}) == 1:
         return failures[-1][1]
     detail = "; ".join(f"{_NAMES[variant]}: {error.detail or error}" for variant, error in failures)
     if len({str(error) for _, error in failures}) == 1:
         return ProtocolError(str(failures[-1][1]), detail=detail)
-    tried = " ".join(f"{_NAMES[variant]}: {error}" for variant, error in failures)
-    return ProtocolError(f"{ProtocolError.default_message} Tried {tried}", detail=detail)
+    each = (
+        _lt("%(name)s: %(reason)s", name=_NAMES[variant], reason=str(error))
+        for variant, error in failures
+    )
+    sentence = _lt(
+        "The address responds, but not as an MCP server. Tried %(tried)s",
+        tried=functools.reduce(joined, each),
+    )
+    return ProtocolError(sentence, detail=detail)

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from ... import jsonrpc, text
 from ...errors import ElicitationRequired, ProtocolError, ServerRefused
 from ...schemas import elicitation_form
+from ...sentence import _lt
 
 MAX_MESSAGE = 2_000  # characters
 MAX_URL = 2_000  # characters
@@ -61,9 +62,9 @@ def required_by_result(result: Mapping[str, Any]) -> ElicitationRequired:
     requests = requests if isinstance(requests, Mapping) else {}
     more = {"requestState": result["requestState"]} if "requestState" in result else {}
     if not requests and not more:
-        raise ProtocolError("The MCP server asks for input without specifying it.")
+        raise ProtocolError(_lt("The MCP server asks for input without specifying it."))
     if len(requests) > MAX_QUESTIONS:
-        raise ProtocolError("The MCP server asks too many questions at once.")
+        raise ProtocolError(_lt("The MCP server asks too many questions at once."))
     return ElicitationRequired(
         questions={key: _input_request(question) for key, question in requests.items()}, more=more
     )
@@ -76,7 +77,7 @@ def required_by_error(error: ServerRefused) -> ElicitationRequired | None:
     if error.rpc_code != jsonrpc.URL_REQUIRED or not isinstance(requests, list) or not requests:
         return None
     if len(requests) > MAX_QUESTIONS:
-        raise ProtocolError("The MCP server asks too many questions at once.")
+        raise ProtocolError(_lt("The MCP server asks too many questions at once."))
     questions = {str(number): elicit_request(params) for number, params in enumerate(requests)}
     return ElicitationRequired(questions=questions, more=None)
 
@@ -109,7 +110,9 @@ async def _elicit(request: ElicitRequest, on_elicit: OnElicit | None) -> ElicitR
 
 def _input_request(question: Any) -> ElicitRequest:
     if not isinstance(question, Mapping) or question.get("method") != "elicitation/create":
-        raise ProtocolError("The MCP server requests something that this client does not support.")
+        raise ProtocolError(
+            _lt("The MCP server requests something that this client does not support.")
+        )
     return elicit_request(question.get("params"))
 
 
@@ -124,7 +127,7 @@ def elicit_request(params: Any) -> ElicitRequest:
         return ElicitRequest(message=message, url=_page(params.get("url")))
     form = elicitation_form.clean(params.get("requestedSchema"))
     if form is None:
-        raise ProtocolError("The MCP server asks for a form that is invalid or too large.")
+        raise ProtocolError(_lt("The MCP server asks for a form that is invalid or too large."))
     return ElicitRequest(message=message, schema=form)
 
 
@@ -142,7 +145,7 @@ def _page(url: Any) -> str:
         usable = False
     if not usable or not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         raise ProtocolError(
-            "The MCP server asks the user to open an address that is not a web page."
+            _lt("The MCP server asks the user to open an address that is not a web page.")
         )
     return url
 

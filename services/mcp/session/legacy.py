@@ -22,6 +22,7 @@ from ...errors import (
     SessionLost,
 )
 from ...net import faults
+from ...sentence import _lt
 from ..transport import stdio
 from ..transport.guard import GuardTransport
 from . import elicitation
@@ -198,9 +199,9 @@ class LegacySession(Session):
         if error.code == CONNECTION_CLOSED and error.message == "Connection closed":
             if not self.info:
                 return ConnectFailed(
-                    "The program of this MCP server exited before it answered."
+                    _lt("The program of this MCP server exited before it answered.")
                     if self.spec.command
-                    else "The MCP server closed the connection."
+                    else _lt("The MCP server closed the connection.")
                 )
             # over HTTP+SSE the guard has named the fault of every request that it sent
             return SessionExpired() if self._transport == "sse" else SessionLost()

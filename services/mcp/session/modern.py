@@ -26,6 +26,7 @@ from ...errors import (
 from ...net import faults, http
 from ...net.intake import TakenIn
 from ...net.sse import Decoder
+from ...sentence import _lt
 from ..transport import param_headers
 from ..transport.noise import Noise
 from ..transport.streams import events
@@ -41,7 +42,7 @@ _ACCEPT = "application/json, text/event-stream"
 class NotModern(ServerRefused):
     """The server speaks, but not this revision."""
 
-    default_message = "The MCP server does not support this revision of the protocol."
+    default_message = _lt("The MCP server does not support this revision of the protocol.")
 
 
 class ModernSession(Session):
@@ -159,7 +160,7 @@ class ModernSession(Session):
                     return answer
                 if noise.passes(len(event.data)):
                     self._notified(message, request)
-        raise SessionLost("The connection was closed before the MCP server answered.")
+        raise SessionLost(_lt("The connection was closed before the MCP server answered."))
 
     def _notified(self, message: dict[str, Any], request: Request) -> None:
         if message["method"] != "notifications/progress":

@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import large, text
 from ...errors import ProtocolError, ServerTimeout
+from ...sentence import _lt
 
 MAX_PAGES = 100
 MAX_CURSOR = 4_096  # characters
@@ -51,7 +52,9 @@ class Listing:
             page = await self._ask(self._method, {"cursor": cursor} if cursor else None)
             found = page.get(self._key)
             if not isinstance(found, list):
-                raise ProtocolError("The MCP server sent an invalid list.", detail=self._method)
+                raise ProtocolError(
+                    _lt("The MCP server sent an invalid list."), detail=self._method
+                )
             yield [entry for entry in found[:room] if isinstance(entry, Mapping)]
             self.is_cut = len(found) > room
             room -= len(found)

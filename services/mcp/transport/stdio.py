@@ -27,6 +27,7 @@ from ...errors import (
 )
 from ...net.intake import Intake
 from ...sandbox import bubblewrap, packages
+from ...sentence import _lt
 from ...specs import SandboxSpec, ServerSpec
 from .noise import Noise
 from .streams import BREATH
@@ -91,7 +92,7 @@ class Process:
         now = time.monotonic()
         if now < self._paused_until:
             raise ServerPaused(
-                "The MCP server's process crashed and will be restarted in a moment.",
+                _lt("The MCP server's process crashed and will be restarted in a moment."),
                 detail=self.stderr[-500:],
                 retry_after=self._paused_until - now,
             )
@@ -154,7 +155,7 @@ async def streams(
     :raises ConfigError: there is no such command, or no sandbox for one that needs it
     """
     if not spec.command:
-        raise ConfigError("The MCP server has no command.")
+        raise ConfigError(_lt("The MCP server has no command."))
     process.forget_output()
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | dict(
         spec.env
@@ -193,7 +194,10 @@ def _check_program(program: str, environment: Mapping[str, str]) -> None:
     """:raises ConfigError: it is not there"""
     if not shutil.which(program, path=environment.get("PATH")):
         raise ConfigError(
-            f"The program {program} of this MCP server is not installed on this host."
+            _lt(
+                "The program %(name)s of this MCP server is not installed on this host.",
+                name=program,
+            )
         )
 
 
@@ -274,7 +278,9 @@ async def _package(
             _kill(child.pid)
             child._transport.close()
         if code:
-            raise ConfigError(f"The package {box.package} of this MCP server cannot be fetched.")
+            raise ConfigError(
+                _lt("The package %(name)s of this MCP server cannot be fetched.", name=box.package)
+            )
         with contextlib.suppress(OSError):  # another process has fetched it meanwhile
             os.rename(draft, folder)
     finally:

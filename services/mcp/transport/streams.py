@@ -14,6 +14,7 @@ from ... import jsonrpc, large
 from ...errors import EngineError, ProtocolError, ResultTooLarge, SessionLost
 from ...net import faults
 from ...net.sse import Decoder, Event
+from ...sentence import _lt
 from .flight import Flight, Guard
 from .noise import Noise
 
@@ -70,7 +71,7 @@ class AnswerStream(httpx.AsyncByteStream):
         except Exception as caught:
             error = faults.of_exception(caught)
         else:
-            error = SessionLost("The connection was closed before the MCP server answered.")
+            error = SessionLost(_lt("The connection was closed before the MCP server answered."))
         if self._flight.aborted or self._event_id is None or not isinstance(error, SessionLost):
             yield jsonrpc.event(self._guard.fail(self._id, error))
             return
