@@ -13,6 +13,7 @@ from typing import Any, Literal
 from .. import text
 from ..errors import ConfigError
 from ..net import egress
+from ..sentence import _lt
 from . import address
 
 MAX_SERVERS = 100  # of one document
@@ -116,9 +117,13 @@ def read(document: Any) -> tuple[list[ImportedServer], list[Skipped]]:
     if isinstance(document, Mapping):
         entries = document.get("mcpServers", document.get("servers", document))
     if not isinstance(entries, Mapping) or not entries:
-        raise ConfigError('Paste a JSON object such as {"mcpServers": {"name": {"url": "…"}}}.')
+        raise ConfigError(
+            _lt('Paste a JSON object such as {"mcpServers": {"name": {"url": "…"}}}.')
+        )
     if len(entries) > MAX_SERVERS:
-        raise ConfigError(f"At most {MAX_SERVERS} servers can be imported at once.")
+        raise ConfigError(
+            _lt("At most %(count)s servers can be imported at once.", count=MAX_SERVERS)
+        )
     found: list[ImportedServer] = []
     skipped: list[Skipped] = []
     for name, entry in entries.items():
@@ -132,26 +137,28 @@ def read(document: Any) -> tuple[list[ImportedServer], list[Skipped]]:
 
 def _server(name: str, entry: Any) -> ImportedServer:
     if not name:
-        raise ConfigError("A server needs a name.")
+        raise ConfigError(_lt("A server needs a name."))
     if not isinstance(entry, Mapping):
-        raise ConfigError("Each server must be a JSON object with a “url”.")
+        raise ConfigError(_lt("Each server must be a JSON object with a “url”."))
     if "command" in entry:
         raise ConfigError(
-            "Servers started by a command can only be defined in the operator's configuration file."
+            _lt(
+                "Servers started by a command can only be defined in the operator's configuration file."
+            )
         )
     url = entry.get("url", entry.get("serverUrl"))
     if not isinstance(url, str):
-        raise ConfigError("The “url” is missing.")
+        raise ConfigError(_lt("The “url” is missing."))
     kind = entry.get("type", entry.get("transport"))
     if kind is not None and kind not in _TRANSPORTS:
-        raise ConfigError("The “type” must be “http” or “sse”.")
+        raise ConfigError(_lt("The “type” must be “http” or “sse”."))
     headers = entry.get("headers") or {}
     egress.check_headers(headers)
     usable = {key: value for key, value in headers.items() if not _PLACEHOLDER.search(value)}
     missing = tuple(key for key in headers if key not in usable)
     url = egress.check_url(url)
     if _PLACEHOLDER.search(url):
-        raise ConfigError("Replace the placeholder in the “url” first.")
+        raise ConfigError(_lt("Replace the placeholder in the “url” first."))
     api_key = ""
     for key in [key for key in usable if key.lower() == "authorization"]:
         if bearer := _BEARER.fullmatch(usable[key].strip()):
@@ -173,16 +180,16 @@ def _server(name: str, entry: Any) -> ImportedServer:
 def _settings(own: Any) -> dict[str, Any]:
     """:raises ConfigError: a value does not fit, of which it makes no server that differs from the exported one"""
     if not isinstance(own, Mapping):
-        raise ConfigError(f"The “{OWN}” is not valid.")
+        raise ConfigError(_lt("The “%(key)s” is not valid.", key=OWN))
     for key, value in own.items():
         if key in SETTINGS and not SETTINGS[key](value):
-            raise ConfigError(f"The “{key}” is not valid.")
+            raise ConfigError(_lt("The “%(key)s” is not valid.", key=key))
     if own.get("oauth_client_id") and not own.get("oauth_issuer"):
-        raise ConfigError("The “oauth_issuer” is not valid.")
+        raise ConfigError(_lt("The “%(key)s” is not valid.", key="oauth_issuer"))
     if own.get("authorization") == "oauth_client" and not own.get("oauth_client_id"):
-        raise ConfigError("The “oauth_client_id” is not valid.")
+        raise ConfigError(_lt("The “%(key)s” is not valid.", key="oauth_client_id"))
     if own.get("wants_own_keys") and own.get("authorization", "key") != "key":
-        raise ConfigError("The “wants_own_keys” is not valid.")
+        raise ConfigError(_lt("The “%(key)s” is not valid.", key="wants_own_keys"))
     return {key: value for key, value in own.items() if key in SETTINGS}
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import const
+from ..sentence import _lt
 
-FAULTY = "The entry of this MCP server in the operator's file has an error. Settings show it."
+FAULTY = _lt("The entry of this MCP server in the operator's file has an error. Settings show it.")
 SHORTEST_SECRET = 8  # characters; a shorter value may be part of any word
 # Keys that came later do not change the digests of entries without them: an update would switch their servers on again.
 LATER = ("owners", "workspace_root", "hosts", "environments", "is_owners", "is_offline")

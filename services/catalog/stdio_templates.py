@@ -17,13 +17,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ConfigError
+from ..sentence import _lt
 from .server_file import FileServer
 
 MAX_VALUE = 2000  # characters of one filled field
 POSTGRESQL_PORT = 5432
-NOT_FOR_OWNERS = "The operator has not enabled this template for cloud services."
-NO_ENVIRONMENT = "The operator has not released this environment for the template."
-NO_FOLDER = "The folder of this workspace cannot be made on this host. Ask the operator."
+NOT_FOR_OWNERS = _lt("The operator has not enabled this template for cloud services.")
+NO_ENVIRONMENT = _lt("The operator has not released this environment for the template.")
+NO_FOLDER = _lt("The folder of this workspace cannot be made on this host. Ask the operator.")
 EXAMPLE_ROOT, EXAMPLE_WORKSPACES = "/srv/files", "/srv/workspaces"
 EXAMPLE_HOST = "db.example.com:5432"
 
@@ -145,7 +146,7 @@ def filled(release: FileServer, values: Mapping[str, str], *, workspace: str = "
         release = _of_workspace(release, workspace)
     for value in values.values():
         if len(value) > MAX_VALUE or not value.isprintable():
-            raise ConfigError("A value is too long or contains invalid characters.")
+            raise ConfigError(_lt("A value is too long or contains invalid characters."))
     variables = {
         variable.name: _of_form(variable, values[name], release.hosts if workspace else None)
         for name, variable in template.variables.items()
@@ -191,11 +192,20 @@ def _of_form(variable: Variable, value: str, hosts: tuple[str, ...] | None) -> s
     is_hosted = hosts is not None and variable.owners_form
     match = re.fullmatch(variable.owners_form if is_hosted else variable.form, value)
     if not match:
-        raise ConfigError(f"A value does not have the expected format, such as {variable.example}.")
+        raise ConfigError(
+            _lt(
+                "A value does not have the expected format, such as %(example)s.",
+                example=variable.example,
+            )
+        )
     if is_hosted and _with_port(match["host"], match["port"]) not in {
         _with_port(*host.partition(":")[::2]) for host in hosts or ()
     }:
-        raise ConfigError(f"The host {match['host']} is not among those that the operator allows.")
+        raise ConfigError(
+            _lt(
+                "The host %(name)s is not among those that the operator allows.", name=match["host"]
+            )
+        )
     return value
 
 
@@ -261,8 +271,11 @@ def _below(roots: tuple[str, ...], folder: str) -> str:
         os.path.commonpath([root, real]) == root for root in roots
     ):
         raise ConfigError(
-            f"The folder {folder} is not inside a folder that the operator has released."
+            _lt(
+                "The folder %(name)s is not inside a folder that the operator has released.",
+                name=folder,
+            )
         )
     if not os.path.isdir(real):
-        raise ConfigError(f"The folder {folder} does not exist on this host.")
+        raise ConfigError(_lt("The folder %(name)s does not exist on this host.", name=folder))
     return real

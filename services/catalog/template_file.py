@@ -11,6 +11,7 @@ from typing import Any
 from .. import text
 from ..errors import ConfigError
 from ..net import egress
+from ..sentence import _lt
 from . import address
 from .mcp_json import Skipped
 from .stdio_templates import TEMPLATES
@@ -40,9 +41,11 @@ def read(document: Any) -> tuple[list[Entry], list[Skipped]]:
     """
     entries = document.get("mcpTemplates") if isinstance(document, Mapping) else None
     if not isinstance(entries, list) or not entries:
-        raise ConfigError('This is not a file of templates, such as {"mcpTemplates": […]}.')
+        raise ConfigError(_lt('This is not a file of templates, such as {"mcpTemplates": […]}.'))
     if len(entries) > MAX_TEMPLATES:
-        raise ConfigError(f"At most {MAX_TEMPLATES} templates can be imported at once.")
+        raise ConfigError(
+            _lt("At most %(count)s templates can be imported at once.", count=MAX_TEMPLATES)
+        )
     found: dict[str, Entry] = {}
     skipped: list[Skipped] = []
     for entry in entries:
@@ -51,7 +54,7 @@ def read(document: Any) -> tuple[list[Entry], list[Skipped]]:
         try:
             template = _template(entry)
             if template["id"] in found:
-                raise ConfigError("The file has this template twice.")
+                raise ConfigError(_lt("The file has this template twice."))
             found[template["id"]] = template
         except ConfigError as error:
             skipped.append(Skipped(name=shown, message=str(error)))
@@ -72,29 +75,37 @@ def _full(entry: Entry) -> Entry:
 
 def _template(entry: Any) -> Entry:
     if not isinstance(entry, Mapping):
-        raise ConfigError("Each template must be a JSON object with an “id” and a “name”.")
+        raise ConfigError(_lt("Each template must be a JSON object with an “id” and a “name”."))
     _check_keys(entry, {"id", "fields", *TEXTS, *CHOICES})
     code = entry.get("id")
     if not isinstance(code, str) or not CODE.fullmatch(code):
-        raise ConfigError("The “id” must consist of small letters, digits and “_”.")
+        raise ConfigError(_lt("The “id” must consist of small letters, digits and “_”."))
     found = {"id": code, **{key: _text(entry, key) for key in TEXTS}}
     for key, choices in CHOICES.items():
         found[key] = entry.get(key, choices[0] if key != "category" else None)
         if found[key] not in choices:
-            raise ConfigError(f"The “{key}” must be one of: {', '.join(choices)}.")
+            raise ConfigError(
+                _lt(
+                    "The “%(name)s” must be one of: %(choices)s.",
+                    name=key,
+                    choices=", ".join(choices),
+                )
+            )
     if not found["name"]:
-        raise ConfigError("The “name” is missing.")
+        raise ConfigError(_lt("The “name” is missing."))
     if found["icon"] and not _ICON.fullmatch(found["icon"]):
-        raise ConfigError("The “icon” must be a class of Font Awesome, such as “fa-plug”.")
+        raise ConfigError(_lt("The “icon” must be a class of Font Awesome, such as “fa-plug”."))
     if found["website"]:
         check_website(found["website"])
     fields = entry.get("fields", [])
     if not isinstance(fields, list) or len(fields) > MAX_FIELDS:
-        raise ConfigError(f"The “fields” must be a list of at most {MAX_FIELDS}.")
+        raise ConfigError(
+            _lt("The “fields” must be a list of at most %(count)s.", count=MAX_FIELDS)
+        )
     found["fields"] = [_field(field) for field in fields]
     names = [field["name"] for field in found["fields"]]
     if len({*names}) < len(names):
-        raise ConfigError("Two fields have the same name.")
+        raise ConfigError(_lt("Two fields have the same name."))
     if found["transport"] == "stdio":
         _check_command(found)
     else:
@@ -104,19 +115,25 @@ def _template(entry: Any) -> Entry:
 
 def _field(entry: Any) -> Entry:
     if not isinstance(entry, Mapping):
-        raise ConfigError("Each field must be a JSON object with a “name”.")
+        raise ConfigError(_lt("Each field must be a JSON object with a “name”."))
     _check_keys(entry, {"target", *FIELD_TEXTS, *SWITCHES})
     found: Entry = {key: _text(entry, key) for key in FIELD_TEXTS}
     if not re.fullmatch(r"\w{1,64}", found["name"]):
-        raise ConfigError("The “name” of a field must consist of letters, digits and “_”.")
+        raise ConfigError(_lt("The “name” of a field must consist of letters, digits and “_”."))
     found["label"] = found["label"] or found["name"]
     for key in SWITCHES:
         found[key] = entry.get(key, False)
         if not isinstance(found[key], bool):
-            raise ConfigError(f"The “{key}” of a field must be true or false.")
+            raise ConfigError(_lt("The “%(name)s” of a field must be true or false.", name=key))
     found["target"] = entry.get("target")
     if found["target"] not in TARGETS:
-        raise ConfigError(f"The “target” must be one of: {', '.join(TARGETS)}.")
+        raise ConfigError(
+            _lt(
+                "The “%(name)s” must be one of: %(choices)s.",
+                name="target",
+                choices=", ".join(TARGETS),
+            )
+        )
     if found["target"] == "header":
         egress.check_headers({found["header"]: "x"})
     return found
@@ -125,16 +142,24 @@ def _field(entry: Any) -> Entry:
 def _check_keys(entry: Mapping[str, Any], known: set[str]) -> None:
     if {"command", "args", "env", "env_config"} & entry.keys():
         raise ConfigError(
-            "Servers started by a command can only be defined in the operator's configuration file."
+            _lt(
+                "Servers started by a command can only be defined in the operator's configuration file."
+            )
         )
     if unknown := sorted(map(str, entry.keys() - known)):
-        raise ConfigError(f"A template has no “{text.one_line(unknown[0], 60)}”.")
+        raise ConfigError(_lt("A template has no “%(name)s”.", name=text.one_line(unknown[0], 60)))
 
 
 def _text(entry: Mapping[str, Any], key: str) -> str:
     value = entry.get(key, "")
     if not isinstance(value, str) or len(value) > MAX_TEXT:
-        raise ConfigError(f"The “{key}” must be a text of at most {MAX_TEXT} characters.")
+        raise ConfigError(
+            _lt(
+                "The “%(name)s” must be a text of at most %(count)s characters.",
+                name=key,
+                count=MAX_TEXT,
+            )
+        )
     return text.clean(value).strip()
 
 
@@ -151,25 +176,32 @@ def check_pattern(url: str) -> None:
 def _check_command(template: Entry) -> None:
     known = TEMPLATES.get(template["id"])
     if not known:
-        raise ConfigError(f"Only {', '.join(TEMPLATES)} are started by a command.")
+        raise ConfigError(
+            _lt("Only %(names)s are started by a command.", names=", ".join(TEMPLATES))
+        )
     targets = {field["target"] for field in template["fields"]}
     if template["url"] or targets - {"command"}:
-        raise ConfigError("A template with a command has no address, key or header.")
+        raise ConfigError(_lt("A template with a command has no address, key or header."))
 
 
 def _check_address(template: Entry) -> None:
     targets = {field["name"]: field["target"] for field in template["fields"]}
     if "command" in targets.values():
-        raise ConfigError("Only a template with a command has such a field.")
+        raise ConfigError(_lt("Only a template with a command has such a field."))
     if not template["url"] and "address" not in targets.values():
-        raise ConfigError("The “url” is missing.")
+        raise ConfigError(_lt("The “url” is missing."))
     if template["url"]:
         check_pattern(template["url"])
         if address.secrets(template["url"]):
-            raise ConfigError("The “url” contains a key. Make it a field of the template.")
+            raise ConfigError(_lt("The “url” contains a key. Make it a field of the template."))
         for name in _NAMED.findall(template["url"]):
             if targets.get(name) != "path":
-                raise ConfigError(f"The “url” names {{{name}}}, which is no field of the address.")
+                raise ConfigError(
+                    _lt(
+                        "The “url” names %(name)s, which is no field of the address.",
+                        name=f"{{{name}}}",
+                    )
+                )
 
 
 def of_server(server: Mapping[str, Any]) -> Entry:

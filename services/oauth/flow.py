@@ -19,6 +19,7 @@ import httpx
 from ..errors import AuthRequired, SignInRequired
 from ..net.egress import EgressPolicy
 from ..net.transport import EgressTransport
+from ..sentence import _lt
 from ..specs import OAuthSpec, ServerSpec
 from . import registration
 from .metadata import Authority, Challenge, Directory, Resource, challenge_of, is_recognised
@@ -65,7 +66,9 @@ def begin(wanted: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
         wanted["issuer"], wanted["authorization_endpoint"], wanted["sends_issuer"]
     ):
         raise AuthRequired(
-            "The MCP server's sign-in redirects to a different server, which is not allowed here.",
+            _lt(
+                "The MCP server's sign-in redirects to a different server, which is not allowed here."
+            ),
             detail=f"{wanted['issuer']} sends people to {wanted['authorization_endpoint']}",
         )
     verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(32)
@@ -134,7 +137,7 @@ class OAuth:
                     and set(scope.split()) <= set(token_set.get("asked", "").split())
                 ):
                     raise AuthRequired(
-                        "The MCP server requires more permissions than it can be granted.",
+                        _lt("The MCP server requires more permissions than it can be granted."),
                         detail=f"scope {scope}",
                     )
                 authority = await directory.authority(issuer)
@@ -153,16 +156,17 @@ class OAuth:
         key = self._spec.key
         pending = await self._store.take_pending(key, answer.get("state", ""))
         if not pending or pending["begun"] + PENDING < time.time():
-            raise AuthRequired("This sign-in is unknown or has expired. Start it again.")
+            raise AuthRequired(_lt("This sign-in is unknown or has expired. Start it again."))
         issuer = answer.get("iss")
         if issuer is None and pending["sends_issuer"]:
-            raise AuthRequired("The sign-in response does not name its issuer.")
+            raise AuthRequired(_lt("The sign-in response does not name its issuer."))
         is_elsewhere = answer.get("callback", "") != pending.get("callback", "")
         if is_elsewhere or (issuer is not None and issuer != pending["issuer"]):
-            raise AuthRequired("The sign-in response came from a different issuer.")
+            raise AuthRequired(_lt("The sign-in response came from a different issuer."))
         if not answer.get("code"):
             raise AuthRequired(
-                "The sign-in was not completed.", detail=f"error {answer.get('error', '')[:200]}"
+                _lt("The sign-in was not completed."),
+                detail=f"error {answer.get('error', '')[:200]}",
             )
         async with self._store.lock(key), self._directory() as directory:
             data = {
@@ -185,7 +189,9 @@ class OAuth:
     ) -> None:
         if not (authority.authorization_endpoint and authority.token_endpoint and authority.pkce):
             raise AuthRequired(
-                "The MCP server's sign-in service does not support PKCE with S256, which is required."
+                _lt(
+                    "The MCP server's sign-in service does not support PKCE with S256, which is required."
+                )
             )
         callback = client.get("callback", "")
         wanted = {
@@ -232,7 +238,9 @@ class OAuth:
         if spec.client_id:
             if spec.client_issuer and spec.client_issuer != authority.issuer:
                 raise AuthRequired(
-                    "The MCP server's sign-in service has moved. Enter the client registered with the new one.",
+                    _lt(
+                        "The MCP server's sign-in service has moved. Enter the client registered with the new one."
+                    ),
                     detail=f"client of {spec.client_issuer}, now {authority.issuer}",
                 )
             client = {"client_id": spec.client_id, "client_secret": spec.client_secret}
@@ -253,7 +261,7 @@ class OAuth:
             return client
         if by_document:  # `begin` refuses it
             return {"client_id": spec.client_metadata_url, "client_secret": "", "method": "none"}
-        raise AuthRequired("The MCP server's sign-in service requires a registered client.")
+        raise AuthRequired(_lt("The MCP server's sign-in service requires a registered client."))
 
     # ------------------------------------------------------------ tokens
 
@@ -310,12 +318,12 @@ class OAuth:
         token = found.get("access_token")
         if status != 200 or not isinstance(token, str) or not token:
             raise AuthRequired(
-                "The MCP server's sign-in service did not grant access.",
+                _lt("The MCP server's sign-in service did not grant access."),
                 detail=f"HTTP {status} {str(found.get('error', ''))[:200]}",
             )
         if str(found.get("token_type", "bearer")).lower() != "bearer":
             raise AuthRequired(
-                "The MCP server's sign-in service returned an unknown type of token."
+                _lt("The MCP server's sign-in service returned an unknown type of token.")
             )
         life = found.get("expires_in")
         token_set = {
@@ -339,7 +347,7 @@ def _choose(resource: Resource, token_set: TokenSet) -> str:
     if token_set.get("issuer") in resource.authorities:
         return token_set["issuer"]
     if not resource.authorities:
-        raise AuthRequired("The MCP server does not specify where to sign in.")
+        raise AuthRequired(_lt("The MCP server does not specify where to sign in."))
     return resource.authorities[0]
 
 

@@ -24,6 +24,7 @@ from ..errors import (
 )
 from ..net import faults, http
 from ..net.egress import EgressPolicy, check_url, origin
+from ..sentence import _lt
 
 DOCUMENT_CAP = 256 * 1024  # bytes of one metadata document or token response
 MAX_CHALLENGE = 2_048  # characters of one ``WWW-Authenticate``
@@ -126,7 +127,7 @@ class Directory:
             named = found.get("resource")
             if not isinstance(named, str) or not covers(named, server_url):
                 raise AuthRequired(
-                    "The MCP server's sign-in service is for a different address.",
+                    _lt("The MCP server's sign-in service is for a different address."),
                     detail=f"{url} describes {named!r}",
                 )
             return Resource(
@@ -146,7 +147,9 @@ class Directory:
                 continue
             if found.get("issuer") != issuer:
                 raise AuthRequired(
-                    "The MCP server's sign-in service cannot be trusted: it names a different issuer.",
+                    _lt(
+                        "The MCP server's sign-in service cannot be trusted: it names a different issuer."
+                    ),
                     detail=f"{url} says {found.get('issuer')!r}, expected {issuer!r}",
                 )
             return Authority(
@@ -163,7 +166,7 @@ class Directory:
                 sends_issuer=found.get("authorization_response_iss_parameter_supported") is True,
             )
         raise AuthRequired(
-            "The MCP server's sign-in service cannot be found.", detail=f"issuer {issuer}"
+            _lt("The MCP server's sign-in service cannot be found."), detail=f"issuer {issuer}"
         )
 
     async def post(
@@ -190,7 +193,7 @@ class Directory:
         url = check_url(url, self._policy)
         parts = urlsplit(url)
         if parts.scheme != "https" and not self._policy.allows(parts.hostname, parts.port or 80):
-            raise ConfigError("The MCP server's sign-in service is not encrypted (https).")
+            raise ConfigError(_lt("The MCP server's sign-in service is not encrypted (https)."))
         return url
 
     async def _read(self, url: str) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from .. import const
 from ..errors import AuthRequired
+from ..sentence import _lt
 from ..specs import OAuthSpec
 from .metadata import Authority, Directory
 
@@ -31,7 +32,7 @@ async def register(directory: Directory, authority: Authority, redirect_uri: str
     status, answer = await directory.post(authority.registration_endpoint, {}, json=wanted)
     if status not in (200, 201) or not isinstance(answer.get("client_id"), str):
         raise AuthRequired(
-            "The MCP server's sign-in service did not accept this client.",
+            _lt("The MCP server's sign-in service did not accept this client."),
             detail=f"HTTP {status} {str(answer.get('error', ''))[:200]}",
         )
     client = {

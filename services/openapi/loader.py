@@ -7,10 +7,11 @@ from typing import Any
 
 from .. import large
 from ..errors import ConfigError, ResultTooLarge
+from ..sentence import _lt
 
 MAX_DOCUMENT = 16 * 1024 * 1024  # bytes
 MAX_VALUES = 600_000  # of a document
-TOO_LARGE = "The OpenAPI document is too large."
+TOO_LARGE = _lt("The OpenAPI document is too large.")
 
 
 def load(source: bytes | bytearray | str) -> dict[str, Any]:
@@ -32,11 +33,11 @@ def load(source: bytes | bytearray | str) -> dict[str, Any]:
         raise
     except (ValueError, RecursionError) as error:
         raise ConfigError(
-            "The OpenAPI document is neither valid JSON nor YAML.", detail=str(error)[:300]
+            _lt("The OpenAPI document is neither valid JSON nor YAML."), detail=str(error)[:300]
         ) from error
     version = found.get("openapi") if isinstance(found, Mapping) else None
     if not isinstance(version, str) or not version.startswith(("3.0", "3.1")):
-        raise ConfigError("The document is not an OpenAPI 3.0 or 3.1 document.")
+        raise ConfigError(_lt("The document is not an OpenAPI 3.0 or 3.1 document."))
     return dict(found)
 
 
@@ -61,7 +62,7 @@ def _yaml(written: str) -> Any:
                 raise ConfigError(TOO_LARGE)
             if self.check_event(yaml.AliasEvent):
                 raise ConfigError(
-                    "The OpenAPI document uses YAML aliases, which are not supported."
+                    _lt("The OpenAPI document uses YAML aliases, which are not supported.")
                 )
             return super().compose_node(parent, index)
 

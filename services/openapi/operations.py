@@ -25,12 +25,13 @@ from ..net import faults
 from ..net.egress import EgressPolicy
 from ..net.intake import Intake, TakenIn
 from ..net.transport import EgressTransport
+from ..sentence import _lt
 from ..specs import OperationSpec
 from . import loader
 from .request import request_parts
 
 MAX_MESSAGE = 300  # characters of a service's error message
-TOO_LARGE = "The service sent more data than is allowed."
+TOO_LARGE = _lt("The service sent more data than is allowed.")
 _CHARSETS = {
     *("utf-8", "utf8", "utf-16", "us-ascii", "ascii", "iso-8859-1", "iso-8859-15", "latin-1"),
     *(
@@ -48,10 +49,10 @@ _CHARSETS = {
 USER_AGENT = f"{const.CLIENT_NAME}/{const.CLIENT_VERSION}"
 
 _SENTENCES = {
-    ConnectFailed: "The service cannot be reached. Check its address.",
-    ServerTimeout: "The service did not answer in time.",
-    SessionLost: "The connection to the service was lost.",
-    ProtocolError: "The service's answer cannot be read.",
+    ConnectFailed: _lt("The service cannot be reached. Check its address."),
+    ServerTimeout: _lt("The service did not answer in time."),
+    SessionLost: _lt("The connection to the service was lost."),
+    ProtocolError: _lt("The service's answer cannot be read."),
 }
 
 
@@ -99,7 +100,10 @@ async def fetch(url: str, policy: EgressPolicy, *, timeout: float) -> bytearray:
     _check(response, body)
     if response.status_code != 200:
         raise ServerRefused(
-            f"There is no document at this address (HTTP {response.status_code}).",
+            _lt(
+                "There is no document at this address (HTTP %(status)s).",
+                status=response.status_code,
+            ),
             status=response.status_code,
         )
     return body
@@ -123,7 +127,9 @@ async def _read(response: httpx.Response, cap: int = const.WIRE_CAP) -> bytearra
     body = bytearray()
     try:
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            raise ProtocolError("The service compresses its answers although it was asked not to.")
+            raise ProtocolError(
+                _lt("The service compresses its answers although it was asked not to.")
+            )
         async for chunk in response.aiter_raw():
             body += chunk
             if len(body) > cap:
@@ -139,21 +145,25 @@ def _check(response: httpx.Response, body: bytes) -> None:
     message = _error_text(body)
     detail = f"HTTP {status} {message}".strip()
     if status in (401, 403):
-        raise AuthRequired("The service refused the credentials.", detail=detail)
+        raise AuthRequired(_lt("The service refused the credentials."), detail=detail)
     if status == 429:
         raise RateLimited(
-            "The service is receiving too many requests. Try again later.",
+            _lt("The service is receiving too many requests. Try again later."),
             detail=detail,
             retry_after=faults.retry_after(response.headers.get("retry-after")),
         )
     if status >= 500:
-        sentence = f"The service answered with an error (HTTP {status})"
-        raise ServerRefused(
-            f"{sentence}: {message}" if message else f"{sentence}.", detail=detail, status=status
-        )
+        sentence = _lt("The service answered with an error (HTTP %(status)s).", status=status)
+        if message:
+            sentence = _lt(
+                "The service answered with an error (HTTP %(status)s): %(said)s",
+                status=status,
+                said=message,
+            )
+        raise ServerRefused(sentence, detail=detail, status=status)
     if 300 <= status < 400:
         raise ServerRefused(
-            "The address redirects elsewhere. Enter the final address.",
+            _lt("The address redirects elsewhere. Enter the final address."),
             detail=detail,
             status=status,
         )

@@ -16,6 +16,7 @@ from urllib.parse import urljoin
 from .. import text
 from ..errors import ConfigError
 from ..net import egress
+from ..sentence import _lt
 from .components import MAX_SCHEMA, Components, mapping
 
 MAX_OPERATIONS = 1_000  # of one document; the largest public one has about as many
@@ -70,7 +71,7 @@ def read(document: Mapping[str, Any], url: str = "") -> Document:
         room -= text.weight(operation.input_schema, MAX_SCHEMA)
         found.setdefault(operation.key, operation)
     if not found:
-        raise ConfigError("The OpenAPI document describes no operation.")
+        raise ConfigError(_lt("The OpenAPI document describes no operation."))
     info = mapping(document.get("info"))
     return Document(
         title=text.one_line(str(info.get("title") or ""), 200),
@@ -121,7 +122,7 @@ def _operation(document, components, path, method, described, shared) -> Operati
     key = described.get("operationId")
     schema = components.beside(schema)
     if text.weight(schema, MAX_SCHEMA) >= MAX_SCHEMA:
-        schema, problem = {"type": "object"}, "Its description is too large."
+        schema, problem = {"type": "object"}, _lt("Its description is too large.")
     return Operation(
         key=text.one_line(key if isinstance(key, str) and key else f"{method} {path}", 200),
         method=method.upper(),
@@ -175,7 +176,10 @@ def _body(document, described) -> tuple[dict[str, Any] | None, bool, str, str]:
             None,
             False,
             "",
-            f"Its body has a content type that is not supported: {next(iter(content))}.",
+            _lt(
+                "Its body has a content type that is not supported: %(name)s.",
+                name=next(iter(content)),
+            ),
         )
     return None, False, "", ""
 

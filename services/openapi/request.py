@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from ..errors import ConfigError
 from ..net import egress
+from ..sentence import _lt
 from ..specs import OperationSpec
 from .components import mapping
 from .parser import FORM, IGNORED_HEADERS
@@ -23,13 +24,15 @@ def request_parts(operation: OperationSpec, arguments: Mapping[str, Any]) -> dic
     for name, value in mapping(arguments.get("path")).items():
         written = _written(value)
         if written in ("", ".", ".."):
-            raise ConfigError(f"The value of “{name}” cannot be part of an address.")
+            raise ConfigError(
+                _lt("The value of “%(name)s” cannot be part of an address.", name=name)
+            )
         slot, written = f"{{{name}}}", quote(written[:MAX_ADDRESS], safe="")
         if len(path) + path.count(slot) * len(written) > MAX_ADDRESS:
-            raise ConfigError("The address is too long.")
+            raise ConfigError(_lt("The address is too long."))
         path = path.replace(slot, written)
     if "{" in path:
-        raise ConfigError("A part of the address is missing.")
+        raise ConfigError(_lt("A part of the address is missing."))
     params: list[tuple[str, str]] = []
     for name, value in mapping(arguments.get("query")).items():
         if value is None:
