@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import EngineError
+from ..sentence import _lt
 from ..specs import Outcome
 
 NEAREST = 3  # names that a sentence proposes
@@ -36,7 +37,7 @@ class RehearsalDiffers(RecordError):
 class SomethingLeft(RecordError):
     """The call failed after something had been sent to others; nobody knows what became of that."""
 
-    default_message = (
+    default_message = _lt(
         "This failed after something had been sent to others. No record was changed, "
         "but what was sent may have taken effect."
     )
@@ -44,8 +45,11 @@ class SomethingLeft(RecordError):
     def __init__(self, reason: str = ""):
         """:param reason: a sentence"""
         said = reason and (
-            f"This failed after something had been sent to others: {reason} No record was changed, "
-            "but what was sent may have taken effect."
+            _lt(
+                "This failed after something had been sent to others: %(reason)s No record was "
+                "changed, but what was sent may have taken effect.",
+                reason=reason,
+            )
         )
         super().__init__(said, outcome="unknown")
 
@@ -58,7 +62,7 @@ class TryAgain(RecordError):
     """
 
     losses = 0
-    default_message = (
+    default_message = _lt(
         "Others keep changing these records, so nothing was changed. Try again in a moment."
     )
 
@@ -70,7 +74,9 @@ class TryAgain(RecordError):
 class ConnectionLost(TryAgain):
     """The connection was lost in the middle of a try; only the call's row says whether that was over."""
 
-    default_message = "The connection to the database was lost each time that this was tried. Nothing was changed."
+    default_message = _lt(
+        "The connection to the database was lost each time that this was tried. Nothing was changed."
+    )
 
 
 def invalid(message: str) -> RecordError:

@@ -16,6 +16,7 @@ from ..llm import client, dialect, failover, files, transcript
 from ..llm.answer import Answer
 from ..llm.connections import Connections
 from ..render import markdown
+from ..sentence import _lt, dump
 from ..specs import LlmSpec, ToolCall, TurnProgress, TurnRequest, TurnResult
 from .calls import Calls, Reports
 from .ports import Journal
@@ -62,15 +63,25 @@ async def run_turn(
         return await _Turn(request, progress, journal, tools, stop, open_model, clock).run()
 
 
-def _left_out(names):
+def _left_out(names, reason):
     """
-    >>> _left_out(["add"]), _left_out(["add", "list"])
-    ('The tool “add” was left out.', '2 tools were left out.')
+    >>> _left_out(["add"], "It is new."), _left_out(["add", "list"], "They are new.")
+    ('The tool “add” was left out. It is new.', '2 tools were left out. They are new.')
     """
-    return (
-        f"The tool “{names[0]}” was left out."
-        if len(names) == 1
-        else f"{len(names)} tools were left out."
+    if len(names) == 1:
+        return _lt("The tool “%(name)s” was left out. %(reason)s", name=names[0], reason=reason)
+    return _lt("%(count)s tools were left out. %(reason)s", count=len(names), reason=reason)
+
+
+def _looked_up(tools, servers):
+    if servers > 1:
+        return _lt(
+            "%(count)s tools of %(servers)s servers are available. The assistant looks up the ones it needs.",
+            count=tools,
+            servers=servers,
+        )
+    return _lt(
+        "%(count)s tools are available. The assistant looks up the ones it needs.", count=tools
     )
 
 
@@ -119,7 +130,7 @@ class _Turn(Asking, Calling, SummingUp):
             calls = [] if self._is_last_word() else self._calls_of(answer)
             if not calls and not answer.text.strip():
                 error = LlmProtocolError(
-                    "The language model called tools instead of answering. Try again."
+                    _lt("The language model called tools instead of answering. Try again.")
                 )
                 return TurnResult(state="failed", error=error)
             await self._save_answer(answer, calls)
@@ -152,24 +163,19 @@ class _Turn(Asking, Calling, SummingUp):
             )
         )
         if self.tools.lookup and len(self.request.history) == 1:
-            servers = self.tools.lookup.servers
-            of_servers = f" of {servers} servers" if servers > 1 else ""
-            self._notice(
-                "tools_looked_up",
-                f"{self.tools.count} tools{of_servers} are available."
-                " The assistant looks up the ones it needs.",
-            )
+            self._notice("tools_looked_up", _looked_up(self.tools.count, self.tools.lookup.servers))
         left_out = {}
         for tool, problem in self.tools.skipped:
             left_out.setdefault((tool.server_id, problem), []).append(text.one_line(tool.name, 100))
         for (_server, problem), names in list(left_out.items())[:MAX_NOTICES]:
-            self._notice("tool_skipped", f"{_left_out(names)} {problem}")
+            self._notice("tool_skipped", _left_out(names, problem))
         if more := sum(map(len, list(left_out.values())[MAX_NOTICES:])):
-            self._notice("tool_skipped", f"{more} more tools were left out.")
+            self._notice("tool_skipped", _lt("%(count)s more tools were left out.", count=more))
 
     def _notice(self, code: str, message: str) -> None:
         event = events.notice(code, message)
-        self.progress.asides.append({"step": self.progress.step, "event": event})
+        stored = {**event, "message": dump(message)}
+        self.progress.asides.append({"step": self.progress.step, "event": stored})
         self.journal.emit(event)
 
     def _is_finished(self) -> bool:
@@ -223,7 +229,9 @@ class _Turn(Asking, Calling, SummingUp):
         )
         progress.step += 1
         if answer.finish_reason == "length":
-            self._notice("answer_cut", "The answer reached its maximum length and was cut off.")
+            self._notice(
+                "answer_cut", _lt("The answer reached its maximum length and was cut off.")
+            )
         self._count(answer.usage)
         await self.journal.save_step(progress, tuple(calls))
 

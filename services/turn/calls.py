@@ -12,6 +12,7 @@ from ..errors import ElicitationRequired, SignInRequired
 from ..mcp.session.call_options import CallOptions, OnProgress
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult, OnElicit
 from ..records.errors import RecordError
+from ..sentence import _lt
 from ..specs import CallResult, Executed, ToolCall, Verdict
 from . import approval
 from .execution import failure, now, refusal
@@ -22,13 +23,15 @@ from .tools import TurnTools
 PROGRESS_INTERVAL = 0.1  # s between two progress events of one call
 PROGRESS_QUICK = 100  # events of a call, then they come every second
 PROGRESS_OF_TURN = 5_000  # events of all calls, each is kept
-DENIED = "The user or an administrator did not allow this call."
-STOPPED = "The user stopped the turn before this call had ended."
-EXHAUSTED = (
+DENIED = _lt("The user or an administrator did not allow this call.")
+STOPPED = _lt("The user stopped the turn before this call had ended.")
+EXHAUSTED = _lt(
     "The time for tools in this turn is used up, so the tool was not called. "
     "Answer with what you have and say what is missing."
 )
-OUT_OF_TIME = "The time for tools in this turn was used up during this call, so it was ended and nothing was changed."
+OUT_OF_TIME = _lt(
+    "The time for tools in this turn was used up during this call, so it was ended and nothing was changed."
+)
 
 
 class Reports:

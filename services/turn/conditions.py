@@ -9,6 +9,8 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
+from ..sentence import _lt
+
 MAX_CHARS = 500  # characters of one condition
 MAX_DEPTH = 20  # nested expressions
 
@@ -59,18 +61,18 @@ def holds(condition: str, arguments: Mapping[str, Any]) -> bool:
 
 def _parse(condition: str) -> ast.expr:
     if len(condition) > MAX_CHARS:
-        raise ConditionError(f"A condition has at most {MAX_CHARS} characters.")
+        raise ConditionError(_lt("A condition has at most %(count)s characters.", count=MAX_CHARS))
     try:
         tree = ast.parse(condition.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        raise ConditionError("The condition is not a complete expression.") from error
+        raise ConditionError(_lt("The condition is not a complete expression.")) from error
     _check(tree, MAX_DEPTH)
     return tree
 
 
 def _check(node: ast.AST, depth: int) -> None:
     if depth <= 0:
-        raise ConditionError("The condition is nested too deeply.")
+        raise ConditionError(_lt("The condition is nested too deeply."))
     match node:
         case ast.Constant(value=bool() | int() | float() | str() | None):
             parts = []
@@ -94,8 +96,11 @@ def _check(node: ast.AST, depth: int) -> None:
             parts = [inner]
         case _:
             raise ConditionError(
-                f"“{ast.unparse(node)[:60]}” cannot be used in a condition: compare arguments,"
-                " and join comparisons with and, or, not."
+                _lt(
+                    "“%(part)s” cannot be used in a condition: compare arguments, and join comparisons "
+                    "with and, or, not.",
+                    part=ast.unparse(node)[:60],
+                )
             )
     for part in parts:
         _check(part, depth - 1)
@@ -131,4 +136,4 @@ def _value(node: ast.AST, arguments: Mapping[str, Any]) -> Any:
                     return False
                 value = right
             return True
-    raise ConditionError("The condition cannot be read.")
+    raise ConditionError(_lt("The condition cannot be read."))

@@ -12,6 +12,7 @@ from ..mcp.pool.pool import Pool
 from ..mcp.session.call_options import DEFAULTS, CallOptions
 from ..openapi import operations
 from ..schemas import arguments
+from ..sentence import _lt, joined
 from ..specs import (
     CallResult,
     Executed,
@@ -22,7 +23,7 @@ from ..specs import (
 )
 from . import approval
 
-MAYBE = "It is not known whether the tool has taken effect."
+MAYBE = _lt("It is not known whether the tool has taken effect.")
 
 
 async def execute(
@@ -63,17 +64,23 @@ async def execute(
             )
         return Executed(result=await large.apply(_read, raw, call, limits, begun), raw=raw)
     except ServerTimeout as error:
-        sentence = f"The tool did not answer within {timeout:g} s. {MAYBE}"
+        sentence = _lt(
+            "The tool did not answer within %(seconds)s s. %(reason)s",
+            seconds=f"{timeout:g}",
+            reason=MAYBE,
+        )
         return Executed(result=failure("timeout", sentence, begun), error=error)
     except SessionExpired as error:
         return Executed(result=failure("error", str(error), begun), error=error)
     except SessionLost as error:
-        return Executed(result=failure("unknown", f"{error} {MAYBE}", begun), error=error)
+        return Executed(result=failure("unknown", joined(str(error), MAYBE), begun), error=error)
     except EngineError as error:
         return Executed(result=failure("error", error.outline, begun), error=error)
     except Exception as error:
         return Executed(
-            result=failure("error", f"The call failed ({type(error).__name__}).", begun)
+            result=failure(
+                "error", _lt("The call failed (%(name)s).", name=type(error).__name__), begun
+            )
         )
 
 
@@ -82,9 +89,11 @@ def refusal(call: ToolCall) -> CallResult | None:
     if call.refused:
         return failure("denied", call.refused)
     if call.tool is None or (call.server is None and not call.tool.is_hosts):
-        return failure("unknown_tool", f"There is no tool called {call.alias!r}.")
+        return failure(
+            "unknown_tool", _lt("There is no tool called %(name)s.", name=repr(call.alias))
+        )
     if call.arguments is None:
-        return failure("invalid_args", call.problem or "The arguments are not a JSON object.")
+        return failure("invalid_args", call.problem or _lt("The arguments are not a JSON object."))
     if wrong := arguments.problem(call.arguments, call.tool.input_schema):
         return failure("invalid_args", wrong)
     if call.problem:
@@ -97,7 +106,9 @@ def _read(result: Mapping[str, Any], call: ToolCall, limits: Limits, begun: floa
         result, llm_cap=limits.llm_result_cap, ui_cap=limits.ui_result_cap, handle=call.id
     )
     failed = result.get("isError") is True
-    empty = "The tool failed without a reason." if failed else "The tool returned nothing."
+    empty = (
+        _lt("The tool failed without a reason.") if failed else _lt("The tool returned nothing.")
+    )
     return CallResult(
         outcome="error" if failed else "ok",
         text=read.text or empty,
@@ -119,7 +130,15 @@ def _oddity(structured: Any, tool: ToolSpec) -> str:
     if structured is None or not tool.output_schema:
         return ""
     wrong = arguments.misfits(structured, tool.output_schema)
-    return f"The result of “{tool.name}” is not what the tool promises: {wrong}." if wrong else ""
+    return (
+        _lt(
+            "The result of “%(name)s” is not what the tool promises: %(problem)s.",
+            name=tool.name,
+            problem=wrong,
+        )
+        if wrong
+        else ""
+    )
 
 
 def failure(outcome: Outcome, sentence: str, begun: float | None = None) -> CallResult:

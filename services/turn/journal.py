@@ -19,6 +19,7 @@ from ..records.errors import (
     SomethingLeft,
     TryAgain,
 )
+from ..sentence import _lt
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
 from .event_log import EventLog
 from .interrupt import Interrupt, Interrupted
@@ -28,7 +29,7 @@ RECORDS = "records"  # the lane of what may take long: no other write waits for 
 RECORD_TRIES = 5  # of one call on records, as Odoo has for a request
 RECORD_PAUSE = 0.1  # s after the first of them, twice as long after each further one
 ANSWER_POLL = 5.0  # s between two looks for an answer that nobody told of
-UNKNOWN_TEXT = (
+UNKNOWN_TEXT = _lt(
     "The connection was interrupted while this call ran. It may or may not have taken effect."
 )
 

@@ -12,6 +12,7 @@ from ..errors import EngineError
 from ..mcp.pool.pool import Pool
 from ..mcp.session.call_options import DEFAULTS, CallOptions
 from ..meaning.vectors import Vectors
+from ..sentence import _lt
 from ..specs import (
     CallResult,
     Executed,
@@ -82,10 +83,10 @@ class TurnTools:
         if tool.problem:
             return tool.problem, 0
         if tool.server_id not in self._servers and not tool.records:
-            return "Its server is not available.", 0
+            return _lt("Its server is not available."), 0
         is_taken = tool.alias in self._tools or tool.alias in OURS
         if is_taken or not names.LEGAL.fullmatch(tool.alias):
-            return "Its name cannot be offered to a language model.", 0
+            return _lt("Its name cannot be offered to a language model."), 0
         try:
             return "", tool.tokens or definition.tokens(definition.function(tool))
         except EngineError as error:

@@ -9,6 +9,7 @@ from typing import Any
 from ... import events, large, measures, traces
 from ...errors import EngineError, LeaseLost, TurnGone
 from ...render import markdown
+from ...sentence import _lt
 from ...specs import TurnProgress, TurnRequest, TurnResult
 from ..journal import TurnJournal
 from ..ports import Claim, Ending, Store, StoreGone
@@ -78,7 +79,7 @@ class HeldTurn:
         except Stopped:
             result = TurnResult(state="stopped")
         except TimeoutError:
-            error = EngineError("The answer took too long and was stopped. Try again.")
+            error = EngineError(_lt("The answer took too long and was stopped. Try again."))
             error.code = "turn_timeout"
             result = TurnResult(state="failed", error=error)
         except EngineError as error:

@@ -5,9 +5,10 @@ from ...errors import LlmError, LlmNoTools, LlmTimeout
 from ...llm import client, dialect, failover, files, tool_protocol, transcript
 from ...llm.answer import Answer
 from ...render import markdown
+from ...sentence import _lt
 from ...specs import LlmSpec
 
-ANOTHER_ANSWERS = "The language model did not answer, so another one does."
+ANOTHER_ANSWERS = _lt("The language model did not answer, so another one does.")
 SUM_UP = (
     "You have used all rounds of tool calls. Do not call tools any more. "
     "Answer the user now with what you have found and say plainly what is missing."
@@ -116,7 +117,7 @@ class Asking:
         except LlmTimeout as error:
             if self.clock() >= self.deadline:
                 raise LlmTimeout(
-                    "The answer took too long and was stopped. Try again.", detail=error.detail
+                    _lt("The answer took too long and was stopped. Try again."), detail=error.detail
                 ) from error
             raise
         finally:

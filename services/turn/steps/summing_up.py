@@ -5,13 +5,14 @@ from ...errors import LlmError
 from ...llm import failover
 from ...llm.answer import Answer
 from ...render import markdown
+from ...sentence import _lt
 from ...specs import Compaction, TurnResult
 
-NOT_SUMMED_UP = (
+NOT_SUMMED_UP = _lt(
     "The earlier part of the conversation could not be summed up,"
     " so the assistant does not see its beginning."
 )
-NOTHING_TO_SUM_UP = "There is nothing to sum up yet."
+NOTHING_TO_SUM_UP = _lt("There is nothing to sum up yet.")
 
 
 class SummingUp:
