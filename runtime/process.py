@@ -17,6 +17,7 @@ from odoo.tools import config
 
 from ..services import forks, large
 from ..services.errors import EngineError, ServerTimeout
+from ..services.sentence import _lt
 from ..services.turn.ports import StoreGone
 from ..tools import db, settings
 from .servers import server_jobs
@@ -27,7 +28,7 @@ from .web.slots import at_most
 
 _logger = logging.getLogger(__name__)
 
-ENDS = "Odoo is being stopped or restarted. Try again in a moment."
+ENDS = _lt("Odoo is being stopped or restarted. Try again in a moment.")
 
 
 class _Process:
@@ -70,7 +71,9 @@ def runner():
     :raises EngineError: in the gevent process, and in one that ends
     """
     if is_evented():
-        raise EngineError("This address only serves streams. Send the request to Odoo's HTTP port.")
+        raise EngineError(
+            _lt("This address only serves streams. Send the request to Odoo's HTTP port.")
+        )
     if _process.runner is not None:
         return _process.runner
     with _process.making:

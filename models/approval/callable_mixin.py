@@ -2,12 +2,13 @@ import hashlib
 
 from odoo import fields, models
 
+from ...services.sentence import _lt
 from ...services.turn import approval
 from ...tools import sentences
 
 BLOCKED = {
-    "never": "An administrator has blocked this call.",
-    "person": "A rule for this user blocks calls of this tool.",
+    "never": _lt("An administrator has blocked this call."),
+    "person": _lt("A rule for this user blocks calls of this tool."),
 }
 
 

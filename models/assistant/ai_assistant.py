@@ -4,6 +4,7 @@ from odoo.fields import Command
 
 from ...services import const, text
 from ...services.records import reach
+from ...services.sentence import _lt
 from ...tools import host, limits, mcp_switch, server_files
 from .record_access import PRESETS
 
@@ -283,9 +284,9 @@ class AiAssistant(models.Model):
         # sudo: ai.assistant - a switch; who may read what is asked with the person's rights
         is_active = self.sudo().active
         if not is_active or not self.with_user(person).sudo(False).has_access("read"):
-            return "This assistant is no longer available to you."
+            return _lt("This assistant is no longer available to you.")
         if service and not service.with_user(person).sudo(False).has_access("read"):
-            return "You are no longer a member of this cloud service's workspace."
+            return _lt("You are no longer a member of this cloud service's workspace.")
         return ""
 
     # ------------------------------------------------------------ servers and tools of a chat

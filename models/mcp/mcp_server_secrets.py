@@ -9,10 +9,13 @@ from odoo.exceptions import ValidationError
 from ...services.errors import ConfigError, KeyMissing
 from ...services.net import egress
 from ...services.oauth import flow
+from ...services.sentence import _lt
 from ...services.specs import OAuthSpec, ServerSpec, variant_of_record
 from ...tools import mcp_switch, sentences, settings
 
-OTHERS_READ = "Your own key or sign-in for this MCP server is not used where others can read the conversation."
+OTHERS_READ = _lt(
+    "Your own key or sign-in for this MCP server is not used where others can read the conversation."
+)
 OWN_KEYS = "own_keys"  # those that people added for themselves, among the names of secrets
 SIGN_INS = "sign_ins"  # tokens that were given out, among the names of secrets
 SIGN_IN = "woow_paas_platform.mcp_sign_in"
@@ -289,7 +292,10 @@ class McpServer(models.Model):
             return self._read_secret("api_key")
         if name not in settings.get().released_env or not os.environ.get(name):
             raise ConfigError(
-                f"The key of this MCP server is missing: the environment variable {name} is not set."
+                _lt(
+                    "The key of this MCP server is missing: the environment variable %(name)s is not set.",
+                    name=name,
+                )
             )
         return os.environ[name]
 

@@ -14,6 +14,7 @@ from ...services.catalog import environments, stdio_templates, template_file
 from ...services.catalog.server_file import FAULTY
 from ...services.errors import ConfigError
 from ...services.sandbox import bubblewrap
+from ...services.sentence import _lt
 from ...services.specs import ServerSpec
 from ...tools import limits, mcp_switch, notify, sentences, server_files, settings
 
@@ -24,9 +25,9 @@ TEMPLATE = "woow_paas_platform.mcp_template"
 STILL_OURS = {"active", "company_id", "trust_level", "review_new_tools", "sequence"}
 # What makes a server of a template the one that it is; everything else is an administrator's.
 FIXED = {"transport", "scope", "cloud_service_id", "owner_user_id", "url"}
-GONE = "This MCP server is no longer in the operator's file."
-NO_VALUES = "Values that this MCP server requires are missing. Enter them again."
-NOT_RELEASED = "This template is no longer enabled in the operator's file."
+GONE = _lt("This MCP server is no longer in the operator's file.")
+NO_VALUES = _lt("Values that this MCP server requires are missing. Enter them again.")
+NOT_RELEASED = _lt("This template is no longer enabled in the operator's file.")
 # What the update of a database that is older than sandboxes writes: it goes on without one where there can be none.
 SANDBOX_PARAMETER = f"{limits.PREFIX}sandbox"
 JUST_NOW = timedelta(minutes=1)  # another process has started it already

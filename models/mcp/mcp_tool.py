@@ -9,10 +9,11 @@ from odoo.fields import Domain
 from ...services import text
 from ...services.errors import EngineError, McpOff
 from ...services.mcp.discovery import definition_diff
+from ...services.sentence import _lt
 from ...services.specs import ToolSpec
 from ...services.toolset import definition
 from ...services.turn import approval, names
-from ...tools import limits, mcp_switch, sentences
+from ...tools import limits, mcp_switch
 
 HOSTILE = {"instruction", "invisible"}  # no honest tool needs them in its definition
 PINNED = ("title", "description", "input_schema", "output_schema", "annotations")
@@ -321,7 +322,7 @@ class McpTool(models.Model):
                 definition=tool._definition(),
                 tokens=tool.token_estimate,
                 is_blocked=tool in blocked,
-                problem=sentences.translated(self.env, problems[tool.server_id.id].outline)
+                problem=problems[tool.server_id.id].outline
                 if tool.server_id.id in problems
                 else "",
             )
@@ -366,14 +367,16 @@ class McpTool(models.Model):
         """Why a tool that is not usable is not, also where it is gone."""
         if not mcp_switch.is_on(self.env):
             return McpOff.default_message
-        return self._quarantine_reason() or "This tool is switched off."
+        return self._quarantine_reason() or _lt("This tool is switched off.")
 
     def _quarantine_reason(self):
         """:return: why the definition keeps the tool out of use, ``""`` if it does not"""
         return {
-            "new": "This tool is new. A manager of its server must review it first.",
-            "changed": "The tool's definition has changed. A manager of its server must accept it first.",
-            "refused": "The tool's definition was refused.",
+            "new": _lt("This tool is new. A manager of its server must review it first."),
+            "changed": _lt(
+                "The tool's definition has changed. A manager of its server must accept it first."
+            ),
+            "refused": _lt("The tool's definition was refused."),
         }.get(self.review_state, "")
 
     # ------------------------------------------------------------ policy of calls

@@ -4,12 +4,13 @@ from odoo import api, fields, models
 from odoo.tools import SQL
 
 from ...services.errors import ConfigError, SecretKeyInvalid, SecretUnreadable
+from ...services.sentence import _lt
 from ...tools import sentences, vault
 from ...tools.refusals import Refusal
 
 _logger = logging.getLogger(__name__)
 
-NEUTRALIZED = "This database is a neutralized copy. Switch this on first to use it from here."
+NEUTRALIZED = _lt("This database is a neutralized copy. Switch this on first to use it from here.")
 LOOKED_AT = 200  # secrets of each kind that a look at the health tries to open
 
 

@@ -373,7 +373,7 @@ class ActionType(models.Model):
                 )
             }
         except UnusableSchema as error:
-            return {"problem": sentences.translated(self.env, str(error))}
+            return {"problem": str(error)}
         if empty:
             sentence = self.env._(
                 "The record has no value for: %(names)s.", names=", ".join(sorted(empty))
@@ -383,7 +383,7 @@ class ActionType(models.Model):
 
     def _problem_of_server(self, problems):
         problem = problems.get(self.tool_id.server_id.id)
-        return {"problem": sentences.translated(self.env, problem.outline)} if problem else {}
+        return {"problem": problem.outline} if problem else {}
 
     def _server_specs(self, person):
         """As those of `mcp_server`, with what stands for the toolboxes."""

@@ -10,6 +10,7 @@ from ...services.llm import dialect, files, thinking
 from ...services.records import catalog
 from ...services.records import mentions as record_mentions
 from ...services.render import markdown
+from ...services.sentence import _lt
 from ...services.specs import Compaction, Context, Limits, TurnRequest
 from ...services.turn import names, read_result
 from ...tools import host, limits, sentences
@@ -189,14 +190,14 @@ class AiTurn(models.Model):
         self.ensure_one()
         as_user = self.with_user(self.user_id).sudo(False)
         if not self.user_id.active:
-            return "The user was deactivated."
+            return _lt("The user was deactivated.")
         if refusal := self.assistant_id._refusal_to(self.user_id, self.cloud_service_id):
             return refusal
         if self._is_private():
             if not self.channel_id._is_member(self.user_id):
-                return "You have left this conversation."
+                return _lt("You have left this conversation.")
         elif not as_user.channel_id.has_access("read"):
-            return "You can no longer read this channel."
+            return _lt("You can no longer read this channel.")
         return ""
 
     def _record(self):

@@ -13,9 +13,11 @@ from ...services.mcp.session import elicitation
 from ...services.records import catalog
 from ...services.records.actions import READS
 from ...services.schemas import schema
+from ...services.sentence import Sentence, _lt
 from ...services.specs import CallResult, Verdict
 from ...services.toolset import lookup
 from ...services.turn import approval, read_result
+from ...services.turn.calls import NOT_FINISHED
 from ...tools import labels, limits, sentences
 from ...tools.limits import MEGABYTE
 from ...tools.moments import utc
@@ -28,26 +30,25 @@ _logger = logging.getLogger(__name__)
 QUESTION = "woow_paas_platform.call_question"
 
 # What the model is told.
-NOT_FINISHED = "The call was not finished."
-RESULT_PRUNED = "This result is no longer kept."
-NOBODY_TO_APPROVE = (
+RESULT_PRUNED = _lt("This result is no longer kept.")
+NOBODY_TO_APPROVE = _lt(
     "This call needs the user's permission, and nobody can be asked here. "
     "Tell the user to ask for it in a conversation with the assistant."
 )
-NOBODY_TO_ANSWER = (
+NOBODY_TO_ANSWER = _lt(
     "The MCP server has a question for the user, and nobody can be asked here. "
     "Tell the user to ask for it in a conversation with the assistant."
 )
-NOBODY_TO_SIGN_IN = (
+NOBODY_TO_SIGN_IN = _lt(
     "The MCP server requires the user to sign in, which is not possible here. "
     "Tell the user to ask for it in a conversation with the assistant."
 )
-ASKS_FOR_EVER = "The MCP server keeps asking questions."
-DECLINED = (
+ASKS_FOR_EVER = _lt("The MCP server keeps asking questions.")
+DECLINED = _lt(
     "The user did not complete what the MCP server requested first, so the call was not made."
 )
-REMOVED = "The MCP server was removed."
-BY_A_MANAGER = (
+REMOVED = _lt("The MCP server was removed.")
+BY_A_MANAGER = _lt(
     "The MCP server requires a sign-in that only its managers can complete. "
     "Tell the user to ask them."
 )
@@ -279,10 +280,10 @@ class ToolCall(models.Model):
         if self.records:
             record_tool = self._record_tool()
             is_offered = record_tool is not None and record_tool in turn._record_tools()
-            return "" if is_offered else "This assistant may not do this with Odoo's records."
+            return "" if is_offered else _lt("This assistant may not do this with Odoo's records.")
         if self.action_id:
             is_offered = self.action_id in turn._actions()
-            return "" if is_offered else "This action is no longer offered."
+            return "" if is_offered else _lt("This action is no longer offered.")
         if tool and tool not in turn._tools():
             return tool._reason_of_switch()
         return ""
@@ -463,10 +464,13 @@ class ToolCall(models.Model):
     def _denial(self):
         """What the model is told."""
         if self.approval == "expired":
-            return "The user did not decide on this call in time, so it was not made."
+            return _lt("The user did not decide on this call in time, so it was not made.")
         if self.decision_reason:
-            return f"The user denied this call. The user's reason: {self.decision_reason}"
-        return "The user denied this call."
+            return _lt(
+                "The user denied this call. The user's reason: %(reason)s",
+                reason=self.decision_reason,
+            )
+        return _lt("The user denied this call.")
 
     def _decided_event(self):
         return events.decided(
@@ -699,7 +703,7 @@ class ToolCall(models.Model):
         :param result: `services.specs.CallResult`
         """
         shown = result.display
-        if isinstance(shown, str):  # also where the engine says why there is no answer of the tool
+        if isinstance(shown, Sentence):  # the engine says why there is no answer of the tool
             lang = self.turn_id._language() if self.turn_id else self.env.lang
             shown = sentences.in_language(lang, shown)
         kept = text.weight([shown, result.text, result.whole], const.WIRE_CAP)
@@ -796,7 +800,7 @@ class ToolCall(models.Model):
             ]
         )
         if not source:
-            sentence = "There is no result with this id in this conversation."
+            sentence = _lt("There is no result with this id in this conversation.")
             return CallResult(outcome="invalid_args", text=sentence, display=sentence)
         if source.result_pruned:
             return CallResult(outcome="error", text=RESULT_PRUNED, display=RESULT_PRUNED)
@@ -851,10 +855,11 @@ class ToolCall(models.Model):
         self.env.cr.execute(
             """
             UPDATE woow_paas_platform_tool_call
-               SET outcome = 'unknown', llm_text = 'The call was not finished.'
+               SET outcome = 'unknown', llm_text = %s
              WHERE turn_id IS NULL AND outcome IS NULL
                AND create_date < now() AT TIME ZONE 'UTC' - interval '15 minutes'
-            """
+            """,
+            [NOT_FINISHED],
         )
         if self.env.cr.rowcount:
             self.invalidate_model()
@@ -890,10 +895,14 @@ class ToolCall(models.Model):
         self.ensure_one()
         # sudo: tool_call - the files of a call that the caller may read; portal users see no attachments
         files = self.sudo().attachment_ids
+        lang = self.turn_id._language() if self.turn_id else self.env.lang
+        result = self.result
+        if result is False:  # the call was closed by who did not run it
+            result = sentences.in_language(lang, self.llm_text or "")
         return events.tool_result(
             self.call_id,
             tool=self.tool_name,
-            result=self.result if self.result is not False else (self.llm_text or ""),
+            result=result,
             outcome=self.outcome,
             is_error=self.outcome != "ok",
             duration_ms=self.duration_ms,

@@ -4,6 +4,7 @@ import logging
 
 from ...models.mcp.mcp_server_source import FAULTY, GONE, NOT_RELEASED
 from ...services.errors import EngineError
+from ...services.sentence import _lt
 from ...services.turn.ports import StoreGone
 from ...tools import db
 
@@ -57,7 +58,7 @@ class ServerStore:
         except Exception:
             # The others are read all the same, and this one waits its turn.
             _logger.warning("The tools of MCP server %s cannot be kept.", server_id, exc_info=True)
-            error = EngineError("What the MCP server offers cannot be stored.")
+            error = EngineError(_lt("What the MCP server offers cannot be stored."))
             self.failed(server_id, error, uid)
 
     def failed(self, server_id: int, error: EngineError, uid: int | None = None) -> None:

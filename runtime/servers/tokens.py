@@ -10,13 +10,14 @@ from contextvars import ContextVar
 from odoo import SUPERUSER_ID
 
 from ...services.errors import AuthRequired, ServerError
+from ...services.sentence import _lt
 from ...services.turn.ports import StoreGone
 from ...tools import db
 
 SIGN_IN = "woow_paas_platform.mcp_sign_in"
 REQUEST = "woow_paas_platform.mcp_sign_in_request"
 RENEWAL = 30.0  # s, who renews a token for longer has died
-AWAY = "The sign-in for this MCP server cannot be checked right now. Try again in a moment."
+AWAY = _lt("The sign-in for this MCP server cannot be checked right now. Try again in a moment.")
 RENEWAL_POLL = 0.1  # s between two tries to be the one who renews
 
 _logger = logging.getLogger(__name__)

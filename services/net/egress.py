@@ -121,7 +121,7 @@ class EgressPolicy:
             host, colon, port = entry.rpartition(":")
             is_port = port.isdecimal() and len(port) <= 5 and 0 < int(port) <= MAX_PORT
             if not colon or not host or not (port == "*" or is_port):
-                raise ConfigError(f"“{entry}” does not have the form host:port.")
+                raise ConfigError(_lt("“%(name)s” does not have the form host:port.", name=entry))
             entries.append((host, None if port == "*" else int(port)))
         return cls(frozenset(entries))
 

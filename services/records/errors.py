@@ -16,7 +16,7 @@ class RecordError(EngineError):
     """The call has no effect; `outcome` is what becomes of it."""
 
     code = "record_error"
-    default_message = "The records could not be used."
+    default_message = _lt("The records could not be used.")
 
     def __init__(self, message: str = "", *, outcome: Outcome = "error", detail: str = ""):
         super().__init__(message, detail=detail)
@@ -30,7 +30,7 @@ class RehearsalDiffers(RecordError):
     """
 
     def __init__(self, rehearsal: dict[str, Any]):
-        super().__init__("The records changed meanwhile.")
+        super().__init__(_lt("The records changed meanwhile."))
         self.rehearsal = rehearsal
 
 

@@ -24,6 +24,7 @@ PROGRESS_INTERVAL = 0.1  # s between two progress events of one call
 PROGRESS_QUICK = 100  # events of a call, then they come every second
 PROGRESS_OF_TURN = 5_000  # events of all calls, each is kept
 DENIED = _lt("The user or an administrator did not allow this call.")
+NOT_FINISHED = _lt("The call was not finished.")
 STOPPED = _lt("The user stopped the turn before this call had ended.")
 EXHAUSTED = _lt(
     "The time for tools in this turn is used up, so the tool was not called. "

@@ -44,7 +44,7 @@ OURS = {
     "runtime.records.vals._DEFAULT": "contexts of Odoo's window actions",
     "services.records.reach": "names of Odoo's models and fields",
     "models.assistant.record_access": "code and domains of installed modules; linear",
-    "tools.sentences._pattern": "one group in a sentence of ours",
+    "services.sentence": "sentences of ours, and what is stored like one; linear",
 }
 
 
