@@ -62,8 +62,8 @@ class EngineError(Exception):
         self.detail = detail
 
     def at_length(self) -> str:
-        """The sentence, with the program's last output if there is any."""
-        sentence = MANAGERS_READ.get(str(self), str(self))
+        """The sentence for who manages what failed, with the program's last output if there is any."""
+        sentence = for_managers(str(self))
         if not self.last_output:
             return sentence
         return joined(sentence, _lt("Last output: %(words)s", words=self.last_output))
@@ -435,12 +435,12 @@ class ReaderBusy(FileError):
 
 class LeaseLost(EngineError):
     code = "lease_lost"
-    default_message = "Another process continues this turn."
+    default_message = _lt("Another process continues this turn.")
 
 
 class TurnGone(EngineError):
     code = "turn_gone"
-    default_message = "The turn no longer exists."
+    default_message = _lt("The turn no longer exists.")
 
 
 # What those read who can mend it themselves, instead of being sent to an administrator.
@@ -452,3 +452,8 @@ MANAGERS_READ = {
     LLM_HOST_UNKNOWN: _lt("The host of the language model is unknown."),
     LLM_CERTIFICATE_INVALID: _lt("The certificate of the language model's host is not valid."),
 }
+
+
+def for_managers(sentence: str) -> str:
+    """The same without sending its reader to an administrator."""
+    return MANAGERS_READ.get(sentence, sentence)

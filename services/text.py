@@ -68,7 +68,8 @@ def storable(value: Any, depth: int = MAX_DEPTH) -> Any:
     if isinstance(value, str):
         if value.isascii() and "\0" not in value:
             return value
-        return "".join(_UNSTORABLE.sub("", piece) for piece in pieces(value))
+        kept = "".join(_UNSTORABLE.sub("", piece) for piece in pieces(value))
+        return value if kept == value else kept  # what is stored as it is may be more than text
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping | list | tuple):

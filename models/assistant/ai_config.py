@@ -123,7 +123,7 @@ class AiConfig(models.Model):
         help="Name of one of the provider's embedding models. With it, an assistant with many tools finds them also "
         "by what they mean, for instance those with English descriptions by a question in Chinese.",
     )
-    embedding_problem = fields.Char(readonly=True, copy=False)
+    embedding_problem = sentences.SentenceField(readonly=True, copy=False)
     embedding_sentence = fields.Char("Why Embeddings Fail", compute="_compute_embedding_sentence")
     embedding_detail = fields.Char("Details of the Embedding Problem", readonly=True, copy=False)
     embedding_problem_since = fields.Datetime("Embeddings Fail Since", readonly=True, copy=False)
@@ -149,7 +149,7 @@ class AiConfig(models.Model):
         readonly=True,
         copy=False,
     )
-    state_message = fields.Char(readonly=True, copy=False)
+    state_message = sentences.SentenceField(readonly=True, copy=False)
     state_sentence = fields.Char("Reason", compute="_compute_state_sentence")
     state_detail = fields.Char("Technical Details", readonly=True, copy=False)
     state_since = fields.Datetime("Since", readonly=True, copy=False, default=fields.Datetime.now)

@@ -31,7 +31,7 @@ class McpServerProcess(models.Model):
         help="After three failures in a row, a process pauses calls to the server for 30 seconds. The "
         "next call then tests whether it works again.",
     )
-    reason = fields.Char(readonly=True, help="Message of the last failure.")
+    reason = sentences.SentenceField(readonly=True, help="Message of the last failure.")
     reason_sentence = fields.Char("Pause Reason", compute="_compute_reason_sentence")
     since = fields.Datetime(readonly=True)
     stderr = fields.Text(

@@ -36,7 +36,7 @@ class McpServer(models.Model):
         copy=False,
         group_expand="_by_urgency",
     )
-    state_message = fields.Char(readonly=True, copy=False)
+    state_message = sentences.SentenceField(readonly=True, copy=False)
     state_inside = fields.Char(
         readonly=True,
         copy=False,

@@ -39,7 +39,7 @@ class McpSignIn(models.Model):
     is_active = fields.Boolean("Signed in", readonly=True, help="A token is stored.")
     since = fields.Datetime(readonly=True)
     expires_at = fields.Datetime(readonly=True)
-    error = fields.Char(readonly=True, help="Why the last sign-in failed.")
+    error = sentences.SentenceField(readonly=True, help="Why the last sign-in failed.")
     grant_encrypted = fields.Text(groups=fields.NO_ACCESS, copy=False)
     renewed_by = fields.Char(
         groups=fields.NO_ACCESS, copy=False, help="Process that is renewing the token."

@@ -3,8 +3,10 @@ import json
 from odoo import api, fields, models
 from odoo.exceptions import AccessError
 
+from ...services.sentence import _lt
 from ...services.specs import OperationSpec, ToolSpec
 from ...services.turn import names
+from ...tools import sentences
 
 
 class ToolboxOperation(models.Model):
@@ -28,7 +30,7 @@ class ToolboxOperation(models.Model):
     joined = fields.Json(
         readonly=True, help="Query parameters whose list values are joined by commas."
     )
-    problem = fields.Char(readonly=True)
+    problem = sentences.SentenceField(readonly=True)
     active = fields.Boolean(
         default=True, help="Switching it off takes effect immediately, even for running turns."
     )
@@ -106,7 +108,7 @@ class ToolboxOperation(models.Model):
 
     def _switch_refusal(self):
         self.ensure_one()
-        return "" if self.is_usable else "This operation is switched off."
+        return "" if self.is_usable else _lt("This operation is switched off.")
 
     def _tool_spec(self):
         """A frozen copy that carries the credential.

@@ -20,7 +20,8 @@ from ...services.errors import (
 from ...services.llm import thinking
 from ...services.render import markdown
 from ...services.schemas import arguments as argument_checks
-from ...tools import copies, db, host, limits, notify
+from ...services.turn.calls import NOT_FINISHED
+from ...tools import copies, db, host, limits, notify, sentences
 from ...tools.moments import utc
 from ...tools.refusals import (
     BadInput,
@@ -182,7 +183,7 @@ class AiTurn(models.Model):
         "Duration (ms)", compute="_compute_cost", store=True, precompute=True, aggregator="avg"
     )
     error_code = fields.Char(readonly=True)
-    error_message = fields.Char(readonly=True)
+    error_message = sentences.SentenceField(readonly=True)
     error_sentence = fields.Char("Error", compute="_compute_error_sentence")
     config_id = fields.Many2one(
         "ai.config",
@@ -295,7 +296,6 @@ class AiTurn(models.Model):
     @api.depends("error_code", "error_message")
     @api.depends_context("lang")
     def _compute_error_sentence(self):
-        """In the language of whoever reads it; what is stored is in that of the person who asked."""
         for turn in self:
             said = turn.error_message or ""
             turn.error_sentence = turn.error_code and turn._error_sentence(turn.error_code, said)
@@ -583,7 +583,7 @@ class AiTurn(models.Model):
     def _end(self, state, text_html="", usage=None, error=None):
         """Post the answer and close the turn, with every call and question of it that is open.
 
-        :param error: ``(code, sentence)`` or None
+        :param error: ``(code, the engine's sentence)`` or None
         :return: the last events, for who writes the log to append
         """
         self.ensure_one()
@@ -635,14 +635,15 @@ class AiTurn(models.Model):
         self._pending_calls().approval = "cancelled"
         for call in open_calls:
             outcome = "unknown" if call.started_at else "cancelled"
-            call.write({"outcome": outcome, "llm_text": "The call was not finished."})
+            call.write({"outcome": outcome, "llm_text": NOT_FINISHED})
         return [call._result_event() for call in open_calls]
 
     def _final_event(self):
         self.ensure_one()
         answer = self.answer_message_id.id or None
         if self.state == "failed":
-            return events.error(self.error_code, self.error_message, answer)
+            said = self._error_sentence(self.error_code, self.error_message or "")
+            return events.error(self.error_code, said, answer)
         return events.done(self.state, answer)
 
     # ------------------------------------------------------------ stop

@@ -9,6 +9,7 @@ from ...services import text
 from ...services.errors import LlmError
 from ...services.llm import files, thinking
 from ...services.render import markdown
+from ...services.sentence import load
 from ...tools import db, limits, sentences
 from ...tools.moments import utc
 from .ai_turn import FINAL_STATES
@@ -66,8 +67,7 @@ class AiTurn(models.Model):
         }
 
     def _ended_data(self):
-        # It was stored in the language in which was asked; the reader may have another one by now.
-        sentence = self._error_sentence(self.error_code, self.error_message)
+        sentence = self._error_sentence(self.error_code, self.error_message or "")
         error = {"code": self.error_code, "message": sentence}
         return {
             "id": self.id,
@@ -99,7 +99,7 @@ class AiTurn(models.Model):
         )
 
     def _error_sentence(self, code, fallback):
-        """What the person reads, in the person's language; `fallback` is the engine's English one."""
+        """What the person reads, in the person's language; `fallback` is what the engine said."""
         _ = self.env._
         by_code = {
             "internal_error": _(
@@ -204,7 +204,7 @@ class AiTurn(models.Model):
         event = aside["event"]
         if event["type"] != "notice":
             return event
-        return {**event, "message": sentences.translated(self.env, event["message"])}
+        return {**event, "message": sentences.translated(self.env, load(event["message"]))}
 
     # ------------------------------------------------------------ Discuss
 
@@ -290,7 +290,8 @@ class AiTurn(models.Model):
             channel._post_ending(self.assistant_id, self.env._("The answer was stopped."))
         elif self.state == "failed":
             fallback = self.env._("The assistant could not answer.")
-            channel._post_ending(self.assistant_id, self.error_message or fallback)
+            said = self._error_sentence(self.error_code, self.error_message or "")
+            channel._post_ending(self.assistant_id, said or fallback)
         elif self.is_compact:
             channel._post_ending(self.assistant_id, self._summary_sentence())
 

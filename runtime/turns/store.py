@@ -100,10 +100,7 @@ class OdooStore(TurnCalls, RecordCalls, TurnLog, TurnQueue):
                 state = "stopped" if ending.state == "waiting" else ending.state
                 error = None
                 if ending.error_code:
-                    sentence = turn._error_sentence(
-                        ending.error_code, text.storable(ending.error_message)
-                    )
-                    error = (ending.error_code, sentence)
+                    error = (ending.error_code, text.storable(ending.error_message))
                 last = turn._end(state, ending.html, usage=ending.usage, error=error)
                 turn._record_cause(ending.error_code, ending.error_message, ending.error_detail)
             env.flush_all()
