@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from .. import events, traces
-from ..asked import Asked
 from ..errors import ElicitationRequired, SignInRequired
 from ..mcp.session.call_options import CallOptions, OnProgress
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult, OnElicit
@@ -15,6 +14,7 @@ from ..records.errors import RecordError
 from ..sentence import _lt
 from ..specs import CallResult, Executed, ToolCall, Verdict
 from . import approval
+from .asked import Asked
 from .execution import failure, now, refusal
 from .interrupt import Interrupt
 from .ports import Journal

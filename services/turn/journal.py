@@ -9,7 +9,6 @@ from dataclasses import asdict
 from typing import Any
 
 from .. import const, events, measures
-from ..asked import Asked
 from ..errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult
 from ..records.errors import (
@@ -21,6 +20,7 @@ from ..records.errors import (
 )
 from ..sentence import _lt
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
+from .asked import Asked
 from .event_log import EventLog
 from .interrupt import Interrupt, Interrupted
 
