@@ -7,18 +7,18 @@ from odoo.tests import tagged
 from odoo.tools.translate import TranslationModuleReader
 
 from ..services import errors
-from ..services.llm import diagnose, llm_errors
-from ..services.turn.steps.asking import ANOTHER_ANSWERS
+from ..services.sentence import _lt
 from ..tools import sentences
 from .common import AiCase, AiHttpCase
 
 MODULE = "woow_paas_platform"
 LANGUAGES = ("zh_TW", "zh_CN")
-PAUSED = (
-    "Calls to the MCP server are paused after 5 failures in a row."
-    " The certificate of the MCP server is not valid."
+PAUSED = _lt(
+    "Calls to the MCP server are paused after %(count)s failures in a row. %(reason)s",
+    count=5,
+    reason=_lt("The certificate of the MCP server is not valid."),
 )
-PAUSED_SAID = "連續失敗 5 次後，已暫停呼叫此 MCP 伺服器。"
+PAUSED_SAID = "連續失敗 5 次後，已暫停呼叫此 MCP 伺服器。MCP 伺服器的憑證無效。"
 PLACEHOLDER = re.compile(r"%\(\w+\)s|%s|</?\w+")
 
 
@@ -93,27 +93,6 @@ class TestTranslations(AiCase):
 class TestSentencesOfTheEngine(AiCase):
     """What the engine says reaches people in their language."""
 
-    def test_every_default_sentence_is_known(self):
-        classes = [kind for kind in vars(errors).values() if isinstance(kind, type)]
-        inner = (errors.LeaseLost, errors.TurnGone)
-        for kind in classes:
-            if issubclass(kind, errors.EngineError) and not issubclass(kind, inner):
-                with self.subTest(error=kind.__name__):
-                    self.assertIn(kind.default_message, sentences._BY_SOURCE)
-
-    def test_every_sentence_of_a_providers_test_is_known(self):
-        said = {
-            *diagnose.ADVICE.values(),
-            *diagnose.AT_CONNECTION.values(),
-            *diagnose.CALLS.values(),
-            diagnose.NO_PICTURES,
-            llm_errors.FAILS,
-            ANOTHER_ANSWERS,
-        }
-        self.assertEqual(said - sentences._BY_SOURCE.keys(), set())
-        meant = diagnose.MEANT.format("a, b")
-        self.assertTrue(any(pattern.fullmatch(meant) for pattern, _ in sentences._PATTERNS))
-
     def test_a_failure_is_told_in_the_readers_language(self):
         self.env["res.lang"]._activate_lang("zh_TW")
         self.server._record_failure(errors.ServerTimeout())
@@ -125,16 +104,37 @@ class TestSentencesOfTheEngine(AiCase):
         self.server._record_failure(failure)
         self.assertEqual(
             server.state_sentence,
-            "此 MCP 伺服器的程式在回應之前就結束了。 最後的輸出：no licence",
+            "此 MCP 伺服器的程式在回應之前就結束了。最後的輸出：no licence",
         )
+        self.assertEqual(sentences.in_language("zh_TW", PAUSED), PAUSED_SAID)
+
+    def test_a_stored_sentence_keeps_its_source(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
         self.server._record_failure(errors.ConnectFailed(PAUSED))
-        self.assertEqual(server.state_sentence, f"{PAUSED_SAID}MCP 伺服器的憑證無效。")
-        told = sentences.in_language("zh_TW", PAUSED)
-        self.assertEqual(
-            told, f"{PAUSED_SAID}MCP 伺服器的憑證無效。", "without an environment, too"
-        )
-        server.state_message = "10.0.0.1:80 is not a public address."
-        self.assertEqual(server.state_sentence, "10.0.0.1:80 is not a public address.")
+        self.env.invalidate_all()
+        server = self.server.with_context(lang="zh_TW")
+        self.assertEqual(server.state_sentence, PAUSED_SAID)
+        self.assertEqual(server.state_message, PAUSED, "English for code")
+        self.assertEqual(server.read(["state_message"])[0]["state_message"], PAUSED_SAID)
+        self.assertEqual(self.server.read(["state_message"])[0]["state_message"], PAUSED)
+        copied = server.copy({"name": "Copied", "state_message": server.state_message})
+        self.assertEqual(copied.state_message.values, PAUSED.values)
+
+    def test_what_former_versions_have_stored_is_read(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        server = self.server.with_context(lang="zh_TW")
+        for stored, shown in (
+            ("The MCP server did not answer in time.", "MCP 伺服器未在時限內回應。"),
+            (str.__str__(PAUSED), str.__str__(PAUSED)),
+            ("10.0.0.1:80 is not a public address.", "10.0.0.1:80 is not a public address."),
+        ):
+            with self.subTest(stored=stored):
+                self.env.cr.execute(
+                    "UPDATE woow_paas_platform_mcp_server SET state_message = %s WHERE id = %s",
+                    [stored, server.id],
+                )
+                self.env.invalidate_all()
+                self.assertEqual(server.state_sentence, shown)
 
     def test_what_a_person_enters_is_refused_in_their_language(self):
         self.env["res.lang"]._activate_lang("zh_TW")
