@@ -6,7 +6,10 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 
 from ..services import events
+from ..services.sentence import _lt
 from ..services.specs import CallResult
+from ..services.turn.execution import MAYBE, failure
+from ..services.turn.ports import Ending
 from .common import TAIPEI, AiHttpCase, TurnByHandCase
 
 TAIWAN = {"X-Woow-Language": "zh_TW"}
@@ -98,7 +101,9 @@ class TestTurnLanguage(Chinese, TurnByHandCase):
         self._begin((self.forecast, TAIPEI))
         cut = events.notice("answer_cut", "The answer reached its maximum length and was cut off.")
         self.store.append({self.claim: [(self.turn._last_seq() + 1, cut)]})
-        said = "The tool did not answer within 30 s. It is not known whether the tool has taken effect."
+        said = _lt(
+            "The tool did not answer within %(seconds)s s. %(reason)s", seconds="30", reason=MAYBE
+        )
         failed = CallResult(outcome="timeout", text=said, display=said)
         result = events.result_of("call_1_1")
         seq = self.turn._last_seq() + 1
@@ -106,6 +111,46 @@ class TestTurnLanguage(Chinese, TurnByHandCase):
         ((notice,), (told,)) = (self._events(kind) for kind in ("notice", "tool_result"))
         self.assertRegex(notice["message"], "[一-龥]")
         self.assertRegex(told["result"], "[一-龥]")
+
+    def test_a_denial_is_in_the_language_of_its_page(self):
+        self.turn.lang = "zh_TW"
+        self._begin((self.forecast, TAIPEI))
+        self.env.invalidate_all()
+        call = self.turn.call_ids
+        call.write({"approval": "denied", "decision_reason": "Not now."})
+        denied = failure("denied", call._denial())
+        seq = self.turn._last_seq() + 1
+        self.store.end_call(self.claim, call.call_id, denied, [(seq, events.result_of("call_1_1"))])
+        (told,) = self._events("tool_result")
+        self.assertEqual(told["result"], "使用者拒絕了此呼叫。使用者的理由：Not now.")
+        self.assertEqual(
+            call.llm_text, "The user denied this call. The user's reason: Not now.", "for models"
+        )
+
+    def test_a_call_that_nobody_finished_is_in_the_language_of_its_page(self):
+        self.turn.lang = "zh_TW"
+        self._begin((self.forecast, TAIPEI))
+        self.env.invalidate_all()
+        (told,) = self.turn._close_open_calls()
+        self.assertEqual(told["result"], "此呼叫未完成。")
+
+    def test_an_error_is_stored_once_and_read_in_each_language(self):
+        self.turn.lang = "zh_TW"
+        self._begin((self.forecast, TAIPEI))
+        reason = _lt("The folder %(name)s does not exist on this host.", name="/srv")
+        ending = Ending(
+            state="failed",
+            error_code="config_error",
+            error_message=reason,
+            next_seq=self.turn._last_seq() + 1,
+        )
+        self.store.finish(self.claim, ending, [])
+        self.env.invalidate_all()
+        chinese = "此主機上沒有資料夾 /srv。"
+        self.assertEqual(self._events("error")[-1]["message"], chinese)
+        self.assertEqual(self.turn.with_context(lang="zh_TW").error_sentence, chinese)
+        self.assertEqual(self.turn.with_context(lang="en_US").error_sentence, reason)
+        self.assertEqual(self.turn.error_message, reason)
 
     def test_a_language_that_is_gone_is_the_persons_own(self):
         # Not the one of the other tests: a website may use that, and then it cannot be switched off.

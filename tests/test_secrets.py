@@ -260,12 +260,13 @@ class TestSecrets(AiCase):
 
     def test_a_sentence_with_a_name_is_translated_too(self):
         self.env["res.lang"]._activate_lang("zh_TW")
-        english = (
-            "The key of this MCP server is missing: the environment variable TOKEN is not set."
-        )
-        chinese = sentences.translated(self.env(context={"lang": "zh_TW"}), english)
-        self.assertNotEqual(chinese, english)
-        self.assertIn("TOKEN", chinese)
+        with self._released("GITHUB_TOKEN"):
+            self.server.api_key_env = "GITHUB_TOKEN"
+        with self._released(), self.assertRaises(ConfigError) as caught:
+            self.server._server_spec()
+        chinese = sentences.in_language("zh_TW", str(caught.exception))
+        self.assertIn("GITHUB_TOKEN", chinese)
+        self.assertNotIn("missing", chinese)
 
     @mute_logger("odoo.addons.woow_paas_platform.models.mixins.secret_mixin")
     def test_all_secrets_move_to_a_new_key(self):

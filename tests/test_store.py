@@ -7,7 +7,9 @@ from odoo.tools import mute_logger
 
 from ..models.turn.question import Question
 from ..services.errors import EngineError, LeaseLost, TurnGone
+from ..services.sentence import _lt
 from ..services.specs import CallResult, TurnProgress
+from ..services.turn.execution import MAYBE
 from ..services.turn.ports import Claim, Ending
 from ..tools import settings
 from .store_data import LEASE, StoreCase
@@ -222,7 +224,9 @@ class TestStore(StoreCase):
             "code": "answer_cut",
             "message": "The answer reached its maximum length and was cut off.",
         }
-        said = "The tool did not answer within 30 s. It is not known whether the tool has taken effect."
+        said = _lt(
+            "The tool did not answer within %(seconds)s s. %(reason)s", seconds="30", reason=MAYBE
+        )
         failed = CallResult(outcome="timeout", text=said, display=said)
         self._step(claim, self._call())
         self.store.append({claim: [(2, cut)]})

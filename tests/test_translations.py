@@ -99,7 +99,9 @@ class TestSentencesOfTheEngine(AiCase):
         server = self.server.with_context(lang="zh_TW")
         self.assertEqual(server.state_sentence, "MCP 伺服器未在時限內回應。")
         self.assertIn("in time", self.server.with_context(lang="en_US").state_sentence)
-        failure = errors.ConnectFailed("The program of this MCP server exited before it answered.")
+        failure = errors.ConnectFailed(
+            _lt("The program of this MCP server exited before it answered.")
+        )
         failure.last_output = "no licence"
         self.server._record_failure(failure)
         self.assertEqual(
