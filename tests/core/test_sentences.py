@@ -14,7 +14,7 @@ import pytest
 from sim import run
 
 from services import errors
-from services.sentence import _lt, dump, joined, load
+from services.sentence import Sentence, _lt, dump, joined, load
 from services.testing.model_store.store import ModelStore
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +86,7 @@ def test_a_sentence_is_text_that_keeps_its_source():
 
 
 def test_only_sentences_inside_a_sentence_are_translated():
-    inside = _lt("%(first)s %(second)s", first=_lt("Save"), second="Save")
+    inside = joined(Sentence("Save"), "Save")
     assert (
         inside.translated({"Save": "儲存", inside.source: "%(first)s%(second)s"}.get) == "儲存Save"
     )
