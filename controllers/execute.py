@@ -12,7 +12,7 @@ from ..services.errors import EngineError, McpOff
 from ..services.llm.files import PICTURES
 from ..services.schemas import arguments as checks
 from ..services.specs import CallResult, ToolCall
-from ..tools import mcp_switch
+from ..tools import mcp_switch, sentences
 from ..tools.refusals import InvalidArguments
 from .chat import ROUTE
 from .dispatcher import body
@@ -95,17 +95,18 @@ class ExecuteController(http.Controller):
         asked.take(tool, tool.alias)
         if refused := asked.refusal(is_confirmed=True):
             return request.dispatcher.handle_error(refused)
+        lang = request.env.lang
         return direct_call.respond(
-            request.env, asked.direct, lambda executed: (_tried(executed.result), 200)
+            request.env, asked.direct, lambda executed: (_tried(executed.result, lang), 200)
         )
 
 
-def _tried(result):
+def _tried(result, lang):
     """As `events.tool_result` tells a chat, with pictures in place of files."""
     return {
         "outcome": result.outcome,
         "is_error": result.is_error,
-        "result": result.display if result.display != "" else result.text,
+        "result": sentences.shown(lang, result.display if result.display != "" else result.text),
         "truncated": result.truncated,
         "duration_ms": result.duration_ms,
         "pictures": [
@@ -182,6 +183,7 @@ class _RequestedCall:
     def refusal(self, *, is_confirmed=False):
         """An error if the call must not be made; the audit row of the refusal is written."""
         if wrong := checks.problem(self.arguments, self.direct.call.tool.input_schema):
+            wrong = sentences.translated(request.env, wrong)
             return self._refuse("invalid_args", wrong, ApiError(422, InvalidArguments.code, wrong))
         if reason := self.tool._direct_call_refusal(self.arguments, is_confirmed=is_confirmed):
             return self._refuse("denied", reason, ApiError(403, "denied", reason))

@@ -5,6 +5,8 @@ from odoo.tests import tagged
 
 from ..runtime.web import direct_call
 from ..services.specs import CallResult, Executed
+from ..services.turn.calls import STOPPED
+from ..services.turn.execution import failure
 from .common import TAIPEI, AiHttpCase
 
 CALL = "woow_paas_platform.tool_call"
@@ -86,3 +88,14 @@ class TestToolTrial(AiHttpCase):
         status, told = self._try(self.forecast, {"city": 5})
         self.assertEqual((status, told["error"]["code"]), (422, "invalid_arguments"))
         self.assertFalse(self.made)
+
+    def test_a_page_reads_the_engine_in_its_language(self):
+        self.env["res.lang"]._activate_lang("zh_TW")
+        page = {"headers": {"X-Woow-Language": "zh_TW"}}
+        self._sign_in(self.admin)
+        told = self._try(self.forecast, {"city": 5}, **page)[1]
+        self.assertRegex(told["error"]["message"], "^引數")
+        executed = [Executed(result=failure("cancelled", STOPPED))]
+        self.patch(direct_call, "make", lambda *_: executed)
+        told = self._try(self.forecast, **page)[1]
+        self.assertEqual(told["result"], "使用者在這次呼叫結束前停止了回答。")

@@ -95,6 +95,11 @@ def in_language(lang: str | None, sentence: str | LazyGettext) -> str:
     return sentence.translated(lambda source: known.get(source, source))
 
 
+def shown(lang: str | None, value):
+    """What people see of a tool's result: the engine's sentence in their language, what a tool said as it is."""
+    return in_language(lang, value) if isinstance(value, engine.Sentence) else value
+
+
 def translated(env, sentence: str) -> str:
     """The sentence in the language of `env`."""
     return in_language(env.lang, sentence)

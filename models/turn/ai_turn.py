@@ -957,7 +957,9 @@ class AiTurn(models.Model):
     def _check_changed_arguments(self, calls, decision, arguments):
         if decision == "deny" or len(calls) > 1:
             raise BadInput("Arguments can only be sent when one call is allowed.")
-        problem = argument_checks.problem(arguments, calls._input_schema())
+        problem = sentences.translated(
+            self.env, argument_checks.problem(arguments, calls._input_schema())
+        )
         if not calls._keeps_fixed(arguments):
             problem = self.env._("Values filled in from the record cannot be changed.")
         if problem:

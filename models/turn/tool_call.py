@@ -13,7 +13,7 @@ from ...services.mcp.session import elicitation
 from ...services.records import catalog
 from ...services.records.actions import READS
 from ...services.schemas import schema
-from ...services.sentence import Sentence, _lt
+from ...services.sentence import _lt
 from ...services.specs import CallResult, Verdict
 from ...services.toolset import lookup
 from ...services.turn import approval, read_result
@@ -696,16 +696,16 @@ class ToolCall(models.Model):
         """
         self.filtered(lambda call: not call.outcome).write(self._vals_of_result(result))
 
+    def _reader_language(self):
+        return self.turn_id._language() if self.turn_id else self.env.lang
+
     def _vals_of_result(self, result):
         """The columns of a call that is over. Of a result that its person has no room for, what the model reads is
         kept.
 
         :param result: `services.specs.CallResult`
         """
-        shown = result.display
-        if isinstance(shown, Sentence):  # the engine says why there is no answer of the tool
-            lang = self.turn_id._language() if self.turn_id else self.env.lang
-            shown = sentences.in_language(lang, shown)
+        shown = sentences.shown(self._reader_language(), result.display)
         kept = text.weight([shown, result.text, result.whole], const.WIRE_CAP)
         vals = {
             "outcome": result.outcome,
@@ -895,10 +895,9 @@ class ToolCall(models.Model):
         self.ensure_one()
         # sudo: tool_call - the files of a call that the caller may read; portal users see no attachments
         files = self.sudo().attachment_ids
-        lang = self.turn_id._language() if self.turn_id else self.env.lang
         result = self.result
         if result is False:  # the call was closed by who did not run it
-            result = sentences.in_language(lang, self.llm_text or "")
+            result = sentences.in_language(self._reader_language(), self.llm_text or "")
         return events.tool_result(
             self.call_id,
             tool=self.tool_name,
