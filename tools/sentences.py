@@ -72,7 +72,7 @@ def for_reader(error: EngineError, reader: Reader) -> str:
 
 
 def for_managers(env, sentence: str) -> str:
-    """As `translated`, but who can mend it is not sent to an administrator."""
+    """Translate for a person who can mend it, so is not sent to an administrator."""
     return translated(env, errors.for_managers(sentence))
 
 
@@ -96,7 +96,7 @@ def in_language(lang: str | None, sentence: str | LazyGettext) -> str:
 
 
 def shown(lang: str | None, value):
-    """What people see of a tool's result: the engine's sentence in their language, what a tool said as it is."""
+    """The result of a call for people: a sentence of the engine translated, anything of a tool as it is."""
     return in_language(lang, value) if isinstance(value, engine.Sentence) else value
 
 
@@ -106,7 +106,7 @@ def translated(env, sentence: str) -> str:
 
 
 def knows(sentence: str) -> bool:
-    """Whether it can be translated: it has a source, or is one."""
+    """Tell whether the sentence has a source, or is one, so that it can be translated."""
     has_source = isinstance(sentence, engine.Sentence) and bool(sentence.values)
     return has_source or sentence in _catalogue("zh_TW")
 

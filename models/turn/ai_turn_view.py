@@ -99,7 +99,7 @@ class AiTurn(models.Model):
         )
 
     def _error_sentence(self, code, fallback):
-        """What the person reads, in the person's language; `fallback` is what the engine said."""
+        """The error of a turn for its reader; `fallback` is the engine's sentence."""
         _ = self.env._
         by_code = {
             "internal_error": _(
