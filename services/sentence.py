@@ -37,21 +37,20 @@ class Sentence(str):
     def __reduce__(self):
         return Sentence, (self.source, self.values)
 
-    def translated(self, translation: Callable[[str], str]) -> str:
-        """Format the translation of its source with the translations of its values.
+    def translated(self, translate: Callable[[str, dict[str, Any]], str]) -> str:
+        """Translate it with the sentences among its values.
 
-        :param translation: of a source
+        :param translate: a source and values that are translated already, into text
         """
-        text = translation(self.source)
-        if not self.values:
-            return text
-        return text % {
-            name: value.translated(translation) if isinstance(value, Sentence) else value
+        values = {
+            name: value.translated(translate) if isinstance(value, Sentence) else value
             for name, value in self.values.items()
         }
+        return translate(self.source, values)
 
 
 def _lt(source: str, /, **values: Any) -> Sentence:
+    """Make a sentence; `source` is a literal, so that it is exported."""
     return Sentence(source, values)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from odoo import fields
 from odoo.tools import formatLang
-from odoo.tools.translate import LazyGettext, code_translations
+from odoo.tools.translate import LazyGettext, code_translations, get_translation
 
 from ..services import errors
 from ..services import sentence as engine
@@ -91,8 +91,9 @@ def in_language(lang: str | None, sentence: str | LazyGettext) -> str:
         return sentence._translate(lang or "en_US")
     if not isinstance(sentence, engine.Sentence):
         sentence = engine.Sentence(sentence)
-    known = _catalogue(lang) if lang else {}
-    return sentence.translated(lambda source: known.get(source, source))
+    return sentence.translated(
+        lambda source, values: get_translation(MODULE, lang or "en_US", source, values)
+    )
 
 
 def shown(lang: str | None, value):
@@ -108,7 +109,7 @@ def translated(env, sentence: str) -> str:
 def knows(sentence: str) -> bool:
     """Tell whether the sentence has a source, or is one, so that it can be translated."""
     has_source = isinstance(sentence, engine.Sentence) and bool(sentence.values)
-    return has_source or sentence in _catalogue("zh_TW")
+    return has_source or sentence in code_translations.get_python_translations(MODULE, "zh_TW")
 
 
 def duration(env, ms: int) -> str:
@@ -117,7 +118,3 @@ def duration(env, ms: int) -> str:
         return env._("%(seconds)s s", seconds=formatLang(env, ms / 1000, digits=1))
     minutes, seconds = divmod(round(ms / 1000), 60)
     return env._("%(minutes)s min %(seconds)s s", minutes=minutes, seconds=seconds)
-
-
-def _catalogue(lang: str):
-    return code_translations.get_python_translations(MODULE, lang)

@@ -65,6 +65,12 @@ def catalogue(lang):
 CATALOGUES = {lang: catalogue(lang) for lang in LANGUAGES}
 
 
+def translated(sentence, known):
+    return sentence.translated(
+        lambda source, values: known.get(source, source) % values if values else known[source]
+    )
+
+
 # ------------------------------------------------------------ the type
 
 
@@ -87,9 +93,8 @@ def test_a_sentence_is_text_that_keeps_its_source():
 
 def test_only_sentences_inside_a_sentence_are_translated():
     inside = joined(Sentence("Save"), "Save")
-    assert (
-        inside.translated({"Save": "儲存", inside.source: "%(first)s%(second)s"}.get) == "儲存Save"
-    )
+    known = {"Save": "儲存", inside.source: "%(first)s%(second)s"}
+    assert translated(inside, known) == "儲存Save"
 
 
 def test_text_without_values_is_stored_as_it_is():
@@ -177,6 +182,58 @@ def test_whatever_the_engine_says_is_marked():
     assert found == set()
 
 
+LOOKS_LIKE_ONE = re.compile(r"[A-Z“][^\n]{6,} [^\n]*[.!?]")
+# Texts for models, the log or the operator.
+NOT_FOR_PEOPLE = {
+    SERVICES / path
+    for path in (
+        "catalog/server_file.py",
+        "context/summary.py",
+        "documents/child.py",
+        "llm/diagnose.py",
+        "llm/tool_protocol.py",
+        "llm/transcript.py",
+        "sandbox/bubblewrap.py",
+        "sentence.py",
+        "toolset/lookup.py",
+        "turn/approval.py",
+        "turn/steps/asking.py",
+    )
+}
+
+
+def plain_texts(tree):
+    """Literals outside of `_lt`, docstrings and the log; a value is a hole."""
+    skipped = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            skipped.add(node.value)
+        elif isinstance(node, ast.JoinedStr):
+            skipped.update(node.values)
+        elif isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called == "_lt" or called.startswith("_logger."):
+                skipped.update(ast.walk(node))
+    for node in ast.walk(tree):
+        if node in skipped:
+            continue
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.JoinedStr):
+            yield "".join(p.value if isinstance(p, ast.Constant) else "…" for p in node.values)
+
+
+def test_nothing_else_looks_like_a_sentence_for_people():
+    found = {
+        f"{path.relative_to(ROOT)}: {said}"
+        for path, tree in trees("services")
+        if path not in FOR_MODELS | NOT_FOR_PEOPLE
+        for said in plain_texts(tree)
+        if LOOKS_LIKE_ONE.fullmatch(said.strip())
+    }
+    assert found == set()
+
+
 def test_an_unmarked_sentence_is_found():
     said = """
 NO = "No."
@@ -216,7 +273,7 @@ def test_no_english_is_left_of_a_sentence(lang):
     for source in SOURCES:
         names = names_in(source)
         sentence = _lt(source, **{name: f"⟨{name}⟩" for name in names})
-        shown = sentence.translated(lambda one: CATALOGUES[lang].get(one, one))
+        shown = translated(sentence, CATALOGUES[lang])
         if not is_translated(source, shown, names):
             untranslated.append(source)
     assert untranslated == []
@@ -277,7 +334,7 @@ def test_no_english_is_left_in_simulated_worlds():
     assert len({said.source for said in told}) > 8
     for said in told:
         for lang in LANGUAGES:
-            assert not ENGLISH.search(said.translated(CATALOGUES[lang].__getitem__)), said
+            assert not ENGLISH.search(translated(said, CATALOGUES[lang])), said
 
 
 # ------------------------------------------------------------ routes
