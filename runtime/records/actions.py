@@ -11,6 +11,7 @@ from ...services import text
 from ...services.llm import files
 from ...services.records.actions import ACTIONS, READS
 from ...services.records.errors import RecordError, invalid, unknown
+from ...services.sentence import _lt
 from . import convert, vals
 
 MAX_PRINTED = 20  # records of one PDF
@@ -30,7 +31,11 @@ def run(reach, records, name, given):
             raise unknown(f"value of {name}", one, takes)
     if name not in READS and (refused := records - records._filtered_access("write")):
         raise RecordError(
-            f"The user has no right to change record {', '.join(map(str, refused.ids))} of {records._name}.",
+            _lt(
+                "The user has no right to change record %(ids)s of %(model)s.",
+                ids=", ".join(map(str, refused.ids)),
+                model=records._name,
+            ),
             outcome="denied",
         )
     return _STEPS[records._name, name](reach, records, given)
@@ -46,7 +51,7 @@ def _cancel(_reach, orders, _given):
 
 def _invoice(_reach, orders, _given):
     if not orders._create_invoices():
-        raise RecordError("There is nothing to invoice.")
+        raise RecordError(_lt("There is nothing to invoice."))
 
 
 def _send(reach, orders, _given):
@@ -55,7 +60,9 @@ def _send(reach, orders, _given):
     for order in orders:
         template = order._find_mail_template()
         if not template:
-            raise RecordError(f"There is no email template for {reach.named_as(order)}.")
+            raise RecordError(
+                _lt("There is no email template for %(name)s.", name=reach.named_as(order))
+            )
         order._send_order_notification_mail(template, allow_deferred_sending=False)
     orders.filtered(lambda order: order.state == "draft").action_quotation_sent()
 
@@ -71,15 +78,17 @@ def _send_invoice(reach, moves, _given):
 def _check_addresses(reach, records):
     for partner in records.partner_id:
         if not partner.email:
-            raise RecordError(f"{reach.named_as(partner)} has no email address.")
+            raise RecordError(_lt("%(name)s has no email address.", name=reach.named_as(partner)))
     if nobody := records.filtered(lambda record: not record.partner_id):
-        raise RecordError(f"{reach.named_as(nobody[:1])} has no customer.")
+        raise RecordError(_lt("%(name)s has no customer.", name=reach.named_as(nobody[:1])))
 
 
 def _print(reach, records, given):
     """A report of Odoo's *Print* menu as a PDF, the first one where none is named."""
     if reach.hides:
-        raise RecordError("A report may show fields that this assistant hides, so it prints none.")
+        raise RecordError(
+            _lt("A report may show fields that this assistant hides, so it prints none.")
+        )
     if len(records) > MAX_PRINTED:
         raise invalid(f"At most {MAX_PRINTED} records can be printed at once.")
     Report = reach.env["ir.actions.report"]
@@ -94,7 +103,7 @@ def _print(reach, records, given):
     report = reports[:1]
     content, _kind = Report._render_qweb_pdf(report.id, records.ids)
     if len(content) > files.MAX_BYTES:
-        raise RecordError(f"The PDF is larger than {text.size(files.MAX_BYTES)}.")
+        raise RecordError(_lt("The PDF is larger than %(size)s.", size=text.size(files.MAX_BYTES)))
     name = report.name
     if report.print_report_name and len(records) == 1:
         about = {"object": records, "time": safe_time}
@@ -148,8 +157,11 @@ def _validate(reach, pickings, _given):
     for picking in pickings:
         if picking.state != "done":  # a dialog would ask
             raise RecordError(
-                f"{reach.named_as(picking)} is not done: not all of it is there, or Odoo asks something first. "
-                "A person decides in Odoo."
+                _lt(
+                    "%(name)s is not done: not all of it is there, or Odoo asks something first. "
+                    "A person decides in Odoo.",
+                    name=reach.named_as(picking),
+                )
             )
 
 

@@ -11,6 +11,7 @@ from ...services.llm import files
 from ...services.records import render
 from ...services.records.errors import RecordError, invalid
 from ...services.render import html_text
+from ...services.sentence import _lt
 from . import convert, read, vals, values
 
 MESSAGES = 20  # when nobody asks for more
@@ -26,7 +27,7 @@ PRINTED_BY = (b"wkhtmltopdf", b"/Producer (Odoo)")
 
 
 def read_chatter(reach, given):
-    model = _with(reach.model(given["model"]), "message_ids", "chatter")
+    model = _with(reach.model(given["model"]), "message_ids", _lt("chatter"))
     record = reach.records(model, [given["id"]])
     if given.get("file"):
         return _text_of_file(reach, record, given["file"]), {}
@@ -83,7 +84,9 @@ def _activities_and_files(reach, record):
 
 def _with(model, field, what):
     if field not in model._fields:
-        raise RecordError(f"Records of {model._name} have no {what}.")
+        raise RecordError(
+            _lt("Records of %(model)s have no %(what)s.", model=model._name, what=what)
+        )
     return model
 
 
@@ -178,12 +181,14 @@ def _is_report(file):
 def _text_of_file(reach, record, wanted):
     found = vals.one_of(_attachments(reach, record), wanted, "file")
     if found.type != "binary":
-        raise RecordError(f"This file is a link, which is not followed: {found.url}")
+        raise RecordError(_lt("This file is a link, which is not followed: %(url)s", url=found.url))
     if found.file_size > files.MAX_BYTES:
-        raise RecordError(f"The file is larger than {text.size(files.MAX_BYTES)}.")
+        raise RecordError(_lt("The file is larger than %(size)s.", size=text.size(files.MAX_BYTES)))
     if reach.hides and _is_report(found):
         raise RecordError(
-            "This is a report of Odoo, which may show fields that this assistant hides, so its text is not read."
+            _lt(
+                "This is a report of Odoo, which may show fields that this assistant hides, so its text is not read."
+            )
         )
     try:
         said = files.plain(found.name or "", found.raw or b"", (reach.env.cr.dbname, reach.env.uid))
@@ -197,7 +202,7 @@ def _text_of_file(reach, record, wanted):
 
 
 def post_message(reach, given):
-    model = _with(reach.model(given["model"], "message"), "message_ids", "chatter")
+    model = _with(reach.model(given["model"], "message"), "message_ids", _lt("chatter"))
     record = reach.records(model, [given["id"]], "message")
     is_note = given.get("is_note") is True
     people = _people(reach, given.get("to") or [])
@@ -223,7 +228,8 @@ def _people(reach, wanted):
     # sudo: res.partner, res.users - whether a message can reach them; the address is not told
     for one in people.sudo():
         if not one.email and not one.user_ids:
-            raise RecordError(f"“to”: {reach.named_as(one)} has no email address.")
+            reason = _lt("%(name)s has no email address.", name=reach.named_as(one))
+            raise RecordError(_lt("“%(name)s”: %(reason)s", name="to", reason=reason))
     return people
 
 
@@ -231,7 +237,7 @@ def _people(reach, wanted):
 
 
 def schedule_activity(reach, given):
-    model = _with(reach.model(given["model"], "activity"), "activity_ids", "activities")
+    model = _with(reach.model(given["model"], "activity"), "activity_ids", _lt("activities"))
     record = reach.records(model, [given["id"]], "activity")
     values_ = {
         "summary": vals.text(given["summary"]),
@@ -248,7 +254,7 @@ def schedule_activity(reach, given):
 
 
 def change_activity(reach, given):
-    model = _with(reach.model(given["model"], "activity"), "activity_ids", "activities")
+    model = _with(reach.model(given["model"], "activity"), "activity_ids", _lt("activities"))
     record = reach.records(model, [given["id"]], "activity")
     activity = _activities(reach, record)
     if given.get("activity") or len(activity) != 1:

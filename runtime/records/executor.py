@@ -14,6 +14,7 @@ from odoo.service.model import PG_CONCURRENCY_EXCEPTIONS_TO_RETRY
 from ...services import text
 from ...services.records import actions
 from ...services.records.errors import RecordError, RehearsalDiffers
+from ...services.sentence import _lt
 from ...services.specs import CallResult
 from ...tools import db, rehearsal
 from . import aggregate, chatter, read, write
@@ -26,8 +27,8 @@ STATEMENT_TIMEOUT = 10_000  # ms of one statement
 LOCK_TIMEOUT = 2_000  # ms that a statement waits for a lock
 MAX_SENTENCE = 1_000  # characters of what Odoo says about an error
 READS = {**read.TOOLS, **aggregate.TOOLS, **chatter.READS}
-NOTHING = "Nothing was changed, and nobody was asked: the records are like this already."
-NOBODY_TO_ASK = (
+NOTHING = _lt("Nothing was changed, and nobody was asked: the records are like this already.")
+NOBODY_TO_ASK = _lt(
     "What this does cannot be known in advance, and nobody can be asked here, so it was not done."
 )
 
@@ -252,34 +253,48 @@ def record_errors(env):
     except RecordError:
         raise
     except rehearsal.Refused as error:
-        raise RecordError(f"This needs {error.what}, which an assistant cannot do.") from error
+        raise RecordError(
+            _lt("This needs %(what)s, which an assistant cannot do.", what=error.what)
+        ) from error
     except AccessError as error:  # Odoo's sentence may name what the person may not see
         raise RecordError(
-            "The user has no right to do this with these records.", outcome="denied"
+            _lt("The user has no right to do this with these records."), outcome="denied"
         ) from error
     except MissingError as error:
-        raise RecordError("One of the records does not exist any more.") from error
+        raise RecordError(_lt("One of the records does not exist any more.")) from error
     except (UserError, RedirectWarning) as error:
         raise RecordError(text.one_line(str(error.args[0]), MAX_SENTENCE)) from error
     except psycopg2.errors.QueryCanceled as error:
         seconds = STATEMENT_TIMEOUT // 1000
         raise RecordError(
-            f"This took longer than {seconds} s and was ended. Ask for less: narrower filters, fewer groups.",
+            _lt(
+                "This took longer than %(seconds)s s and was ended. Ask for less: narrower filters, fewer groups.",
+                seconds=seconds,
+            ),
             outcome="timeout",
         ) from error
     except psycopg2.errors.IdleInTransactionSessionTimeout as error:
         raise RecordError(
-            "This did something outside the database for longer than the database allows, and was ended.",
+            _lt(
+                "This did something outside the database for longer than the database allows, and was ended."
+            ),
             outcome="timeout",
         ) from error
     except psycopg2.errors.LockNotAvailable as error:
-        raise RecordError("Somebody else is changing these records just now. Try again.") from error
+        raise RecordError(
+            _lt("Somebody else is changing these records just now. Try again.")
+        ) from error
     except PG_CONCURRENCY_EXCEPTIONS_TO_RETRY:
         raise
     except psycopg2.errors.NotNullViolation as error:
         name = error.diag.column_name
         raise RecordError(
-            f"“{name}” of {error.diag.table_name} must have a value.", outcome="invalid_args"
+            _lt(
+                "“%(field)s” of %(model)s must have a value.",
+                field=name,
+                model=error.diag.table_name,
+            ),
+            outcome="invalid_args",
         ) from error
     except psycopg2.IntegrityError as error:
         raise RecordError(_broken(env, error)) from error
@@ -287,17 +302,17 @@ def record_errors(env):
         if error.pgcode is None or db.passes(error):
             raise
         _logger.info("A record tool failed.", exc_info=True)
-        raise RecordError("The database refused this.") from error
+        raise RecordError(_lt("The database refused this.")) from error
     except (ValueError, TypeError, KeyError, NotImplementedError) as error:
         _logger.info("A record tool was refused.", exc_info=True)
         raise RecordError(
-            "Odoo cannot do anything with these arguments. Describe the model and try again.",
+            _lt("Odoo cannot do anything with these arguments. Describe the model and try again."),
             outcome="invalid_args",
         ) from error
     except Exception as error:
         _logger.exception("A record tool broke.")
         raise RecordError(
-            "This failed inside Odoo. An administrator finds the details in the log."
+            _lt("This failed inside Odoo. An administrator finds the details in the log.")
         ) from error
 
 
@@ -311,7 +326,13 @@ def _broken(env, error):
         return text.one_line(str(said), MAX_SENTENCE)
     of = model._name if model is not None else table
     if isinstance(error, psycopg2.errors.ForeignKeyViolation | psycopg2.errors.RestrictViolation):
-        return (
-            f"Records of {of} still refer to this one, or what they refer to is not there ({name})."
+        return _lt(
+            "Records of %(model)s still refer to this one, or what they refer to is not there (%(name)s).",
+            model=of,
+            name=name,
         )
-    return f"The values do not fit: {of} has a record with them already, or does not take them ({name})."
+    return _lt(
+        "The values do not fit: %(model)s has a record with them already, or does not take them (%(name)s).",
+        model=of,
+        name=name,
+    )

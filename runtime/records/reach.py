@@ -15,6 +15,7 @@ from ...services.records.access import Access
 from ...services.records.catalog import VERBS
 from ...services.records.conditions import OPERATORS, Condition, Group
 from ...services.records.errors import RecordError, invalid, unknown
+from ...services.sentence import _lt
 from ...tools import labels
 from . import convert
 
@@ -91,12 +92,23 @@ class Reach:
             if str(name).lower() not in named:
                 raise unknown("model", name, known)
             name = named[str(name).lower()]
-        does = VERBS.get(operation, operation)
         if operation not in self.access[name].operations:
-            raise RecordError(f"This assistant may not {does} records of {name}.", outcome="denied")
+            raise RecordError(
+                _lt(
+                    "This assistant may not %(does)s records of %(model)s.",
+                    does=VERBS[operation],
+                    model=name,
+                ),
+                outcome="denied",
+            )
         if not self._may(name, operation):
             raise RecordError(
-                f"The user has no right to {does} records of {name}.", outcome="denied"
+                _lt(
+                    "The user has no right to %(does)s records of %(model)s.",
+                    does=VERBS[operation],
+                    model=name,
+                ),
+                outcome="denied",
             )
         found = self.env[name]
         # Else Odoo reads every column of a record whose rules it checks.
@@ -109,11 +121,22 @@ class Reach:
         found = model.browse(dict.fromkeys(ids)).exists()
         readable = found._filtered_access("read")
         if missing := [str(i) for i in dict.fromkeys(ids) if i not in readable._ids]:
-            raise RecordError(f"There is no record {', '.join(missing)} of {model._name}.")
+            raise RecordError(
+                _lt(
+                    "There is no record %(ids)s of %(model)s.",
+                    ids=", ".join(missing),
+                    model=model._name,
+                )
+            )
         right = RIGHTS.get(operation, "write")
         if right != "read" and (refused := readable - readable._filtered_access(right)):
             raise RecordError(
-                f"The user has no right to {operation} record {', '.join(map(str, refused.ids))} of {model._name}.",
+                _lt(
+                    "The user has no right to %(does)s record %(ids)s of %(model)s.",
+                    does=VERBS[operation],
+                    ids=", ".join(map(str, refused.ids)),
+                    model=model._name,
+                ),
                 outcome="denied",
             )
         return readable
@@ -415,14 +438,28 @@ class Reach:
         try:
             ids = list(dict.fromkeys(self._meant(comodel, [value], "=")))
         except RecordError as error:
-            raise RecordError(f"“{field_name}”: {error}") from error
+            raise RecordError(
+                _lt("“%(name)s”: %(reason)s", name=field_name, reason=str(error))
+            ) from error
         if len(ids) == 1:
             return comodel.browse(ids)
         if not ids:
-            raise RecordError(f"“{field_name}”: there is no {comodel._name} “{str(value)[:100]}”.")
+            raise RecordError(
+                _lt(
+                    "“%(name)s”: there is no %(model)s “%(value)s”.",
+                    name=field_name,
+                    model=comodel._name,
+                    value=str(value)[:100],
+                )
+            )
         some = ", ".join(self.named_as(one) for one in comodel.browse(ids[:5]))
         raise RecordError(
-            f"“{field_name}”: “{str(value)[:100]}” may mean several: {some}. Use an id."
+            _lt(
+                "“%(name)s”: “%(value)s” may mean several: %(some)s. Use an id.",
+                name=field_name,
+                value=str(value)[:100],
+                some=some,
+            )
         )
 
     def order(self, model, terms):

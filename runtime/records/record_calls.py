@@ -11,6 +11,7 @@ from odoo import fields
 
 from ...services.errors import LeaseLost, TurnGone
 from ...services.records.errors import ConnectionLost, RecordError, SomethingLeft, TryAgain
+from ...services.sentence import _lt
 from ...services.specs import CallResult
 from ...services.turn import approval
 from ...services.turn.interrupt import Interrupt
@@ -21,7 +22,7 @@ from . import executor
 _logger = logging.getLogger(__name__)
 
 CALL = "woow_paas_platform.tool_call"
-CHANGED = "The permission for this call changed while it was about to run, so it was not made."
+CHANGED = _lt("The permission for this call changed while it was about to run, so it was not made.")
 
 
 def _row(env, claim, call_id):

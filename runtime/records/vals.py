@@ -11,6 +11,7 @@ from ...services.errors import EngineError
 from ...services.llm import files
 from ...services.records.errors import RecordError, invalid, unknown
 from ...services.render import html_text, markdown
+from ...services.sentence import _lt
 from . import convert
 
 MAX_VALUES = 100  # fields of one record
@@ -35,7 +36,13 @@ def of(reach, model, given, records=None):
         field = reach.pictures(model).get(name) or reach.field(model, name)
         if not is_writable(model, field):
             if records is not None or field.type != "selection":
-                raise RecordError(f"“{field.name}” of {model._name} cannot be written.")
+                raise RecordError(
+                    _lt(
+                        "“%(field)s” of %(model)s cannot be written.",
+                        field=field.name,
+                        model=model._name,
+                    )
+                )
             found[field.name] = _kind(model, field, value)
             continue
         found[field.name] = _value(reach, model, field, value, records)
@@ -256,7 +263,9 @@ def kinds(model):
 def _kind(model, field, value):
     known = kinds(model)
     if not is_writable(model, field, known):
-        raise RecordError(f"“{field.name}” of {model._name} cannot be written.")
+        raise RecordError(
+            _lt("“%(field)s” of %(model)s cannot be written.", field=field.name, model=model._name)
+        )
     chosen = convert.scalar(model, field, value)
     if chosen not in known[field.name]:
         raise unknown(f"{field.name} of a new record", value, sorted(known[field.name]))

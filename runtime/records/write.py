@@ -8,6 +8,7 @@ from odoo.fields import Command, Domain
 from ...services import text
 from ...services.records import render
 from ...services.records.errors import RecordError, invalid, unknown
+from ...services.sentence import _lt
 from . import actions, chatter, convert, read, vals, values
 from .reach import MAX_NAMED
 from .read import LISTED
@@ -38,7 +39,7 @@ def update_records(reach, given):
 def archive_records(reach, given):
     model = reach.model(given["model"], "archive")
     if not model._active_name:
-        raise RecordError(f"Records of {model._name} cannot be archived.")
+        raise RecordError(_lt("Records of %(model)s cannot be archived.", model=model._name))
     restores = given.get("restore") is True
     within = {model._active_name: False} if restores else {}
     records = _meant(reach, model, given, "archive", **within)

@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..sentence import _lt
 from ..specs import ToolSpec
 
 Operation = Literal[
@@ -15,9 +16,14 @@ Operation = Literal[
 ]
 WRITES = ("create", "update", "archive", "delete", "message", "activity", "action")
 VERBS = {  # for sentences: ``may not … records of res.partner``
-    "message": "post messages on",
-    "activity": "schedule activities on",
-    "action": "run actions on",
+    "read": _lt("read"),
+    "create": _lt("create"),
+    "update": _lt("update"),
+    "archive": _lt("archive"),
+    "delete": _lt("delete"),
+    "message": _lt("post messages on"),
+    "activity": _lt("schedule activities on"),
+    "action": _lt("run actions on"),
 }
 READS = {"readOnlyHint": True}
 # What stands in records, others may have written.
