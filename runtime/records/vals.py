@@ -20,6 +20,11 @@ MAX_FILES = 10  # of one message
 MAX_TEXT = 100_000  # characters of a value
 LISTED = 20  # ids that a sentence tells
 _DEFAULT = re.compile(r"""['"]default_(\w+)['"]\s*:\s*['"](\w+)['"]""")
+LOST = {
+    ("pictures",): _lt("pictures"),
+    ("formatting",): _lt("formatting"),
+    ("pictures", "formatting"): _lt("pictures and formatting"),
+}
 HOW_LINKS = 'Write {"add": […]}, {"remove": […]}, or {"set": […]} to replace all of them.'
 HOW_LINES = 'Write objects: with “id” to change that line, without to add one; {"remove": [ids]} removes lines.'
 
@@ -172,8 +177,13 @@ def _keep_what_is_lost(reach, field, records):
     for record in records:
         if lost := html_text.losses(record[field.name] or ""):
             raise RecordError(
-                f"“{field.name}” of {reach.named_as(record)} has {' and '.join(lost)}, which a new text"
-                ' would lose. Add to it with {"append": "…"}, or replace all of it with {"set": "…"}.'
+                _lt(
+                    "“%(field)s” of %(name)s has %(what)s, which a new text would lose."
+                    ' Add to it with {"append": "…"}, or replace all of it with {"set": "…"}.',
+                    field=field.name,
+                    name=reach.named_as(record),
+                    what=LOST[tuple(lost)],
+                )
             )
 
 
