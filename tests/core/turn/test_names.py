@@ -1,6 +1,6 @@
 import re
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from services.turn.names import (
@@ -79,8 +79,16 @@ SERVERS = st.lists(
 )
 
 
+def test_a_number_is_no_name_of_its_own():
+    """What `server_names` puts behind a name without Latin letters leaves a server called “2” its name."""
+    assert server_names([(1, "2", OWN), (2, "天氣", SYSTEM), (3, "天氣", OTHERS)])[1] == "2"
+    assert server_key("天氣#2") not in ("2", server_key("天氣"))
+    assert server_names([(1, "2", OWN), (2, "天氣", OTHERS), (5, "天氣", OTHERS)])[1] == "2"
+
+
 @settings(max_examples=200, deadline=None)
 @given(SERVERS, SERVERS)
+@example(servers=[(1, "2", OWN)], more=[(2, "", OTHERS)])
 def test_servers_of_others_change_no_name_of_the_system_or_of_a_persons_own(servers, more):
     numbers = {number for number, *_ in servers}
     others = [(number, name, OTHERS) for number, name, _ in more if number not in numbers]
